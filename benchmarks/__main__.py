@@ -80,12 +80,24 @@ THEMES: dict[str, dict[str, Part]] = {
             "loo_ridge",
             ("accuracy", "LOORidge on Lost, MSRCv2 and BirdSong, seeds 0 to 4", "30 min"),
             ("held-out", "the same for seeds 5 to 14; writes docs/loo_ridge_held_out.csv", "1 h"),
+            ("folds", "LOORidge on the stored folds of the same data sets", "5 min"),
             ("unlabeled", "ignored or used rows without a label", "30 min"),
             ("large", "letter and 100,000 synthetic rows", "10 min"),
             ("text", "TF-IDF of 5,000 newsgroup articles", "5 min"),
             ("controlled", "synthetic candidate sets of all kinds; writes docs/loo_ridge_controlled.csv", "hours"),
             ("summary", "the largest differences in docs/loo_ridge_controlled.csv", "1 s"),
             ("figure", "docs/loo_ridge.png from the two tables", "3 s"),
+        ),
+        **_parts(
+            "many_rows",
+            ("growth", "time and memory from 10^4 to 10^6 rows; writes docs/loo_ridge_growth.csv", "30 min"),
+            (
+                "landmarks",
+                "accuracy and time by the number of landmarks; writes docs/loo_ridge_landmarks.csv",
+                "30 min",
+            ),
+            ("pixels", "60,000 x 784 pixels of MNIST", "5 min"),
+            ("growth-figure", "docs/loo_ridge_growth.png from the two tables", "3 s"),
         ),
         **_parts(
             "distractors",
@@ -112,7 +124,7 @@ THEMES: dict[str, dict[str, Part]] = {
         "accuracy",
         ("real-sets", "all methods on Lost, BirdSong and MSRCv2", "hours"),
         ("lost", "compare() on Lost", "30 min"),
-        ("choosing", "regret of choosing a method without true labels", "hours"),
+        ("choosing", "regret of choosing a method without true labels", "40 min"),
         ("feature-maps", "LOORidge by family of feature maps", "30 min"),
     ),
     "text": _parts(

@@ -9,11 +9,13 @@ from sklearn.gaussian_process.kernels import RBF, DotProduct
 from sklearn.model_selection import GridSearchCV, ShuffleSplit
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from sklearn.utils import check_random_state
 
 import oneof
+from benchmarks.choosing_tasks import TASKS, choosing_tasks
 from benchmarks.common import candidate_columns
 from oneof.comparison import default_estimators
+from oneof.comparison.folds import check_task
+from oneof.comparison.methods import resolve_methods
 from oneof.datasets import load
 from oneof.errors import DataError
 from oneof.kernels import mapped
@@ -170,76 +172,83 @@ def lost():
             )
 
 
-REAL_SETS = ("lost", "msrcv2", "birdsong")
-SUPERVISED = ("digits", "wine", "breast_cancer", "glass", "ecoli", "segment", "vehicle", "dermatology", "satimage")
-AMBIGUITY = {
-    "uniform, 1 extra": {"distractors": "uniform", "n_distractors": 1},
-    "uniform, 2 extra": {"distractors": "uniform", "n_distractors": 2},
-    "confusable, 1 extra": {"distractors": "confusable", "n_distractors": 1, "epsilon": 0.7},
-    "cooccurring, 2 extra": {"distractors": "cooccurring", "n_distractors": 2},
-}
-MAX_ROWS = 1000
+SLOW_WIDE = ("CLPL", "PLEM", "PLSVM", "GraphLogisticRegression", "TransductiveSVM")
+"""Methods that are left out if features times classes exceed `MAX_WIDTH`; they take minutes there."""
+MAX_WIDTH = 5_000
 
 
-def choosing_tasks():
-    """Yield (name, X, candidates, truth)."""
-    for name in (*REAL_SETS, *SUPERVISED):
-        try:
-            data = oneof.datasets.load(name)
-        except DataError:
-            continue
-        rows = check_random_state(0).permutation(len(data.y))[:MAX_ROWS]
-        X, y = np.nan_to_num(np.asarray(data.X[rows], dtype=float)), data.y[rows]
-        if name in REAL_SETS:
-            yield name, X, data.candidates[rows], y
-        else:
-            for kind, options in AMBIGUITY.items():
-                if options["n_distractors"] < len(set(y.tolist())) - 1:
-                    yield f"{name}, {kind}", X, oneof.make_partial_labels(y, random_state=0, **options), y
+def choosing_panel(X, candidates):
+    """Return the default estimators of `compare` without those that are slow on wide rows."""
+    estimators = resolve_methods("auto", check_task(X, candidates, None), 0)
+    is_wide = X.shape[1] * candidates.shape[1] > MAX_WIDTH
+    return {name: estimator for name, estimator in estimators.items() if not (is_wide and name in SLOW_WIDE)}
 
 
-def within_one_error(results, key):
+def highest(comparison, key):
+    """Return the result with the highest value, the first one in the order of the methods among ties."""
+    order = {name: i for i, name in enumerate(comparison.estimators)}
+    complete = [result for result in comparison.results if result.accuracy is not None]
+    return max(complete, key=lambda result: (round(key(result), 12), -order[result.method]))
+
+
+def within_one_error(comparison, key):
     """Return the best by `key` of the methods with a covering rate within one paired standard error of the best."""
-    best = results[0]
+    best = highest(comparison, lambda r: r.covering_rate)
     tied = []
-    for result in results:
-        gap = np.array([b.covering_rate - f.covering_rate for b, f in zip(best.folds, result.folds, strict=True)])
-        if gap.mean() <= gap.std(ddof=1) / np.sqrt(len(gap)):
-            tied.append(result)
+    for result in comparison.results:
+        if result.accuracy is not None:
+            gap = np.array([b.covering_rate - f.covering_rate for b, f in zip(best.folds, result.folds, strict=True)])
+            if gap.mean() <= gap.std(ddof=1) / np.sqrt(len(gap)):
+                tied.append(result)
     return max(tied, key=key)
 
 
 RULES = {
-    "covering rate (the rule of compare)": lambda results: results[0],
-    "approximated accuracy": lambda results: max(results, key=lambda r: r.approximated_accuracy),
-    "within 1 SE, then approximated": lambda results: within_one_error(results, lambda r: r.approximated_accuracy),
-    "LOORidge, without a comparison": lambda results: next(r for r in results if r.method == "LOORidge"),
-    "within 1 SE, then fastest": lambda results: within_one_error(results, lambda r: -r.fit_seconds),
+    "the rule of compare": lambda c: c.results[0],
+    "expected accuracy alone": lambda c: highest(c, lambda r: r.expected_accuracy),
+    "covering rate (the old rule)": lambda c: highest(c, lambda r: r.covering_rate),
+    "approximated accuracy": lambda c: highest(c, lambda r: r.approximated_accuracy),
+    "covering within 1 SE, approximated": lambda c: within_one_error(c, lambda r: r.approximated_accuracy),
+    "LOORidge, without a comparison": lambda c: next(r for r in c.results if r.method == "LOORidge"),
 }
 
 
-def choosing():
+def choosing(*names: str):
     """Print the regret of rules that choose a method without true labels, on each task and on average.
 
-    On each task every method of the panel is scored by `compare`; a rule's regret is the held-out accuracy of the best
-    method minus that of the chosen one. The rules use covering rates and approximated accuracies only. Methods that
-    fail on a task, and data sets that are not available, are skipped.
+    On each task of `benchmarks.choosing_tasks` the methods are scored by `compare` with three folds. The regret of a
+    rule is the held-out accuracy of the best method minus that of the chosen one. No rule uses a true label, but the
+    rule of `compare` was developed with the accuracies of the tasks of even position in sight. Methods that fail on a
+    task, and data sets that are not available, are skipped. Names restrict the tasks.
     """
-    regrets = {rule: [] for rule in RULES}
-    random_choice = []
-    for name, X, y, truth in choosing_tasks():
-        results = [result for result in oneof.compare(X, y, truth=truth).results if result.accuracy is not None]
-        highest = max(result.accuracy for result in results)
-        random_choice.append(highest - np.mean([result.accuracy for result in results]))
-        line = []
-        for rule, rule_of in RULES.items():
-            regrets[rule].append(highest - rule_of(results).accuracy)
-            line.append(f"{regrets[rule][-1]:.3f}")
-        print(f"{name:36s} {'  '.join(line)}  at random {random_choice[-1]:.3f}", flush=True)
-    print(f"\nmean regret over {len(random_choice)} tasks (worst)")
-    for rule, values in regrets.items():
-        print(f"  {rule:38s} {np.mean(values):.4f} ({np.max(values):.3f})")
-    print(f"  {'a method at random':38s} {np.mean(random_choice):.4f} ({np.max(random_choice):.3f})")
+    columns = [*RULES, "a method at random"]
+    position = {name: i for i, name in enumerate(TASKS)}
+    regrets, halves = [], []
+    print(f"{'task':30s} {'  '.join(f'({i})' for i in range(1, len(columns) + 1))}")
+    for task in choosing_tasks(names):
+        candidates = oneof.CandidateSets(task.mask, np.arange(task.mask.shape[1]))
+        panel = choosing_panel(task.X, candidates)
+        comparison = oneof.compare(task.X, candidates, panel, truth=task.truth, cv=3, refit=False)
+        accuracies = [result.accuracy for result in comparison.results if result.accuracy is not None]
+        chosen = [rule(comparison).accuracy for rule in RULES.values()]
+        regrets.append(max(accuracies) - np.array([*chosen, np.mean(accuracies)]))
+        halves.append(position[task.name] % 2)
+        line = "  ".join(f"{regret:.3f}" for regret in regrets[-1])
+        best = max((r for r in comparison.results if r.accuracy is not None), key=lambda r: r.accuracy)
+        print(
+            f"{task.name:30s} {line}  chosen {comparison.best_method}, best {best.method} ({best.accuracy:.3f}), "
+            f"odds ratio {comparison.distractor_odds_ratio:.1f}",
+            flush=True,
+        )
+    regrets, halves = np.array(regrets), np.array(halves)
+    print(f"\n{'mean regret (worst)':40s} {'development':>16s} {'check':>16s} {'all':>16s}")
+    for i, rule in enumerate(columns):
+        cells = []
+        for rows in (halves == 0, halves == 1, halves >= 0):
+            values = regrets[rows, i]
+            cells.append(f"{values.mean():.4f} ({values.max():.3f})" if len(values) else "-")
+        print(f"({i + 1}) {rule:36s} {'  '.join(f'{cell:>15s}' for cell in cells)}")
+    print(f"{'tasks':40s} {(halves == 0).sum():15d}  {(halves == 1).sum():15d}  {len(halves):15d}")
 
 
 FAMILIES = {"equally scaled": MAPS, "zeros preserved": SPARSE_MAPS, "all": MAPS | SPARSE_MAPS}

@@ -2,8 +2,8 @@
 Model selection without true labels
 ===================================
 
-`compare` cross-validates methods by their covering rate on held-out candidate sets. This example compares that
-ranking with the ranking by true labels.
+`compare` cross-validates methods and ranks them by their expected accuracy on held-out candidate sets. This example
+compares that ranking with the ranking by true labels.
 """
 
 # %%
@@ -32,9 +32,9 @@ comparison = oneof.compare(X, y, methods, truth=truth, cv=4, random_state=0)
 print(comparison)
 
 # %%
-# Methods with a higher covering rate tend to have a higher accuracy. The covering rate exceeds the accuracy, because
-# some predictions are distractors. The approximated accuracy depends on the confidence, so it cannot compare methods
-# whose scores have different scales, such as votes of neighbors (`PLKNN`, `IPAL`).
+# Methods with a higher expected accuracy tend to have a higher accuracy. The covering rate exceeds the accuracy,
+# because some predictions are distractors. The approximated accuracy depends on the confidence, so it cannot compare
+# methods whose scores have different scales, such as votes of neighbors (`PLKNN`, `IPAL`).
 names = [result.method for result in comparison.results][::-1]
 figure, ax = plt.subplots(figsize=(7.2, 4.2))
 for position, result in enumerate(comparison.results[::-1]):
@@ -44,12 +44,14 @@ for position, result in enumerate(comparison.results[::-1]):
 ax.plot(
     [result.accuracy for result in comparison.results[::-1]], range(len(names)), "o", label="accuracy ± standard error"
 )
-ax.plot([result.covering_rate for result in comparison.results[::-1]], range(len(names)), "D", label="covering rate")
+for rate, marker in (("expected accuracy", "s"), ("covering rate", "D")):
+    values = [getattr(result, rate.replace(" ", "_")) for result in comparison.results[::-1]]
+    ax.plot(values, range(len(names)), marker, label=rate)
 ax.set_yticks(range(len(names)), [f"{name}, chosen" if name == comparison.best_method else name for name in names])
 ax.grid(axis="x")
 ax.legend(loc="upper left")
 plt.show()
 
 # %%
-# `best_estimator` is the pipeline of the chosen method, including its scaler, ready to be fitted to all rows.
-comparison.best_estimator.fit(X, y)
+# `best_estimator` is the pipeline of the chosen method, including its scaler, fitted on all rows.
+comparison.best_estimator

@@ -1,6 +1,9 @@
 """Threads: the same results for any number of threads, and no more threads than BLAS may use."""
 
 import multiprocessing
+import os
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
@@ -187,3 +190,32 @@ def test_parallel_neighbor_searches_restore_the_blas_threads():
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(search, range(8)))
         assert blas_threads() == {2}
+
+
+LOADED_LATER = """
+from oneof.parallel import single_threaded_blas
+from threadpoolctl import threadpool_info
+
+def blas_threads():
+    return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+with single_threaded_blas():
+    assert blas_threads() == {1}
+n_before = len(threadpool_info())
+with single_threaded_blas():
+    import faiss
+    assert len(threadpool_info()) > n_before
+    with single_threaded_blas():
+        assert blas_threads() == {1}
+    assert blas_threads() == {1}
+assert blas_threads() == {2}, blas_threads()
+with single_threaded_blas():
+    assert blas_threads() == {1}
+"""
+
+
+def test_libraries_loaded_later_are_limited():
+    """An entry limits the BLAS libraries that were loaded after the first entry, and the last exit restores them."""
+    pytest.importorskip("faiss")
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+    subprocess.run([sys.executable, "-c", LOADED_LATER], check=True, env=environment)

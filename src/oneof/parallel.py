@@ -8,11 +8,12 @@ Forked processes are supported where the system can fork (Linux, macOS); elsewhe
 """
 
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
-from functools import cache
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from joblib import cpu_count
@@ -73,13 +74,14 @@ class _BlasLimiter(AbstractContextManager[None]):
     """Limit BLAS to one thread for the entire process: the first thread to enter sets it, the last to exit resets it.
 
     If each thread restored the limit at its entry, a thread that enters second and exits last would leave the process
-    with one BLAS thread.
+    with one BLAS thread. Every entry also limits the libraries that were loaded since the first one.
     """
 
     def __init__(self) -> None:
         self._n_inside = 0
         self._local = threading.local()  # entries of the current thread
-        self._limits: Any = None
+        self._limits: list[Any] = []
+        self._limited: set[str] = set()
         self._lock = threading.Lock()
         # Only the forking thread exists in the child: the others never exit, and never release their locks.
         if hasattr(os, "register_at_fork"):
@@ -87,9 +89,12 @@ class _BlasLimiter(AbstractContextManager[None]):
 
     def __enter__(self) -> None:
         with self._lock:
-            if not self._n_inside:
+            paths = [library["filepath"] for library in _blas().info()]
+            loaded = [path for path in paths if path not in self._limited]
+            if loaded:
                 with _claim_openblas():
-                    self._limits = _blas().limit(limits=1)
+                    self._limits.append(_blas().select(filepath=loaded).limit(limits=1))
+                self._limited.update(loaded)
             self._n_inside += 1
             self._local.n_inside = getattr(self._local, "n_inside", 0) + 1
 
@@ -108,7 +113,9 @@ class _BlasLimiter(AbstractContextManager[None]):
 
     def _restore(self) -> None:
         with _claim_openblas():
-            self._limits.restore_original_limits()
+            for limits in self._limits:
+                limits.restore_original_limits()
+        self._limits, self._limited = [], set()
 
 
 _BLAS_LIMITER = _BlasLimiter()
@@ -128,8 +135,13 @@ def _claim_openblas() -> Iterator[None]:
         clear(force=True)
 
 
-@cache
 def _blas() -> ThreadpoolController:
+    """Return the BLAS libraries loaded so far; a new search takes milliseconds, and is made after every import."""
     import scipy.linalg  # noqa: F401 - loads the BLAS of SciPy, so that it is found
 
+    return _find_blas(len(sys.modules))
+
+
+@lru_cache(maxsize=1)
+def _find_blas(n_modules: int) -> ThreadpoolController:  # noqa: ARG001 - the key: libraries are loaded by imports
     return ThreadpoolController().select(user_api="blas")

@@ -138,7 +138,7 @@ def test_invalid_model_files(run: Run, model: Path, birds: Path) -> None:
 
 def test_usage(run: Run, birds: Path) -> None:
     """Unknown options and missing values end with code 2 without a traceback."""
-    for args in (["fit"], ["fit", birds], ["fit", birds, "--labels", "species", "--folds", "1"], ["paint"], ["-x"]):
+    for args in (["fit"], ["fit", birds], ["fit", birds, "--labels", "species", "--folds", "0"], ["paint"], ["-x"]):
         result = run(*args)
         assert result.code == 2
         assert result.out == ""

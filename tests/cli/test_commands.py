@@ -192,28 +192,151 @@ def test_best_fits_the_best_method_of_compare(run: Run, birds: Path, monkeypatch
     assert persistence.load("birds-oneof/model.skops").method == compared["best_method"]
 
 
-def test_the_default_method_needs_no_comparison(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By default LOORidge is fitted; with too many rows, or mostly unlabeled rows, the best method."""
-    from oneof.comparison import methods
-
-    def fitted() -> dict[str, Any]:
-        return json.loads(run("fit", birds, "--labels", "species", "--drop", "truth", "--folds", "2", "--json").out)
-
-    reference = fitted()
-    assert reference["method"] == "LOORidge"
-    assert len(reference["comparison"]["results"]) == 1
-    assert any("without a comparison" in note for note in reference["notes"])
+def test_the_default_method_needs_no_comparison(run: Run, birds: Path) -> None:
+    """By default LOORidge is fitted, for partial, exact and mostly unlabeled rows; the report names it so."""
+    partial = make_birds()
+    tables = {
+        "partial": partial,
+        "exact": partial.with_columns(species=pl.col("truth")),
+        "mostly unlabeled": partial.with_columns(
+            species=pl.when(pl.int_range(pl.len()) % 4 == 0).then("species").otherwise(pl.lit(""))
+        ),
+    }
+    for kind, table in tables.items():
+        table.write_csv(birds)
+        result = run("fit", birds, "--labels", "species", "--drop", "truth", "--folds", "2", "--json")
+        facts = json.loads(result.out)
+        assert facts["method"] == "LOORidge", kind
+        assert len(facts["comparison"]["results"]) == 1
+        assert any("without a comparison" in note for note in facts["notes"])
+        assert any("ignores the" in note for note in facts["notes"]) == (kind == "mostly unlabeled")
     report = Path("birds-oneof/report.html").read_text(encoding="utf-8")
     assert "the method you named" not in report
     assert "default method" in report
-    monkeypatch.setattr(methods, "DEFAULT_METHOD_MAX_ROWS", 10)
-    assert len(fitted()["comparison"]["results"]) > 5
-    candidates = oneof.CandidateSets.from_labels(["a", "b", None, None, None])
-    assert methods.default_method(candidates) is None
-    assert methods.default_method(oneof.CandidateSets.from_labels(["a", "b", "c"])) is None
-    half = oneof.CandidateSets.from_sets([["a", "b"], ["c"], None, None])
-    monkeypatch.undo()
-    assert methods.default_method(half) == "LOORidge"
+
+
+class Fits:
+    """Record of the fits of one kind of estimator, by the number of rows."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, estimator: type) -> None:
+        self.rows: list[int] = []
+        fit = estimator.fit
+
+        def watch(model: Any, X: Any, y: Any) -> Any:
+            self.rows.append(X.shape[0])
+            return fit(model, X, y)
+
+        monkeypatch.setattr(estimator, "fit", watch)
+
+
+def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Above the limit of cross-validation there is one split, a learning curve on few rows, and the final fit."""
+    from oneof.cli import fit
+    from oneof.comparison import folds
+
+    monkeypatch.setattr(folds, "MAX_ROWS_CROSS_VALIDATION", 40)
+    monkeypatch.setattr(fit, "_MAX_CURVE_ROWS", 20)
+    fits = Fits(monkeypatch, oneof.AvgPerceptron)
+    args = [birds, "--labels", "species", "--truth", "truth", "--method", "AvgPerceptron"]
+    result = run("fit", *args, "--json")
+    assert result.code == 0, result.err
+    # 50 rows are labeled and 10 unlabeled: 40 + 10 rows of one split; 2, 4, 8, 14 labeled rows; all rows.
+    assert fits.rows == [50, 12, 14, 18, 24, 60]
+    summary = json.loads(result.out)
+    assert summary["evaluation"] == "one split, 50 training rows, 10 held-out rows"
+    assert summary["learning_curve"]["train_sizes"] == [2, 4, 8, 14, 40]
+    estimate = summary["estimate"]
+    rate, std = estimate["covering_rate"], estimate["covering_rate_std"]
+    assert std == pytest.approx((rate * (1 - rate) / 10) ** 0.5)
+    assert summary["learning_curve"]["covering_rate"][-1] == rate
+    report = " ".join(
+        Path("birds-oneof/report.html").read_text(encoding="utf-8").replace("\N{NO-BREAK SPACE}", " ").split()
+    )
+    assert (
+        "10 rows held out by one split, and a model fitted on 50 other rows; ± is the binomial standard error" in report
+    )
+    result = run("fit", *args, "--folds", "2")
+    assert "2 folds, 50 held-out rows" in result.out
+
+
+def test_a_long_fit_is_announced(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If samples predict a long fit, a note says so before the first fold."""
+    from oneof.comparison import cost
+
+    args = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
+    assert "takes about" not in run(*args).err
+    monkeypatch.setattr(cost, "estimate_seconds", lambda *_, **__: 100.0)
+    # Two folds of 25 labeled and all 10 unlabeled rows, and the final fit of 60 rows.
+    assert "AvgPerceptron with its held-out estimate takes about 3.6 min" in run(*args).err
+
+
+def test_ctrl_c_fits_the_best_method_so_far(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C in the second method gives the first one; a second Ctrl-C, in its fit, ends the command without a file."""
+    from oneof.comparison import methods
+
+    all_estimators = methods.default_estimators
+    monkeypatch.setattr(
+        methods,
+        "default_estimators",
+        lambda **options: {name: all_estimators(**options)[name] for name in ("CLPL", "AvgPerceptron")},
+    )
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(oneof.AvgPerceptron, "fit", interrupt)
+    args = [birds, "--labels", "species", "--drop", "truth", "--folds", "2"]
+    result = run("fit", *args, "--method", "best", "--json")
+    assert result.code == 0, result.err
+    facts = json.loads(result.out)
+    assert facts["method"] == "CLPL"
+    assert facts["learning_curve"] is None
+    assert facts["comparison"]["is_interrupted"]
+    assert [r["incomplete"] for r in facts["comparison"]["results"]] == [None, "interrupted"]
+    assert "No learning curve was measured" in Path("birds-oneof/report.html").read_text(encoding="utf-8")
+    assert "CLPL is the best of 1 method" in result.err
+    compared = run("compare", *args)
+    assert compared.code == 0
+    assert "interrupted" in compared.out
+    fit, n_fits = oneof.CLPL.fit, []
+
+    def interrupt_third(*call: Any) -> Any:
+        n_fits.append(1)
+        if len(n_fits) == 3:
+            raise KeyboardInterrupt
+        return fit(*call)
+
+    monkeypatch.setattr(oneof.CLPL, "fit", interrupt_third)
+    result = run("fit", *args, "--method", "best", "--out", "second")
+    assert result.code == 130
+    assert not Path("second").exists()
+
+
+def test_the_budget_leaves_methods_out(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Methods whose estimated time exceeds the budget are in the table with the reason, and are not fitted."""
+    from oneof.comparison import comparison, methods
+
+    all_estimators = methods.default_estimators
+    monkeypatch.setattr(
+        methods,
+        "default_estimators",
+        lambda **options: {name: all_estimators(**options)[name] for name in ("PLKNN", "CLPL")},
+    )
+    monkeypatch.setattr(
+        comparison, "estimate_fold_seconds", lambda pipeline, *_, **__: 1.0 if "clpl" in pipeline.named_steps else 90.0
+    )
+    fits = Fits(monkeypatch, oneof.PLKNN)
+    args = [birds, "--labels", "species", "--drop", "truth", "--folds", "2", "--budget", "1"]
+    result = run("fit", *args, "--method", "best")
+    assert result.code == 0, result.err
+    assert "left out: about 3.0 min estimated" in result.out
+    assert "comparing 2 methods for up to 1 min (--budget)" in result.err
+    assert "left out: about 3.0 min estimated" in Path("birds-oneof/report.html").read_text(encoding="utf-8")
+    assert not fits.rows
+    assert run("fit", *args).code == 2  # a budget needs --method best
+    result = run("compare", *args[:-1], "0.01")
+    assert result.code == 2
+    assert "no method has finished" in result.err
 
 
 def test_truth_is_used_for_evaluation_only(run: Run, birds: Path) -> None:
@@ -275,6 +398,20 @@ def test_progress_is_only_for_terminals(run: Run, birds: Path) -> None:
     """If standard error is not a terminal, it has notes only."""
     result = run("fit", birds, "--labels", "species", "--drop", "truth", *QUICK, "--json")
     assert [line.split(":")[0] for line in result.err.splitlines()] == ["Note"]
+
+
+def test_a_comparison_has_one_line_for_each_method(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If standard error is not a terminal, a comparison announces itself and writes one line for each method."""
+    from oneof.comparison import methods
+
+    all_estimators, few = methods.default_estimators, ("CLPL", "PLKNN", "AvgPerceptron")
+    monkeypatch.setattr(
+        methods, "default_estimators", lambda **options: {name: all_estimators(**options)[name] for name in few}
+    )
+    result = run("compare", birds, "--labels", "species", "--drop", "truth,id", "--folds", "3")
+    first, *lines = result.err.splitlines()
+    assert first == "Note: comparing 3 methods for up to 10 min (--budget); Ctrl-C ends with the best so far."
+    assert [line.split(": ")[2].split()[0] for line in lines] == list(few)
 
 
 def test_suspicious_labels_are_noted(run: Run) -> None:

@@ -17,11 +17,12 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 import oneof.comparison
-from oneof import AvgPerceptron, CandidateSets, MaxPerceptron
+from oneof import AvgPerceptron, CandidateSets, GaussianEM, LOORidge, MaxPerceptron
 from oneof.comparison import compare
+from oneof.comparison.criterion import MAX_ODDS_RATIO, expected_accuracies
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.metrics import covering_rate
-from oneof.model_selection import CandidateKFold
+from oneof.model_selection import CandidateKFold, get_proba
 from tests.blobs import Frequencies, draw
 
 
@@ -86,18 +87,90 @@ def test_each_number_equals_an_explicit_loop():
     assert (comparison.n_folds, comparison.n_rows, comparison.n_classes) == (3, 60, 3)
 
 
-def test_the_best_method_has_the_highest_covering_rate_and_is_first():
-    """Results are sorted by covering rate and the best method is first, for any order of the methods."""
+def test_the_best_method_has_the_highest_expected_accuracy_and_is_first():
+    """Results are sorted by expected accuracy and the best method is first, for any order of the methods."""
     X, y, _ = draw()
     for methods in (METHODS, dict(reversed(METHODS.items()))):
         comparison = compare(X, y, methods)
-        order = [result.covering_rate for result in comparison.results]
+        order = [result.expected_accuracy for result in comparison.results]
         assert order == sorted(order, reverse=True)
         assert comparison.best_method == comparison.results[0].method != "frequencies"
+        assert comparison.note == ""
+
+
+def test_the_expected_accuracy_equals_the_criterion_on_an_explicit_loop():
+    """The criterion gets the held-out predictions and probabilities of all folds, without the unlabeled rows."""
+    X, y, _ = draw()
+    masks, predictions, probabilities = [], {name: [] for name in METHODS}, {name: [] for name in METHODS}
+    for train, test in CandidateKFold(3, random_state=4).split(X, y):
+        masks.append(y.mask[test])
+        for name, method in METHODS.items():
+            model = clone(method).fit(X[train], y[train])
+            predictions[name].append(np.searchsorted(y.classes, model.predict(X[test])))
+            probabilities[name].append(get_proba(model, X[test]).proba.astype(np.float32))
+    selection = expected_accuracies(
+        np.concatenate(masks), *([np.concatenate(v) for v in d.values()] for d in (probabilities, predictions))
+    )
+    comparison = compare(X, y, METHODS, cv=3, random_state=4)
+    for name, expected in zip(METHODS, selection.expected_accuracy, strict=True):
+        result = next(result for result in comparison.results if result.method == name)
+        assert result.expected_accuracy == pytest.approx(expected, abs=1e-9)
+        assert all(fold.held_out is None for fold in result.folds)
+    assert comparison.distractor_odds_ratio == pytest.approx(selection.odds_ratio)
+
+
+def test_the_default_method_is_preferred_if_distractors_are_predicted():
+    """If sets are lists of a linear classifier of the rows, LOORidge comes first, and the note has the reason."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    scores = X @ rng.normal(size=(4, 12))
+    y = CandidateSets(scores >= np.sort(scores, axis=1)[:, [-2]], np.arange(12))
+    perceptron = METHODS["maximum"]
+    comparison = compare(X, y, {"linear": perceptron, "default": make_pipeline(StandardScaler(), LOORidge())}, cv=2)
+    assert comparison.distractor_odds_ratio > MAX_ODDS_RATIO
+    assert comparison.best_method == "default"
+    assert (comparison.note != "") == (
+        comparison.results[1].expected_accuracy > comparison.results[0].expected_accuracy
+    )
+    assert comparison.note in str(comparison)
+    others = compare(X, y, {"linear": perceptron, "average": METHODS["average"]}, cv=2)
+    assert others.results[0].expected_accuracy >= others.results[1].expected_accuracy
+
+
+def test_the_default_method_is_preferred_within_one_standard_error_but_not_on_exact_labels():
+    """A tied default method comes first, with the reason; with exact labels only the accuracy counts."""
+    X, y, truth = draw(n=200, seed=0)
+    methods = {"other": GaussianEM(covariance="tied"), "default": LOORidge(), "frequencies": Frequencies()}
+    comparison = compare(X, y, methods)
+    default, other = (next(r for r in comparison.results if r.method == name) for name in ("default", "other"))
+    assert default.expected_accuracy < other.expected_accuracy
+    assert comparison.best_method == "default"
+    assert "within one standard error" in comparison.note
+    exact = compare(X, truth, methods)
+    accuracies = [result.expected_accuracy for result in exact.results]
+    assert accuracies == sorted(accuracies, reverse=True)
+    assert exact.note == ""
+
+
+def test_a_single_method_has_no_expected_accuracy():
+    """The criterion compares methods; the table of one method does not have it."""
+    X, y, _ = draw()
+    comparison = compare(X, y, {"frequencies": Frequencies()})
+    assert math.isnan(comparison.results[0].expected_accuracy)
+    assert "exp. accuracy" not in str(comparison)
+
+
+def test_labels_outside_the_classes_and_missing_probabilities_are_valid():
+    """A method that predicts a label of no set has expected accuracy 0; a method without scores has one vote a row."""
+    X, y, _ = draw()
+    comparison = compare(X, y, {"other": Constant("zebra"), "a": Constant("a"), **METHODS})
+    rates_by_name = {result.method: result for result in comparison.results}
+    assert rates_by_name["other"].expected_accuracy == 0.0
+    assert 0.0 < rates_by_name["a"].expected_accuracy <= rates_by_name["a"].covering_rate
 
 
 def test_ties_are_broken_by_the_order_of_the_methods():
-    """Methods with equal covering rates stay in the given order."""
+    """Methods with equal expected accuracies stay in the given order."""
     X, y, _ = draw()
     for names in (("one", "two", "three"), ("three", "one", "two")):
         comparison = compare(X, y, {name: Frequencies() for name in names})
@@ -217,9 +290,9 @@ def test_progress_is_reported_after_every_fold_in_order():
     X, y, _ = draw()
     calls = []
     compare(X, y, METHODS, cv=3, progress=lambda *call: calls.append(call))
-    assert [done for done, _, _ in calls] == list(range(1, 10))
-    assert {total for _, total, _ in calls} == {9}
-    assert [name for _, _, name in calls] == [name for name in METHODS for _ in range(3)]
+    assert [done for done, _, _, _ in calls] == list(range(1, 10))
+    assert {total for _, total, _, _ in calls} == {9}
+    assert [name for _, _, name, _ in calls] == [name for name in METHODS for _ in range(3)]
 
 
 def test_n_jobs_does_not_change_the_results():
@@ -231,17 +304,17 @@ def test_n_jobs_does_not_change_the_results():
     assert calls == [1, 2, 3, 4]
 
 
-def test_the_best_estimator_is_a_clone_of_the_best_method():
-    """Every access returns a new clone with the same parameters; the given estimators stay unfitted."""
+def test_the_best_estimator_is_fitted_on_all_rows():
+    """It predicts as a clone of the best method fitted on all rows; the given estimators stay unfitted."""
     X, y, _ = draw()
     comparison = compare(X, y, METHODS)
-    best = comparison.best_estimator
-    assert best is not comparison.best_estimator
-    assert str(best) == str(METHODS[comparison.best_method])
-    for estimator in (best[-1], METHODS[comparison.best_method][-1]):
+    expected = clone(METHODS[comparison.best_method]).fit(X, y)
+    np.testing.assert_array_equal(comparison.best_estimator.predict(X), expected.predict(X))
+    unfitted = compare(X, y, METHODS, refit=False).best_estimator
+    assert str(unfitted) == str(METHODS[comparison.best_method])
+    for estimator in (unfitted[-1], METHODS[comparison.best_method][-1]):
         with pytest.raises(NotFittedError):
             check_is_fitted(estimator)
-    assert best.fit(X, y).score(X, y) > 0.5
 
 
 def test_the_table_is_aligned_and_to_dict_is_json():

@@ -54,6 +54,39 @@ def test_the_samples_of_the_curve_are_nested():
     assert calls == [(done, 6) for done in range(1, 7)]
 
 
+def test_the_estimate_is_the_last_point():
+    """With the result of the same folds, the last point is that result, and only the smaller sizes are fitted."""
+    X, y, truth = draw()
+    rows = []
+
+    class Watch(Frequencies):
+        def fit(self, X, y):
+            rows.append(len(X))
+            return super().fit(X, y)
+
+    for cv in (1, 5):
+        comparison = compare(X, y, {"it": Watch()}, truth=truth, cv=cv, refit=False)
+        reference = learning_curve(Frequencies(), X, y, truth=truth, train_sizes=(0.25, 0.5), cv=cv)
+        rows.clear()
+        curve = learning_curve(
+            Watch(), X, y, truth=truth, train_sizes=(0.25, 0.5, 1.0), cv=cv, last=comparison.results[0]
+        )
+        assert len(rows) == 2 * cv
+        assert curve.train_sizes[:2] == reference.train_sizes
+        assert curve.covering_rate == (*reference.covering_rate, comparison.results[0].covering_rate)
+        assert curve.accuracy_std == (*reference.accuracy_std, comparison.results[0].accuracy_std)
+
+
+def test_the_fractions_are_of_the_maximum():
+    """With a maximum number of rows, the sizes are fractions of it; a maximum above all rows changes nothing."""
+    X, y, _ = draw()
+    sizes = [learning_curve(Frequencies(), X, y, cv=2, max_rows=rows).train_sizes for rows in (10, 1000, None)]
+    assert sizes[0] == (1, 2, 4, 7, 10)
+    assert sizes[1] == sizes[2]
+    with pytest.raises(InputError, match="`max_rows` must be an integer above 0 or None"):
+        learning_curve(Frequencies(), X, y, max_rows=0)
+
+
 def test_more_labels_raise_the_covering_rate():
     """On separated blobs the covering rate of the perceptron is higher with all rows than with 2 % of them."""
     rng = np.random.default_rng(0)

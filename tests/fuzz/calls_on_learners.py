@@ -10,7 +10,6 @@ from oneof import PLKNN, AvgPerceptron, active, model_selection, multilabel
 from oneof.comparison import (
     compare,
     default_estimators,
-    default_method,
     learning_curve,
 )
 from oneof.labeling import LabelingSession
@@ -114,18 +113,9 @@ def _a_truth(draw: st.DrawFn, y: Any, n: int) -> Any:
 @st.composite
 def choices(draw: st.DrawFn) -> Case:
     """Draw a call of a function that selects methods."""
-    n = draw(ROWS)
-    match draw(st.integers(0, 1)):
-        case 0:
-            flag = either(st.booleans())
-            return (
-                default_estimators,
-                (),
-                draw(optional(sparse=flag, negative=flag, n_rows=several(1, 10**6), random_state=SEEDS)),
-            )
-        case _:
-            y = draw(sets(n, 3, ("candidates", "text sets")))
-            return default_method, (y,), {}
+    flag = either(st.booleans())
+    named = optional(sparse=flag, negative=flag, n_rows=several(1, 10**6), random_state=SEEDS)
+    return default_estimators, (), draw(named)
 
 
 @st.composite

@@ -21,7 +21,6 @@ from oneof import (
 from oneof.comparison import (
     compare,
     default_estimators,
-    default_method,
     learning_curve,
 )
 from tests.fuzz import calls_on_blocks, calls_on_files, calls_on_graphs, calls_on_learners, calls_on_sets
@@ -80,10 +79,7 @@ FAMILIES = {
     "choices": Family(
         calls_on_learners.choices,
         1.0,
-        (
-            default_estimators,
-            default_method,
-        ),
+        (default_estimators,),
     ),
     "documents": Family(calls_on_learners.documents, 1.0, (multilabel.breakeven_score,)),
     "sessions": Family(calls_on_learners.sessions, 1.0, (labeling.LabelingSession,)),

@@ -252,7 +252,6 @@ def test_a_memoryview_is_accepted():
         lambda: comparison_methods.excluded_from_auto(None),
         lambda: comparison_methods.default_estimators(n_rows="many"),
         lambda: comparison_methods.auto_methods(3, 5),
-        lambda: comparison_methods.default_method(["a", "b"]),
         lambda: datasets.make_two_sensors((1, 4, 2), np.array(3.0)),
         lambda: datasets.load("iris", 3),
         lambda: datasets.load("iris", "~nobody at all/x"),

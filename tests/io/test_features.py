@@ -7,9 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.impute import SimpleImputer
 
 from oneof.errors import DataError
 from oneof.io import Column, Overrides, Table, align_columns, choose_columns, make_encoder
+from oneof.io.imputer import MedianImputer
 
 PATH = Path("t.csv")
 N = 60
@@ -91,6 +94,27 @@ def test_the_encoder(table: Table) -> None:
     assert encoded.shape[1] == 4
     unseen = categories.transform(pl.DataFrame({"color": ["purple"]}))
     assert unseen.sum() == 0
+
+
+@pytest.mark.parametrize("missing", ["none", "some", "a column", "all but one"])
+def test_the_imputer_equals_that_of_scikit_learn(missing: str) -> None:
+    """Medians, indicators and imputed tables equal those of SimpleImputer fitted on all rows."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(41, 3)) * [1.0, 1e150, 1e-150]
+    if missing == "some":
+        X[rng.random(X.shape) < 0.3] = np.nan
+    elif missing == "a column":
+        X[:, 1] = np.nan
+    elif missing == "all but one":
+        X[1:, 1] = np.nan
+    frame = pl.DataFrame(X, schema=["a", "b", "c"])
+    ours = MedianImputer().fit(frame)
+    theirs = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True).fit(frame)
+    np.testing.assert_allclose(ours.statistics_, theirs.statistics_, rtol=1e-15)
+    np.testing.assert_allclose(ours.transform(frame), theirs.transform(frame), rtol=1e-15)
+    assert ours.get_feature_names_out().tolist() == theirs.get_feature_names_out().tolist()
+    again = clone(ours).fit(frame[:1])
+    np.testing.assert_array_equal(again.transform(frame[:1])[:, :3], np.nan_to_num(X[:1]))
 
 
 def test_output_is_sparse_only_if_it_is_mostly_zeros(table: Table) -> None:

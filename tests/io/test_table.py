@@ -4,12 +4,14 @@ import csv
 import gzip
 import threading
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 from oneof.errors import DataError, InputTypeError
+from oneof.io import csv as csv_module
 from oneof.io import find_column, read_table
 from oneof.io.source import long_cells
 from oneof.stream import read_batches
@@ -216,3 +218,46 @@ def test_threads_share_the_change_of_the_limit() -> None:
     finished.set()
     other.join()
     assert csv.field_size_limit() == before
+
+
+ODD_CELLS = (
+    "7", "7.5", " 5", "5 ", "+5", "inf", "-inf", "infinity", "1e5", "1.", "1.e3", ".5", "0x1F", "1_000", "NAN", "-nan",
+    "true", "2020-01-01", "99999999999999999999", "1e400", "-", "0005", "", "NA", "word", '"5"', '" 5"', '""', '"1,5"',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("common", ["7", "7.5", "-1e3"])
+def test_types_inferred_from_the_first_rows_are_those_of_all_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, common: str
+) -> None:
+    """An unusual cell after the sample gives the column that the inference from all cells gives."""
+    monkeypatch.setattr(csv_module, "_SAMPLE_RECORDS", 10)
+    path = tmp_path / "table.csv"
+    for cell in ODD_CELLS:
+        rows = [f"{common},1,a"] * 20 + [f"{cell},2,b", f"{common},3,a"]
+        path.write_text("\n".join(["x,n,label", *rows]) + "\n")
+        frame = read_table(path, verbatim=["label"]).frame
+        expected = pl.read_csv(path, infer_schema_length=None, try_parse_dates=True, null_values=csv_module.MISSING)
+        assert frame.equals(expected), cell
+        assert frame.dtypes == expected.dtypes, cell
+
+
+def test_a_table_of_numbers_is_parsed_without_inference_from_all_cells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With numbers only, and quoted labels, no call infers types from all cells."""
+    monkeypatch.setattr(csv_module, "_SAMPLE_RECORDS", 10)
+    lengths = []
+    read_csv = pl.read_csv
+
+    def watch(*args: Any, infer_schema_length: int | None, **options: Any) -> pl.DataFrame:
+        lengths.append(infer_schema_length)
+        return read_csv(*args, infer_schema_length=infer_schema_length, **options)
+
+    monkeypatch.setattr(pl, "read_csv", watch)
+    path = tmp_path / "table.csv"
+    path.write_text("x,n,label\n" + '1.5,1,"a"\n,2,""\n' * 20)
+    frame = read_table(path, verbatim=["label"]).frame
+    assert frame.dtypes == [pl.Float64, pl.Int64, pl.String]
+    assert frame["x"].null_count() == 20
+    assert None not in lengths

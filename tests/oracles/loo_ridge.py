@@ -241,7 +241,7 @@ def select(gram, S, lam, max_iter):
         z = min(z, clustered_z_score(shares["cooccurring"][0] - shares["uniform"][0], S))
         other_z = min(other_z, clustered_z_score(shares["confusable"][0] - shares["uniform"][0], S))
     w = student.cdf(z, len({tuple(row) for row in S}) - 1)
-    is_confusable = other_z > 2 and w < 0.5 and np.abs(confusable - uniform).sum(axis=1).mean() / 2 > 0.01
+    is_confusable = other_z > 2 and np.abs(confusable - uniform).sum(axis=1).mean() / 2 > 0.01
     other = confusable if is_confusable else uniform
     if w >= 0.001:
         other = w * cooccurring_labels(gram, S, lam, max_iter, 2) + (1 - w) * other

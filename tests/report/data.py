@@ -8,10 +8,11 @@ from oneof.candidates import CandidateSets
 from oneof.report import ReportData
 
 
-def result(method, covering=0.9, approximated=0.8, accuracy=None, error=None):
+def result(method, covering=0.9, approximated=0.8, accuracy=None, error=None, incomplete=None):
     failed = error is not None
     return SimpleNamespace(
         method=method,
+        expected_accuracy=None if failed else 0.7,
         covering_rate=None if failed else covering,
         covering_rate_std=None if failed else 0.012,
         approximated_accuracy=None if failed else approximated,
@@ -20,6 +21,7 @@ def result(method, covering=0.9, approximated=0.8, accuracy=None, error=None):
         accuracy=accuracy,
         accuracy_std=None if accuracy is None else 0.03,
         error=error,
+        incomplete=incomplete,
     )
 
 
@@ -51,8 +53,9 @@ def sample(names=("finch", "sparrow", "tit", "wren"), *, n=60, kinds=(1, 2, 3, N
     values = {
         "title": "Birds", "source": "birds.csv", "candidates": CandidateSets(mask, classes),
         "comparison": SimpleNamespace(results=(best, result("CLPL", 0.8), result("IPAL", error="it broke")),
-                                      best_method="PLKNN", n_folds=5),
-        "method": "PLKNN", "estimate": best, "learning_curve": curve([0.6, 0.7, 0.9]),
+                                      best_method="PLKNN", note=""),
+        "method": "PLKNN", "estimate": best, "n_folds": 5, "n_train": 4 * n // 5, "n_held_out": n,
+        "learning_curve": curve([0.6, 0.7, 0.9]),
         "decisions": SimpleNamespace(labels=classes[decided], confidence=proba.max(axis=1)),
         "truth": classes[true] if truth else None,
         "preview": lambda row: {"wing": f"{row} mm", "song": "tsip"},

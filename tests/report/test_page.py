@@ -64,7 +64,14 @@ SHAPES = {
     "numbers": {"names": (0, 1, 2)},
     "no truth, one method": {"truth": False, "comparison": None, "learning_curve": None, "command": None},
     "no preview": {"preview": lambda _: {}},
-}
+    "one split, methods left out": {
+        "n_folds": 1, "learning_curve": None,
+        "comparison": SimpleNamespace(
+            results=(result("PLKNN"), result("CLPL", incomplete="left out: about 1 h estimated")),
+            best_method="PLKNN", note="",
+        ),
+    },
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
@@ -109,7 +116,8 @@ def test_text_of_users_is_escaped():
     names = (NASTY, "</svg><b>", "</style>", "{{ 7 * 7 }}")
     data = sample(
         names, title=NASTY, source=NASTY, method=NASTY, command=NASTY, version=NASTY, date=NASTY,
-        comparison=SimpleNamespace(results=(result(NASTY), result("b", error=NASTY)), best_method=NASTY, n_folds=2),
+        comparison=SimpleNamespace(results=(result(NASTY), result("b", error=NASTY), result("c", incomplete=NASTY)),
+                                   best_method=NASTY, note=""),
         preview=lambda _: {NASTY: NASTY, "{{ 1 }}": "{% raw %}"},
     )  # fmt: skip
     html = render_report(data)
@@ -121,6 +129,16 @@ def test_text_of_users_is_escaped():
     assert f"failed: {NASTY}" in page.words
     assert "{{ 7 * 7 }}" in page.words
     assert "49" not in re.findall(r"<bdi>(.*?)</bdi>", html)
+
+
+def test_the_page_says_how_the_rates_were_estimated():
+    """It names the number of held-out rows and the folds, and the reason for each method with missing folds."""
+    words = Page(render_report(sample())).words
+    assert "60 rows in 5-fold cross-validation; ± is the standard deviation over the folds" in words
+    words = Page(render_report(sample(**SHAPES["one split, methods left out"]))).words
+    assert "60 rows held out by one split, and a model fitted on 48 other rows; ± is the binomial" in words
+    assert "left out: about 1 h estimated" in words
+    assert "No learning curve was measured" in words
 
 
 @settings(max_examples=5, deadline=None)

@@ -103,6 +103,16 @@ def test_the_description_of_a_curve_uses_its_last_doubling(rates, std, text):
     assert templating.describe_learning_curve(shuffled) == templating.describe_learning_curve(curve(rates, std=std))
 
 
+def test_a_curve_over_several_doublings_is_described_by_each():
+    """If the rows grow by more than a factor of 4, the change is per doubling, and one split has a standard error."""
+    sizes = (1000, 64_000)
+    rising = templating.describe_learning_curve(curve([0.5, 0.62], sizes), templating.describe_spread(1))
+    assert "rose by 12.0 points (2.0 for each doubling), more than its binomial standard error" in rising
+    assert "hardly changed (+1.2 points, 6.0 doublings)" in templating.describe_learning_curve(
+        curve([0.5, 0.512], sizes)
+    )
+
+
 @given(st.floats(0, 1e5))
 def test_times_are_within_their_rounding(value):
     """A formatted time, parsed again, equals the time to two significant digits."""

@@ -30,17 +30,20 @@ def run(
     stem: options.Stem = "none",
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
-    folds: options.Folds = 5,
+    folds: options.Folds = None,
+    budget: options.Budget = options.DEFAULT_BUDGET,
     seed: options.Seed = 0,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Cross-validate the methods on a table; no file is written.
+    """Compare the methods on held-out rows of a table; no file is written.
 
-    The covering rate is the fraction of held-out rows whose prediction is in the row's candidate set.
+    The method is chosen by the expected accuracy: the mean probability of the held-out predictions, given the sets. The
+    covering rate is the fraction of held-out rows whose prediction is in the row's candidate set. Ctrl-C ends the
+    comparison and prints the methods compared so far.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.inputs import ReadOptions, prepare, resolve_methods
+        from oneof.cli.inputs import ReadOptions, describe_comparison, prepare, resolve_methods
         from oneof.comparison import compare
         from oneof.io import Overrides
 
@@ -48,20 +51,25 @@ def run(
         named = None if classes is None else options.split([classes])
         read_options = ReadOptions(options.split(labels), truth, separator, named, overrides, stop_words, stem)
         prepared = prepare(table, read_options)
-        methods, notes = resolve_methods(prepared, method, seed)
-        with terminal.progress("Comparing methods") as progress:
+        methods, notes = resolve_methods(prepared, "best" if method.lower() == "auto" else method, seed)
+        for sentence in (*prepared.notes, *notes):
+            terminal.print_note(sentence)
+        terminal.print_note(describe_comparison(len(methods), budget))
+        with terminal.progress("Comparing methods", each_name=len(methods) > 1) as progress:
             comparison = compare(
                 prepared.frame,
                 prepared.candidates,
                 methods,
-                cv=folds,
+                cv="auto" if folds is None else folds,
                 truth=prepared.truth,
+                budget=budget,
+                refit=False,
                 random_state=seed,
                 progress=progress,
             )
-        for sentence in (*prepared.notes, *notes):
-            terminal.print_note(sentence)
+        if comparison.is_interrupted:
+            terminal.print_note("the comparison was interrupted; the table has the methods compared so far.")
         if json:
             terminal.print_json(comparison.to_dict())
         else:
-            terminal.print_comparison(f"{table}, on held-out rows ({folds} folds)", comparison)
+            terminal.print_comparison(f"{table} ({comparison.evaluation})", comparison)

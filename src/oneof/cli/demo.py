@@ -42,7 +42,8 @@ def run(
             terminal.print_json(demo.summary)
             return
         terminal.print_line(f"Handwritten digits with ambiguous labels: {demo.training_file}")
-        terminal.print_comparison("On held-out training rows (5 folds)", demo.training.comparison)
+        comparison = demo.training.comparison
+        terminal.print_comparison(f"Held-out estimate ({comparison.evaluation})", comparison)
         columns = ["", "covering rate", "accuracy"]
         rows = [[name, *map(terminal.format_percent, rates)] for name, rates in demo.rates.items()]
         title = f"{demo.training.comparison.best_method} on {demo.n_test} test rows"
@@ -77,17 +78,11 @@ def run_digits_demo(folder: Path, *, seed: int, progress_factory: terminal.Progr
     with atomic_directory(folder) as stage:
         n_test = _write_tables(stage / training_file.name, stage / test_file.name, seed)
     read_options = ReadOptions(labels=("label",), truth="truth")
-    fit_command = command_line(training_file, read_options, method="best", folder=folder, folds=5, seed=seed)
-    training = train(
-        training_file,
-        read_options,
-        method="best",
-        folder=folder,
-        folds=5,
-        seed=seed,
-        command=fit_command,
-        progress_factory=progress_factory,
-    )
+    settings: dict[str, Any] = {
+        "method": "best", "folder": folder, "folds": 5, "budget": options.DEFAULT_BUDGET, "seed": seed,
+    }  # fmt: skip
+    fit_command = command_line(training_file, read_options, **settings)
+    training = train(training_file, read_options, **settings, progress_factory=progress_factory)
     model_file, predictions = folder / "model.skops", folder / "digits-test-predictions.csv"
     prediction = predict(load_model(model_file), test_file, truth="truth")
     write_predictions(predictions, prediction, read=[model_file, test_file])

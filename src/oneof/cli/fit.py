@@ -3,7 +3,7 @@
 import datetime
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
@@ -40,9 +40,8 @@ def run(
         str,
         typer.Option(
             "--method",
-            help="Name of a method, best, or auto. best compares all methods except slow ones such as PLGP. auto is "
-            "LOORidge if some rows are partial, at least half of all rows are labeled, and at most 6,000 rows are "
-            "labeled; otherwise it is best.",
+            help="Name of a method, best, or auto. auto is LOORidge, which ignores unlabeled rows. best compares all "
+            "methods except slow ones such as PLGP, and fits the best one.",
         ),
     ] = "auto",
     truth: options.Truth = None,
@@ -57,7 +56,8 @@ def run(
     stem: options.Stem = "none",
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
-    folds: options.Folds = 5,
+    folds: options.Folds = None,
+    budget: options.Budget = options.DEFAULT_BUDGET,
     seed: options.Seed = 0,
     online: Annotated[
         bool, typer.Option("--online", help="Learn in batches from data that may be larger than memory.")
@@ -93,6 +93,8 @@ def run(
 ) -> None:
     """Fit a model on a table with partial or missing labels.
 
+    With --method best, Ctrl-C ends the comparison and fits the best method so far; a second Ctrl-C ends the command.
+
     Writes model.skops, report.html, training_labels.csv (the most probable label of each row) and summary.json, and
     replaces older files of these names. With --online, writes model.skops, summary.json and curve.csv (the running
     loss), and saves checkpoint.npz while it runs.
@@ -106,13 +108,17 @@ def run(
         named = None if classes is None else options.split([classes])
         read_options = ReadOptions(options.split(labels), truth, separator, named, overrides, stop_words, stem)
         if online:
-            _check_unused(context, ("folds", "seed"), "cannot be combined with --online, which reads the rows in order")
+            _check_unused(
+                context, ("folds", "budget", "seed"), "cannot be combined with --online, which reads the rows in order"
+            )
             online_options = OnlineOptions(
                 format, epochs, batch_rows, hash_bits, checkpoint_rows, checkpoint_seconds or None, resume
             )
             _fit_online(table, read_options, online_options, method=method, out=out, json=json)
             return
         _check_unused(context, _ONLY_ONLINE, "needs --online: add it")
+        if method.lower() != "best":
+            _check_unused(context, ("budget",), "needs --method best: add it")
         folder = out or Path(f"{table.stem}-oneof")
         training = train(
             table,
@@ -120,12 +126,11 @@ def run(
             method=method,
             folder=folder,
             folds=folds,
+            budget=budget if method.lower() == "best" else None,
             seed=seed,
-            command=command_line(table, read_options, method=method, folder=folder, folds=folds, seed=seed),
             progress_factory=terminal.progress,
+            note=terminal.print_note,
         )
-        for sentence in training.notes:
-            terminal.print_note(sentence)
         summary = training.summary
         if json:
             terminal.print_json(summary)
@@ -135,7 +140,7 @@ def run(
             f"{summary['unlabeled']} unlabeled), {len(summary['classes'])} classes; "
             f"feature columns: {len(summary['features'])}."
         )
-        terminal.print_comparison(f"On held-out rows ({folds} folds)", training.comparison)
+        terminal.print_comparison(f"Held-out estimate ({training.comparison.evaluation})", training.comparison)
         terminal.print_line(f"{summary['method']} was fitted on all rows. Files:")
         for file in summary["files"]:
             terminal.print_line(f"  {file}")
@@ -196,6 +201,11 @@ OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
 
 _N_PREVIEW_COLUMNS = 6
 """Number of columns that the report shows of a row."""
+_CURVE_FRACTIONS = (0.1, 0.2, 0.4, 0.7)
+_MAX_CURVE_ROWS = 4_000
+"""The learning curve has these fractions of the training rows or of this number, and all rows from the estimate."""
+_LONG_SECONDS = 60.0
+"""Estimated time from which the fit of a single method is announced."""
 
 
 @dataclass(frozen=True)
@@ -214,54 +224,141 @@ def train(
     *,
     method: str,
     folder: Path,
-    folds: int,
+    folds: int | None,
+    budget: float | None,
     seed: int,
-    command: str,
     progress_factory: terminal.ProgressFactory,
+    note: Callable[[str], None] | None = None,
 ) -> TrainingResult:
     """Select a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
 
-    The scores in the summary are computed on held-out rows, even if one method is requested by name.
+    The scores in the summary are computed on held-out rows, even if one method is requested by name. `note` gets each
+    sentence for the user when it is known, before the fits that it announces.
     """
-    from oneof.cli.inputs import prepare, resolve_methods
-    from oneof.comparison import compare, default_method, learning_curve
+    from oneof.cli.inputs import describe_comparison, prepare, resolve_methods
+    from oneof.comparison import compare, learning_curve
+    from oneof.comparison.folds import check_task, make_folds
+    from oneof.comparison.methods import DEFAULT_METHOD
     from oneof.files import atomic_directory, check_not_input, check_writable
+
+    notes: list[str] = []
+
+    def add_note(sentence: str) -> None:
+        notes.append(sentence)
+        announce(sentence)
+
+    def announce(sentence: str) -> None:
+        if note is not None:
+            note(sentence)
 
     check_writable(folder)
     check_not_input((folder / name for name in OUTPUTS), [path])
     prepared = prepare(path, read_options)
-    first = default_method(prepared.candidates) if method.lower() == "auto" else None
-    methods, method_notes = resolve_methods(prepared, first or method, seed)
-    notes = [*prepared.notes, *method_notes]
-    if first is not None:
-        notes.append(f"{first} was fitted without a comparison, since it suits this table; --method best compares all.")
+    named = method.lower() != "auto"
+    methods, method_notes = resolve_methods(prepared, method if named else DEFAULT_METHOD, seed)
+    for sentence in (*prepared.notes, *method_notes):
+        add_note(sentence)
+    if not named:
+        add_note(f"{DEFAULT_METHOD} is fitted without a comparison; --method best compares all methods.")
     frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
-    with progress_factory("Comparing methods" if len(methods) > 1 else "Cross-validating") as progress:
-        comparison = compare(frame, candidates, methods, cv=folds, truth=truth, random_state=seed, progress=progress)
-    with progress_factory("Learning curve") as progress:
-        curve = learning_curve(
-            methods[comparison.best_method],
+    n_unlabeled = int(candidates.is_unlabeled.sum())
+    if not named and 2 * n_unlabeled > len(candidates):
+        add_note(
+            f"{DEFAULT_METHOD} ignores the {n_unlabeled:,} unlabeled rows; --method best compares methods that use "
+            "them."
+        )
+    task = check_task(frame, candidates, truth)
+    splits = make_folds(task, "auto" if folds is None else folds, seed)
+    if len(methods) > 1:
+        announce(describe_comparison(len(methods), budget))
+    else:
+        _announce_long_fit(methods, task, splits, seed, announce)
+    with progress_factory("Comparing methods" if len(methods) > 1 else "Estimating", each_name=len(methods) > 1) as bar:
+        comparison = compare(
             frame,
             candidates,
+            methods,
+            cv=splits,
             truth=truth,
-            cv=folds,
+            budget=budget,
+            refit=False,
             random_state=seed,
-            progress=progress,
+            progress=bar,
         )
+    curve = None
+    if comparison.is_interrupted:
+        n_compared = sum(result.error is None and result.incomplete is None for result in comparison.results)
+        add_note(
+            f"the comparison was interrupted; {comparison.best_method} is the best of {n_compared} "
+            f"method{'s' * (n_compared != 1)} and is "
+            "fitted without a learning curve. Ctrl-C again ends without a model."
+        )
+    else:
+        with progress_factory("Learning curve") as bar:
+            curve = learning_curve(
+                methods[comparison.best_method],
+                frame,
+                candidates,
+                truth=truth,
+                train_sizes=_CURVE_FRACTIONS,
+                max_rows=_MAX_CURVE_ROWS,
+                last=comparison.results[0],
+                cv=splits,
+                random_state=seed,
+                progress=bar,
+            )
     model = comparison.best_estimator.fit(frame, candidates)
     decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
     summary = _summarize(prepared, read_options, comparison, curve) | {"notes": notes}
+    command = command_line(path, read_options, method=method, folder=folder, folds=folds, budget=budget, seed=seed)
     with atomic_directory(folder) as stage:
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
         _write_model(model_file, model, prepared, read_options, summary)
         _write_labels(labels_file, prepared, read_options, decisions)
-        _write_report(report_file, prepared, (comparison, curve, decisions), command=command, named=first is None)
+        _write_report(report_file, prepared, (comparison, curve, decisions), command=command, named=named)
         summary_file.write_text(dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         files = sorted(file.name for file in stage.iterdir())
     return TrainingResult(summary | {"files": [str(folder / name) for name in files]}, comparison, notes, folder)
 
 
-def command_line(path: Path, read_options: "ReadOptions", *, method: str, folder: Path, folds: int, seed: int) -> str:
+def _announce_long_fit(
+    methods: Mapping[str, Any], task: Any, splits: Sequence[Any], seed: int, note: Callable[[str], None]
+) -> None:
+    """Write the estimated time of the fits of a single method if it is long."""
+    import numpy as np
+
+    from oneof.comparison.cost import estimate_fold_seconds
+    from oneof.comparison.results import format_duration
+
+    [(name, estimator)] = methods.items()
+    rows = np.arange(len(task.candidates))
+    n_fits = 1 + sum(len(train) for train, _ in splits) / len(rows)
+    cost = estimate_fold_seconds(
+        estimator,
+        task,
+        rows,
+        splits[0][1],
+        enough=_LONG_SECONDS / n_fits,
+        patience=_LONG_SECONDS / 20,
+        random_state=seed,
+    )
+    if cost * n_fits > _LONG_SECONDS:
+        note(
+            f"{name} with its held-out estimate takes about {format_duration(cost * n_fits)}, as fits on samples of "
+            "the rows predict."
+        )
+
+
+def command_line(
+    path: Path,
+    read_options: "ReadOptions",
+    *,
+    method: str,
+    folder: Path,
+    folds: int | None,
+    budget: float | None,
+    seed: int,
+) -> str:
     """Return the shell command that repeats this training."""
     arguments = ["oneof", "fit", str(path), "--labels", ",".join(read_options.labels)]
     if read_options.truth:
@@ -280,12 +377,15 @@ def command_line(path: Path, read_options: "ReadOptions", *, method: str, folder
         arguments += [argument for name in names for argument in (option, name)]
     for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
         arguments += [option, value] * (value.lower() != "none")
-    arguments += ["--method", method, "--folds", str(folds), "--seed", str(seed), "--out", str(folder)]
+    arguments += ["--method", method]
+    for option, number in (("--folds", folds), ("--budget", budget)):
+        arguments += [] if number is None else [option, f"{number:g}"]
+    arguments += ["--seed", str(seed), "--out", str(folder)]
     return shlex.join(arguments)
 
 
 def _summarize(
-    prepared: "PreparedTable", read_options: "ReadOptions", comparison: "Comparison", curve: "LearningCurve"
+    prepared: "PreparedTable", read_options: "ReadOptions", comparison: "Comparison", curve: "LearningCurve | None"
 ) -> dict[str, Any]:
     candidates = prepared.candidates
     exact, unlabeled = int(candidates.is_exact.sum()), int(candidates.is_unlabeled.sum())
@@ -301,9 +401,10 @@ def _summarize(
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
         "words": prepared.text_options.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
         "method": comparison.best_method,
+        "evaluation": comparison.evaluation,
         "estimate": comparison.to_dict()["results"][0],
         "comparison": comparison.to_dict(),
-        "learning_curve": curve.to_dict(),
+        "learning_curve": None if curve is None else curve.to_dict(),
     }
 
 
@@ -341,7 +442,7 @@ def _write_labels(path: Path, prepared: "PreparedTable", read_options: "ReadOpti
 def _write_report(
     path: Path,
     prepared: "PreparedTable",
-    results: tuple["Comparison", "LearningCurve", Any],
+    results: tuple["Comparison", "LearningCurve | None", Any],
     *,
     command: str,
     named: bool,
@@ -363,6 +464,9 @@ def _write_report(
         method=comparison.best_method,
         named=named,
         estimate=comparison.results[0],
+        n_folds=comparison.n_folds,
+        n_train=comparison.n_train,
+        n_held_out=comparison.n_held_out,
         learning_curve=curve,
         decisions=decisions,
         truth=prepared.truth,

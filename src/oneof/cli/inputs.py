@@ -27,6 +27,9 @@ from oneof.io import (
 if TYPE_CHECKING:
     import polars as pl
 
+_N_ENCODED_ROWS = 1000
+"""Number of rows that are encoded to count the features of a table of numbers."""
+
 
 @dataclass(frozen=True)
 class ReadOptions:
@@ -89,33 +92,49 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
 def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[dict[str, Any], list[str]]:
     """Return the requested methods as pipelines from the table's features, and notes on excluded methods.
 
-    "auto" and "best" request all methods except slow ones.
+    "best" requests all methods except slow ones.
     """
     import scipy.sparse as sp
     from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import StandardScaler
 
     from oneof.comparison.methods import auto_methods, default_estimators, excluded_from_auto, has_negative_values
 
     encoder = make_encoder(prepared.columns, prepared.text_options)
-    encoded = encoder.fit_transform(prepared.frame)
+    # Numbers are encoded as dense features, whose number the first rows show; categories and words depend on all rows.
+    is_dense = all(column.kind in ("number", "yes/no") for column in prepared.columns)
+    encoded = encoder.fit_transform(prepared.frame.head(_N_ENCODED_ROWS) if is_dense else prepared.frame)
     n_rows, n_features = int((~prepared.candidates.is_unlabeled).sum()), encoded.shape[1]
     estimators = default_estimators(
         sparse=sp.issparse(encoded), negative=has_negative_values(encoded), n_rows=n_rows, random_state=seed
     )
-    if method.lower() in ("auto", "best"):
+    if method.lower() == "best":
         names, excluded = list(auto_methods(estimators, n_features)), excluded_from_auto(n_features)
     else:
         names, excluded = [_match_name(method, estimators)], ()
     # The steps of a method that is a pipeline are inserted one by one, since `pipeline[-1]` must be the estimator. The
-    # encoder has scaled sparse features: a second scaler would give rare words the same weight as frequent ones.
-    first = -1 if sp.issparse(encoded) else 0
-    steps = {name: getattr(estimators[name], "steps", None) or [("method", estimators[name])] for name in names}
-    pipelines = {name: Pipeline([("columns", encoder), *steps[name][first:]]) for name in names}
+    # encoder has scaled sparse features: a second scaler would give rare words the same weight as frequent ones. It has
+    # also standardized numbers.
+    is_standardized = all(column.kind == "number" for column in prepared.columns)
+    pipelines = {}
+    for name in names:
+        steps = getattr(estimators[name], "steps", None) or [("method", estimators[name])]
+        if sp.issparse(encoded):
+            steps = steps[-1:]
+        elif is_standardized:
+            steps = [step for step in steps if not isinstance(step[1], StandardScaler)]
+        pipelines[name] = Pipeline([("columns", encoder), *steps])
     notes = [
         f"{name} is not compared: it is slow with {n_features:,} features; --method {name} fits it."
         for name in excluded
     ]
     return pipelines, notes
+
+
+def describe_comparison(n_methods: int, budget: float | None) -> str:
+    """Return the announcement of a comparison, which takes long."""
+    limit = "" if budget is None else f" for up to {budget:g} min (--budget)"
+    return f"comparing {n_methods} method{'s' * (n_methods != 1)}{limit}; Ctrl-C ends with the best so far."
 
 
 def _match_name(method: str, estimators: Mapping[str, Any]) -> str:

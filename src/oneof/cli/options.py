@@ -78,7 +78,28 @@ Categorical: TypeAlias = Annotated[
 Numeric: TypeAlias = Annotated[
     list[str] | None, typer.Option("--numeric", metavar="COLUMN", help="Read a column as numbers.")
 ]
-Folds: TypeAlias = Annotated[int, typer.Option("--folds", min=2, help="Number of folds of the cross-validation.")]
+Folds: TypeAlias = Annotated[
+    int | None,
+    typer.Option(
+        "--folds",
+        min=1,
+        help="Number of folds of the cross-validation; 1 is one split that holds out a fifth of the labeled rows, at "
+        "most 10,000, and trains on at most 100,000 others. By default 5 for up to 2,000 labeled rows, and 1 for more.",
+        show_default=False,
+    ),
+]
+DEFAULT_BUDGET = 10.0
+"""Minutes for a comparison of methods."""
+Budget: TypeAlias = Annotated[
+    float,
+    typer.Option(
+        "--budget",
+        metavar="MINUTES",
+        min=0.01,
+        help="Time for the comparison of all methods, the cheapest first. Methods whose estimated time exceeds the "
+        "rest are left out.",
+    ),
+]
 Seed: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write only JSON to standard output.")]
 Debug: TypeAlias = Annotated[

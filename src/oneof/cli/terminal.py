@@ -25,13 +25,14 @@ INTERNAL = 1
 INTERRUPTED = 130
 TERMINATED = 143
 
-Progress = Callable[[int, int | None, str], None]
-"""Callback ``(n_done, n_total, name)``; the total is None if unknown."""
-ProgressFactory = Callable[[str], AbstractContextManager[Progress | None]]
+Progress = Callable[..., None]
+"""Callback ``(n_done, n_total, name, seconds_left=None)``; the total and the time left are None if unknown."""
+ProgressFactory = Callable[..., AbstractContextManager[Progress | None]]
 """Function that takes a title and returns a context manager with a progress callback, such as `progress`."""
 
 _PROGRESS_DELAY = 1.0
 """Seconds before the progress bar appears."""
+_REDRAWS_PER_SECOND = 2
 _MAX_WINDOWS = 10
 """Maximum number of table rows for the windows of a stream."""
 
@@ -147,27 +148,29 @@ def print_note(sentence: str) -> None:
 
 
 @contextlib.contextmanager
-def progress(title: str, *, every_minute: bool = False) -> Iterator[Progress | None]:
+def progress(title: str, *, every_minute: bool = False, each_name: bool = False) -> Iterator[Progress | None]:
     """Yield a callback that shows a progress bar and the remaining time on standard error.
 
-    If standard error is not a terminal: None, or with `every_minute` a callback that writes at most one line a minute.
+    If standard error is not a terminal: None, or a callback that writes at most one line a minute with `every_minute`,
+    and one line for each name with `each_name`.
     """
     if not sys.stderr.isatty():
-        yield _each_minute(title) if every_minute else None
+        yield _each_minute(title) if every_minute else _each_name(title) if each_name else None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar
 
     start = time.monotonic()
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    # The remaining time is estimated from the last half hour, since single steps may take minutes.
-    bar = Bar(*columns, console=Console(stderr=True), transient=True, speed_estimate_period=1800.0)
-    task = bar.add_task(title, total=None)
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}")
+    bar = Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=_REDRAWS_PER_SECOND)
+    task = bar.add_task(title, total=None, left="")
 
-    def update(done: int, total: int | None, name: str) -> None:
-        bar.update(task, completed=done, total=total, description=f"{title}: {name}")
-        if not bar.live.is_started and time.monotonic() - start > _PROGRESS_DELAY:
+    def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
+        now = time.monotonic()
+        left = _format_left(done, total, now - start, seconds_left)
+        bar.update(task, completed=done, total=total, description=f"{title}: {name}", left=left)
+        if not bar.live.is_started and now - start > _PROGRESS_DELAY:
             bar.start()
 
     try:
@@ -176,11 +179,41 @@ def progress(title: str, *, every_minute: bool = False) -> Iterator[Progress | N
         bar.stop()
 
 
+def _format_left(done: int, total: int | None, seconds: float, seconds_left: float | None) -> str:
+    """Return the given time left, or the one predicted by the mean time of a step so far."""
+    if seconds_left is None:
+        if not done or total is None:
+            return ""
+        seconds_left = seconds / done * (total - done)
+    return f"about {format_duration(seconds_left)} left"
+
+
+def format_duration(seconds: float) -> str:
+    """Format a time with its unit, as `oneof.comparison` does."""
+    from oneof.comparison.results import format_duration
+
+    return format_duration(seconds)
+
+
+def _each_name(title: str) -> Progress:
+    """Return a callback that writes one line when the first step of each name is done."""
+    start, last = time.monotonic(), ""
+
+    def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
+        nonlocal last
+        if done and name != last:
+            last = name
+            left = _format_left(done, total, time.monotonic() - start, seconds_left)
+            print_note(f"{title}: {name} ({done} of {total} done, {left}).")
+
+    return update
+
+
 def _each_minute(title: str) -> Progress:
     """Return a callback that writes at most one line a minute."""
     start = last = time.monotonic()
 
-    def update(done: int, total: int | None, name: str) -> None:  # noqa: ARG001 - the signature of `Progress`
+    def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:  # noqa: ARG001 - the signature of `Progress`
         nonlocal last
         now = time.monotonic()
         if done and now - last >= 60.0:
@@ -203,23 +236,30 @@ def format_percent(fraction: float | None, std: float | None = None) -> str:
 def print_comparison(title: str, comparison: Any) -> None:
     """Write the table of a `oneof.comparison.Comparison`, the best method first."""
     has_truth = any(result.accuracy is not None for result in comparison.results)
-    columns = ["method", "covering rate", *["accuracy"] * has_truth, "approx. accuracy", "fit time"]
+    has_reasons = any(result.incomplete is not None for result in comparison.results)
+    is_comparison = len(comparison.results) > 1
+    rates = [*["exp. accuracy"] * is_comparison, "covering rate", *["accuracy"] * has_truth, "approx. accuracy"]
+    columns = ["method", *rates, "fit time"]
     rows = []
     for result in comparison.results:
         name = f"{result.method} *" if result.method == comparison.best_method else result.method
         if result.error is not None:
-            rows.append([name, "failed", *["-"] * (len(columns) - 2)])
+            rows.append([name, "failed", *["-"] * (len(columns) - 2), *[""] * has_reasons])
             continue
         rows.append(
             [
                 name,
+                *[format_percent(result.expected_accuracy)] * is_comparison,
                 format_percent(result.covering_rate, result.covering_rate_std),
                 *[format_percent(result.accuracy, result.accuracy_std)] * has_truth,
                 format_percent(result.approximated_accuracy, result.approximated_accuracy_std),
-                f"{result.fit_seconds:.2f} s",
+                "-" if math.isnan(result.fit_seconds) else f"{result.fit_seconds:.2f} s",
+                *[result.incomplete or ""] * has_reasons,
             ]
         )
-    print_table(title, columns, rows)
+    print_table(title, [*columns, *["note"] * has_reasons], rows)
+    if comparison.note:
+        print_note(comparison.note)
     for result in comparison.results:
         if result.error is not None:
             print_note(f"{result.method} failed: {' '.join(result.error.split())}")

@@ -1,12 +1,13 @@
 """Comparison of methods by cross-validation, and the choice of a method without true labels.
 
 Reading order: `folds` (one method fitted and scored on one fold), `results` (the tables), `methods` (the default
-estimators), `comparison` (`compare`), `curve` (`learning_curve`).
+estimators), `cost` (estimates of time), `schedule` (the order of the folds, and the budget), `comparison` (`compare`),
+`curve` (`learning_curve`).
 """
 
 from oneof.comparison.comparison import compare
 from oneof.comparison.curve import LearningCurve, learning_curve
-from oneof.comparison.methods import default_estimators, default_method
+from oneof.comparison.methods import default_estimators
 from oneof.comparison.results import Comparison, FoldResult, MethodResult
 
 __all__ = [
@@ -16,6 +17,5 @@ __all__ = [
     "MethodResult",
     "compare",
     "default_estimators",
-    "default_method",
     "learning_curve",
 ]

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from oneof.comparison.folds import Progress, check_task, make_folds, try_fit_and_score
-from oneof.comparison.results import FoldResult, summarize, to_builtin
+from oneof.comparison.results import FoldResult, MethodResult, summarize, to_builtin
 from oneof.errors import InputError
-from oneof.validation import check_random_state
+from oneof.validation import check_positive, check_random_state
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class LearningCurve:
     train_sizes : tuple of int
         Numbers of labeled training rows.
     covering_rate, covering_rate_std : tuple of float
-        Mean and standard deviation over the folds, in [0, 1]; NaN if the method failed.
+        Mean and standard deviation over the folds, in [0, 1], see `MethodResult`; NaN if the method failed.
     accuracy, accuracy_std : tuple of float or None
         In [0, 1]; None without a truth.
 
@@ -60,7 +60,9 @@ def learning_curve(
     *,
     truth: Any = None,
     train_sizes: Iterable[float] = (0.1, 0.2, 0.4, 0.7, 1.0),
-    cv: Any = 5,
+    cv: Any = "auto",
+    max_rows: int | None = None,
+    last: MethodResult | None = None,
     random_state: Any = 0,
     progress: Progress | None = None,
 ) -> LearningCurve:
@@ -77,8 +79,15 @@ def learning_curve(
         As in `compare`.
     train_sizes : iterable of float, default=(0.1, 0.2, 0.4, 0.7, 1.0)
         Fractions of the labeled training rows of the smallest fold, in (0, 1].
-    cv, random_state, progress
+    cv
         As in `compare`.
+    max_rows : int, optional
+        The fractions are of at most this number of rows.
+    last : MethodResult, optional
+        Result of the estimator on the same folds, which becomes the last point: all labeled training rows. The points
+        of `train_sizes` that have as many rows are omitted, so that nothing is fitted twice.
+    random_state, progress
+        As in `compare`. The time left is None.
 
     Returns
     -------
@@ -89,7 +98,7 @@ def learning_curve(
     Raises
     ------
     InputError
-        If a fraction is not in (0, 1], or if X, y and truth differ in length.
+        If a fraction is not in (0, 1], if `max_rows` is not a positive integer, or if X, y and truth differ in length.
 
     Examples
     --------
@@ -103,6 +112,8 @@ def learning_curve(
     fractions = list(train_sizes) if isinstance(train_sizes, Iterable) else []
     if not fractions or not all(isinstance(value, numbers.Real) and 0 < value <= 1 for value in fractions):
         raise InputError(f"`train_sizes` must be one or more fractions in (0, 1]; got {fractions or train_sizes!r}.")
+    if max_rows is not None:
+        check_positive("max_rows", max_rows, integer=True, alternatives=" or None")
     task = check_task(X, y, truth)
     unlabeled = task.candidates.is_unlabeled
     rng = check_random_state(random_state)
@@ -111,7 +122,10 @@ def learning_curve(
         for train, test in make_folds(task, cv, random_state)
     ]
     n_labeled = min(len(labeled) for _, labeled, _ in splits)
-    sizes = list(dict.fromkeys(max(1, round(fraction * n_labeled)) for fraction in fractions))
+    n_used = n_labeled if max_rows is None else min(n_labeled, max_rows)
+    sizes = list(dict.fromkeys(max(1, round(fraction * n_used)) for fraction in fractions))
+    if last is not None:
+        sizes = [size for size in sizes if size < n_labeled]
     outcomes: list[list[FoldResult]] = []
     for size in sizes:
         outcomes.append([])
@@ -120,8 +134,10 @@ def learning_curve(
             outcomes[-1].append(try_fit_and_score(estimator, task, train, test))
             if progress is not None:
                 done = (len(outcomes) - 1) * len(splits) + len(outcomes[-1])
-                progress(done, len(sizes) * len(splits), f"{size} rows")
+                progress(done, len(sizes) * len(splits), f"{size} rows", None)
     points = [summarize(f"{size} rows", tuple(folds)) for size, folds in zip(sizes, outcomes, strict=True)]
+    if last is not None:
+        sizes, points = [*sizes, n_labeled], [*points, last]
     has_truth = all(point.accuracy is not None for point in points)
     return LearningCurve(
         train_sizes=tuple(sizes),

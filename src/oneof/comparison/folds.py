@@ -4,6 +4,7 @@ import math
 import numbers
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,16 +15,26 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from oneof.candidates import CandidateSets, as_candidates, expand_to_predicted
-from oneof.comparison.results import FoldResult
+from oneof.comparison.results import FoldResult, HeldOut
 from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.estimators.base import check_informative, check_lengths
 from oneof.metrics import approximated_accuracy, covering_rate
 from oneof.model_selection import CandidateKFold, get_proba
 from oneof.typing import Ints
-from oneof.validation import as_array
+from oneof.validation import as_array, check_choice, check_random_state
 
-Progress = Callable[[int, int, str], None]
-"""Callback ``(n_done, n_total, name)`` called after every fold."""
+Progress = Callable[[int, int, str, float | None], None]
+"""Callback ``(n_done, n_total, name, seconds_left)`` called after every fold; the time is None if unknown."""
+MAX_ROWS_CROSS_VALIDATION = 2_000
+"""Maximum number of labeled rows for which cv="auto" is cross-validation; with more, one split has a small error."""
+N_FOLDS = 5
+"""Number of folds of cv="auto" with few rows; of more rows a fifth is held out."""
+MAX_HELD_OUT_ROWS = 10_000
+"""Maximum number of labeled rows held out by one split; the standard error of a rate is then at most 0.005."""
+MAX_TRAIN_ROWS = 100_000
+"""Maximum number of training rows of one split, a random sample; the final model is fitted on all rows."""
+clock = time.perf_counter
+"""Clock of all times of a comparison, in seconds."""
 
 
 class Task(NamedTuple):
@@ -57,7 +68,13 @@ def check_task(X: Any, y: Any, truth: Any) -> Task:
 
 
 def make_folds(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]]:
-    """Return the row indices of the training and the test subset of each fold."""
+    """Return the row indices of the training and the test subset of each fold; see `compare` for `cv`."""
+    n_labeled = int((~task.candidates.is_unlabeled).sum())
+    if isinstance(cv, str):
+        check_choice("cv", cv, ("auto",), ", a number of folds or a splitter")
+        cv = N_FOLDS if n_labeled <= MAX_ROWS_CROSS_VALIDATION else 1
+    if isinstance(cv, numbers.Integral) and cv == 1 and not isinstance(cv, bool):
+        return [_split_once(task.candidates, n_labeled, random_state)]
     if isinstance(cv, numbers.Integral):
         cv = CandidateKFold(int(cv), random_state=random_state)
     with reraise_as_input_error():
@@ -73,28 +90,63 @@ def make_folds(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]
     return folds
 
 
+def _split_once(candidates: CandidateSets, n_labeled: int, random_state: Any) -> tuple[Ints, Ints]:
+    """Hold out one of many stratified folds: a fifth of the labeled rows, or `MAX_HELD_OUT_ROWS`.
+
+    The training rows are the other rows, or `MAX_TRAIN_ROWS` of them.
+    """
+    n_folds = max(N_FOLDS, -(-n_labeled // MAX_HELD_OUT_ROWS))
+    is_test = CandidateKFold(n_folds, random_state=random_state)._fold_of_rows(candidates) == 0
+    train = np.flatnonzero(~is_test)
+    if len(train) > MAX_TRAIN_ROWS:
+        train = np.sort(check_random_state(random_state).permutation(train)[:MAX_TRAIN_ROWS])
+    return train, np.flatnonzero(is_test)
+
+
 def try_fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldResult:
     """Run `fit_and_score` and return a result with the error message if it raises."""
+    start = clock()
     try:
-        return fit_and_score(estimator, task, train, test)
+        result = fit_and_score(estimator, task, train, test)
     except Exception as error:  # an error of one method must not stop the others
-        return FoldResult(error=f"{type(error).__name__}: {error}")
+        result = FoldResult(error=f"{type(error).__name__}: {error}")
+    return replace(result, seconds=clock() - start)
 
 
 def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldResult:
     """Fit a clone on the training rows and score it on the test rows; all candidate sets are over all classes."""
     X, candidates, truth = task
     model, rows = clone(estimator), _safe_indexing(X, train)
-    start = time.perf_counter()
+    start = clock()
     model.fit(rows, candidates[train])
-    seconds = time.perf_counter() - start
+    seconds = clock() - start
     rows, sets = _safe_indexing(X, test), candidates[test]
     if isinstance(model, Pipeline) and len(model) > 1:  # transform the rows once for both calls below
         rows, model = model[:-1].transform(rows), model[-1]
-    predicted, approximated = model.predict(rows), math.nan
+    predicted, approximated, proba = model.predict(rows), math.nan, None
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
-        approximated = approximated_accuracy(sets, get_proba(model, rows).proba, classes=model.classes_)
-    accuracy = None
-    if truth is not None and not truth.is_unlabeled[test].all():
-        accuracy = covering_rate(truth[test], predicted)
-    return FoldResult(covering_rate(sets, predicted), approximated, seconds, accuracy)
+        proba = get_proba(model, rows).proba
+        approximated = approximated_accuracy(sets, proba, classes=model.classes_)
+    n_true = 0 if truth is None else int((~truth.is_unlabeled[test]).sum())
+    return FoldResult(
+        covering_rate=covering_rate(sets, predicted),
+        approximated_accuracy=approximated,
+        fit_seconds=seconds,
+        accuracy=covering_rate(truth[test], predicted) if truth is not None and n_true else None,
+        n_labeled=int((~sets.is_unlabeled).sum()),
+        n_true=n_true,
+        held_out=_as_columns(candidates, predicted, proba, model),
+    )
+
+
+def _as_columns(candidates: CandidateSets, predicted: Any, proba: Any, model: Any) -> HeldOut:
+    """Return predictions and probabilities in the order of the classes of the sets; -1 for other labels."""
+    column = {label: k for k, label in enumerate(candidates.classes.tolist())}
+    codes = np.array([column.get(label, -1) for label in np.asarray(predicted).tolist()], dtype=np.int64)
+    aligned = np.zeros((len(codes), len(column)), dtype=np.float32)
+    if proba is None:
+        aligned[codes >= 0, codes[codes >= 0]] = 1.0
+    else:
+        columns = np.array([column.get(label, -1) for label in np.asarray(model.classes_).tolist()], dtype=np.int64)
+        aligned[:, columns[columns >= 0]] = proba[:, columns >= 0]
+    return HeldOut(codes, aligned)

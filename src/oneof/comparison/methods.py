@@ -7,7 +7,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from oneof.candidates import CandidateSets
 from oneof.comparison.folds import Task
 from oneof.errors import InputError, InputTypeError
 from oneof.validation import check_bool, check_positive
@@ -19,11 +18,9 @@ CUBIC_METHODS = ("GraphLogisticRegression",)
 MAX_FEATURES_CUBIC = 5_000
 """Maximum number of features for `CUBIC_METHODS` in "auto"; with more, a fit takes minutes and gigabytes."""
 DEFAULT_METHOD = "LOORidge"
-"""Method fitted without a comparison on suitable data."""
-DEFAULT_METHOD_MAX_ROWS = 6_000
-"""Maximum number of labeled rows for `DEFAULT_METHOD`; with more, its kernels are approximated."""
-DEFAULT_METHOD_MIN_FRACTION = 0.5
-"""Minimum fraction of labeled rows for `DEFAULT_METHOD`, which uses labeled rows only."""
+"""Method that `oneof fit` fits without a comparison."""
+MAX_ROWS_KERNELS = 200_000
+"""Maximum number of labeled rows for several kernels in LOORidge."""
 MAX_ROWS_KERNEL = 10_000
 """Maximum number of labeled rows for default estimators with an exact kernel, whose cost is quadratic in the rows."""
 
@@ -89,7 +86,7 @@ def default_estimators(
     from oneof.estimators.harmonic_field import HarmonicField
     from oneof.estimators.ipal import IPAL
     from oneof.estimators.local_global_consistency import LocalGlobalConsistency
-    from oneof.estimators.loo_ridge import LOORidge
+    from oneof.estimators.loo_ridge import MAX_EXACT_ROWS, LOORidge, default_n_components
     from oneof.estimators.markov_walk import MarkovWalk
     from oneof.estimators.multinomial_em import MultinomialEM
     from oneof.estimators.pegasos import AvgPegasos, MaxPegasos
@@ -113,9 +110,13 @@ def default_estimators(
         "random_state": random_state,
     }
     lam = 1.0 / rows
-    one_kernel: dict[str, Any] = {"kernel": "rbf", "features": "l2" if sparse else "standard"}
+    ridge: dict[str, Any] = {}
+    if rows > MAX_EXACT_ROWS:  # named, so that the folds, which have fewer rows, fit the same model
+        ridge |= {"approximation": "nystroem", "n_components": default_n_components(rows)}
+    if rows > MAX_ROWS_KERNELS:
+        ridge |= {"kernel": "rbf", "features": "l2" if sparse else "standard"}
     estimators = (
-        LOORidge(**({} if rows <= MAX_ROWS_KERNEL else one_kernel), random_state=random_state),
+        LOORidge(**ridge, random_state=random_state),
         CLPL(fit_intercept=True),
         PLEM(fit_intercept=True),
         PLSVM(lam=lam, fit_intercept=True),
@@ -146,43 +147,6 @@ def default_estimators(
     elif not negative:
         pipelines.append(make_pipeline(MultinomialEM()))
     return {type(pipeline[-1]).__name__: pipeline for pipeline in pipelines}
-
-
-def default_method(candidates: CandidateSets) -> str | None:
-    """Return the name of the method to fit without a comparison.
-
-    The result is None if there are more than 6,000 labeled rows, if most rows are unlabeled, or if no row is partial:
-    without distractors the default method has no advantage.
-
-    Parameters
-    ----------
-    candidates : CandidateSets
-
-    Returns
-    -------
-    str or None
-
-    Raises
-    ------
-    InputTypeError
-        If `candidates` is not a `CandidateSets`.
-
-    Examples
-    --------
-    >>> from oneof import CandidateSets
-    >>> from oneof.comparison import default_method
-    >>> default_method(CandidateSets.from_sets([["finch", "wren"], ["wren"], ["owl"]]))
-    'LOORidge'
-    >>> default_method(CandidateSets.from_sets([["finch"], ["wren"], None, None, None])) is None
-    True
-    """
-    if not isinstance(candidates, CandidateSets):
-        raise InputTypeError(
-            f"`candidates` must be a CandidateSets; got {type(candidates).__name__}. Use `CandidateSets.from_sets(y)`."
-        )
-    n_labeled = int((~candidates.is_unlabeled).sum())
-    is_suitable = DEFAULT_METHOD_MIN_FRACTION * len(candidates) <= n_labeled <= DEFAULT_METHOD_MAX_ROWS
-    return DEFAULT_METHOD if is_suitable and int(candidates.is_exact.sum()) < n_labeled else None
 
 
 def has_negative_values(X: Any) -> bool:

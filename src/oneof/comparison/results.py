@@ -4,10 +4,21 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
+
+from oneof.comparison.criterion import MAX_ODDS_RATIO
+from oneof.typing import Floats, Ints
+
+
+class HeldOut(NamedTuple):
+    """Output of one method for the test rows of a fold, in the order of the classes of the sets."""
+
+    predicted: Ints
+    """(n,): column of the prediction; -1 for a label that is not a class."""
+    proba: Floats
+    """(n, K): class probabilities; 1 for the prediction without them."""
 
 
 @dataclass(frozen=True)
@@ -23,6 +34,12 @@ class FoldResult:
         None without a truth.
     error : str or None
         The type and message of the error, if the method raised.
+    n_labeled, n_true : int
+        Number of test rows with a label and with a truth.
+    seconds : float
+        Time of fit, prediction and scores.
+    held_out : HeldOut or None
+        Predictions and probabilities of the test rows, which are not kept in a `Comparison`.
 
     Examples
     --------
@@ -37,13 +54,18 @@ class FoldResult:
     fit_seconds: float = math.nan
     accuracy: float | None = None
     error: str | None = None
+    n_labeled: int = 0
+    n_true: int = 0
+    seconds: float = math.nan
+    held_out: HeldOut | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
 class MethodResult:
-    """Scores of one method over all folds: means, and standard deviations between folds.
+    """Scores of one method over its folds: means, and standard deviations between folds.
 
-    Every number is NaN if the method failed in any fold.
+    The standard deviation of a rate p on one fold is the binomial standard error sqrt(p (1 - p) / n) of its n rows.
+    Every number is NaN if the method failed in any fold, or if no fold was fitted.
 
     Attributes
     ----------
@@ -57,6 +79,14 @@ class MethodResult:
     error : str or None
         The first error, if the method failed.
     folds : tuple of FoldResult
+        The finished folds.
+    incomplete : str or None
+        The reason if folds are missing: the budget, the time limit or an interruption.
+    estimated_seconds : float or None
+        The time of all folds, estimated from fits on samples; None without an estimate.
+    expected_accuracy : float
+        The criterion of `compare`, in [0, 1], over the test rows of all folds; NaN if folds are missing, or
+        for a single method.
 
     Examples
     --------
@@ -77,6 +107,9 @@ class MethodResult:
     accuracy_std: float | None
     error: str | None
     folds: tuple[FoldResult, ...]
+    incomplete: str | None = None
+    estimated_seconds: float | None = None
+    expected_accuracy: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -86,12 +119,22 @@ class Comparison:
     Attributes
     ----------
     results : tuple of MethodResult
-        The best method first.
+        The best method first; methods with missing folds after those with all folds, failed methods last.
     best_method : str
         The name of the first result.
     n_folds, n_rows, n_classes : int
+    n_train : int
+        Mean number of training rows of a fold.
+    n_held_out : int
+        Number of labeled rows in the test subsets of the folds.
+    is_interrupted : bool
+        Whether Ctrl-C ended the comparison before all folds were fitted.
+    best_estimator : estimator
+        Clone of the estimator of the best method, fitted on all rows unless ``refit=False``.
     estimators : mapping of str to estimator
         The compared estimators, not fitted.
+    distractor_odds_ratio : float
+        Odds ratio of predicted distractors, see `compare`; 1 if distractors do not depend on the features.
 
     Examples
     --------
@@ -107,66 +150,101 @@ class Comparison:
     n_folds: int
     n_rows: int
     n_classes: int
+    n_train: int
+    n_held_out: int
+    is_interrupted: bool
+    best_estimator: Any = field(repr=False, compare=False)
     estimators: Mapping[str, Any] = field(repr=False, compare=False)
+    distractor_odds_ratio: float = 1.0
 
     @property
-    def best_estimator(self) -> Any:
-        """Unfitted clone of the estimator of the best method."""
-        return clone(self.estimators[self.best_method])
+    def evaluation(self) -> str:
+        """The folds in words, such as "one split, 8,000 training rows, 2,000 held-out rows"."""
+        folds = f"one split, {self.n_train:,} training rows" if self.n_folds == 1 else f"{self.n_folds} folds"
+        return f"{folds}, {self.n_held_out:,} held-out row{'s' * (self.n_held_out != 1)}"
+
+    @property
+    def note(self) -> str:
+        """The reason if the best method does not have the highest expected accuracy; otherwise empty."""
+        rates = [result.expected_accuracy for result in self.results if not math.isnan(result.expected_accuracy)]
+        if not rates or round(max(rates) - rates[0], 12) <= 0:
+            return ""
+        if self.distractor_odds_ratio > MAX_ODDS_RATIO:
+            return (
+                f"The distractors depend on the features (odds ratio {self.distractor_odds_ratio:.0f}), so the default "
+                "method is preferred."
+            )
+        return (
+            "The default method is preferred, since it is within one standard error of the highest expected accuracy."
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields except the estimators as a dict of JSON types; missing numbers are None.
+        """Return `evaluation` and all fields except estimators as a dict of JSON types; missing numbers are None.
 
         Returns
         -------
         dict
         """
-        return to_builtin({f.name: getattr(self, f.name) for f in dataclasses.fields(self) if f.name != "estimators"})
+        names = [f.name for f in dataclasses.fields(self) if f.repr]
+        return to_builtin({name: getattr(self, name) for name in (*names, "evaluation")})
 
     def __str__(self) -> str:
         has_truth = any(r.accuracy is not None for r in self.results)
-        table = [["", "method", "covering rate", "approx. accuracy", *["accuracy"] * has_truth, "fit time"]]
+        is_comparison = len(self.results) > 1
+        rates = [*["exp. accuracy"] * is_comparison, "covering rate", "approx. accuracy", *["accuracy"] * has_truth]
+        table = [["", "method", *rates, "fit time"]]
         for r in self.results:
             cells = [
+                *["-" if math.isnan(r.expected_accuracy) else f"{r.expected_accuracy:.3f}"] * is_comparison,
                 _format_mean_std(r.covering_rate, r.covering_rate_std),
                 _format_mean_std(r.approximated_accuracy, r.approximated_accuracy_std),
                 *[_format_mean_std(r.accuracy, r.accuracy_std)] * has_truth,
-                f"{r.fit_seconds:.3g} s" if r.error is None else "",
+                f"{r.fit_seconds:.3g} s" if not math.isnan(r.fit_seconds) else "",
             ]
             table.append(["*" if r.method == self.best_method else "", r.method, *cells])
         widths = [max(map(len, column)) for column in zip(*table, strict=True)]
         lines = []
-        for row, error in zip(table, [None, *(r.error for r in self.results)], strict=True):
+        for row, result in zip(table, [None, *self.results], strict=True):
             start = f"{row[0]:1} {row[1]:{widths[1]}}"
             cells = [f"{cell:>{width}}" for cell, width in zip(row[2:], widths[2:], strict=True)]
-            lines.append("  ".join([start, *cells] if error is None else [start, f"failed: {error}"]))
-        return "\n".join(lines)
+            if result is not None and result.error is not None:
+                cells = [f"failed: {result.error}"]
+            elif result is not None and result.incomplete is not None:
+                cells = [*cells, result.incomplete] if result.folds else [result.incomplete]
+            lines.append("  ".join([start, *cells]))
+        return "\n".join([*lines, *filter(None, [self.note])])
 
 
-def summarize(name: str, folds: tuple[FoldResult, ...]) -> MethodResult:
+def summarize(
+    name: str, folds: tuple[FoldResult, ...], *, incomplete: str | None = None, estimated_seconds: float | None = None
+) -> MethodResult:
     """Return the means and standard deviations of one method."""
+    nan = math.nan
+    folds = tuple(dataclasses.replace(fold, held_out=None) for fold in folds)
     error = next((fold.error for fold in folds if fold.error is not None), None)
-    if error is not None:
-        nan = math.nan
-        return MethodResult(name, nan, nan, nan, nan, nan, None, None, error, folds)
+    if error is not None or not folds:
+        return MethodResult(name, nan, nan, nan, nan, nan, None, None, error, folds, incomplete, estimated_seconds)
+    n_labeled = folds[0].n_labeled
     accuracies = [fold.accuracy for fold in folds if fold.accuracy is not None]
-    accuracy, accuracy_std = _mean_and_std(accuracies) if accuracies else (None, None)
+    accuracy, accuracy_std = _mean_and_std(accuracies, folds[0].n_true) if accuracies else (None, None)
     return MethodResult(
         name,
-        *_mean_and_std([fold.covering_rate for fold in folds]),
-        *_mean_and_std([fold.approximated_accuracy for fold in folds]),
+        *_mean_and_std([fold.covering_rate for fold in folds], n_labeled),
+        *_mean_and_std([fold.approximated_accuracy for fold in folds], n_labeled),
         float(np.median([fold.fit_seconds for fold in folds])),
         accuracy,
         accuracy_std,
         None,
         folds,
+        incomplete,
+        estimated_seconds,
     )
 
 
 def to_builtin(value: Any) -> Any:
     """Convert dataclasses, mappings and sequences to JSON types, and NaN to None."""
     if dataclasses.is_dataclass(value):
-        value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+        value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value) if f.repr}
     if isinstance(value, Mapping):
         return {key: to_builtin(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
@@ -174,8 +252,20 @@ def to_builtin(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def _mean_and_std(values: list[float]) -> tuple[float, float]:
-    return float(np.mean(values)), float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+def format_duration(seconds: float) -> str:
+    """Format a time with its unit: "0.2 s", "12 s", "3.4 min", "2.0 h"."""
+    if seconds < 99.5:
+        return f"{seconds:.0f} s" if seconds >= 9.5 else f"{seconds:.1g} s"
+    return f"{seconds / 60:.1f} min" if seconds < 5940 else f"{seconds / 3600:,.1f} h"
+
+
+def _mean_and_std(values: list[float], n_rows: int) -> tuple[float, float]:
+    """Return the mean rate and its standard deviation between folds, or the binomial one of a single fold."""
+    mean = float(np.mean(values))
+    if len(values) > 1:
+        return mean, float(np.std(values, ddof=1))
+    # A mean of values in [0, 1] varies at most as much as a proportion.
+    return mean, math.sqrt(max(mean * (1 - mean), 0.0) / n_rows) if n_rows else math.nan
 
 
 def _format_mean_std(mean: float | None, std: float | None) -> str:

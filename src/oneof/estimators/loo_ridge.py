@@ -28,7 +28,7 @@ from oneof.validation import check_choice, check_positive, check_random_state
 
 MAX_EXACT_ROWS = 6000
 """Number of used rows up to which approximation="auto" is exact."""
-MAX_STACKING_ROWS = 1000
+MAX_STACKING_ROWS = 1500
 """Maximum number of rows, evenly spaced, on which the kernels are weighted."""
 MAX_MAP_ROWS = 10_000
 """Maximum number of rows, evenly spaced, to which the feature transformations are fitted."""
@@ -66,7 +66,7 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     features : {"auto", "standard", "quantile", "spherical", "l2", "maxabs_l2"}, default="auto"
         Transformation of the features before distances are computed (see the notes); ignored with "precomputed" and a
         callable. If this parameter and `kernel` select several kernels, the kernel is their sum, with the weights for
-        which averaged leave-one-out predictions are closest to the labels, on at most 1,000 rows. No true label is
+        which averaged leave-one-out predictions are closest to the labels, on at most 1,500 rows. No true label is
         needed. The transformations are fitted to at most 10,000 rows.
     unlabeled : {"ignore", "class_mass"}, default="ignore"
         "ignore": unlabeled rows are not used. "class_mass": they start from the uniform distribution over all classes
@@ -104,8 +104,8 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         large weight.
     distractor_z_scores_ : dict of str to float
         z-scores of "cooccurring" and "confusable" against "uniform": the gain in prediction in standard errors. With
-        a `group_concentration_` below 4, also the gain in likelihood without the rows of the same set; the smaller one
-        counts. Empty if the models were not compared.
+        a `group_concentration_` below 4, also the gain in likelihood without the rows of the same set, unless these
+        predictions are uninformative; the smaller one counts. Empty if the models were not compared.
     kernel_weights_ : dict of str to float
         The weight of each kernel, by the names of features and kernel, such as "quantile-laplacian"; they sum to 1.
     group_concentration_ : float
@@ -129,8 +129,8 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     Feature transformations. "standard": z-scores. "quantile": normal quantiles of each feature's ranks. "spherical":
     z-scores, scaled to one length in each row and standardized again, which removes a gain that differs from row to
     row. These make CSR rows dense. "l2": rows scaled to length 1; "maxabs_l2": features first divided by their largest
-    absolute value. These keep zeros and require the RBF kernel. For "auto", features
-    that are 0 in all rows do not count. It uses "l2" and "maxabs_l2" if at most a tenth of the entries is nonzero or if
+    absolute value. These keep zeros and require the RBF kernel. For "auto", features that
+    are 0 in all rows do not count. It uses "l2" and "maxabs_l2" if at most a tenth of the entries is nonzero or if
     there are more than 5,000 features, the first three if more than half are nonzero, and all five in between. The
     result is invariant to one factor for all features and, without "l2", to one factor for each feature.
 
@@ -146,9 +146,14 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     the precision of the rows, and `predict_proba` and `decision_function` return tensors. The fitted attributes are
     NumPy arrays. The kernel must then be "auto", "rbf" or "laplacian". See docs/guides/gpu.md.
 
-    Without an approximation the row order affects rounding only. The iterations need not converge; see
-    `label_changes_`. The model, and its file, store the rows of fit or the landmarks. Limits of the method:
-    docs/loo_ridge.md; comparison of the models: docs/decisions/0022-distractor-models.md.
+    Up to 1,500 rows the row order affects rounding only. With more rows the kernels are weighted on evenly spaced ones,
+    and above 10,000 rows the transformations are fitted to such rows. If the features of all rows with the landmarks
+    exceed 2 x 10^8 numbers, self-training uses as many rows as do not, and at most three more iterations use all rows,
+    in blocks. `oneof.distributed.fit` does the same over Dask blocks.
+
+    The iterations need not converge; see `label_changes_`. The model, and its file, store the rows of fit or the
+    landmarks, in float32 from 10^6 entries. Limits of the method: docs/loo_ridge.md; reasons:
+    docs/decisions/0037-loo-ridge-by-groups.md.
 
     Examples
     --------
@@ -319,9 +324,7 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
             self.approximation == "auto" and (n <= MAX_EXACT_ROWS or self._is_precomputed())
         ):
             return None
-        m = self.n_components
-        if m is None:
-            m = min(max(MAX_FEATURE_ENTRIES // n, MIN_COMPONENTS), MAX_COMPONENTS)
+        m = default_n_components(n) if self.n_components is None else self.n_components
         return np.sort(check_random_state(self.random_state).permutation(n)[: int(m)])
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
@@ -345,6 +348,11 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.sparse = not self._is_precomputed()
         return tags
+
+
+def default_n_components(n: int) -> int:
+    """Return the number of landmarks for n rows if `n_components` is None."""
+    return min(max(MAX_FEATURE_ENTRIES // n, MIN_COMPONENTS), MAX_COMPONENTS)
 
 
 def _evenly_spaced(rows: Ints, max_rows: int) -> Ints:

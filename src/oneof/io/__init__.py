@@ -1,7 +1,8 @@
 """Reading of tables and streams. A table is a stream of one batch, so there is one reader for each format.
 
 Reading order: `source` (files, records of text), `csv`, `json_lines`, `svmlight` and `binary` (one format each),
-`batches` (all formats), `table` (whole files and their labels), `features` (kinds of columns and their encoding).
+`batches` (all formats), `table` (whole files and their labels), `features` (kinds of columns and their encoding),
+`imputer` (missing numbers).
 """
 
 from oneof.io.features import (

@@ -24,6 +24,11 @@ MISSING = ["NA", "N/A", "NaN", "nan", "null", "NULL", "?"]
 
 _CHECKED_RECORDS = 10_000
 """Records per block when a whole file is checked."""
+_SAMPLE_RECORDS = 10_000
+"""Records from which the types of numeric columns are inferred if the file has no ambiguous number."""
+_AMBIGUOUS = (b" ", b"+", b".e", b".E")
+"""Bytes of cells such as "+5", which polars parses as numbers if the type is known, but does not infer as numbers."""
+_QUOTE = b'"'
 
 
 class CsvReader:
@@ -98,13 +103,19 @@ class CsvReader:
 
     def parse_file(self, *, verbatim: Collection[str], as_text: Collection[str] = ()) -> "pl.DataFrame":
         """Check and return all rows of the file; see `parse`."""
-        n_rows = sum(len(block.records) for block, _ in self.blocks(_CHECKED_RECORDS, RecordOffset()))
+        n_rows = 0
+        marks: set[bytes] = set()
+        for block, _ in self.blocks(_CHECKED_RECORDS, RecordOffset()):
+            n_rows += len(block.records)
+            content = b"".join(block.records)
+            marks.update(mark for mark in (*_AMBIGUOUS, _QUOTE) if mark in content)
         names: dict[str, str] = {name: name for name in self.columns}
-        content: Any = self._file
+        source: Any = self._file
         if any('"' in name for name in self.columns) or self._end is not None:
             names = {name: str(number) for number, name in enumerate(self.columns)}
-            content = self._with_header(self._delimiter.join(names.values()).encode())
-        return self._parse(content, names, self.path, verbatim=verbatim, as_text=as_text).head(n_rows)
+            source = self._with_header(self._delimiter.join(names.values()).encode())
+        frame = self._parse(source, names, self.path, verbatim=verbatim, as_text=as_text, marks=marks)
+        return frame.head(n_rows)
 
     def _with_header(self, header: bytes) -> io.BytesIO:
         """Return the content of the file with another header, without lines of spaces at the end."""
@@ -124,8 +135,13 @@ class CsvReader:
         verbatim: Collection[str],
         as_text: Collection[str],
         features: Sequence[Column] | None = None,
+        marks: Collection[bytes] = _AMBIGUOUS,
     ) -> "pl.DataFrame":
-        """Parse content whose header has the names that `names` maps the columns to."""
+        """Parse content whose header has the names that `names` maps the columns to.
+
+        A table of numbers without the marks of ambiguous numbers is parsed with the types of its first records, since
+        the inference from all cells takes ten times as long as the parsing.
+        """
         import polars as pl
 
         kinds = {} if features is None else {column.name: column.kind for column in features}
@@ -134,7 +150,12 @@ class CsvReader:
         types |= {name: pl.String for name in requested if name in as_text}
 
         def parse(
-            columns: Sequence[str], types: Mapping[str, Any], missing: list[str] | None, *, infer: bool
+            columns: Sequence[str],
+            types: Mapping[str, Any],
+            missing: list[str] | None,
+            *,
+            infer: bool,
+            sample: int | None = None,
         ) -> "pl.DataFrame":
             """Read some columns with the given types, all others with inferred types or as text."""
             if isinstance(content, io.BytesIO):
@@ -143,12 +164,31 @@ class CsvReader:
                 content,
                 columns=[names[name] for name in columns],
                 separator=self._delimiter,
-                infer_schema_length=None if infer else 0,
+                infer_schema_length=sample if infer else 0,
                 schema_overrides={names[name]: kind for name, kind in types.items()},
                 try_parse_dates=infer,
                 null_values=missing,
+                n_rows=sample,
             )
             return frame.rename({names[name]: name for name in columns})
+
+        def parse_numbers() -> "pl.DataFrame | None":
+            """Read the columns as numbers of the types of the first records; None if inference may differ."""
+            try:
+                sample = parse(requested, types, MISSING, infer=True, sample=_SAMPLE_RECORDS)
+                if not all(kind in (pl.Int64, pl.Float64) for kind in sample.dtypes):
+                    return None
+                frame = parse(requested, sample.schema, MISSING, infer=False)
+            except pl.exceptions.PolarsError:  # a later cell has another type
+                return None
+            if not all(column.is_finite().all() for column in frame.select(pl.col(pl.Float64))):
+                return None
+            # A quoted empty cell is not a missing number, but text.
+            incomplete = [column.name for column in frame if _QUOTE in marks and column.null_count()]
+            is_text = bool(incomplete) and any(
+                (column == "").any() for column in parse(incomplete, {}, MISSING, infer=False)
+            )
+            return None if is_text else frame
 
         # polars takes one list of missing values for all columns, so columns of labels are read separately.
         labels = [name for name in self.columns if name in verbatim]
@@ -156,7 +196,10 @@ class CsvReader:
             frames = [parse(labels, {}, None, infer=False)] if labels else []
             if requested:
                 try:
-                    frames.append(parse(requested, types, MISSING, infer=features is None))
+                    numbers = None if any(mark in marks for mark in _AMBIGUOUS) else parse_numbers()
+                    frames.append(
+                        parse(requested, types, MISSING, infer=features is None) if numbers is None else numbers
+                    )
                 except pl.exceptions.PolarsError:
                     if features is None:
                         raise

@@ -356,8 +356,8 @@ def make_encoder(columns: Sequence[Column], options: TextOptions | None = None) 
     * Categories: one feature per value, where missing is a value; an unseen value has none of them.
     * Text: TF-IDF of its words.
 
-    The transformer consists of scikit-learn's components, and the tokenizer of `oneof.text` if words are stemmed, so a
-    model file can contain it. Its output is sparse only if categories and words make it mostly zeros.
+    The transformer consists of scikit-learn's components, our imputer, and the tokenizer of `oneof.text` if words are
+    stemmed, so a model file can contain it. Its output is sparse only if categories and words make it mostly zeros.
 
     Parameters
     ----------
@@ -374,6 +374,8 @@ def make_encoder(columns: Sequence[Column], options: TextOptions | None = None) 
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+    from oneof.io.imputer import MedianImputer
+
     # By index, since scikit-learn before 1.9 cannot select polars columns by name; `align_columns` keeps their order.
     numbers, booleans, categories, texts = (
         [index for index, column in enumerate(columns) if column.kind == kind]
@@ -381,9 +383,8 @@ def make_encoder(columns: Sequence[Column], options: TextOptions | None = None) 
     )
     transformers: list[tuple[str, Any, Any]] = []
     if numbers:
-        # A column may be empty in one fold of cross-validation: it is then 0 rather than removed.
-        imputer = SimpleImputer(strategy="median", add_indicator=True, keep_empty_features=True)
-        transformers.append(("numbers", make_pipeline(imputer, StandardScaler()), numbers))
+        # The imputer returns a new array, which the scaler may change.
+        transformers.append(("numbers", make_pipeline(MedianImputer(), StandardScaler(copy=False)), numbers))
     if booleans:
         imputer = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
         transformers.append(("booleans", imputer, booleans))

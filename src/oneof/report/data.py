@@ -22,6 +22,10 @@ class MethodResultLike(Protocol):
         """Name of the method."""
 
     @property
+    def expected_accuracy(self) -> float | None:
+        """Criterion of the comparison, over the held-out rows."""
+
+    @property
     def covering_rate(self) -> float | None:
         """Mean over the held-out folds."""
 
@@ -53,6 +57,10 @@ class MethodResultLike(Protocol):
     def error(self) -> str | None:
         """Error message, if the method failed."""
 
+    @property
+    def incomplete(self) -> str | None:
+        """The reason if folds are missing."""
+
 
 class ComparisonLike(Protocol):
     """Comparison of methods as read by the report."""
@@ -66,8 +74,8 @@ class ComparisonLike(Protocol):
         """Name of the best method."""
 
     @property
-    def n_folds(self) -> int:
-        """Number of folds."""
+    def note(self) -> str:
+        """The reason if the best method does not have the highest expected accuracy; otherwise empty."""
 
 
 class DisambiguationLike(Protocol):
@@ -100,6 +108,9 @@ class ReportData:
         The fitted method.
     estimate : MethodResult
         Out-of-sample result of that method.
+    n_folds, n_train, n_held_out : int
+        Number of folds of the out-of-sample results (1 for a single split), of training rows of a fold, and of labeled
+        rows held out.
     learning_curve : LearningCurve or None
     decisions : Disambiguation
         Disambiguated label and confidence of every training row.
@@ -126,6 +137,9 @@ class ReportData:
     comparison: ComparisonLike | None
     method: str
     estimate: MethodResultLike
+    n_folds: int
+    n_train: int
+    n_held_out: int
     learning_curve: LearningCurveLike | None
     decisions: DisambiguationLike
     truth: Any

@@ -60,10 +60,14 @@ def render_report(data: ReportData) -> str:
         source=clean(data.source),
         method=clean(data.method),
         estimate=data.estimate,
-        n_folds=None if data.comparison is None else data.comparison.n_folds,
+        n_folds=data.n_folds,
+        n_train=data.n_train,
+        n_held_out=data.n_held_out,
+        spread=templating.describe_spread(data.n_folds),
         n_methods=len(results),
         compared=data.comparison is not None,
         named=data.named,
+        comparison_note="" if data.comparison is None else data.comparison.note,
         best_method=None if data.comparison is None else clean(data.comparison.best_method),
         results=results,
         accuracy_known=statistics.accuracy_known(data),
@@ -112,7 +116,7 @@ def _curve(data: ReportData) -> dict[str, Any] | None:
     absent = [None] * n
     columns = [curve.train_sizes, curve.covering_rate, curve.covering_rate_std, curve.accuracy, curve.accuracy_std]
     points = list(zip(*(absent if column is None else list(column) for column in columns), strict=True))
-    sentence = templating.describe_learning_curve(curve)
+    sentence = templating.describe_learning_curve(curve, templating.describe_spread(data.n_folds))
     return {"sentence": sentence, "points": points, "accuracy": curve.accuracy is not None}
 
 

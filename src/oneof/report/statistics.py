@@ -213,6 +213,7 @@ def method_rows(data: ReportData) -> list[dict[str, Any]]:
             "name": clean(result.method),
             "selected": result.method == data.method,
             "error": None if result.error is None else clean(result.error),
+            "incomplete": None if result.incomplete is None else clean(result.incomplete),
         }
         for result in results
     ]

@@ -69,10 +69,16 @@ def pluralize(number: Any, noun: str, plural: str | None = None) -> str:
     return f"{number:,}{_SPACE}{noun if number == 1 else plural or noun + 's'}"
 
 
-def describe_learning_curve(curve: LearningCurveLike) -> str:
+def describe_spread(n_folds: int) -> str:
+    """Name the standard deviation of rates over this number of folds."""
+    return "binomial standard error" if n_folds == 1 else "standard deviation over the folds"
+
+
+def describe_learning_curve(curve: LearningCurveLike, spread: str = "standard deviation over the folds") -> str:
     """Describe whether more labeled rows help, from the last doubling (or nearly) of the training rows.
 
-    A change is significant if it exceeds the larger standard deviation of the two points.
+    If the rows grow by more than a factor of 4, the change is divided by the number of doublings. A change is
+    significant if it exceeds the larger standard deviation of the two points.
     """
     sizes = np.asarray(curve.train_sizes, dtype=float)
     rate = np.asarray(curve.covering_rate, dtype=float)
@@ -87,26 +93,21 @@ def describe_learning_curve(curve: LearningCurveLike) -> str:
     half = earlier[sizes[earlier] <= sizes[last] / 2]
     start = half[-1] if len(half) else earlier[0]
     gain, noise = rate[last] - rate[start], max(std[last], std[start])
+    n_doublings = math.log2(sizes[last] / sizes[start]) if sizes[last] > 4 * sizes[start] else 1.0
     between = f"Between {sizes[start]:,.0f} and {sizes[last]:,.0f} labeled rows the covering rate"
     points = f"{abs(100 * gain):.1f} points"
-    if abs(gain) < 0.005:
-        return f"{between} hardly changed ({100 * gain:+.1f} points): more rows of this kind would help little."
+    if n_doublings > 1:
+        points += f" ({abs(100 * gain / n_doublings):.1f} for each doubling)"
+    if abs(gain) < 0.005 * n_doublings:
+        change = f"{100 * gain:+.1f} points" + f", {n_doublings:.1f} doublings" * (n_doublings > 1)
+        return f"{between} hardly changed ({change}): more rows of this kind would help little."
     if gain > noise:
-        return (
-            f"{between} rose by {points}, more than its standard deviation over the folds: "
-            "more labeled rows should still help."
-        )
+        return f"{between} rose by {points}, more than its {spread}: more labeled rows should still help."
     if gain > 0:
-        return (
-            f"{between} rose by {points}, within its standard deviation over the folds: "
-            "more labeled rows may help a little."
-        )
+        return f"{between} rose by {points}, within its {spread}: more labeled rows may help a little."
     if -gain > noise:
         return (
-            f"{between} fell by {points}, more than its standard deviation over the folds: "
+            f"{between} fell by {points}, more than its {spread}: "
             "check whether the later rows differ from the earlier ones."
         )
-    return (
-        f"{between} fell by {points}, within its standard deviation over the folds: "
-        "more rows of this kind would help little."
-    )
+    return f"{between} fell by {points}, within its {spread}: more rows of this kind would help little."

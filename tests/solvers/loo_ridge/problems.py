@@ -46,3 +46,12 @@ def dictionary(n=600, K=6, n_words=40, seed=0):
         mask[i, tags[w]] = True
     centers = np.random.default_rng(seed + 1).normal(size=(K, 5))
     return 2.0 * centers[truth] + rng.normal(size=(n, 5)), truth, mask
+
+
+def frequent_partners(n=600, K=6, seed=0):
+    """Return rows, their classes, and a mask with the next class in nine of ten sets, otherwise the one after it."""
+    X, truth = blobs(n, K, d=5, seed=seed, spread=0.8)
+    rng = np.random.default_rng(seed)
+    mask = np.eye(K, dtype=bool)[truth]
+    mask[np.arange(n), np.where(rng.random(n) < 0.9, (truth + 1) % K, (truth + 2) % K)] = True
+    return X, truth, mask

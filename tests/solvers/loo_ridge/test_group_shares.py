@@ -27,6 +27,7 @@ def test_the_bound_equals_the_oracle(n_distractors):
     values, exponent, concentration = oracle.fit_group_shares(P, scores, mask)
     np.testing.assert_allclose(result.log_likelihood, values, rtol=0, atol=1e-9)
     assert (result.exponent, result.concentration) == (exponent, concentration)
+    assert result.information == pytest.approx(oracle.information(P, scores), rel=1e-10)
 
 
 @pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0])
@@ -54,6 +55,17 @@ def test_the_likelihood_of_the_oracle_is_an_integral():
     likelihood = np.prod([row[0] * shares + row[1] * (1 - shares) for row in r], axis=0)
     result = np.exp(oracle.log_marginal_likelihood(r, m, mask, 0.0, 2.0))
     assert abs(result - likelihood.mean()) < 5 * likelihood.std() / np.sqrt(len(shares))
+
+
+def test_uninformative_predictions_have_no_information():
+    """The information is 0 for the class fractions, and the entropy of equal fractions for certain predictions."""
+    n, K = 400, 4
+    truth = np.arange(n) % K
+    mask = np.eye(K, dtype=bool)[truth] | np.eye(K, dtype=bool)[(truth + 1) % K]
+    sets = CandidateGroups.from_mask(mask)
+    assert fit_group_shares(np.eye(K)[truth], np.zeros((n, K)), sets).information == pytest.approx(0, abs=1e-12)
+    certain = fit_group_shares(np.eye(K)[truth], np.eye(K)[truth], sets).information
+    assert certain == pytest.approx(np.log(K), abs=0.05)
 
 
 @pytest.mark.parametrize("seed", range(3))

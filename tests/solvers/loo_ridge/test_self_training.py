@@ -3,10 +3,17 @@
 import numpy as np
 import pytest
 
-from oneof.solvers.loo_ridge import CandidateGroups, ExactRidge, select_distractor_models
-from oneof.solvers.loo_ridge.selection import MIN_CONCENTRATION, clustered_z_score, predictive_gains
+from oneof.solvers.loo_ridge import (
+    CandidateGroups,
+    CooccurringDistractors,
+    ExactRidge,
+    fit_group_shares,
+    select_distractor_models,
+    self_train,
+)
+from oneof.solvers.loo_ridge.selection import MIN_CONCENTRATION, MIN_INFORMATION, clustered_z_score, predictive_gains
 from tests.oracles import loo_ridge as oracle
-from tests.solvers.loo_ridge.problems import blobs, dictionary, gram_of, sets_of
+from tests.solvers.loo_ridge.problems import blobs, dictionary, frequent_partners, gram_of, sets_of
 
 ZIPF = 1.0 / np.arange(1, 7) / (1.0 / np.arange(1, 7)).sum()
 
@@ -17,18 +24,23 @@ def select(X, mask, max_iter=25, **options):
     return select_distractor_models(ridge, CandidateGroups.from_mask(mask), max_iter=max_iter, **options)
 
 
+PROBLEMS = ("uniform", "cooccurring", "confusable", "dictionary", "partners")
+
+
 def small_problem(distractors):
     """Return rows and sets, some of them exact."""
     if distractors == "dictionary":
         X, truth, mask = dictionary(100, 5, n_words=8)
+    elif distractors == "partners":
+        X, truth, mask = frequent_partners(60, 4, seed=1)
     else:
         X, truth = blobs(40, 5)
         mask = sets_of(truth, distractors)
-    mask[::7] = np.eye(5, dtype=bool)[truth[::7]]
+    mask[::7] = np.eye(mask.shape[1], dtype=bool)[truth[::7]]
     return X, mask
 
 
-@pytest.mark.parametrize("distractors", ["uniform", "cooccurring", "confusable", "dictionary"])
+@pytest.mark.parametrize("distractors", PROBLEMS)
 def test_the_selection_equals_the_oracle(distractors):
     """Averaged labels, z-scores and the concentration equal those of the oracle, which loops over rows."""
     X, mask = small_problem(distractors)
@@ -41,10 +53,22 @@ def test_the_selection_equals_the_oracle(distractors):
     assert sum(result.weights.values()) == pytest.approx(1)
 
 
-def test_both_cases_of_the_rule_are_compared_with_the_oracle():
-    """The concentration of the problems above is below the limit for some, and above it for others."""
-    found = [select(*small_problem(name), max_iter=7).concentration for name in ("dictionary", "cooccurring")]
-    assert found[0] < MIN_CONCENTRATION <= found[1]
+def cooccurring_shares(X, mask):
+    """Return the class shares of the groups under cooccurring distractors."""
+    ridge, sets = ExactRidge.from_gram(gram_of(X), 0.05), CandidateGroups.from_mask(mask)
+    distractors = CooccurringDistractors(exponent=1)
+    P = self_train(ridge.pair_predictor(sets), sets, distractors, max_iter=7, tol=0.0).label_distributions
+    return fit_group_shares(P, ridge.predict_without_groups(P, sets), sets)
+
+
+def test_all_cases_of_the_rule_are_compared_with_the_oracle():
+    """The problems have concentrations, and for small ones information, on both sides of the limits."""
+    cases = set()
+    for name in PROBLEMS:
+        shares = cooccurring_shares(*small_problem(name))
+        is_small = shares.concentration < MIN_CONCENTRATION
+        cases.add((is_small, is_small and shares.information > MIN_INFORMATION))
+    assert cases == {(False, False), (True, False), (True, True)}
 
 
 def test_gains_equal_the_oracle():
@@ -91,10 +115,7 @@ def test_drawn_dictionaries_and_rules_are_not_taken_for_scenes(seed, kind):
 @pytest.mark.parametrize("seed", range(3))
 def test_confusable_distractors_are_detected_and_improve_the_labels(seed):
     """If each class has a frequent partner, "confusable" is selected, and more labels are correct."""
-    X, truth = blobs(600, 6, d=5, seed=seed, spread=0.8)
-    rng = np.random.default_rng(seed)
-    mask = np.eye(6, dtype=bool)[truth]
-    mask[np.arange(600), np.where(rng.random(600) < 0.9, (truth + 1) % 6, (truth + 2) % 6)] = True
+    X, truth, mask = frequent_partners(seed=seed)
     result = select(X, mask)
     assert result.z_scores["confusable"] > 2
     assert result.weights["confusable"] > 0.9

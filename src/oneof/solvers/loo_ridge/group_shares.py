@@ -51,7 +51,7 @@ class GroupShares:
     concentration: float
     """alpha"""
     information: float
-    """Mean over the rows of sum_k p(k | x) log(p(k | x) / m_k), in nats: 0 if the predictions say nothing."""
+    """Mean over the rows of sum_k p(k | x) log(p(k | x) / m_k), in nats: 0 for uninformative predictions."""
 
 
 def fit_group_shares(label_distributions: Floats, scores: Floats, sets: CandidateGroups) -> GroupShares:

@@ -12,14 +12,14 @@ collapse to one class have a low gain, since one class then has to predict sever
 set. If one candidate of a set is the label of nearly all its rows, as in dictionaries and rules, a model with wrong
 shares of the classes in its groups is confirmed by its own labels. The concentration alpha of the shares
 (`group_shares`), fitted to predictions without the entire group, tells these sets apart. If it is small, a model also
-needs a larger likelihood under those predictions: the smaller one of the two z-scores counts. This requires that
-they say something: if a group has most rows of a class, nothing remains to predict it from.
+needs a larger likelihood under those predictions: the smaller one of the two z-scores counts. This requires that they
+are informative: if a group has most rows of a class, nothing remains to predict it from.
 
 **Selection.** Self-training under each distractor model gives three sets of labels. The cooccurring and the confusable
 model are each compared with the uniform one, by the z-score of the differences, and
 
     P = w P_cooccurring + (1 - w) N,  w = T(z_cooccurring),
-    N = P_confusable if z_confusable > 2 and w < 1/2, otherwise P_uniform,
+    N = P_confusable if z_confusable > 2, otherwise P_uniform,
 
 where T is the distribution function of Student's t, with one degree of freedom less than there are distinct sets. The
 gain of the cooccurring model uses predictions that are not squared, since it is then less noisy. Confusable labels that
@@ -57,7 +57,7 @@ CLASS_PRIOR = 0.5
 MIN_CONCENTRATION = 4.0
 """Concentration of the class shares below which predictions without the entire group are compared as well."""
 MIN_INFORMATION = 0.2
-"""Information (nats) below which predictions without the entire group say too little to be compared."""
+"""Information (nats) of predictions without the entire group, below which they are not compared."""
 MIN_CONFUSABLE_Z = 2.0
 """z-score above which the confusable model is selected."""
 MIN_LABEL_CHANGE = 0.01
@@ -172,7 +172,7 @@ def select_distractor_models(
     difference = results["confusable"].label_distributions - results["uniform"].label_distributions
     label_change = float(np.abs(difference).sum(axis=1).mean() / 2.0)
     alternative: DistractorModel = "uniform"
-    if w < 0.5 and z_scores["confusable"] > MIN_CONFUSABLE_Z and label_change > MIN_LABEL_CHANGE:
+    if z_scores["confusable"] > MIN_CONFUSABLE_Z and label_change > MIN_LABEL_CHANGE:
         alternative = "confusable"
     result, alternative_weight = results[alternative], 1.0
     label_distributions, changes = result.label_distributions, result.changes

@@ -84,8 +84,6 @@ THEMES: dict[str, dict[str, Part]] = {
             ("unlabeled", "ignored or used rows without a label", "30 min"),
             ("large", "letter and 100,000 synthetic rows", "10 min"),
             ("text", "TF-IDF of 5,000 newsgroup articles", "5 min"),
-            ("controlled", "synthetic candidate sets of all kinds; writes docs/loo_ridge_controlled.csv", "hours"),
-            ("summary", "the largest differences in docs/loo_ridge_controlled.csv", "1 s"),
             ("figure", "docs/loo_ridge.png from the two tables", "3 s"),
         ),
         **_parts(

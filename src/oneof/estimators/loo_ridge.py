@@ -257,7 +257,7 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         names, kernels = zip(*iter_kernels(self.kernel, self.features, blocks.take(map_rows), used), strict=True)
         landmarks, training_rows = self._draw_landmarks(n), None
         if landmarks is not None and n * len(landmarks) > MAX_FEATURE_ENTRIES:
-            training_rows = _evenly_spaced(np.arange(n), MAX_FEATURE_ENTRIES // len(landmarks))
+            training_rows = _training_rows(sets, MAX_FEATURE_ENTRIES // len(landmarks))
         solution = solve_loo_ridge(
             kernels,
             blocks,
@@ -343,6 +343,13 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
 def default_n_components(n: int) -> int:
     """Return the number of landmarks for n rows if `n_components` is None."""
     return min(max(MAX_FEATURE_ENTRIES // n, MIN_COMPONENTS), MAX_COMPONENTS)
+
+
+def _training_rows(sets: CandidateGroups, max_rows: int) -> Ints:
+    """Return at most `max_rows` rows for self-training: labeled rows first, since these may be few."""
+    labeled = _evenly_spaced(np.flatnonzero(~sets.unlabeled), max_rows)
+    unlabeled = _evenly_spaced(np.flatnonzero(sets.unlabeled), max_rows - len(labeled))
+    return np.sort(np.concatenate([labeled, unlabeled]))
 
 
 def _evenly_spaced(rows: Ints, max_rows: int) -> Ints:

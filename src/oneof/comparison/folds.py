@@ -79,7 +79,7 @@ def make_folds(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]
         cv = CandidateKFold(int(cv), random_state=random_state)
     with reraise_as_input_error():
         splits = check_cv(cv).split(task.X, task.candidates)
-        folds = [(np.asarray(train), np.asarray(test)) for train, test in splits]
+        folds = [(_as_indices(train), _as_indices(test)) for train, test in splits]
     if not folds:
         raise InputError("`cv` must have at least one pair of training and test rows; got none.")
     n_rows = len(task.candidates)
@@ -88,6 +88,12 @@ def make_folds(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]
         if outside.size:
             raise InputError(f"`cv` must contain row indices from 0 to {n_rows - 1}; got {int(outside.flat[0])}.")
     return folds
+
+
+def _as_indices(rows: Any) -> Ints:
+    """Return the row indices of a subset, which may be a boolean mask."""
+    rows = np.asarray(rows)
+    return np.flatnonzero(rows) if rows.dtype == bool else rows
 
 
 def _split_once(candidates: CandidateSets, n_labeled: int, random_state: Any) -> tuple[Ints, Ints]:

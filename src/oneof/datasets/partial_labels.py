@@ -284,10 +284,13 @@ def add_rules(mask: Mask, rows: Ints, codes: Ints, count: int, *, rng: np.random
     for rule in range(n_rules):
         votes[rule, rng.choice(n_classes, size=rng.integers(1, count + 1), replace=False)] = True
     rates = np.where(votes, rng.beta(2.0, 3.0, votes.shape), rng.beta(0.3, 6.0, votes.shape))
-    marked = (rng.random((len(rows), n_rules)) < rates[:, codes].T) @ votes
-    marked[np.arange(len(rows)), codes] = True
-    partial = ~marked.all(axis=1)
-    mask[rows[partial]] |= marked[partial]
+    step = max(1, _BLOCK // n_rules)
+    for start in range(0, len(rows), step):
+        block, of_class = rows[start : start + step], codes[start : start + step]
+        marked = (rng.random((len(block), n_rules)) < rates[:, of_class].T) @ votes
+        marked[np.arange(len(block)), of_class] = True
+        partial = ~marked.all(axis=1)
+        mask[block[partial]] |= marked[partial]
 
 
 def _skip(index: Ints, excluded: Ints) -> Ints:

@@ -355,6 +355,8 @@ def test_cv_may_be_an_iterable_of_splits():
         ({"truth": ["a"] * 10}, InputError, r"`truth` must have one label per row of `y` \(60\); got 10"),
         ({"truth": [["a", "b"]] * 60}, LabelError, "got several labels in row 0"),
         ({"cv": 61}, InputError, "fewer than the 61 folds"),
+        ({"cv": 0}, InputError, "`cv` must be .* an integer of at least 1 .*; got 0"),
+        ({"cv": True}, InputError, "`cv` must be .* an integer of at least 1 .*; got True"),
     ],
 )
 def test_invalid_input_is_an_error(change, error, message):

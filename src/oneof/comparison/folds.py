@@ -73,9 +73,11 @@ def make_folds(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]
     if isinstance(cv, str):
         check_choice("cv", cv, ("auto",), ", a number of folds or a splitter")
         cv = N_FOLDS if n_labeled <= MAX_ROWS_CROSS_VALIDATION else 1
-    if isinstance(cv, numbers.Integral) and cv == 1 and not isinstance(cv, bool):
-        return [_split_once(task.candidates, n_labeled, random_state)]
     if isinstance(cv, numbers.Integral):
+        if isinstance(cv, bool) or cv < 1:
+            raise InputError(f'`cv` must be "auto", an integer of at least 1 or a splitter; got {cv!r}.')
+        if cv == 1:
+            return [_split_once(task.candidates, n_labeled, random_state)]
         cv = CandidateKFold(int(cv), random_state=random_state)
     with reraise_as_input_error():
         splits = check_cv(cv).split(task.X, task.candidates)

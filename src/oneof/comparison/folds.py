@@ -32,7 +32,7 @@ N_FOLDS = 5
 MAX_HELD_OUT_ROWS = 10_000
 """Maximum number of labeled rows held out by one split; the standard error of a rate is then at most 0.005."""
 MAX_TRAIN_ROWS = 100_000
-"""Maximum number of training rows of one split, a random sample; the final model is fitted on all rows."""
+"""Maximum number of training rows of one split, labeled or not; the final model is fitted on all rows."""
 clock = time.perf_counter
 """Clock of all times of a comparison, in seconds."""
 

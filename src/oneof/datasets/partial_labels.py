@@ -42,8 +42,9 @@ def make_partial_labels(
     fraction : float in [0, 1], default=1.0
         The fraction of the labeled rows that become partial: ``round(fraction * n_labeled)`` rows, drawn at random.
     n_distractors : int, default=1
-        The number of distractors of each of these rows, from 0 to n_classes - 1. With ``n_classes - 1`` a set has all
-        classes and is uninformative; with fewer it never is.
+        The number of distractors of each of these rows, from 0 to n_classes - 1. It is the maximum for "cooccurring"
+        and "dictionary", and the maximum number of labels of a rule for "rules". A set of ``n_classes - 1`` distractors
+        has all classes and is uninformative; with fewer it never is.
     set_size : int, optional
         The size of the sets, ``n_distractors + 1``, as an alternative to `n_distractors`.
     distractors : {"uniform", "confusable", "cooccurring", "dictionary", "rules"}, default="uniform"

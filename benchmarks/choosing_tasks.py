@@ -64,7 +64,7 @@ def coarse_tags(n: int) -> Rows:
     paths = [folder / "ud_english_ewt.npz" for folder in data_folders(None)]
     path = next((path for path in paths if path.exists()), None)
     if path is None:
-        raise DataError("the data set ud_english_ewt is not available.")
+        raise DataError("the file ud_english_ewt.npz must be in a data folder. Set ONEOF_DATA to its folder.")
     with np.load(path) as stored:
         words, tags, end = stored["word_id"], stored["upos"], int(stored["n_train"])
         K = len(stored["upos_classes"])
@@ -139,7 +139,7 @@ def dictionary(name: str, seed: int, *, of_clusters: bool, rows_per_word: int = 
 
 
 def rules(name: str, seed: int, *, per_class: int = 2, depth: int = 2, precision: float = 0.8) -> Rows:
-    """Return the union of votes of rules: leaves of small trees on a few features, of about the given precision."""
+    """Return the votes of rules: leaves of small trees on a few features that have about the given precision."""
     X, truth = labeled_rows(name, N_ROWS, seed)
     rng, K = np.random.default_rng(seed), truth.max() + 1
     mask = np.zeros((len(truth), K), dtype=bool)
@@ -170,7 +170,7 @@ def weak_lists(
 ) -> Rows:
     """Return lists of a classifier fitted to `n_weak` other rows: its first three classes, cut at a probability of .9.
 
-    With `share` it sees a part of the features only.
+    With `share` below 1 it is fitted to this fraction of the features.
     """
     X, truth = labeled_rows(name, n + n_weak, seed)
     rows = TfidfTransformer(sublinear_tf=True).fit_transform(X) if text else StandardScaler().fit_transform(X)

@@ -67,7 +67,7 @@ def selection(seeds=range(10)):
 
 
 def selection_summary():
-    """Print the means over the seeds, and how far "chosen" is below the better of the fixed models."""
+    """Print the means over the seeds, and the loss of "chosen" against the better of the fixed models."""
     with TABLE.open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     means = {}

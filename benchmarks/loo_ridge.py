@@ -11,15 +11,15 @@ in ten bins of confidence. Seconds are processor time of fit.
 """
 
 import csv
-import os
 import time
-from pathlib import Path
 
 import numpy as np
 
 from benchmarks.common import DOCS, candidate_columns, write_csv
 from oneof import LOORidge, make_partial_labels
 from oneof.datasets import load
+from oneof.datasets.cache import data_folders
+from oneof.errors import DataError
 
 SETS = ("lost", "msrcv2", "birdsong")
 PUBLISHED = {"lost": "0.812", "msrcv2": "0.548 to 0.602", "birdsong": "0.778"}
@@ -106,9 +106,13 @@ def held_out():
 def folds():
     """Print the mean and deviation of test accuracies over the five stored folds of each data set."""
     for name in SETS:
+        paths = [folder / f"folds_{name}.npz" for folder in data_folders(None)]
+        path = next((path for path in paths if path.exists()), None)
+        if path is None:
+            raise DataError(f"the file folds_{name}.npz must be in a data folder. Set ONEOF_DATA to its folder.")
         data = load(name)
         X, truth, mask = np.asarray(data.X, dtype=np.float64), candidate_columns(data), data.candidates.mask
-        with np.load(Path(os.environ["ONEOF_DATA"]) / f"folds_{name}.npz") as stored:
+        with np.load(path) as stored:
             pairs = [(stored[f"train_{fold}"], stored[f"test_{fold}"]) for fold in range(5)]
         values = [
             (LOORidge().fit(X[train], mask[train]).predict(X[test]) == truth[test]).mean() for train, test in pairs

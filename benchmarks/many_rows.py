@@ -1,8 +1,7 @@
 """LOORidge with many rows: time, memory and accuracy by the number of rows and of landmarks.
 
-Rows have 50 features, from 40 clusters that belong to ten classes, and sets of three candidates (two draws of a
-distractor, so that a few sets are smaller). The bound of the accuracy is that of the clusters. Each line is a process
-of its own, which reports its peak memory.
+Rows have 50 features, from 40 clusters that belong to ten classes. Sets have up to three candidates: the truth and two
+draws from all classes. Each line of the tables is measured in a process of its own, with its peak memory.
 """
 
 import csv
@@ -23,7 +22,7 @@ N_FEATURES, N_CLUSTERS, N_CLASSES, N_TEST = 50, 40, 10, 20_000
 
 
 def clusters(n):
-    """Return n rows with sets of three candidates, their truth, and test rows with their truth."""
+    """Return n rows with sets of up to three candidates, their truth, and test rows with their truth."""
     rng = np.random.default_rng(0)
     centers = 0.6 * rng.normal(size=(N_CLUSTERS, N_FEATURES))
     cluster = rng.integers(N_CLUSTERS, size=n + N_TEST)

@@ -267,7 +267,7 @@ def test_a_long_fit_is_announced(run: Run, birds: Path, monkeypatch: pytest.Monk
     assert "takes about" not in run(*args).err
     monkeypatch.setattr(cost, "estimate_seconds", lambda *_, **__: 100.0)
     # Two folds of 25 labeled and all 10 unlabeled rows, and the final fit of 60 rows.
-    assert "AvgPerceptron with its held-out estimate takes about 3.6 min" in run(*args).err
+    assert "fitting AvgPerceptron and its held-out estimate takes about 3.6 min" in run(*args).err
 
 
 def test_ctrl_c_fits_the_best_method_so_far(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:

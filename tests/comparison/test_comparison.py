@@ -334,13 +334,15 @@ def test_the_table_is_aligned_and_to_dict_is_json():
 
 
 def test_cv_may_be_an_iterable_of_splits():
-    """An iterable of row indices replaces the folds."""
+    """An iterable of row indices or of boolean masks replaces the folds."""
     X, y, _ = draw()
     halves = [(np.arange(30), np.arange(30, 60)), (np.arange(30, 60), np.arange(30))]
     comparison = compare(X, y, METHODS, cv=halves)
     model = clone(METHODS["average"]).fit(X[:30], y[:30])
     average = next(result for result in comparison.results if result.method == "average")
     assert average.folds[0].covering_rate == covering_rate(y[30:], model.predict(X[30:]))
+    masks = [tuple(np.isin(np.arange(60), rows) for rows in half) for half in halves]
+    assert rates(compare(X, y, METHODS, cv=masks)) == rates(comparison)
 
 
 @pytest.mark.parametrize(
@@ -353,6 +355,8 @@ def test_cv_may_be_an_iterable_of_splits():
         ({"truth": ["a"] * 10}, InputError, r"`truth` must have one label per row of `y` \(60\); got 10"),
         ({"truth": [["a", "b"]] * 60}, LabelError, "got several labels in row 0"),
         ({"cv": 61}, InputError, "fewer than the 61 folds"),
+        ({"cv": 0}, InputError, "`cv` must be .* an integer of at least 1 .*; got 0"),
+        ({"cv": True}, InputError, "`cv` must be .* an integer of at least 1 .*; got True"),
     ],
 )
 def test_invalid_input_is_an_error(change, error, message):

@@ -78,7 +78,7 @@ def test_attributes_of_rows_are_not_set(tmp_path):
     [
         ({"unlabeled": "class_mass"}, '`unlabeled` must be "ignore" over blocks of rows'),
         ({"approximation": None}, "`approximation` must be .* over blocks of rows; got approximation=None"),
-        ({"kernel": "precomputed"}, "`kernel` not .precomputed., over blocks of rows"),
+        ({"kernel": "precomputed"}, "`kernel` must not be .precomputed. over blocks of rows"),
         ({"lam": -1.0}, "`lam` must be"),
     ],
 )

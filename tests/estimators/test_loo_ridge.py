@@ -152,6 +152,21 @@ def test_kernels_are_weighted_on_evenly_spaced_labeled_rows(approximation, monke
         assert approximation is None or len(np.unique(call["landmarks"])) == 20
 
 
+def test_self_training_on_a_part_of_the_rows_has_the_labeled_ones(monkeypatch):
+    """With few labels among many rows, the rows of self-training are the labeled ones and some unlabeled ones."""
+    monkeypatch.setattr(loo_ridge, "MAX_FEATURE_ENTRIES", 40 * 20)
+    X, _ = table(400)
+    labels = [["a", "b"][i % 2] if i % 97 in (1, 4) else None for i in range(400)]
+    options = {"approximation": "nystroem", "n_components": 20, "random_state": 0}
+    model = LOORidge("rbf", unlabeled="class_mass", **options).fit(X, labels)
+    np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1.0)
+    unlabeled = np.array([label is None for label in labels])
+    sets = loo_ridge.CandidateGroups.from_mask(np.where(unlabeled[:, None], True, [True, False]))
+    rows = loo_ridge._training_rows(sets, 40)
+    assert len(rows) == 40
+    assert set(np.flatnonzero(~unlabeled)) < set(rows)
+
+
 def test_the_default_number_of_landmarks(monkeypatch):
     """By default the number of landmarks decreases with the rows between its limits; a given number is used."""
     for name, value in (("MIN_COMPONENTS", 10), ("MAX_COMPONENTS", 40), ("MAX_FEATURE_ENTRIES", 2000)):

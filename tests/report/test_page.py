@@ -177,6 +177,14 @@ def test_the_page_has_the_numbers():
         assert part in text
 
 
+def test_each_card_and_each_term_has_one_explanation():
+    """The cards have one name each, and no term of the page is defined twice."""
+    html = render_report(sample())
+    cards, rest = html.split('<dl class="cards">')[1].split("</dl>", 1)
+    assert all(card.count("<dt>") == 1 for card in cards.split('<div class="card')[1:])
+    assert rest.count("<dt>Expected accuracy</dt>") == 1
+
+
 def test_a_requested_method_that_is_not_the_best():
     """If the requested method is not the best one, the page names both."""
     text = Page(render_report(sample(method="CLPL"))).words

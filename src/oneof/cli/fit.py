@@ -203,7 +203,7 @@ _N_PREVIEW_COLUMNS = 6
 """Number of columns that the report shows of a row."""
 _CURVE_FRACTIONS = (0.1, 0.2, 0.4, 0.7)
 _MAX_CURVE_ROWS = 4_000
-"""The learning curve has these fractions of the training rows or of this number, and all rows from the estimate."""
+"""The sizes of the learning curve are these fractions of the training rows, of at most this number, and all rows."""
 _LONG_SECONDS = 60.0
 """Estimated time from which the fit of a single method is announced."""
 
@@ -232,8 +232,8 @@ def train(
 ) -> TrainingResult:
     """Select a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
 
-    The scores in the summary are computed on held-out rows, even if one method is requested by name. `note` gets each
-    sentence for the user when it is known, before the fits that it announces.
+    The scores in the summary are computed on held-out rows, even if one method is requested by name. `note` is called
+    with each sentence for the user, before the fits that the sentence announces.
     """
     from oneof.cli.inputs import describe_comparison, prepare, resolve_methods
     from oneof.comparison import compare, learning_curve
@@ -290,8 +290,8 @@ def train(
         n_compared = sum(result.error is None and result.incomplete is None for result in comparison.results)
         add_note(
             f"the comparison was interrupted; {comparison.best_method} is the best of {n_compared} "
-            f"method{'s' * (n_compared != 1)} and is "
-            "fitted without a learning curve. Ctrl-C again ends without a model."
+            f"method{'s' * (n_compared != 1)} and is fitted without a learning curve. A second Ctrl-C ends without a "
+            "model."
         )
     else:
         with progress_factory("Learning curve") as bar:
@@ -344,8 +344,8 @@ def _announce_long_fit(
     )
     if cost * n_fits > _LONG_SECONDS:
         note(
-            f"{name} with its held-out estimate takes about {format_duration(cost * n_fits)}, as fits on samples of "
-            "the rows predict."
+            f"fitting {name} and its held-out estimate takes about {format_duration(cost * n_fits)}, estimated from "
+            "fits on samples of the rows."
         )
 
 

@@ -83,7 +83,7 @@ Folds: TypeAlias = Annotated[
     typer.Option(
         "--folds",
         min=1,
-        help="Number of folds of the cross-validation; 1 is one split that holds out a fifth of the labeled rows, at "
+        help="Number of folds of the cross-validation. 1 is one split that holds out a fifth of the labeled rows, at "
         "most 10,000, and trains on at most 100,000 others. By default 5 for up to 2,000 labeled rows, and 1 for more.",
         show_default=False,
     ),

@@ -12,9 +12,9 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Any
+from typing import Any, Protocol
 
 import typer
 
@@ -25,16 +25,27 @@ INTERNAL = 1
 INTERRUPTED = 130
 TERMINATED = 143
 
-Progress = Callable[..., None]
-"""Callback ``(n_done, n_total, name, seconds_left=None)``; the total and the time left are None if unknown."""
-ProgressFactory = Callable[..., AbstractContextManager[Progress | None]]
-"""Function that takes a title and returns a context manager with a progress callback, such as `progress`."""
-
 _PROGRESS_DELAY = 1.0
 """Seconds before the progress bar appears."""
 _REDRAWS_PER_SECOND = 2
 _MAX_WINDOWS = 10
 """Maximum number of table rows for the windows of a stream."""
+
+
+class Progress(Protocol):
+    """Progress callback; the total and the time left are None if unknown."""
+
+    def __call__(self, n_done: int, n_total: int | None, name: str, seconds_left: float | None = None, /) -> None:
+        """Show the progress."""
+
+
+class ProgressFactory(Protocol):
+    """Function that takes a title and returns a context manager with a progress callback, such as `progress`."""
+
+    def __call__(
+        self, title: str, /, *, every_minute: bool = False, each_name: bool = False
+    ) -> AbstractContextManager[Progress | None]:
+        """Return the context manager; see `progress` for the options."""
 
 
 class Terminated(KeyboardInterrupt):

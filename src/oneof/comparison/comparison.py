@@ -48,13 +48,13 @@ def compare(
     y : array-like or CandidateSets of length n_samples
         The candidate sets, in any form that `fit` accepts.
     methods : "auto", a list of names, or a dict of estimators by name, default="auto"
-        "auto" is all `default_estimators` but `PLGP`, which takes minutes while the others take seconds. With more
+        "auto" is all `default_estimators` except `PLGP`, which takes minutes while the others take seconds. With more
         than 5,000 features it also excludes `GraphLogisticRegression`, whose time grows with the cube of their number.
         Names select from all default estimators. Estimators are cloned; the originals are not fitted.
     cv : "auto", int, splitter or iterable of (train, test), default="auto"
         The number of folds of a `CandidateKFold`, or another way to split. 1 is a single split that holds out a fifth
-        of the labeled rows, at most 10,000, and trains on the others, at most 100,000. "auto" is 5 folds for up to
-        2,000 labeled rows, and 1 for more.
+        of the labeled rows, at most 10,000. It trains on the other rows, or on a random sample of 100,000 of them.
+        "auto" is 5 folds for up to 2,000 labeled rows, and 1 for more.
     truth : array-like of shape (n_samples,), optional
         True labels, with missing values for unknown ones. They are used for the column `accuracy` only.
     budget : float, optional
@@ -67,8 +67,8 @@ def compare(
     random_state : int, RandomState instance or None, default=0
         Seed of the folds, of the default estimators and of the samples for the estimates of time.
     progress : callable, optional
-        ``progress(n_done, n_total, name, seconds_left)`` is called after every fold, in order, and with a budget or a
-        time limit also before the time of a method is estimated. The time is None if unknown.
+        ``progress(n_done, n_total, name, seconds_left)`` is called after every fold, in order. With a budget or a time
+        limit it is also called before the time of a method is estimated. The time left is None if unknown.
     n_jobs : int, optional
         The number of folds fitted in parallel (joblib), each with one BLAS thread. Parallel fits distort each other's
         fit times.
@@ -92,9 +92,9 @@ def compare(
     interrupted, so a method may exceed its limit by one fold; it is stopped before the next one. Methods with missing
     folds are in the table with the reason, and are never the best method.
 
-    Ctrl-C (KeyboardInterrupt) ends the comparison. If a method has all its folds, the result with all folds finished
-    so far is returned, and the best of these methods is fitted unless ``refit=False``; a second Ctrl-C ends that as
-    well. Otherwise KeyboardInterrupt is raised.
+    Ctrl-C (KeyboardInterrupt) ends the comparison. If a method has all its folds, the result has all folds finished so
+    far. The best of these methods is then fitted unless ``refit=False``; a second Ctrl-C ends this fit as well.
+    Otherwise KeyboardInterrupt is raised.
 
     The best method has the highest expected accuracy; equal ones are in the order of `methods`. The default method,
     LOORidge, is preferred if it is compared and within one standard error of the highest. The expected accuracy is the
@@ -108,15 +108,15 @@ def compare(
     covers more rows than it predicts correctly.
 
     The posterior assumes that distractors depend on the label alone. Lists of a weak classifier or of rules violate
-    this: a method that imitates them has the highest rates and can be wrong where they are. `distractor_odds_ratio`
+    this: a method that imitates them has the highest rates, and makes the same errors. `distractor_odds_ratio`
     compares the rate of the second most probable class in the sets with C; 1 means no dependence. If it is above 10,
     LOORidge is preferred whatever its expected accuracy, since it was the best method on most tasks. If all rows are
     exact, no method is preferred.
 
-    On 53 tasks (11 with published sets, the others with generated ones) this rule lost 0.007 of accuracy on average
-    compared with selection by the truth, and at worst 0.067. Selection by the covering rate lost 0.011, LOORidge
-    without a comparison 0.009, and a random method 0.12 (``python -m benchmarks accuracy choosing``). The rule was
-    developed with the accuracies of half of these tasks in sight; on the other half it lost 0.008.
+    The rule was compared with selection by the truth on 53 tasks, 11 of them with published sets. It lost 0.007 of
+    accuracy on average, and at worst 0.067. Selection by the covering rate lost 0.011, LOORidge without a comparison
+    0.009, and a random method 0.12 (``python -m benchmarks accuracy choosing``). The rule was developed with the
+    accuracies of half of these tasks in sight; on the other half it lost 0.008.
     Small differences are weak evidence; true labels of a few hundred rows are stronger evidence than any criterion
     without them.
 

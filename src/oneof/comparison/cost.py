@@ -16,7 +16,8 @@ MIN_SAMPLE_ROWS = 250
 MAX_FIRST_ROWS = 2_000
 """Number of rows that a sample reaches before a low estimate is accepted, unless an eighth of all rows is fewer.
 
-Fixed costs dominate on few rows, and methods with landmarks have another growth below their number (1,000).
+Fixed costs dominate on few rows. Methods with landmarks have another growth on fewer rows than landmarks (1,000 or
+more).
 """
 GROWTH_RANGE = (1.0, 3.0)
 """Exponents of the growth of the time with the number of rows: no method is faster than linear, none above cubic."""

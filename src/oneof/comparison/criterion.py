@@ -14,15 +14,15 @@ high covering rate and a low accuracy. The expected accuracy replaces the set by
 * C_kj, the rate of class j as a distractor of class k, is estimated from q in each round.
 
 **Calibration.** Probabilities of different methods are comparable only if they are equally calibrated; a softmax of
-margins is nearly uniform. Each method gets the power of its probabilities, from 1/4 to 32, for which its held-out sets
-are most likely: the largest mean_i log sum_{k in S_i} p_ik.
+margins is nearly uniform. The probabilities of each method are raised to the power, from 1/4 to 32, for which the
+held-out sets are most likely: the largest mean_i log sum_{k in S_i} p_ik.
 
 **Distractors that depend on the features.** The posterior assumes that distractors depend on the label alone. The lists
 of a weak classifier violate this assumption: a method that imitates the weak classifier covers almost all lists,
-including the wrong ones. The assumption is tested on rows of several candidates whose most probable class is one of
-them. The second most probable class g is then in the set at the rate C_fg of the first one, f. The odds ratio between
-the observed rate and C_fg is 1 if distractors do not depend on the features beyond the label, and far above 1 if
-methods predict distractors. If it is above `MAX_ODDS_RATIO`, scores do not compare accuracies: all methods are tied.
+including the wrong ones. The assumption is tested on rows of several candidates whose most probable class f is one of
+them. Under the assumption, the second most probable class g is in the set at the rate C_fg. The odds ratio between the
+observed rate and C_fg is then 1. It is far above 1 if methods predict distractors. If it is above `MAX_ODDS_RATIO`,
+scores do not compare accuracies: all methods are tied.
 Otherwise a method is tied with the best one if its score is within one standard error of the highest. If all rows are
 exact, no methods are tied, since the scores are accuracies.
 """
@@ -67,7 +67,7 @@ class Selection(NamedTuple):
 
 
 def expected_accuracies(mask: Mask, probabilities: Sequence[Floats], predictions: Sequence[Ints]) -> Selection:
-    """Score methods by the posterior probability of their predictions; see the module.
+    """Score methods by the posterior probability of their predictions; see the docstring of the module.
 
     Parameters
     ----------
@@ -151,8 +151,8 @@ def label_posterior(proba: Floats, rates: Floats, mask: Mask) -> Floats:
 def distractor_odds_ratio(proba: Floats, rates: Floats, mask: Mask) -> float:
     """Return the odds ratio between the observed rate of the second most probable class in the sets, and C.
 
-    It is exp(b) of a logistic model, P(g in S_i) = sigmoid(logit C_fg + b), fitted to the rows whose most probable
-    class f is one of several candidates, with one row of odds 1 added, so that it is finite.
+    It is exp(b) of the logistic model P(g in S_i) = sigmoid(logit C_fg + b). The model is fitted to the rows whose most
+    probable class f is one of several candidates. One row of odds 1 is added, so that b is finite.
     """
     rows = np.arange(len(mask))
     first = proba.argmax(axis=1)

@@ -32,7 +32,7 @@ N_FOLDS = 5
 MAX_HELD_OUT_ROWS = 10_000
 """Maximum number of labeled rows held out by one split; the standard error of a rate is then at most 0.005."""
 MAX_TRAIN_ROWS = 100_000
-"""Maximum number of training rows of one split, a random sample; the final model is fitted on all rows."""
+"""Maximum number of training rows of one split, labeled or not; the final model is fitted on all rows."""
 clock = time.perf_counter
 """Clock of all times of a comparison, in seconds."""
 
@@ -73,13 +73,15 @@ def make_folds(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]
     if isinstance(cv, str):
         check_choice("cv", cv, ("auto",), ", a number of folds or a splitter")
         cv = N_FOLDS if n_labeled <= MAX_ROWS_CROSS_VALIDATION else 1
-    if isinstance(cv, numbers.Integral) and cv == 1 and not isinstance(cv, bool):
-        return [_split_once(task.candidates, n_labeled, random_state)]
     if isinstance(cv, numbers.Integral):
+        if isinstance(cv, bool) or cv < 1:
+            raise InputError(f'`cv` must be "auto", an integer of at least 1 or a splitter; got {cv!r}.')
+        if cv == 1:
+            return [_split_once(task.candidates, n_labeled, random_state)]
         cv = CandidateKFold(int(cv), random_state=random_state)
     with reraise_as_input_error():
         splits = check_cv(cv).split(task.X, task.candidates)
-        folds = [(np.asarray(train), np.asarray(test)) for train, test in splits]
+        folds = [(_as_indices(train), _as_indices(test)) for train, test in splits]
     if not folds:
         raise InputError("`cv` must have at least one pair of training and test rows; got none.")
     n_rows = len(task.candidates)
@@ -88,6 +90,12 @@ def make_folds(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]
         if outside.size:
             raise InputError(f"`cv` must contain row indices from 0 to {n_rows - 1}; got {int(outside.flat[0])}.")
     return folds
+
+
+def _as_indices(rows: Any) -> Ints:
+    """Return the row indices of a subset, which may be a boolean mask."""
+    rows = np.asarray(rows)
+    return np.flatnonzero(rows) if rows.dtype == bool else rows
 
 
 def _split_once(candidates: CandidateSets, n_labeled: int, random_state: Any) -> tuple[Ints, Ints]:

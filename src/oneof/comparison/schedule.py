@@ -11,7 +11,7 @@ class Schedule:
     """Folds of all methods, cheapest method first, with a limit of time for all methods and for each.
 
     A method is left out if its estimated time exceeds the remaining budget or the time limit. It is stopped between two
-    folds if the next one would exceed a limit, as the mean time of its finished folds predicts. A running fit is not
+    folds if the next one, at the mean time of its finished folds, would exceed a limit. A running fit is not
     interrupted.
 
     Parameters

@@ -42,8 +42,9 @@ def make_partial_labels(
     fraction : float in [0, 1], default=1.0
         The fraction of the labeled rows that become partial: ``round(fraction * n_labeled)`` rows, drawn at random.
     n_distractors : int, default=1
-        The number of distractors of each of these rows, from 0 to n_classes - 1. With ``n_classes - 1`` a set has all
-        classes and is uninformative; with fewer it never is.
+        The number of distractors of each of these rows, from 0 to n_classes - 1. It is the maximum for "cooccurring"
+        and "dictionary", and the maximum number of labels of a rule for "rules". A set of ``n_classes - 1`` distractors
+        has all classes and is uninformative; with fewer it never is.
     set_size : int, optional
         The size of the sets, ``n_distractors + 1``, as an alternative to `n_distractors`.
     distractors : {"uniform", "confusable", "cooccurring", "dictionary", "rules"}, default="uniform"
@@ -284,10 +285,13 @@ def add_rules(mask: Mask, rows: Ints, codes: Ints, count: int, *, rng: np.random
     for rule in range(n_rules):
         votes[rule, rng.choice(n_classes, size=rng.integers(1, count + 1), replace=False)] = True
     rates = np.where(votes, rng.beta(2.0, 3.0, votes.shape), rng.beta(0.3, 6.0, votes.shape))
-    marked = (rng.random((len(rows), n_rules)) < rates[:, codes].T) @ votes
-    marked[np.arange(len(rows)), codes] = True
-    partial = ~marked.all(axis=1)
-    mask[rows[partial]] |= marked[partial]
+    step = max(1, _BLOCK // n_rules)
+    for start in range(0, len(rows), step):
+        block, of_class = rows[start : start + step], codes[start : start + step]
+        marked = (rng.random((len(block), n_rules)) < rates[:, of_class].T) @ votes
+        marked[np.arange(len(block)), of_class] = True
+        partial = ~marked.all(axis=1)
+        mask[block[partial]] |= marked[partial]
 
 
 def _skip(index: Ints, excluded: Ints) -> Ints:

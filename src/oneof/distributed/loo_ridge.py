@@ -34,8 +34,8 @@ def check_loo_ridge(model: LOORidge) -> None:
         raise InputError(f'`unlabeled` must be "ignore" over blocks of rows; got {model.unlabeled!r}.')
     if model.approximation is None or model._is_precomputed():
         raise InputError(
-            '`approximation` must be "auto" or "nystroem", and `kernel` not "precomputed", over blocks of rows; got '
-            f"approximation={model.approximation!r} and kernel={model.kernel!r}."
+            '`approximation` must be "auto" or "nystroem" and `kernel` must not be "precomputed" over blocks of rows; '
+            f"got approximation={model.approximation!r} and kernel={model.kernel!r}."
         )
 
 

@@ -33,7 +33,7 @@ MAX_STACKING_ROWS = 1500
 MAX_MAP_ROWS = 10_000
 """Maximum number of rows, evenly spaced, to which the feature transformations are fitted."""
 MIN_COMPONENTS, MAX_COMPONENTS, MAX_FEATURE_ENTRIES = 2000, 4000, 200_000_000
-"""Limits of the default number of landmarks, and of the number of entries of their features."""
+"""Limits of the default number of landmarks, and of the number of rows times landmarks in memory."""
 
 
 class LOORidge(DecisionFunctionMixin, TensorClassifier):
@@ -41,9 +41,13 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
 
     The labels P start as the uniform distribution over each row's candidates. In each iteration every row is predicted
     from the labels of all other rows, and the prediction within its set becomes its label. This is repeated under three
-    models of the distractors: uniform (all classes are equally probable); cooccurring (the other labels of the same
-    scene, so that common labels are common distractors); confusable (classes that are mistaken for the truth). The
-    weight of each model follows from the gain in prediction that the candidate sets give under it.
+    models of the distractors:
+
+    * uniform: all classes are equally probable distractors;
+    * cooccurring: distractors are the other labels of the same scene, so that common labels are common distractors;
+    * confusable: distractors are classes that are mistaken for the truth.
+
+    The weight of each model follows from the gain in prediction that the candidate sets give under it.
 
     Parameters
     ----------
@@ -57,17 +61,17 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     lam : float, default=0.05
         Ridge penalty, above 0. For kernels with k(x, x) = 1 the default rarely needs a change.
     max_iter : int, default=25
-        Maximum number of iterations of each self-training: one to weight the kernels, one under each of the three
-        models, and a second one for cooccurring distractors, with sharper labels. No iteration is made if all rows are
-        exact.
+        Maximum number of iterations of each self-training. There is one to weight the kernels, one under each of the
+        three models, and a second one for cooccurring distractors, with sharper labels. No iteration is made if all
+        rows are exact.
     tol : float, default=1e-4
         Self-training ends when at most this fraction of the label mass changes in an iteration; with 0 all `max_iter`
         iterations are made.
     features : {"auto", "standard", "quantile", "spherical", "l2", "maxabs_l2"}, default="auto"
         Transformation of the features before distances are computed (see the notes); ignored with "precomputed" and a
-        callable. If this parameter and `kernel` select several kernels, the kernel is their sum, with the weights for
-        which averaged leave-one-out predictions are closest to the labels, on at most 1,500 rows. No true label is
-        needed. The transformations are fitted to at most 10,000 rows.
+        callable. If this parameter and `kernel` select several kernels, the kernel is their weighted sum. With these
+        weights the averaged leave-one-out predictions are closest to the labels, on at most 1,500 rows. No true label
+        is needed. The transformations are fitted to at most 10,000 rows.
     unlabeled : {"ignore", "class_mass"}, default="ignore"
         "ignore": unlabeled rows are not used. "class_mass": they start from the uniform distribution over all classes
         and are labeled like the other rows, with the class frequencies of those.
@@ -100,18 +104,19 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         with an approximation. The total margin is negative if a distractor model changed the decision of the scores.
     distractor_weights_ : dict of str to float
         The weights of "uniform", "cooccurring" and "confusable" in the labels; they sum to 1. A large weight gives good
-        labels, but does not prove the origin of the sets: if two models lead to similar labels, either may have the
+        labels, but does not prove the origin of the sets. If two models lead to similar labels, either may have the
         large weight.
     distractor_z_scores_ : dict of str to float
-        z-scores of "cooccurring" and "confusable" against "uniform": the gain in prediction in standard errors. With
-        a `group_concentration_` below 4, also the gain in likelihood without the rows of the same set, unless these
-        predictions are uninformative; the smaller one counts. Empty if the models were not compared.
+        z-scores of "cooccurring" and "confusable" against "uniform": the gain in prediction in standard errors. If
+        `group_concentration_` is below 4, the z-score of the gain in likelihood without the rows of the same set is
+        computed as well, unless these predictions are uninformative. The smaller z-score counts. Empty if the models
+        were not compared.
     kernel_weights_ : dict of str to float
         The weight of each kernel, by the names of features and kernel, such as "quantile-laplacian"; they sum to 1.
     group_concentration_ : float
-        Concentration of the class shares in groups of rows with the identical set: small (1 or less) if most rows of a
-        set have the same label, as in dictionaries and rules, large for scenes and for random distractors. Infinity if
-        the models were not compared.
+        Concentration of the class shares in groups of rows with the identical set. It is small (about 1) if most rows
+        of a set have the same label, as in dictionaries and rules. It is large for scenes and for random distractors,
+        and infinite if the models were not compared.
     label_changes_ : ndarray
         The fraction of label mass that changed in each iteration under the model with the largest weight; empty if no
         iteration was made.
@@ -129,27 +134,29 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     Feature transformations. "standard": z-scores. "quantile": normal quantiles of each feature's ranks. "spherical":
     z-scores, scaled to one length in each row and standardized again, which removes a gain that differs from row to
     row. These make CSR rows dense. "l2": rows scaled to length 1; "maxabs_l2": features first divided by their largest
-    absolute value. These keep zeros and require the RBF kernel. For "auto", features that
-    are 0 in all rows do not count. It uses "l2" and "maxabs_l2" if at most a tenth of the entries is nonzero or if
-    there are more than 5,000 features, the first three if more than half are nonzero, and all five in between. The
-    result is invariant to one factor for all features and, without "l2", to one factor for each feature.
+    absolute value. These keep zeros and require the RBF kernel.
+
+    "auto" uses "l2" and "maxabs_l2" if at most a tenth of the entries is nonzero or if there are more than 5,000
+    features. It uses the first three if more than half of the entries are nonzero, and all five in between. Features
+    that are 0 in all rows do not count. The result is invariant to one factor for all features and, without "l2", to
+    one factor for each feature.
 
     Leave-one-out omits only the row's own label. The means of the labels, the transformations, the landmarks of
     "nystroem" and the weights of the kernels are those of all rows. So the leave-one-out scores still depend on the
     row's own label if it is the only used row.
 
     Probabilities maximize the expected likelihood of the labels under the leave-one-out scores; Platt's smoothing keeps
-    them below 1. Only the sets are used. So probabilities are too high if the labels are wrong where the model is
-    confident: if the truth is missing in many sets, or if rules make systematic errors.
+    them below 1. Only the sets are used. So probabilities are too high if confident labels are wrong: if the truth is
+    missing in many sets, or if rules make systematic errors.
 
     Rows may be torch tensors on any device. Kernels, factorizations and products are then computed on that device in
     the precision of the rows, and `predict_proba` and `decision_function` return tensors. The fitted attributes are
     NumPy arrays. The kernel must then be "auto", "rbf" or "laplacian". See docs/guides/gpu.md.
 
     Up to 1,500 rows the row order affects rounding only. With more rows the kernels are weighted on evenly spaced ones,
-    and above 10,000 rows the transformations are fitted to such rows. If the features of all rows with the landmarks
-    exceed 2 x 10^8 numbers, self-training uses as many rows as do not, and at most three more iterations use all rows,
-    in blocks. `oneof.distributed.fit` does the same over Dask blocks.
+    and above 10,000 rows the transformations are fitted to such rows. The number of rows times landmarks is limited to
+    2 x 10^8. Above this limit self-training uses a part of the rows, evenly spaced, and then at most three iterations
+    use all rows in blocks. `oneof.distributed.fit` does the same over Dask blocks.
 
     The iterations need not converge; see `label_changes_`. The model, and its file, store the rows of fit or the
     landmarks, in float32 from 10^6 entries. Limits of the method: docs/loo_ridge.md; reasons:
@@ -263,7 +270,7 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         names, kernels = zip(*iter_kernels(self.kernel, self.features, blocks.take(map_rows), used), strict=True)
         landmarks, training_rows = self._draw_landmarks(n), None
         if landmarks is not None and n * len(landmarks) > MAX_FEATURE_ENTRIES:
-            training_rows = _evenly_spaced(np.arange(n), MAX_FEATURE_ENTRIES // len(landmarks))
+            training_rows = _training_rows(sets, MAX_FEATURE_ENTRIES // len(landmarks))
         solution = solve_loo_ridge(
             kernels,
             blocks,
@@ -353,6 +360,13 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
 def default_n_components(n: int) -> int:
     """Return the number of landmarks for n rows if `n_components` is None."""
     return min(max(MAX_FEATURE_ENTRIES // n, MIN_COMPONENTS), MAX_COMPONENTS)
+
+
+def _training_rows(sets: CandidateGroups, max_rows: int) -> Ints:
+    """Return at most `max_rows` rows for self-training: labeled rows first, since these may be few."""
+    labeled = _evenly_spaced(np.flatnonzero(~sets.unlabeled), max_rows)
+    unlabeled = _evenly_spaced(np.flatnonzero(sets.unlabeled), max_rows - len(labeled))
+    return np.sort(np.concatenate([labeled, unlabeled]))
 
 
 def _evenly_spaced(rows: Ints, max_rows: int) -> Ints:

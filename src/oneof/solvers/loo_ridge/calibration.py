@@ -4,9 +4,9 @@ p_k = exp(b f_k) / sum_j exp(b f_j), with the b that maximizes the expected log-
 
     sum_i sum_k t_ik log p_ik,    t_ik = (1 - e) P_ik + e (1 - P_ik) / (K - 1),    e = 1 / (n + 2).
 
-It is concave in b. Without e, labels that are all predicted correctly would have no finite b: so each of n labels is
-correct with probability (n + 1) / (n + 2), as if one of two additional rows were an error (Platt, Probabilistic outputs
-for support vector machines, 1999).
+It is concave in b. Without e, labels that are all predicted correctly would have no finite b. With e, each of n labels
+is correct with probability (n + 1) / (n + 2), as if one of two additional rows were an error (Platt, Probabilistic
+outputs for support vector machines, 1999).
 """
 
 import numpy as np

@@ -149,7 +149,7 @@ def with_class_mass(distractors: Distractors, sets: CandidateGroups) -> Distract
 
 @dataclass(frozen=True)
 class ClassMassNormalization:
-    """Multiplies the predictions of unlabeled rows so that each class has the same fraction as among the other rows.
+    """Factors of the predictions of unlabeled rows that give each class the same fraction as among the other rows.
 
     Without the normalization, common classes attract more and more of the unlabeled rows. In each pass the factor of a
     class is multiplied by (target mass + 1) / (current mass + 1). The predictions are squared, as for cooccurring

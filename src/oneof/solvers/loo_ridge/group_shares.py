@@ -1,16 +1,16 @@
 """Class shares of the groups of rows with the identical set, and the likelihood of the rows under them.
 
-In group S the class shares pi_S are drawn from Dirichlet(alpha b_S), b_Sk ~ m_k^(1 - tau) within S, with m_k the
+In group S the class shares pi_S are drawn from Dirichlet(alpha b_S), b_Sk ~ m_k^(1 - tau) within S. Here m_k is the
 fraction of class k among all rows. A row of the group has class k with probability pi_Sk, and its features have the
-density ratio r_ik = p(k | x_i) / m_k, with p(k | x_i) the softmax of b times predictions *without any row of its
-group*: rows with the same set cannot confirm their common labels.
+density ratio r_ik = p(k | x_i) / m_k. p(k | x_i) is the softmax of b times predictions *without any row of its group*,
+so that rows with the same set cannot confirm their common labels.
 
 tau = 0 are the frequencies of the classes, tau = 1 equal shares. A large concentration alpha gives all groups these
 shares, as in scenes or with random distractors. With a small alpha, the shares of a group differ strongly from them:
 one candidate of a set is the label of nearly all its rows, as in dictionaries and rules.
 
-The marginal likelihood of the rows is bounded from below by variational Bayes (Blei, Ng & Jordan, Latent Dirichlet
-allocation, JMLR 3, 2003, without the estimation of topics): with gamma_S = alpha b_S + sum_{i in S} q_i,
+The marginal likelihood of the rows is bounded from below by variational Bayes, as in Blei, Ng & Jordan, Latent
+Dirichlet allocation, JMLR 3, 2003, without the estimation of topics. With gamma_S = alpha b_S + sum_{i in S} q_i,
 
     q_ik ~ r_ik exp(psi(gamma_Sk) - psi(sum_j gamma_Sj)),
 
@@ -36,6 +36,7 @@ N_VARIATIONAL_ITER = 6
 CLASS_PRIOR = 0.5
 """Pseudo-count of each class."""
 MAX_INVERSE_TEMPERATURE = 100.0
+"""Upper bound of b."""
 MIN_PROBABILITY = 1e-4
 """Lower bound of p(k | x)."""
 

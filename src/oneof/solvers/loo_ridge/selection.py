@@ -1,7 +1,7 @@
 """Selection of the distractor models without true labels.
 
-**Predictive gain.** With labels P and leave-one-out predictions F, R = max(F, .001) scaled to rows that sum to 1, p_k
-the fraction of class k, and rho_ik the fraction of class k among the other rows of the identical set,
+**Predictive gain.** P are the labels, F the leave-one-out predictions, and R = max(F, .001), scaled to rows that sum to
+1. With p_k the fraction of class k, and rho_ik the fraction of class k among the other rows of the identical set,
 
     gain_i = log sum_{k in S_i} rho_ik R_ik / p_k
 
@@ -9,21 +9,21 @@ estimates log p(x_i | S_i) - log p(x_i). The division by p removes the advantage
 collapse to one class have a low gain, since one class then has to predict several.
 
 **Confirmation by rows with the same set.** The gain omits the row's own label, but not those of the other rows of its
-set. If one candidate of a set is the label of nearly all its rows, as in dictionaries and rules, a model with wrong
-shares of the classes in its groups is confirmed by its own labels. The concentration alpha of the shares
-(`group_shares`), fitted to predictions without the entire group, tells these sets apart. If it is small, a model also
-needs a larger likelihood under those predictions: the smaller one of the two z-scores counts. This requires that they
-are informative: if a group has most rows of a class, nothing remains to predict it from.
+set. In dictionaries and rules one candidate of a set is the label of nearly all its rows. A model with wrong shares of
+the classes in its groups is then confirmed by its own labels. The concentration alpha of the shares (`group_shares`),
+fitted to predictions without the entire group, is small for these sets. If it is small, a model also needs a larger
+likelihood under those predictions: the smaller one of the two z-scores counts. Predictions without the group must be
+informative; they are not if the group has most rows of a class.
 
 **Selection.** Self-training under each distractor model gives three sets of labels. The cooccurring and the confusable
 model are each compared with the uniform one, by the z-score of the differences, and
 
     P = w P_cooccurring + (1 - w) N,  w = T(z_cooccurring),
-    N = P_confusable if z_confusable > 2, otherwise P_uniform,
+    N = P_confusable if z_confusable > 2, otherwise P_uniform.
 
-where T is the distribution function of Student's t, with one degree of freedom less than there are distinct sets. The
-gain of the cooccurring model uses predictions that are not squared, since it is then less noisy. Confusable labels that
-hardly differ from the uniform ones are replaced by the uniform ones.
+T is the distribution function of Student's t, with one degree of freedom less than there are distinct sets. The gain of
+the cooccurring model uses predictions that are not squared, since it is then less noisy. Confusable labels that hardly
+differ from the uniform ones are replaced by the uniform ones.
 """
 
 from dataclasses import dataclass

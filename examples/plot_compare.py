@@ -54,4 +54,4 @@ plt.show()
 
 # %%
 # `best_estimator` is the pipeline of the chosen method, including its scaler, fitted on all rows.
-comparison.best_estimator
+print(comparison.best_estimator[-1])

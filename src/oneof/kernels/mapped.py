@@ -214,7 +214,7 @@ def iter_kernels(kernel: Any, features: str, rows: FeatureMatrix, used: Ints) ->
         CSR rows are made dense for the maps that do not keep zeros. Maps are fitted to a NumPy copy of tensors, and
         then moved to their device; the kernels have their precision.
     used : ndarray
-        The indices of the used rows, for kernel="precomputed".
+        The indices of all used rows, of which `rows` may be a sample: for the precision, and for kernel="precomputed".
 
     Raises
     ------
@@ -242,7 +242,7 @@ def iter_kernels(kernel: Any, features: str, rows: FeatureMatrix, used: Ints) ->
     else:
         maps = MAPS if kernel == "laplacian" else default_maps(rows)
     dense = _as_dense(rows) if any(name in MAPS for name in maps) else None
-    n_entries = rows.shape[0] * int(np.count_nonzero(count_nonzeros(rows)))
+    n_entries = len(used) * int(np.count_nonzero(count_nonzeros(rows)))
     dtype: Literal["float32", "float64"] = "float32" if n_entries >= MIN_FLOAT32_ENTRIES else "float64"
     if tensor is not None:
         dtype = precision_of(tensor)

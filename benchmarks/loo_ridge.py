@@ -327,7 +327,6 @@ def figure():
 
     from oneof.plots.style import PALETTE, style_axes
 
-    labels = {"uniform": "even", "confusable": "partner", "cooccurring": "scenes"}
     figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained", width_ratios=(1, 2))
     real = read_held_out()
     y = np.arange(len(real))
@@ -350,9 +349,8 @@ def figure():
                 [position + shift - 0.09, position + shift + 0.09], [np.mean(gaps)] * 2, color=PALETTE[color], lw=2
             )
     right.axhline(0, color=PALETTE["second"], lw=1)
-    right.set_xticks(
-        range(len(CANDIDATE_KINDS)), [f"{labels[kind]}\n{extra} false" for kind, extra in CANDIDATE_KINDS], fontsize=8
-    )
+    right.set_xticks(range(len(CANDIDATE_KINDS)), [f"{kind}\n{extra}" for kind, extra in CANDIDATE_KINDS], fontsize=8)
+    right.set_xlabel("kind and number of distractors")
     right.set_ylabel("accuracy minus that of true labels")
     right.set_title("Synthetic candidate sets: one dot per data set, bars are means", loc="left")
     style_axes(left, grid="x")

@@ -44,11 +44,16 @@ THEMES: dict[str, dict[str, Part]] = {
         ("epochs", "rows per second of the online learners", "5 min"),
         ("streaming", "fits from files compared with rows in memory, and their memory", "10 min"),
     ),
-    "hardware": _parts(
-        "hardware",
-        ("roofline", "bytes and operations of the main loops, and the fraction of the machine's rates", "5 min"),
-        ("gpu", "PLGP on torch tensors, on a CUDA device if there is one", "5 min"),
-    ),
+    "hardware": {
+        **_parts(
+            "hardware",
+            ("roofline", "bytes and operations of the main loops, and the fraction of the machine's rates", "5 min"),
+        ),
+        **_parts(
+            "tensors",
+            ("gpu", "PLGP and LOORidge on torch tensors, on a CUDA device if there is one", "10 min"),
+        ),
+    },
     "parallel": _parts(
         "parallel",
         ("dask", "fits over blocks on 1 to 4 worker processes", "15 min"),
@@ -79,8 +84,6 @@ THEMES: dict[str, dict[str, Part]] = {
             ("unlabeled", "ignored or used rows without a label", "30 min"),
             ("large", "letter and 100,000 synthetic rows", "10 min"),
             ("text", "TF-IDF of 5,000 newsgroup articles", "5 min"),
-            ("controlled", "synthetic candidate sets of all kinds; writes docs/loo_ridge_controlled.csv", "hours"),
-            ("summary", "the largest differences in docs/loo_ridge_controlled.csv", "1 s"),
             ("figure", "docs/loo_ridge.png from the two tables", "3 s"),
         ),
         **_parts(

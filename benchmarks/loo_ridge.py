@@ -203,113 +203,17 @@ def report(label, model, X, y, new, truth):
     )
 
 
-TABLE = DOCS / "loo_ridge_controlled.csv"
-HELD_OUT = DOCS / "loo_ridge_held_out.csv"
+HELD_OUT, SELECTION = DOCS / "loo_ridge_held_out.csv", DOCS / "loo_ridge_selection.csv"
 NAMES = {"lost": "Lost", "msrcv2": "MSRCv2", "birdsong": "BirdSong"}
-MAX_ROWS = 4000
-CONTROLLED = {"segment": 3, "vehicle": 3, "glass": 5, "ecoli": 5, "mfeat_zernike": 2, "letter": 1}
-"""Data sets with their numbers of draws."""
-IMBALANCED = ("segment", "mfeat_zernike", "letter")
-"""Data sets that are also used with class sizes that decrease 12-fold."""
-CANDIDATE_KINDS = [("uniform", 1), ("uniform", 2), ("uniform", 3), ("confusable", 1), ("confusable", 2)] + [
-    ("cooccurring", extra) for extra in (1, 2, 3)
-]
-
-
-DIGITS = {"part of scenes": 2, "part of confusion": 2}
-COLUMNS = ("equal shares", "plain loop", "LOORidge", "true labels", "part of scenes", "part of confusion", "ECE")
-
-
-def imbalanced_subset(truth, seed):
-    """Return rows whose class sizes decrease 12-fold, in a random order of the classes."""
-    rng = np.random.default_rng(1000 + seed)
-    n_classes = truth.max() + 1
-    keep = 12.0 ** -(rng.permutation(n_classes) / (n_classes - 1))
-    return np.flatnonzero(rng.random(len(truth)) < keep[truth])
-
-
-def controlled_lines():
-    """Yield the results for each data set and kind of candidate sets."""
-    for name, is_imbalanced in [(name, False) for name in CONTROLLED] + [(name, True) for name in IMBALANCED]:
-        data = load(name)
-        X, truth = np.nan_to_num(np.asarray(data.X, dtype=np.float64)), np.unique(data.y, return_inverse=True)[1]
-        for kind, extra in CANDIDATE_KINDS:
-            if extra + 1 >= truth.max() + 1:
-                continue
-            results = []
-            for seed in range(CONTROLLED[name]):
-                subset = np.random.default_rng(seed).permutation(len(X))[:MAX_ROWS]
-                if is_imbalanced:
-                    subset = subset[np.isin(subset, imbalanced_subset(truth, seed))]
-                train, test = np.split(subset, [round(0.8 * len(subset))])
-                mask = np.zeros((len(X), truth.max() + 1), dtype=bool)
-                candidates = make_partial_labels(
-                    truth[train],
-                    n_distractors=extra,
-                    distractors=kind,
-                    classes=np.arange(truth.max() + 1),
-                    random_state=seed,
-                )
-                mask[train] = candidates.mask
-                results.append(one_split(X, mask, truth, train, test)[1])
-            mean = {key: np.mean([numbers[key] for numbers in results]) for key in COLUMNS}
-            yield {"set": f"{name}{' falling' if is_imbalanced else ''}", "kind": kind, "extra": extra, **mean}
-
-
-def margin(line):
-    """Return the gain of LOORidge over the better of the simpler classifiers."""
-    return round(float(line["LOORidge"]) - max(float(line["plain loop"]), float(line["equal shares"])), 3)
-
-
-def controlled():
-    """Print accuracies on synthetic candidate sets of all kinds, and write docs/loo_ridge_controlled.csv.
-
-    At most 4,000 rows of each data set are drawn and split 80/20; the candidates are drawn around the true labels of
-    the training part by `oneof.make_partial_labels`. "falling" are the same data sets with class sizes that decrease
-    12-fold, in a random order of the classes. Numbers are means over the draws.
-    """
-    with TABLE.open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["set", "kind", "extra", *COLUMNS])
-        for line in controlled_lines():
-            writer.writerow(
-                [
-                    *(line[key] for key in ("set", "kind", "extra")),
-                    *(f"{line[key]:.{DIGITS.get(key, 3)}f}" for key in COLUMNS),
-                ]
-            )
-            file.flush()
-            print(*(f"{value:.3f}" if isinstance(value, float) else value for value in line.values()), flush=True)
-
-
-def read_table():
-    """Return the rows of the table."""
-    with TABLE.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def summary():
-    """Print the largest losses against the simpler classifiers and, with one distractor, against true labels."""
-    lines = read_table()
-    by_margin = sorted(lines, key=margin)
-    print(f"{len(lines)} pairs; above by more than a point: {sum(margin(line) > 0.01 for line in lines)}")
-    for line in by_margin[:4]:
-        where = f"{line['set']} {line['kind']} {line['extra']}"
-        print(f"  {where}: {margin(line):+.3f} to the better of the simpler classifiers")
-    single = [(float(line["LOORidge"]) - float(line["true labels"]), line) for line in lines if line["extra"] == "1"]
-    for gap, line in sorted(single, key=lambda pair: pair[0])[:5]:
-        print(f"  {line['set']} {line['kind']} 1: {gap:+.3f} to true labels")
-    for kind in ("uniform", "confusable", "cooccurring"):
-        means = {key: np.mean([float(line[key]) for line in lines if line["kind"] == kind]) for key in COLUMNS}
-        print(f"  {kind}: " + ", ".join(f"{key} {value:.3f}" for key, value in means.items()))
-
-
 STYLES = (
     ("equal shares", "o", "accent-soft"),
     ("plain loop", "s", "muted"),
     ("LOORidge", "D", "accent"),
     ("true labels", "|", "second"),
 )
+MODELS = (("uniform", "s", "muted"), ("cooccurring", "^", "second"))
+MAX_GAP = 0.06
+"""Differences beyond this are drawn at the edge."""
 
 
 def read_held_out():
@@ -321,8 +225,19 @@ def read_held_out():
     return results
 
 
+def read_selection():
+    """Return the mean accuracies of docs/loo_ridge_selection.csv by data set, kind and model."""
+    results = {}
+    with SELECTION.open(newline="") as file:
+        for line in csv.DictReader(file):
+            values = results.setdefault((line["set"], line["distractors"]), {})
+            for key in ("chosen", "uniform", "cooccurring"):
+                values.setdefault(key, []).append(float(line[key]))
+    return {pair: {key: np.mean(numbers) for key, numbers in values.items()} for pair, values in results.items()}
+
+
 def figure():
-    """Plot the real data sets, and all rows of the table as differences to true labels, in docs/loo_ridge.png."""
+    """Plot the real data sets, and the fixed distractor models less the chosen one, in docs/loo_ridge.png."""
     import matplotlib.pyplot as plt
 
     from oneof.plots.style import PALETTE, style_axes
@@ -336,24 +251,21 @@ def figure():
     left.invert_yaxis()
     left.set_xlabel("test accuracy")
     left.set_title("Real sets, ten splits", loc="left")
-    rows = {
-        pair: [line for line in read_table() if (line["kind"], int(line["extra"])) == pair] for pair in CANDIDATE_KINDS
-    }
-    for position, lines in enumerate(rows.values()):
-        for key, marker, color in STYLES[:-1]:
-            gaps = [float(line[key]) - float(line["true labels"]) for line in lines]
-            shift = {"equal shares": -0.2, "plain loop": 0.0, "LOORidge": 0.2}[key]
-            spots = position + shift + np.linspace(-0.06, 0.06, len(gaps))
-            right.plot(spots, gaps, marker, color=PALETTE[color], ms=4.5, alpha=0.75)
-            right.plot(
-                [position + shift - 0.09, position + shift + 0.09], [np.mean(gaps)] * 2, color=PALETTE[color], lw=2
-            )
-    right.axhline(0, color=PALETTE["second"], lw=1)
-    right.set_xticks(range(len(CANDIDATE_KINDS)), [f"{kind}\n{extra}" for kind, extra in CANDIDATE_KINDS], fontsize=8)
-    right.set_xlabel("kind and number of distractors")
-    right.set_ylabel("accuracy minus that of true labels")
-    right.set_title("Synthetic candidate sets: one dot per data set, bars are means", loc="left")
+    selection = read_selection()
+    kinds = list(dict.fromkeys(kind for _, kind in selection))
+    groups = {kind: [values for pair, values in selection.items() if pair[1] == kind] for kind in kinds}
+    for position, values in enumerate(groups.values()):
+        for shift, (key, marker, color) in zip((-0.13, 0.13), MODELS, strict=True):
+            gaps = np.clip([numbers[key] - numbers["chosen"] for numbers in values], -MAX_GAP, MAX_GAP)
+            spots = position + shift + np.linspace(-0.08, 0.08, len(gaps))
+            label = f'distractors="{key}"' if position == 0 else None
+            right.plot(spots, gaps, marker, color=PALETTE[color], ms=5, alpha=0.8, label=label)
+    right.axhline(0, color=PALETTE["accent"], lw=1.5)
+    right.set_xticks(range(len(kinds)), [kind or "real:\ndictionary, rules" for kind in kinds], fontsize=8)
+    right.set_ylabel("accuracy minus that of the default")
+    right.set_title("One dot per data set: what a fixed distractor model loses or gains", loc="left")
     style_axes(left, grid="x")
     style_axes(right, grid="y")
     left.legend(loc="center left", bbox_to_anchor=(0.0, 0.74), frameon=False, fontsize=9)
+    right.legend(loc="lower right", frameon=False, fontsize=9)
     figure.savefig(DOCS / "loo_ridge.png", dpi=130)

@@ -12,8 +12,9 @@ from joblib import parallel_config
 from sklearn.base import clone
 from sklearn.gaussian_process.kernels import RBF
 
-from oneof import CLPL, PLGP, PLSVM, AvgPegasos, MaxPerceptron, compare, distributed
+from oneof import CLPL, PLGP, PLSVM, AvgPegasos, LOORidge, MaxPerceptron, compare, distributed
 from oneof.distributed import reduction
+from oneof.estimators import loo_ridge
 from tests.distributed.blocks import in_blocks, table
 
 # Sockets and event loops of a closed cluster are released by the garbage collector.
@@ -24,6 +25,7 @@ MODELS = [
     CLPL(C=0.7),
     PLSVM(lam=0.05, tol=0.01),
     PLGP(RBF(2.0), optimizer=None, approximation="nystroem", n_components=20, n_mc_samples=20, random_state=0),
+    LOORidge("rbf", features="standard", approximation="nystroem", n_components=20, random_state=0),
 ]
 LENGTHS = [60, 40, 30, 50, 60]
 
@@ -57,6 +59,7 @@ def sequential_fit(model, X, y):
 )
 def test_a_killed_worker_does_not_change_the_result(cluster, monkeypatch, model):
     """SIGKILL of a worker with its blocks in the middle of the fit does not change the weights."""
+    monkeypatch.setattr(loo_ridge, "MAX_FEATURE_ENTRIES", 20 * 100)  # LOORidge then continues in blocks
     X, y, _ = table()
     expected = outputs(sequential_fit(model, X, y), X)
     pids = list(cluster.run(os.getpid).values())
@@ -68,7 +71,7 @@ def test_a_killed_worker_does_not_change_the_result(cluster, monkeypatch, model)
             os.kill(pids[1], signal.SIGKILL)
         return original(*values)
 
-    for module in (distributed.blocks, distributed.mixing, reduction):
+    for module in (distributed.blocks, distributed.mixing, distributed.loo_ridge, reduction):
         monkeypatch.setattr(module, "compute", compute)
     model_on_cluster = distributed.fit(clone(model), in_blocks(X, LENGTHS), y)
     assert len(rounds) > 4

@@ -155,7 +155,7 @@ def compare(
             incomplete = f"interrupted after {len(outcome)} of {len(splits)} folds" if outcome else "interrupted"
         estimated = None if math.isnan(costs[name]) else costs[name] * len(splits)
         result = summarize(name, tuple(outcome), incomplete=incomplete, estimated_seconds=estimated)
-        results.append(replace(result, expected_accuracy=expected.get(name, math.nan)))
+        results.append(replace(result, expected_accuracy=expected.get(name)))
     results = _sorted(results, tied & _default_methods(estimators))
     best = clone(estimators[results[0].method])
     if refit:
@@ -289,4 +289,4 @@ def _sorted(results: Sequence[MethodResult], preferred: Collection[str]) -> list
 def _ranked(results: list[MethodResult], preferred: Collection[str]) -> list[MethodResult]:
     """Sort the methods by the rule of `compare`: preferred ones first; the sort is stable."""
     # Equal rates that were computed in another order differ by rounding, which must not affect the ranking.
-    return sorted(results, key=lambda r: (r.method not in preferred, -round(r.expected_accuracy, 12)))
+    return sorted(results, key=lambda r: (r.method not in preferred, -round(r.expected_accuracy or 0.0, 12)))

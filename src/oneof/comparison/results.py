@@ -84,8 +84,8 @@ class MethodResult:
         The reason if folds are missing: the budget, the time limit or an interruption.
     estimated_seconds : float or None
         The time of all folds, estimated from fits on samples; None without an estimate.
-    expected_accuracy : float
-        The criterion of `compare`, in [0, 1], over the test rows of all folds; NaN if folds are missing, or
+    expected_accuracy : float or None
+        The criterion of `compare`, in [0, 1], over the test rows of all folds; None if folds are missing, or
         for a single method.
 
     Examples
@@ -109,7 +109,7 @@ class MethodResult:
     folds: tuple[FoldResult, ...]
     incomplete: str | None = None
     estimated_seconds: float | None = None
-    expected_accuracy: float = math.nan
+    expected_accuracy: float | None = None
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class Comparison:
     @property
     def note(self) -> str:
         """The reason if the best method does not have the highest expected accuracy; otherwise empty."""
-        rates = [result.expected_accuracy for result in self.results if not math.isnan(result.expected_accuracy)]
+        rates = [result.expected_accuracy for result in self.results if result.expected_accuracy is not None]
         if not rates or round(max(rates) - rates[0], 12) <= 0:
             return ""
         if self.distractor_odds_ratio > MAX_ODDS_RATIO:
@@ -195,7 +195,7 @@ class Comparison:
         table = [["", "method", *rates, "fit time"]]
         for r in self.results:
             cells = [
-                *["-" if math.isnan(r.expected_accuracy) else f"{r.expected_accuracy:.3f}"] * is_comparison,
+                *["-" if r.expected_accuracy is None else f"{r.expected_accuracy:.3f}"] * is_comparison,
                 _format_mean_std(r.covering_rate, r.covering_rate_std),
                 _format_mean_std(r.approximated_accuracy, r.approximated_accuracy_std),
                 *[_format_mean_std(r.accuracy, r.accuracy_std)] * has_truth,

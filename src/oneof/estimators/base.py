@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from oneof.arrays import to_namespace_of
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.likelihoods import masked_softmax
@@ -227,7 +228,8 @@ class DecisionFunctionMixin:
         InputError
             If X is invalid, or the scores overflow.
         """
-        scores = self._finite_scores(self._validate_rows(X))
+        rows = self._validate_rows(X)
+        scores: Floats = to_namespace_of(self._finite_scores(rows), rows)  # tensors for tensors
         if len(self.classes_) != 2:
             return scores
         return scores[:, 1] - scores[:, 0]

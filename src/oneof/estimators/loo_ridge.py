@@ -5,9 +5,11 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
+from oneof.arrays import to_namespace_of
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
+from oneof.estimators.base import DecisionFunctionMixin
+from oneof.estimators.tensors import TensorClassifier
 from oneof.kernels.mapped import check_kernel, iter_kernels
 from oneof.kernels.pairwise import check_square
 from oneof.likelihoods import masked_softmax, normalize_within_sets, softmax
@@ -21,7 +23,7 @@ from oneof.solvers.loo_ridge import (
     runner_up_classes,
     solve_loo_ridge,
 )
-from oneof.typing import FeatureMatrix, Floats, Ints
+from oneof.typing import Array, FeatureMatrix, Floats, Ints
 from oneof.validation import check_choice, check_positive, check_random_state
 
 MAX_EXACT_ROWS = 6000
@@ -34,7 +36,7 @@ MIN_COMPONENTS, MAX_COMPONENTS, MAX_FEATURE_ENTRIES = 2000, 4000, 200_000_000
 """Limits of the default number of landmarks, and of the number of rows times landmarks in memory."""
 
 
-class LOORidge(DecisionFunctionMixin, CandidateClassifier):
+class LOORidge(DecisionFunctionMixin, TensorClassifier):
     """Kernel ridge classifier that disambiguates labels by exact leave-one-out prediction.
 
     The labels P start as the uniform distribution over each row's candidates. In each iteration every row is predicted
@@ -147,6 +149,10 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
     them below 1. Only the sets are used. So probabilities are too high if confident labels are wrong: if the truth is
     missing in many sets, or if rules make systematic errors.
 
+    Rows may be torch tensors on any device. Kernels, factorizations and products are then computed on that device in
+    the precision of the rows, and `predict_proba` and `decision_function` return tensors. The fitted attributes are
+    NumPy arrays. The kernel must then be "auto", "rbf" or "laplacian". See docs/guides/gpu.md.
+
     Up to 1,500 rows the row order affects rounding only. With more rows the kernels are weighted on evenly spaced ones,
     and above 10,000 rows the transformations are fitted to such rows. The number of rows times landmarks is limited to
     2 x 10^8. Above this limit self-training uses a part of the rows, evenly spaced, and then at most three iterations
@@ -197,7 +203,7 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features), or (n_samples, n_samples)
+        X : array-like, CSR matrix or torch tensor of shape (n_samples, n_features), or (n_samples, n_samples)
             With ``kernel="precomputed"`` the kernel of all pairs of rows, dense.
         y : array-like or CandidateSets of length n_samples
             Labels, sets of labels, a 0/1 indicator, or candidate sets.
@@ -222,16 +228,16 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
         self._set_row_attributes(solution, rows, used, candidates)
         return self._finalize_fit(X, y, candidates)
 
-    def predict_proba(self, X: Any) -> Floats:
+    def predict_proba(self, X: Any) -> Array:
         """Return the probabilities of the classes.
 
         Parameters
         ----------
-        X : array-like or CSR matrix of shape (n_samples, n_features)
+        X : array-like, CSR matrix or torch tensor of shape (n_samples, n_features)
 
         Returns
         -------
-        ndarray of shape (n_samples, n_classes)
+        array of shape (n_samples, n_classes)
             The softmax of the scores times ``inverse_temperature_``; rows sum to 1.
 
         Raises
@@ -242,7 +248,7 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
             If X is invalid, or the scores overflow.
         """
         rows = self._validate_rows(X)
-        return softmax(self.inverse_temperature_ * self._finite_scores(rows))
+        return to_namespace_of(softmax(self.inverse_temperature_ * self._finite_scores(rows)), rows)
 
     def _check_parameters(self) -> None:
         check_kernel(self.kernel, self.features)
@@ -330,6 +336,10 @@ class LOORidge(DecisionFunctionMixin, CandidateClassifier):
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         return self._model.scores(rows)
+
+    def _fitted_rows(self) -> FeatureMatrix | None:
+        model = getattr(self, "_model", None)
+        return None if model is None else model.support[0]
 
     def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Return the label distributions of `fit` for its own rows."""

@@ -10,16 +10,16 @@ from collections.abc import Iterator
 from typing import Any, Literal, Self
 
 import numpy as np
-from array_api_compat import array_namespace, is_torch_array
+from array_api_compat import array_namespace
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from oneof.arrays import as_numpy, to_namespace_of
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators._plgp_kernels import make_kernels, optimize_kernels, warn_if_prior_dominates
-from oneof.estimators.base import CandidateClassifier
-from oneof.estimators.tensors import as_numpy, read_tensor, to_namespace_of
+from oneof.estimators.tensors import TensorClassifier
 from oneof.kernels import total_variance
 from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.laplace.feature_mode import WeightMode
@@ -36,7 +36,7 @@ from oneof.typing import Array, FeatureMatrix, Floats, Mask
 from oneof.validation import check_bool, check_choice, check_positive, check_random_state
 
 
-class PLGP(CandidateClassifier):
+class PLGP(TensorClassifier):
     """Gaussian process classifier whose likelihood is that of a candidate set.
 
     Each class k has a latent function f_k ~ GP(0, kernel), and p(k | x) = exp f_k(x) / sum_j exp f_j(x). The likelihood
@@ -403,12 +403,9 @@ class PLGP(CandidateClassifier):
         del training
         return normalize_within_sets(as_numpy(self._probabilities(rows)), candidates.mask)
 
-    def _validate_rows(self, X: Any, *, reset: bool = False, finite: bool = True) -> FeatureMatrix:
-        fitted = None if reset else getattr(self, "_posterior", None)
-        if is_torch_array(X):
-            return read_tensor(self, X, reset=reset, fitted=None if fitted is None else fitted.rows)
-        rows = super()._validate_rows(X, reset=reset, finite=finite)
-        return rows if fitted is None or not is_torch_array(fitted.rows) else to_namespace_of(rows, fitted.rows)
+    def _fitted_rows(self) -> FeatureMatrix | None:
+        posterior = getattr(self, "_posterior", None)
+        return None if posterior is None else posterior.rows
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

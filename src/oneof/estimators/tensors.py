@@ -2,13 +2,29 @@
 
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-from array_api_compat import array_namespace, device, is_numpy_array, is_torch_array
+from array_api_compat import array_namespace, is_torch_array
 from sklearn.utils.validation import check_is_fitted
 
+from oneof.arrays import to_namespace_of
 from oneof.errors import InputError
-from oneof.typing import Array
+from oneof.estimators.base import CandidateClassifier
+from oneof.typing import Array, FeatureMatrix
+
+
+class TensorClassifier(CandidateClassifier):
+    """Base class of the estimators that compute on the device of the rows if these are tensors."""
+
+    def _fitted_rows(self) -> FeatureMatrix | None:
+        """Return rows in the precision and on the device of the rows of `fit`; None before `fit`."""
+        raise NotImplementedError
+
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+        """Check rows; NumPy rows are copied to the device if the estimator was fitted to tensors."""
+        fitted = None if reset else self._fitted_rows()
+        if is_torch_array(X):
+            return read_tensor(self, X, reset=reset, fitted=fitted)
+        rows = super()._validate_rows(X, reset=reset, finite=finite)
+        return to_namespace_of(rows, fitted) if is_torch_array(fitted) else rows
 
 
 def read_tensor(estimator: Any, X: Array, *, reset: bool, fitted: Any) -> Array:
@@ -54,17 +70,3 @@ def read_tensor(estimator: Any, X: Array, *, reset: bool, fitted: Any) -> Array:
             "features as input."
         )
     return X
-
-
-def to_namespace_of(array: Any, other: Any) -> Array:
-    """Return a NumPy array in the namespace and on the device of another; floats also in its precision."""
-    if is_numpy_array(other) or sp.issparse(other):
-        return array
-    xp = array_namespace(other)
-    dtype = other.dtype if np.issubdtype(array.dtype, np.floating) else None
-    return xp.asarray(array, dtype=dtype, device=device(other))
-
-
-def as_numpy(array: Array) -> Any:
-    """Return an array of any namespace as a NumPy array."""
-    return array if is_numpy_array(array) else array.cpu().numpy()

@@ -1,12 +1,13 @@
 """City-block distances of dense rows, in the precision of the rows."""
 
 import numpy as np
+from array_api_compat import is_torch_array
 
 from oneof.jit import compiled
-from oneof.typing import Floats
+from oneof.typing import Array, Floats
 
 
-def city_block_distances(X: Floats, Y: Floats) -> Floats:
+def city_block_distances(X: Array, Y: Array) -> Array:
     """Return sum_f |x_if - y_jf|, (n, m).
 
     The sum of a pair does not depend on the other rows, so that a row has the same distances in every block. SciPy's
@@ -14,9 +15,13 @@ def city_block_distances(X: Floats, Y: Floats) -> Floats:
 
     Parameters
     ----------
-    X, Y : ndarray of shape (n, d) and (m, d)
+    X, Y : NumPy array or tensor of shape (n, d) and (m, d)
         In float32 or float64, both in the same precision.
     """
+    if is_torch_array(X):
+        import torch
+
+        return torch.cdist(X, Y, p=1.0)
     out = np.empty((len(X), len(Y)), dtype=X.dtype)
     _city_block(np.ascontiguousarray(X), np.ascontiguousarray(Y), out)
     return out

@@ -1,17 +1,21 @@
 """Feature maps that remove the scale and the shape of the features before a kernel computes distances.
 
-Each map is fitted by `fit`, and then called with rows of the same number of features. The result is dense float64, or
-CSR from the maps that keep zeros. Maps that standardize drop constant features.
+Each map is fitted by `fit` to NumPy or CSR rows, and then called with rows of the same number of features. The result
+is dense float64, or CSR from the maps that keep zeros. Maps that standardize drop constant features. A map that
+`move_map` has moved to the device of tensors is called with tensors.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import array_namespace, is_torch_array
 from scipy.special import ndtri
 
+from oneof.arrays import as_floats, to_namespace_of
 from oneof.errors import InputError
+from oneof.kernels.pairwise import namespace, squares
 from oneof.typing import Array, FeatureMatrix, Floats, Ints
 
 _OVERFLOW = "squares of the features over- or underflow. Scale the features, for example with StandardScaler."
@@ -32,8 +36,8 @@ class Standard:
 
     columns: Array
     """(d',): the indices of the features that are not constant."""
-    mean: Floats
-    scale: Floats
+    mean: Array
+    scale: Array
 
     @classmethod
     def fit(cls, X: FeatureMatrix) -> "Standard":
@@ -47,7 +51,7 @@ class Standard:
             raise InputError(_OVERFLOW)
         return standard
 
-    def __call__(self, X: FeatureMatrix) -> Floats:
+    def __call__(self, X: FeatureMatrix) -> Array:
         """Return the (n, d') z-scores."""
         with np.errstate(over="ignore", invalid="ignore"):
             return _finite((_dense(X)[:, self.columns] - self.mean) / self.scale)
@@ -60,7 +64,7 @@ class NormalQuantiles:
     u is clipped to 1/2n and 1 - 1/2n.
     """
 
-    sorted_features: Floats
+    sorted_features: Array
     """(n, d): the features of the training rows, each sorted."""
     standard: Standard
 
@@ -71,7 +75,7 @@ class NormalQuantiles:
         sorted_features = np.sort(X, axis=0)
         return cls(sorted_features, Standard.fit(_normal_quantiles(sorted_features, X)))
 
-    def __call__(self, X: FeatureMatrix) -> Floats:
+    def __call__(self, X: FeatureMatrix) -> Array:
         """Return the (n, d') normal quantiles."""
         return self.standard(_normal_quantiles(self.sorted_features, _dense(X)))
 
@@ -89,7 +93,7 @@ class Spherical:
         before = Standard.fit(X)
         return cls(before, Standard.fit(_project_to_sphere(before(X))))
 
-    def __call__(self, X: FeatureMatrix) -> Floats:
+    def __call__(self, X: FeatureMatrix) -> Array:
         """Return the (n, d') directions."""
         return self.after(_project_to_sphere(self.before(X)))
 
@@ -106,16 +110,17 @@ class L2Normalize:
 
     def __call__(self, X: FeatureMatrix) -> FeatureMatrix:
         """Return the (n, d) scaled rows."""
-        X = _divide(X.astype(np.float64), _max_abs(X, axis=1)[:, None])  # squares can then neither over- nor underflow
-        squares = np.asarray(X.multiply(X).sum(axis=1) if sp.issparse(X) else np.einsum("ij,ij->i", X, X)).ravel()
-        return _divide(X, np.where(squares > 0, np.sqrt(squares), 1.0)[:, None])
+        X = as_floats(X, "float64")
+        X = _divide(X, _max_abs(X, axis=1)[:, None])  # squares can then neither over- nor underflow
+        lengths, xp = squares(X).reshape(-1) ** 0.5, namespace(X)
+        return _divide(X, xp.where(lengths > 0, lengths, 1.0)[:, None])
 
 
 @dataclass(frozen=True)
 class MaxAbsL2:
     """Features divided by their largest absolute value, rows then scaled to length 1; zeros stay zeros."""
 
-    max_abs: Floats
+    max_abs: Array
     """(d,); 1 if a feature is always 0."""
 
     @classmethod
@@ -125,7 +130,7 @@ class MaxAbsL2:
 
     def __call__(self, X: FeatureMatrix) -> FeatureMatrix:
         """Return the (n, d) rows."""
-        return L2Normalize()(_divide(X.astype(np.float64), self.max_abs[None, :]))
+        return L2Normalize()(_divide(as_floats(X, "float64"), self.max_abs[None, :]))
 
 
 MapClass: TypeAlias = Any
@@ -136,6 +141,15 @@ SPARSE_MAPS: dict[str, MapClass] = {"l2": L2Normalize, "maxabs_l2": MaxAbsL2}
 """Maps that keep zeros, for rows that are mostly zeros, such as word counts."""
 _MAX_DENSE_FEATURES = 5000
 _SPARSE_DENSITY, _DENSE_DENSITY = 0.1, 0.5
+
+
+def move_map(feature_map: Any, rows: Array) -> Any:
+    """Return a fitted map with its arrays on the device and in the precision of rows, for calls with tensors."""
+    values = {field.name: getattr(feature_map, field.name) for field in fields(feature_map)}
+    moved = {
+        name: (move_map if is_dataclass(value) else to_namespace_of)(value, rows) for name, value in values.items()
+    }
+    return replace(feature_map, **moved)
 
 
 def default_maps(X: FeatureMatrix) -> dict[str, MapClass]:
@@ -157,19 +171,29 @@ def count_nonzeros(X: FeatureMatrix) -> Ints:
     return np.asarray(X.astype(bool).sum(axis=0) if sp.issparse(X) else np.count_nonzero(X, axis=0)).ravel()
 
 
-def _normal_quantiles(sorted_features: Floats, X: Floats) -> Floats:
-    n, ranks = len(sorted_features), np.empty(X.shape)
+def _normal_quantiles(sorted_features: Array, X: Array) -> Array:
+    n = sorted_features.shape[0]
+    if is_torch_array(X):
+        import torch
+
+        columns, values = (rows.mT.contiguous() for rows in (sorted_features, X))
+        below, not_above = (torch.searchsorted(columns, values, side=side) for side in ("left", "right"))
+        return torch.special.ndtri(((below + not_above).mT.double() / (2.0 * n)).clip(0.5 / n, 1.0 - 0.5 / n))
+    ranks = np.empty(X.shape)
     for j in range(X.shape[1]):
         column = np.ascontiguousarray(sorted_features[:, j])
         ranks[:, j] = np.searchsorted(column, X[:, j], "left") + np.searchsorted(column, X[:, j], "right")
     return ndtri(np.clip(ranks / (2.0 * n), 0.5 / n, 1.0 - 0.5 / n))
 
 
-def _max_abs(X: FeatureMatrix, *, axis: int) -> Floats:
+def _max_abs(X: FeatureMatrix, *, axis: int) -> Array:
     """Return the largest absolute values of features or rows, and 1 if all are 0."""
-    largest = abs(X).max(axis=axis)
-    largest = np.asarray(largest.toarray() if sp.issparse(largest) else largest, dtype=np.float64).ravel()
-    return np.where(largest > 0, largest, 1.0)
+    xp = namespace(X)
+    if sp.issparse(X):
+        largest = np.asarray(abs(X).max(axis=axis).toarray()).ravel()
+    else:
+        largest = xp.max(xp.abs(X), axis=axis)
+    return xp.where(largest > 0, as_floats(largest, "float64"), 1.0)
 
 
 def _divide(X: FeatureMatrix, divisor: Floats) -> FeatureMatrix:
@@ -182,17 +206,18 @@ def _divide(X: FeatureMatrix, divisor: Floats) -> FeatureMatrix:
     )
 
 
-def _project_to_sphere(Z: Floats) -> Floats:
+def _project_to_sphere(Z: Array) -> Array:
     with np.errstate(over="ignore"):
-        size = np.sqrt(_finite(np.einsum("ij,ij->i", Z, Z)) / max(Z.shape[1], 1))[:, None]
-    return Z / np.where(size > 0, size, 1.0)
+        size = (_finite(squares(Z)) / max(Z.shape[1], 1)) ** 0.5
+    return Z / array_namespace(Z).where(size > 0, size, 1.0)[:, None]
 
 
-def _dense(X: FeatureMatrix) -> Floats:
-    return np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+def _dense(X: FeatureMatrix) -> Array:
+    return as_floats(X.toarray() if sp.issparse(X) else X, "float64")
 
 
-def _finite(values: Floats) -> Floats:
-    if not np.isfinite(values).all():
+def _finite(values: Array) -> Array:
+    xp = array_namespace(values)
+    if not bool(xp.all(xp.isfinite(values))):
         raise InputError(_OVERFLOW)
     return values

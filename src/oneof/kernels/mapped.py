@@ -5,18 +5,20 @@ All have the methods `transform`, `gram` and `support_rows` that `oneof.solvers.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
+from array_api_compat import array_namespace, is_torch_array
 
+from oneof.arrays import as_floats, as_numpy, precision_of
 from oneof.errors import InputError
 from oneof.kernels.city_block import city_block_distances
-from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, FeatureMap, count_nonzeros, default_maps
+from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS, FeatureMap, count_nonzeros, default_maps, move_map
 from oneof.kernels.gaussian_process import covariance
-from oneof.kernels.pairwise import check_gram, squares, total_variance
+from oneof.kernels.pairwise import check_gram, device_of, namespace, squares, total_variance
 from oneof.kernels.svc import Kernel
-from oneof.typing import FeatureMatrix, Floats, Ints
+from oneof.typing import Array, FeatureMatrix, Floats, Ints
 from oneof.validation import check_memory
 
 RADIAL = ("rbf", "laplacian")
@@ -39,7 +41,7 @@ class RowKernel(Protocol):
     def transform(self, X: FeatureMatrix) -> MappedRows:
         """Return the rows in the representation of the kernel."""
 
-    def gram(self, rows: MappedRows, other_rows: MappedRows | None = None) -> Floats:
+    def gram(self, rows: MappedRows, other_rows: MappedRows | None = None) -> Array:
         """Return k of transformed rows, (n, m); without `other_rows`, of the rows with themselves, as a new array."""
 
     def support_rows(self, rows: MappedRows) -> MappedRows:
@@ -54,11 +56,13 @@ class MappedKernel:
     name: str
     """"rbf": squared Euclidean distances; "laplacian": city-block distances, of dense features."""
     scale: float
-    dtype: str = "float64"
+    dtype: Literal["float32", "float64"] = "float64"
     """Precision of the transformed rows and of the values."""
 
     @classmethod
-    def from_rows(cls, feature_map: FeatureMap, name: str, rows: FeatureMatrix, dtype: str) -> "MappedKernel":
+    def from_rows(
+        cls, feature_map: FeatureMap, name: str, rows: FeatureMatrix, dtype: Literal["float32", "float64"]
+    ) -> "MappedKernel":
         """Compute the scale from transformed rows."""
         scale = total_variance(rows) if name == "rbf" else float(rows.shape[1])
         size = float(squares(rows).mean()) if name == "rbf" else 1.0
@@ -66,13 +70,13 @@ class MappedKernel:
 
     def transform(self, X: FeatureMatrix) -> FeatureMatrix:
         """Return the transformed features."""
-        return self.feature_map(X).astype(self.dtype, copy=False)
+        return as_floats(self.feature_map(X), self.dtype)
 
     def support_rows(self, rows: FeatureMatrix) -> FeatureMatrix:
         """Return the transformed features."""
         return rows
 
-    def gram(self, rows: FeatureMatrix, other_rows: FeatureMatrix | None = None) -> Floats:
+    def gram(self, rows: FeatureMatrix, other_rows: FeatureMatrix | None = None) -> Array:
         """Return k of transformed rows, (n, m); without `other_rows`, of the rows with themselves.
 
         Raises
@@ -82,18 +86,19 @@ class MappedKernel:
         """
         if rows.shape[1] == 0:
             m = rows.shape[0] if other_rows is None else other_rows.shape[0]
-            return np.ones((rows.shape[0], m), dtype=self.dtype)
+            xp = namespace(rows)
+            return xp.ones((rows.shape[0], m), dtype=getattr(xp, self.dtype), device=device_of(rows))
         if self.name == "rbf":
             from sklearn.gaussian_process.kernels import RBF
 
             # In scikit-learn's form, exp(-d^2 / 2 l^2).
-            gram: Floats = covariance(RBF(np.sqrt(0.5 * self.scale / RBF_GAMMA)), rows, other_rows)
+            gram: Array = covariance(RBF(np.sqrt(0.5 * self.scale / RBF_GAMMA)), rows, other_rows)
             return gram
         if sp.issparse(rows):
             raise InputError('kernel="laplacian" requires features="standard", "quantile" or "spherical".')
         distances = city_block_distances(rows, rows if other_rows is None else other_rows)
         distances *= -LAPLACIAN_GAMMA / self.scale
-        return np.exp(distances, out=distances)
+        return array_namespace(distances).exp(distances, out=distances)
 
 
 @dataclass(frozen=True)
@@ -164,15 +169,15 @@ class KernelSum:
         """Return the representations that a fitted model stores."""
         return [self.kernels[self.sources.index(i)].support_rows(mapped) for i, mapped in enumerate(rows)]
 
-    def gram(self, rows: list[MappedRows], other_rows: list[MappedRows] | None = None) -> Floats:
+    def gram(self, rows: list[MappedRows], other_rows: list[MappedRows] | None = None) -> Array:
         """Return the weighted sum of the values, as a new array."""
         total = None
         for kernel, weight, source in zip(self.kernels, self.weights, self.sources, strict=True):
             values = kernel.gram(rows[source], None if other_rows is None else other_rows[source])
             if total is None:
-                total = values * values.dtype.type(weight)
+                total = values * float(weight)
             else:
-                values *= values.dtype.type(weight)
+                values *= float(weight)
                 total += values
         assert total is not None
         return total
@@ -205,11 +210,25 @@ def iter_kernels(kernel: Any, features: str, rows: FeatureMatrix, used: Ints) ->
     ----------
     kernel, features
         Parameters of `LOORidge`.
-    rows : array or CSR matrix of shape (n, d)
-        CSR rows are made dense for the maps that do not keep zeros.
+    rows : array, CSR matrix or tensor of shape (n, d)
+        CSR rows are made dense for the maps that do not keep zeros. Maps are fitted to a NumPy copy of tensors, and
+        then moved to their device; the kernels have their precision.
     used : ndarray
         The indices of the used rows, for kernel="precomputed".
+
+    Raises
+    ------
+    InputError
+        If rows are tensors and the kernel is precomputed or a function.
     """
+    tensor = rows if is_torch_array(rows) else None
+    if tensor is not None:
+        if kernel not in ("auto", *RADIAL):
+            raise InputError(
+                f'`kernel` must be "auto", "rbf" or "laplacian" if `X` is a tensor; got {kernel!r}. '
+                "Pass X.cpu().numpy()."
+            )
+        rows = as_numpy(tensor)
     if isinstance(kernel, str) and kernel == "precomputed":
         yield "precomputed", PrecomputedGram(used)
         return
@@ -224,11 +243,15 @@ def iter_kernels(kernel: Any, features: str, rows: FeatureMatrix, used: Ints) ->
         maps = MAPS if kernel == "laplacian" else default_maps(rows)
     dense = _as_dense(rows) if any(name in MAPS for name in maps) else None
     n_entries = rows.shape[0] * int(np.count_nonzero(count_nonzeros(rows)))
-    dtype = "float32" if n_entries >= MIN_FLOAT32_ENTRIES else "float64"
+    dtype: Literal["float32", "float64"] = "float32" if n_entries >= MIN_FLOAT32_ENTRIES else "float64"
+    if tensor is not None:
+        dtype = precision_of(tensor)
     for map_name, map_class in maps.items():
         source = dense if map_name in MAPS else rows
         feature_map = map_class.fit(source)
         mapped = feature_map(source)
+        if tensor is not None:
+            feature_map = move_map(feature_map, as_floats(tensor[:1], "float64"))
         for kind in kinds if map_name in MAPS else ("rbf",):
             yield f"{map_name}-{kind}", MappedKernel.from_rows(feature_map, kind, mapped, dtype)
 

@@ -113,7 +113,7 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
         check_is_fitted(estimator)
     except NotFittedError:
         raise InputTypeError(f"{type(estimator).__name__} is not fitted. Fit it before saving.") from None
-    if any(is_torch_array(value) for value in vars(estimator).values()):
+    if _contains_tensor(estimator):
         raise InputTypeError(
             f"{type(estimator).__name__} was fitted to tensors, which a model file cannot contain. Fit it to "
             "X.cpu().numpy()."
@@ -201,6 +201,19 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     _compare_versions(path, content)
     return _unpack(path, content)
+
+
+def _contains_tensor(value: Any) -> bool:
+    """Return whether an estimator, a container or an object of oneof contains a torch tensor."""
+    if is_torch_array(value):
+        return True
+    if isinstance(value, dict):
+        return any(map(_contains_tensor, value.values()))
+    if isinstance(value, list | tuple):
+        return any(map(_contains_tensor, value))
+    has_state = hasattr(value, "__dict__") and not isinstance(value, type)
+    is_searched = hasattr(value, "fit") or type(value).__module__.startswith("oneof.")
+    return has_state and is_searched and any(map(_contains_tensor, vars(value).values()))
 
 
 def _read(path: Path, skops_io: Any) -> Any:

@@ -43,7 +43,7 @@ def ridge_of(X, kernel, landmarks):
 
 def in_blocks(X, kernel, sets, landmarks, distractors=UNIFORM):
     """Return the solution from the function of the first 100 rows."""
-    features = LandmarkFeatures.from_landmarks(kernel, kernel.transform(X[landmarks]), np.float64)
+    features = LandmarkFeatures.from_landmarks(kernel, kernel.transform(X[landmarks]), "float64")
     rows, support = kernel.transform(X[:100]), kernel.transform(X[landmarks])
     initial = NystroemRidge.from_gram(kernel.gram(rows, support), kernel.gram(support), 0.05)
     dual = initial.fit(sets.to_dense(sets.uniform)[:100])

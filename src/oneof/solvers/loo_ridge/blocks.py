@@ -11,25 +11,20 @@ Everything is a sum over blocks, in their order, so that the number of threads o
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
-from scipy.linalg import solve_triangular
+from array_api_compat import is_torch_array
 
+from oneof.arrays import as_floats, precision_of
 from oneof.kernels.mapped import KernelSum, MappedRows
 from oneof.parallel import n_available_threads, parallel_map
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.distractors import Distractors, IterationState
-from oneof.solvers.loo_ridge.loo_operators import (
-    DualCoefficients,
-    check_leverage,
-    landmark_factor,
-    regularized_factor,
-    solve_rows,
-    solve_transposed,
-)
+from oneof.solvers.loo_ridge.linear_algebra import product, solve_lower, solve_rows, squared_lengths
+from oneof.solvers.loo_ridge.loo_operators import DualCoefficients, check_leverage, landmark_factor, regularized_factor
 from oneof.solvers.loo_ridge.self_training import MIN_PREDICTION
-from oneof.typing import FeatureMatrix, Floats, Ints
+from oneof.typing import Array, FeatureMatrix, Floats, Ints
 
 BLOCK_ROWS = 8192
 """Number of rows of a block."""
@@ -75,13 +70,20 @@ class RowsInMemory:
 
     def map_reduce(self, function: Callable[..., Any], payloads: Sequence[Any], *shared: Any) -> tuple[Any, list[Any]]:
         """Apply a function to each block, in as many threads as BLAS would use."""
-        total, values, step = None, [], n_available_threads()
+        total, values, step = None, [], 1 if is_torch_array(self.X) else n_available_threads()
         for first in range(0, len(self.slices), step):  # few summands are in memory at a time
             blocks = list(zip(self.slices, payloads, strict=True))[first : first + step]
-            for summand, value in parallel_map(lambda block: function(self.X[block[0]], block[1], *shared), blocks):
+            for summand, value in map_blocks(
+                lambda block: function(self.X[block[0]], block[1], *shared), blocks, self.X
+            ):
                 total = summand if total is None else total + summand
                 values.append(value)
         return total, values
+
+
+def map_blocks(function: Callable[[Any], Any], items: Sequence[Any], X: FeatureMatrix) -> list[Any]:
+    """Apply a function to each item: in several threads, but in turn for tensors, whose operations are parallel."""
+    return [function(item) for item in items] if is_torch_array(X) else parallel_map(function, items)
 
 
 @dataclass(frozen=True)
@@ -90,21 +92,23 @@ class LandmarkFeatures:
 
     kernel: KernelSum
     landmarks: list[MappedRows]
-    factor: Floats
+    factor: Array
     """L, (m, m), in the precision of the features."""
 
     @classmethod
-    def from_landmarks(cls, kernel: KernelSum, landmarks: list[MappedRows], dtype: Any) -> "LandmarkFeatures":
+    def from_landmarks(
+        cls, kernel: KernelSum, landmarks: list[MappedRows], precision: Literal["float32", "float64"]
+    ) -> "LandmarkFeatures":
         """Factorize the kernel of the landmarks."""
-        factor = landmark_factor(kernel.gram(landmarks), np.dtype(dtype))
-        return cls(kernel, landmarks, np.asarray(factor, dtype=dtype, order="F"))
+        factor = landmark_factor(kernel.gram(landmarks), precision)
+        return cls(kernel, landmarks, as_floats(factor, precision))
 
-    def cross(self, X: FeatureMatrix) -> Floats:
+    def cross(self, X: FeatureMatrix) -> Array:
         """Return k(x_i, z_j), (n, m)."""
         gram = self.kernel.gram(self.kernel.transform(X), self.landmarks)
-        return gram.astype(self.factor.dtype, copy=False)
+        return as_floats(gram, precision_of(self.factor))
 
-    def transform(self, X: FeatureMatrix) -> Floats:
+    def transform(self, X: FeatureMatrix) -> Array:
         """Return Phi, (n, m)."""
         return solve_rows(self.factor, self.cross(X))
 
@@ -150,7 +154,7 @@ def fit_in_blocks(
     square, predictions = blocks.map_reduce(_square_and_predictions, parts, features, initial)
     P = sets.normalize(np.maximum(np.concatenate(predictions), MIN_PREDICTION))
     ridge_factor = regularized_factor(square, lam)
-    factor = features.factor.astype(np.float64)
+    factor = as_floats(features.factor, "float64")
     n, n_classes = sets.mask.shape
     leverages: list[Any] = [None] * len(parts)
     changes: list[float] = []
@@ -159,9 +163,9 @@ def fit_in_blocks(
         payloads = [(part, P[part.pairs]) for part in parts]
         projections, _ = blocks.map_reduce(_projections, payloads, features, means)
         for each in (factor, ridge_factor):
-            projections = solve_triangular(each, projections, lower=True, check_finite=False)
+            projections = solve_lower(each, projections)
         for each in (ridge_factor, factor):
-            projections = solve_transposed(each, projections)
+            projections = solve_lower(each, projections, transposed=True)
         dual = DualCoefficients(projections, means)
         if len(changes) == MAX_FULL_ITER or (changes and changes[-1] <= FULL_TOL):
             break
@@ -209,11 +213,11 @@ class _BlockPairs:
 
 def _square_and_predictions(
     X: FeatureMatrix, part: _BlockPairs, features: LandmarkFeatures, dual: DualCoefficients
-) -> tuple[Floats, Floats]:
+) -> tuple[Array, Floats]:
     cross = features.cross(X)
-    scores = cross @ dual.coefficients.astype(cross.dtype, copy=False) + dual.means
+    scores = product(cross, dual.coefficients) + dual.means
     phi = solve_rows(features.factor, cross)
-    return (phi.T @ phi).astype(np.float64), scores[part.rows, part.classes].astype(np.float64)
+    return as_floats(phi.T @ phi, "float64"), scores[part.rows, part.classes]
 
 
 def _projections(
@@ -222,8 +226,7 @@ def _projections(
     """Return k(Z, X) R of a block, (m, K)."""
     part, values = payload
     cross = features.cross(X)
-    residuals = (part.to_dense(values) - means).astype(cross.dtype)
-    return (cross.T @ residuals).astype(np.float64), None
+    return product(cross.T, part.to_dense(values) - means), None
 
 
 def _loo_pairs(
@@ -231,15 +234,15 @@ def _loo_pairs(
     payload: tuple[_BlockPairs, Floats, Any],
     features: LandmarkFeatures,
     dual: DualCoefficients,
-    ridge_factor: Floats,
+    ridge_factor: Array,
 ) -> tuple[int, tuple[Floats, Floats]]:
     """Return the leave-one-out predictions of the pairs of a block, and its 1 - h_ii."""
     part, values, one_minus_leverage = payload
     cross = features.cross(X)
-    scores = cross @ dual.coefficients.astype(cross.dtype, copy=False) + dual.means
+    scores = product(cross, dual.coefficients) + dual.means
     if one_minus_leverage is None:
         directions = solve_rows(ridge_factor, solve_rows(features.factor, cross))
-        one_minus_leverage = 1.0 - np.einsum("ij,ij->i", directions, directions, dtype=np.float64)
+        one_minus_leverage = 1.0 - squared_lengths(directions)
         check_leverage(one_minus_leverage)
     residuals = values - scores[part.rows, part.classes]
     return 0, (values - residuals / one_minus_leverage[part.rows], one_minus_leverage)
@@ -255,5 +258,5 @@ def _loo_scores(
     part, values, one_minus_leverage = payload
     P = part.to_dense(values)
     cross = features.cross(X)
-    scores = cross @ dual.coefficients.astype(cross.dtype, copy=False) + dual.means
+    scores = product(cross, dual.coefficients) + dual.means
     return 0, P - (P - scores) / one_minus_leverage[:, None]

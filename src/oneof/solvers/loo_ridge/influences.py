@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
+from array_api_compat import is_torch_array
 
+from oneof.arrays import as_numpy, to_namespace_of
 from oneof.solvers.loo_ridge.loo_operators import LinearLOO
-from oneof.typing import Floats, Ints, Mask
+from oneof.typing import Array, Floats, Ints, Mask
 
 N_INFLUENTIAL = 5
 """Number of influential rows reported for each row."""
@@ -36,19 +38,26 @@ def top_influences(ridge: LinearLOO, label_distributions: Floats, runner_up: Int
     """
     n = len(label_distributions)
     label = label_distributions.argmax(axis=1)
-    residuals = label_distributions - label_distributions.mean(axis=0)
+    residuals = to_namespace_of(label_distributions - label_distributions.mean(axis=0), ridge.operator)
     n_reported = min(N_INFLUENTIAL, n - 1)
     rows, values = np.empty((n, n_reported), dtype=np.int64), np.empty((n, n_reported))
     for start in range(0, n, INFLUENCE_BLOCK):
         block = np.arange(start, min(start + INFLUENCE_BLOCK, n))
         influences = -ridge.operator[block] * (residuals[:, label[block]] - residuals[:, runner_up[block]]).T
         influences[np.arange(len(block)), block] = -np.inf
-        top = np.argpartition(-influences, n_reported - 1, axis=1)[:, :n_reported] if n_reported else rows[block]
-        top_values = np.take_along_axis(influences, top, axis=1)
-        order = np.argsort(-top_values, axis=1, kind="stable")
-        rows[block] = np.take_along_axis(top, order, axis=1)
-        values[block] = np.take_along_axis(top_values, order, axis=1)
+        rows[block], values[block] = _largest(influences, n_reported)
     return Influences(rows, values)
+
+
+def _largest(values: Array, k: int) -> tuple[Ints, Floats]:
+    """Return the indices of the k largest entries of each row, and these entries, in descending order."""
+    if is_torch_array(values):
+        top_values, top = values.topk(k, dim=1)
+        return as_numpy(top), as_numpy(top_values)
+    top = np.argpartition(-values, k - 1, axis=1)[:, :k] if k else np.empty((len(values), 0), dtype=np.int64)
+    top_values = np.take_along_axis(values, top, axis=1)
+    order = np.argsort(-top_values, axis=1, kind="stable")
+    return np.take_along_axis(top, order, axis=1), np.take_along_axis(top_values, order, axis=1)
 
 
 def runner_up_classes(label_distributions: Floats, scores: Floats, mask: Mask) -> Ints:

@@ -21,22 +21,32 @@ The margin is negative if the label is not the one with the best leave-one-out s
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
-from scipy.linalg import solve_triangular
-from scipy.linalg.blas import dtrsm, strsm
-from scipy.linalg.lapack import dpotrf, dpotri
+from array_api_compat import array_namespace, is_torch_array
 
+from oneof.arrays import as_floats, as_numpy, precision_of
 from oneof.errors import InputError
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.typing import Floats, Ints
+from oneof.solvers.loo_ridge.linear_algebra import (
+    add_to_diagonal,
+    cholesky_factor,
+    inverse_of_factor,
+    product,
+    solve_lower,
+    solve_rows,
+    square,
+    squared_lengths,
+    submatrix,
+)
+from oneof.typing import Array, Floats, Ints
 
 LEVERAGE_TOL = 1e-10
 """Minimum of 1 - h_ii; smaller values have almost no correct digit."""
-LAM_RTOL = 10.0 * float(np.finfo(np.float64).eps)
+LAM_RTOL = {"float64": 10.0 * float(np.finfo(np.float64).eps), "float32": float(np.finfo(np.float32).eps)}
 """Minimum of lam relative to n max_x k(x, x), a bound of the largest eigenvalue; below it, rounding errors dominate."""
-FLOAT32_JITTER, FLOAT64_JITTER = 1e-6, 1e-12
+JITTER = {"float64": 1e-12, "float32": 1e-6}
 """Added to the eigenvalues of the landmarks' Gram matrix, relative to its largest diagonal entry."""
 MAX_GROUP_ROWS = 400
 """Number of rows of a group that are left out together; larger groups are divided."""
@@ -85,31 +95,33 @@ class Ridge(LOOPredictor, Protocol):
 class LinearLOO:
     """Leave-one-out predictions P - A (P - 1 m^T) by a matrix A: an exact ridge, or an average of several."""
 
-    operator: Floats
-    """A, (n, n)."""
+    operator: Array
+    """A, (n, n), a NumPy array or a tensor."""
 
     @classmethod
     def from_ridges(cls, ridges: Sequence["ExactRidge"], weights: Floats) -> "LinearLOO":
         """Average the leave-one-out predictions of several ridges."""
-        operator = np.zeros_like(ridges[0].operator)
+        operator = array_namespace(ridges[0].operator).zeros_like(ridges[0].operator)
         for ridge, weight in zip(ridges, weights, strict=True):
             operator += weight * ridge.operator
         return cls(operator)
 
     def predict_loo(self, targets: Floats) -> Floats:
         """Return the (n, K) leave-one-out predictions."""
-        return targets - self.operator @ (targets - targets.mean(axis=0))
+        return targets - product(self.operator, targets - targets.mean(axis=0))
 
     def predict_without_groups(self, targets: Floats, sets: CandidateGroups) -> Floats:
         """Return the (n, K) predictions without the targets of all rows that have the identical set."""
-        residuals = self.operator @ (targets - targets.mean(axis=0))
+        residuals = product(self.operator, targets - targets.mean(axis=0))
         for rows in _iter_groups(sets):
             if len(rows) > 1:
-                residuals[rows] = np.linalg.solve(self.operator[np.ix_(rows, rows)], residuals[rows])
+                residuals[rows] = np.linalg.solve(submatrix(self.operator, rows), residuals[rows])
         return targets - residuals
 
     def pair_predictor(self, sets: CandidateGroups) -> PairPredictor:
         """Return a function from labels of the pairs to their leave-one-out predictions."""
+        if is_torch_array(self.operator):  # a device reads the operator faster than it would gather its blocks
+            return dense_pair_predictor(self, sets)
         return _ExactPairs(self.operator, sets).predict
 
 
@@ -121,36 +133,33 @@ class ExactRidge(LinearLOO):
     """(n, 1): the diagonal of C."""
 
     @classmethod
-    def from_gram(cls, gram: Floats, lam: float) -> "ExactRidge":
-        """Invert a symmetric Gram matrix in place: a C-ordered (n, n) array of float64, which is overwritten.
+    def from_gram(cls, gram: Array, lam: float) -> "ExactRidge":
+        """Invert a symmetric Gram matrix in place: a C-ordered (n, n) array, which is overwritten.
+
+        NumPy arrays must be in float64; tensors are inverted in their own precision. Only the upper triangle is read.
 
         Raises
         ------
         InputError
             If it is not positive semi-definite, or so large that lam is lost in rounding.
         """
-        largest = float(gram.diagonal().max(initial=0.0))
-        if not lam > LAM_RTOL * len(gram) * largest:
+        if not lam > LAM_RTOL[precision_of(gram)] * gram.shape[0] * _largest_diagonal(gram):
             raise InputError(_LAM_TOO_SMALL.format(lam))
-        matrix = gram.T  # symmetric, and in the Fortran order that LAPACK requires
-        matrix[np.diag_indices_from(matrix)] += lam
-        factor, info = dpotrf(matrix, lower=1, clean=0, overwrite_a=1)
-        if info:
+        factor = cholesky_factor(add_to_diagonal(gram, lam))
+        if factor is None:
             raise InputError(
                 f"the Gram matrix with lam={lam:.4g} on its diagonal is not positive definite. Pass a positive "
                 "semi-definite kernel, or a larger lam."
             )
-        inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
-        _mirror_lower(inverse)
-        diagonal = inverse.diagonal()[:, None].copy()
-        operator = inverse.T  # in C order again
+        operator = inverse_of_factor(factor)
+        diagonal = array_namespace(operator).linalg.diagonal(operator)[:, None] * 1.0
         operator /= diagonal
-        return cls(operator, diagonal)
+        return cls(operator, as_numpy(diagonal).astype(np.float64, copy=False))
 
     def fit(self, targets: Floats) -> DualCoefficients:
         """Return the function fitted to all rows, with one coefficient vector per row."""
         means = targets.mean(axis=0)
-        return DualCoefficients(self.diagonal * (self.operator @ (targets - means)), means)
+        return DualCoefficients(self.diagonal * product(self.operator, targets - means), means)
 
 
 class _ExactPairs:
@@ -205,24 +214,24 @@ class _ExactPairs:
 class NystroemRidge:
     """Ridge regression on features of m landmarks Z: k(x, y) is replaced by k(x, Z) k(Z, Z)^-1 k(Z, y)."""
 
-    directions: Floats
-    """D, (n, m), with the smoother H = D D^T."""
-    factor: Floats
+    directions: Array
+    """D, (n, m), with the smoother H = D D^T; a NumPy array or a tensor, in float64 or float32."""
+    factor: Array
     """L, (m, m), lower triangular: L L^T = k(Z, Z)."""
-    ridge_factor: Floats
+    ridge_factor: Array
     """M, (m, m), lower triangular: M M^T = Phi^T Phi + lam I, with Phi = k(X, Z) L^-T = D M^T."""
     one_minus_leverage: Floats
     """(n, 1): 1 - h_ii."""
 
     @classmethod
-    def from_gram(cls, cross: Floats, gram: Floats, lam: float) -> "NystroemRidge":
+    def from_gram(cls, cross: Array, gram: Array, lam: float) -> "NystroemRidge":
         """Factorize the kernel of the rows and the landmarks.
 
         Parameters
         ----------
-        cross : ndarray of shape (n, m)
-            k(x_i, z_j), in float64 or float32; it is overwritten.
-        gram : ndarray of shape (m, m)
+        cross : array of shape (n, m)
+            k(x_i, z_j), in float64 or float32; a NumPy array is overwritten.
+        gram : array of shape (m, m)
             k(z_i, z_j).
         lam : float
             > 0.
@@ -232,11 +241,11 @@ class NystroemRidge:
         InputError
             If the Gram matrix of the landmarks is not positive semi-definite, or if 1 - h_ii is a rounding error.
         """
-        factor = landmark_factor(gram, cross.dtype)
+        factor = landmark_factor(gram, precision_of(cross))
         features = solve_rows(factor, cross)
-        ridge_factor = regularized_factor(_square(features), lam)
+        ridge_factor = regularized_factor(square(features), lam)
         directions = solve_rows(ridge_factor, features)
-        one_minus_leverage = 1.0 - np.einsum("ij,ij->i", directions, directions, dtype=np.float64)
+        one_minus_leverage = 1.0 - squared_lengths(directions)
         check_leverage(one_minus_leverage)
         return cls(directions, factor, ridge_factor, one_minus_leverage[:, None])
 
@@ -249,48 +258,53 @@ class NystroemRidge:
         """Return the (n, K) predictions without the targets of all rows that have the identical set."""
         residuals, _ = self._residuals(targets)
         for rows in _iter_groups(sets):
-            block = self.directions[rows].astype(np.float64)
-            residuals[rows] = np.linalg.solve(np.eye(len(rows)) - block @ block.T, residuals[rows])
+            block = as_floats(self.directions[rows], "float64")
+            residuals[rows] = np.linalg.solve(np.eye(len(rows)) - as_numpy(block @ block.T), residuals[rows])
         return targets - residuals
 
     def pair_predictor(self, sets: CandidateGroups) -> PairPredictor:
         """Return a function from labels of the pairs to their leave-one-out predictions."""
-        is_active = (sets.sizes > 1)[sets.rows]
-
-        def predict(values: Floats) -> Floats:
-            predictions = np.ones(len(values))
-            predictions[is_active] = sets.values(self.predict_loo(sets.to_dense(values)))[is_active]
-            return predictions
-
-        return predict
+        return dense_pair_predictor(self, sets)
 
     def fit(self, targets: Floats) -> DualCoefficients:
         """Return the function fitted to all rows, with one coefficient vector per landmark."""
         _, projections = self._residuals(targets)
-        coefficients = solve_transposed(self.factor, solve_transposed(self.ridge_factor, projections))
-        return DualCoefficients(coefficients, targets.mean(axis=0))
+        for factor in (self.ridge_factor, self.factor):
+            projections = solve_lower(factor, projections, transposed=True)
+        return DualCoefficients(projections, targets.mean(axis=0))
 
     def _residuals(self, targets: Floats) -> tuple[Floats, Floats]:
         """Return R - H R, (n, K), and D^T R, (m, K), in float64."""
-        centered = (targets - targets.mean(axis=0)).astype(self.directions.dtype, copy=False)
-        projections = self.directions.T @ centered
-        return (centered - self.directions @ projections).astype(np.float64), projections.astype(np.float64)
+        centered = targets - targets.mean(axis=0)
+        projections = product(self.directions.T, centered)
+        return centered - product(self.directions, projections), projections
 
 
-def landmark_factor(gram: Floats, dtype: np.dtype) -> Floats:
-    """Return the Cholesky factor L, (m, m), of the landmarks' Gram matrix, with a jitter for the precision.
+def dense_pair_predictor(ridge: LOOPredictor, sets: CandidateGroups) -> PairPredictor:
+    """Return the function of `LOOPredictor.pair_predictor` that predicts all rows and classes."""
+    is_active = (sets.sizes > 1)[sets.rows]
+
+    def predict(values: Floats) -> Floats:
+        predictions = np.ones(len(values))
+        predictions[is_active] = sets.values(ridge.predict_loo(sets.to_dense(values)))[is_active]
+        return predictions
+
+    return predict
+
+
+def landmark_factor(gram: Array, precision: Literal["float32", "float64"]) -> Array:
+    """Return the Cholesky factor L, (m, m), of the landmarks' Gram matrix in float64, with a jitter for the precision.
 
     Raises
     ------
     InputError
         If the matrix is not positive semi-definite.
     """
-    matrix = np.array(gram, dtype=np.float64, order="F")
-    jitter = FLOAT32_JITTER if dtype == np.float32 else FLOAT64_JITTER
-    largest = float(matrix.diagonal().max(initial=0.0))
-    for scale in (jitter, 100 * jitter, 1e4 * jitter):
-        factor, info = dpotrf(matrix + (scale * largest) * np.eye(len(matrix)), lower=1, clean=1)
-        if not info:
+    xp, largest = array_namespace(gram), _largest_diagonal(gram)
+    for scale in (1.0, 100.0, 1e4):
+        matrix = xp.asarray(gram, dtype=xp.float64, copy=True)
+        factor = cholesky_factor(add_to_diagonal(matrix, scale * JITTER[precision] * largest))
+        if factor is not None:
             return factor
     raise InputError(
         "the Gram matrix of the landmarks is not positive semi-definite. Pass a positive semi-definite kernel, "
@@ -298,11 +312,12 @@ def landmark_factor(gram: Floats, dtype: np.dtype) -> Floats:
     )
 
 
-def solve_rows(factor: Floats, rows: Floats) -> Floats:
-    """Return rows L^-T, (n, m), for a lower triangular L; a C-ordered array is overwritten."""
-    trsm = dtrsm if rows.dtype == np.float64 else strsm
-    # The transpose of a C-ordered array has the Fortran order of BLAS.
-    return trsm(1.0, np.asarray(factor, dtype=rows.dtype, order="F"), rows.T, lower=1, overwrite_b=1).T
+def regularized_factor(gram: Array, lam: float) -> Array:
+    """Return the Cholesky factor of Phi^T Phi + lam I; the matrix Phi^T Phi is overwritten."""
+    factor = cholesky_factor(add_to_diagonal(gram, lam))
+    if factor is None:
+        raise InputError(_LAM_TOO_SMALL.format(lam))
+    return factor
 
 
 def check_leverage(one_minus_leverage: Floats) -> None:
@@ -314,37 +329,8 @@ def check_leverage(one_minus_leverage: Floats) -> None:
         )
 
 
-def regularized_factor(square: Floats, lam: float) -> Floats:
-    """Return the Cholesky factor of Phi^T Phi + lam I."""
-    square[np.diag_indices_from(square)] += lam
-    factor, info = dpotrf(np.asfortranarray(square), lower=1, clean=1, overwrite_a=1)
-    if info:
-        raise InputError(_LAM_TOO_SMALL.format(lam))
-    return factor
-
-
-def solve_transposed(factor: Floats, values: Floats) -> Floats:
-    """Return L^-T values, (m, K), for a lower triangular L."""
-    return solve_triangular(factor, values, lower=True, trans="T", check_finite=False)
-
-
-def _square(features: Floats) -> Floats:
-    """Return Phi^T Phi in float64, as a sum of products of blocks of rows."""
-    square = np.zeros((features.shape[1],) * 2)
-    for start in range(0, len(features), 4096):
-        block = features[start : start + 4096]
-        square += block.T @ block
-    return square
-
-
-def _mirror_lower(matrix: Floats) -> None:
-    """Copy the lower triangle of a Fortran-ordered matrix into the upper one, in tiles."""
-    n, tile = len(matrix), 512
-    for left in range(0, n, tile):
-        columns = slice(left, min(left + tile, n))
-        block = matrix[columns, columns]
-        block[...] = np.tril(block) + np.tril(block, -1).T
-        matrix[columns, columns.stop :] = matrix[columns.stop :, columns].T
+def _largest_diagonal(gram: Array) -> float:
+    return max(0.0, float(gram.diagonal().max()))
 
 
 def _iter_groups(sets: CandidateGroups) -> Iterator[Ints]:

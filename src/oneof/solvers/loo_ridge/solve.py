@@ -12,16 +12,20 @@ of one ridge for each kernel, and needs one inverse, one set of landmarks and on
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from array_api_compat import array_namespace, device, is_torch_array
 from scipy.optimize import nnls
 
+from oneof.arrays import precision_of
 from oneof.kernels.mapped import KernelSum, MappedRows, RowKernel, take_rows
-from oneof.parallel import n_available_threads, parallel_map
-from oneof.solvers.loo_ridge.blocks import BlockedRows, LandmarkFeatures, fit_in_blocks
+from oneof.parallel import n_available_threads
+from oneof.solvers.loo_ridge.blocks import BlockedRows, LandmarkFeatures, fit_in_blocks, map_blocks
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.distractors import UniformDistractors, with_class_mass
 from oneof.solvers.loo_ridge.influences import Influences, runner_up_classes, top_influences
+from oneof.solvers.loo_ridge.linear_algebra import product
 from oneof.solvers.loo_ridge.loo_operators import (
     DualCoefficients,
     ExactRidge,
@@ -31,7 +35,7 @@ from oneof.solvers.loo_ridge.loo_operators import (
 )
 from oneof.solvers.loo_ridge.selection import DistractorModel, DistractorSelection, select_distractor_models
 from oneof.solvers.loo_ridge.self_training import self_train
-from oneof.typing import FeatureMatrix, Floats, Ints
+from oneof.typing import Array, FeatureMatrix, Floats, Ints
 from oneof.validation import check_memory
 
 BLOCK_ROWS = 1024
@@ -56,15 +60,10 @@ class KernelModel:
 
         def block_scores(start: int) -> Floats:
             rows = self.kernel.transform(X[start : start + BLOCK_ROWS])
-            gram = self.kernel.gram(rows, self.support)
-            return gram @ self.dual.coefficients.astype(gram.dtype, copy=False)
+            return product(self.kernel.gram(rows, self.support), self.dual.coefficients)
 
-        blocks = parallel_map(block_scores, range(0, X.shape[0], BLOCK_ROWS))
-        return (
-            np.concatenate(blocks, dtype=np.float64) + self.dual.means
-            if blocks
-            else np.empty((0, len(self.dual.means)))
-        )
+        blocks = map_blocks(block_scores, range(0, X.shape[0], BLOCK_ROWS), X)
+        return np.concatenate(blocks) + self.dual.means if blocks else np.empty((0, len(self.dual.means)))
 
 
 @dataclass(frozen=True)
@@ -178,9 +177,9 @@ def _solve_in_blocks(
     ridge = _nystroem_ridge(kernel, blocks.take(training_rows), support, lam)
     selection = select(ridge, sets.select(training_rows))
     initial = ridge.fit(selection.label_distributions)
-    dtype = ridge.directions.dtype
+    precision = precision_of(ridge.directions)
     del ridge
-    features = LandmarkFeatures.from_landmarks(kernel, support, dtype)
+    features = LandmarkFeatures.from_landmarks(kernel, support, precision)
     result = fit_in_blocks(blocks, features, sets, selection.distractors(sets), initial, lam=lam)
     P = sets.to_dense(result.label_probabilities)
     selection = replace(selection, label_distributions=P, changes=np.append(selection.changes, result.changes))
@@ -203,7 +202,7 @@ def weigh_kernels(
     def ridge(i: int) -> ExactRidge:
         return ExactRidge.from_gram(_as_new_float64(kernels[i].gram(mapped[rows.sources[i]])), lam)
 
-    return stacking_weights(parallel_map(ridge, range(len(kernels))), sets, max_iter=max_iter, tol=tol)
+    return stacking_weights(map_blocks(ridge, range(len(kernels)), X), sets, max_iter=max_iter, tol=tol)
 
 
 def stacking_weights(ridges: Sequence[ExactRidge], sets: CandidateGroups, *, max_iter: int, tol: float = 0.0) -> Floats:
@@ -246,34 +245,45 @@ def simplex_least_squares(residuals: Floats) -> Floats:
 
 def _exact_ridge(kernel: KernelSum, rows: list[MappedRows], lam: float) -> ExactRidge:
     n = rows[0].shape[0]
-    check_memory(24.0 * n**2, f"the kernel of all pairs of {n} rows", 'pass approximation="nystroem"')
+    if not is_torch_array(rows[0]):
+        check_memory(24.0 * n**2, f"the kernel of all pairs of {n} rows", 'pass approximation="nystroem"')
     if not all(hasattr(k, "feature_map") for k in kernel.kernels):
         return ExactRidge.from_gram(_as_new_float64(kernel.gram(rows)), lam)
-    gram = np.empty((n, n))
+    gram = _empty((n, n), rows[0], np.float64)
 
     def fill(start: int) -> None:  # only the upper triangle is read
         block = slice(start, min(start + BLOCK_ROWS, n))
         gram[block, start:] = kernel.gram(take_rows(rows, block), take_rows(rows, slice(start, n)))
 
-    parallel_map(fill, range(0, n, BLOCK_ROWS))
+    map_blocks(fill, range(0, n, BLOCK_ROWS), rows[0])
     return ExactRidge.from_gram(gram, lam)
 
 
 def _nystroem_ridge(kernel: KernelSum, X: FeatureMatrix, landmarks: list[MappedRows], lam: float) -> NystroemRidge:
     gram = kernel.gram(landmarks)
-    n, m = X.shape[0], len(gram)
+    n, m = X.shape[0], gram.shape[0]
     dtype = np.float32 if n * m >= MIN_FLOAT32_FEATURES else np.float64
-    check_memory(1.5 * np.dtype(dtype).itemsize * n * m, f"{m} features of {n} rows", "lower n_components")
-    cross = np.empty((n, m), dtype=dtype)
+    if not is_torch_array(X):
+        check_memory(1.5 * np.dtype(dtype).itemsize * n * m, f"{m} features of {n} rows", "lower n_components")
+    cross = _empty((n, m), X, dtype)
 
     def fill(start: int) -> None:
         block = slice(start, start + BLOCK_ROWS)
         cross[block] = kernel.gram(kernel.transform(X[block]), landmarks)
 
-    parallel_map(fill, range(0, n, BLOCK_ROWS))
+    map_blocks(fill, range(0, n, BLOCK_ROWS), X)
     return NystroemRidge.from_gram(cross, gram, lam)
 
 
-def _as_new_float64(gram: Floats) -> Floats:
+def _empty(shape: tuple[int, int], rows: FeatureMatrix, dtype: Any) -> Array:
+    """Return an array of a NumPy data type, or for tensors one in their precision and on their device."""
+    if is_torch_array(rows):
+        return array_namespace(rows).empty(shape, dtype=rows.dtype, device=device(rows))
+    return np.empty(shape, dtype=dtype)
+
+
+def _as_new_float64(gram: Array) -> Array:
     """Return a C-ordered copy, since `ExactRidge.from_gram` overwrites it and the caller may own it."""
+    if is_torch_array(gram):
+        return gram.double().clone()
     return np.array(gram, dtype=np.float64, order="C")

@@ -3,7 +3,7 @@
 import numba
 import numpy as np
 
-from oneof.solvers import jit as module
+from oneof import jit as module
 
 
 def test_loops_compile_without_a_cache_folder(monkeypatch):

@@ -1,0 +1,116 @@
+"""Factorizations, triangular solves and products: of NumPy arrays by LAPACK, of torch tensors on their device.
+
+The large matrices (kernels, operators, features) are NumPy arrays or tensors. The labels, (n, K), are small: they are
+NumPy arrays, and only they are copied to the device and back.
+"""
+
+from typing import Any
+
+import numpy as np
+from array_api_compat import array_namespace, device, is_torch_array
+from scipy.linalg import solve_triangular
+from scipy.linalg.blas import dtrsm, strsm
+from scipy.linalg.lapack import dpotrf, dpotri
+
+from oneof.arrays import as_floats, as_numpy, precision_of, to_namespace_of
+from oneof.typing import Array, Floats
+
+SQUARE_BLOCK_ROWS = 4096
+"""Number of rows whose products are summed in their own precision before they are added in float64."""
+
+
+def product(matrix: Array, values: Floats) -> Floats:
+    """Return matrix @ values, (n, K), in float64, computed in the precision and on the device of the matrix."""
+    if is_torch_array(matrix):
+        values = to_namespace_of(values, matrix)
+    else:
+        values = values.astype(matrix.dtype, copy=False)
+    return as_numpy(matrix @ values).astype(np.float64, copy=False)
+
+
+def cholesky_factor(matrix: Array) -> Array | None:
+    """Return the lower triangular L with L L^T = matrix, of which only the upper triangle is read, in place.
+
+    None if the matrix is not positive definite. A C-ordered array or tensor is overwritten; NumPy arrays are float64.
+    """
+    if is_torch_array(matrix):
+        import torch
+
+        factor = matrix.mT  # the order in which torch factorizes in place
+        failed = torch.empty((), dtype=torch.int32, device=matrix.device)
+        torch.linalg.cholesky_ex(factor, out=(factor, failed))
+        return None if int(failed) else factor
+    factor, info = dpotrf(matrix.T, lower=1, clean=1, overwrite_a=1)  # the transpose has the order of LAPACK
+    return None if info else factor
+
+
+def inverse_of_factor(factor: Array) -> Array:
+    """Return the C-ordered (L L^T)^-1; a Fortran-ordered L is overwritten."""
+    if is_torch_array(factor):
+        import torch
+
+        return torch.cholesky_inverse(factor).mT
+    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+    _mirror_lower(inverse)
+    return inverse.T
+
+
+def add_to_diagonal(matrix: Array, value: float) -> Array:
+    """Add a number to the diagonal of a matrix in place, and return the matrix."""
+    indices = np.arange(matrix.shape[0])
+    matrix[indices, indices] += value
+    return matrix
+
+
+def solve_rows(factor: Array, rows: Array) -> Array:
+    """Return rows L^-T, (n, m), for a lower triangular L; a C-ordered array is overwritten."""
+    if is_torch_array(rows):
+        import torch
+
+        upper = as_floats(factor, precision_of(rows)).mT
+        return torch.linalg.solve_triangular(upper, rows, upper=True, left=False)
+    trsm = dtrsm if rows.dtype == np.float64 else strsm
+    # The transpose of a C-ordered array has the Fortran order of BLAS.
+    return trsm(1.0, np.asarray(factor, dtype=rows.dtype, order="F"), rows.T, lower=1, overwrite_b=1).T
+
+
+def solve_lower(factor: Array, values: Floats, *, transposed: bool = False) -> Floats:
+    """Return L^-1 values or L^-T values, (m, K), for a lower triangular L in float64."""
+    if is_torch_array(factor):
+        import torch
+
+        matrix = factor.mT if transposed else factor
+        return as_numpy(torch.linalg.solve_triangular(matrix, to_namespace_of(values, factor), upper=transposed))
+    return solve_triangular(factor, values, lower=True, trans="T" if transposed else "N", check_finite=False)
+
+
+def squared_lengths(rows: Array) -> Floats:
+    """Return ||x_i||^2, (n,), in float64."""
+    if is_torch_array(rows):
+        return as_numpy((rows * rows).sum(dim=1, dtype=array_namespace(rows).float64))
+    return np.einsum("ij,ij->i", rows, rows, dtype=np.float64)
+
+
+def square(features: Array) -> Array:
+    """Return Phi^T Phi in float64, (m, m), as a sum of products of blocks of rows."""
+    xp, (n, m) = array_namespace(features), features.shape
+    total = xp.zeros((m, m), dtype=xp.float64, device=device(features))
+    for start in range(0, n, SQUARE_BLOCK_ROWS):
+        block = features[start : start + SQUARE_BLOCK_ROWS]
+        total += block.T @ block
+    return total
+
+
+def submatrix(matrix: Array, rows: Any) -> Floats:
+    """Return the entries of some rows and the same columns as a NumPy array."""
+    return as_numpy(matrix[np.ix_(rows, rows)])
+
+
+def _mirror_lower(matrix: Floats) -> None:
+    """Copy the lower triangle of a Fortran-ordered matrix into the upper one, in tiles."""
+    n, tile = len(matrix), 512
+    for left in range(0, n, tile):
+        columns = slice(left, min(left + tile, n))
+        block = matrix[columns, columns]
+        block[...] = np.tril(block) + np.tril(block, -1).T
+        matrix[columns, columns.stop :] = matrix[columns.stop :, columns].T

@@ -5,9 +5,9 @@ candidate sets of that part; true labels are used for the printed numbers alone,
 same method fitted to them as a bound. The constants of the method were chosen while test accuracies of seeds 0 to 4
 were seen; seeds 5 to 14 of `held_out` were not used before the method was fixed.
 
-"plain loop" is distractors="uniform"; "equal shares" is ridge regression on uniform distributions over the candidates,
-with the kernels and weights of "LOORidge". ECE is the expected calibration error of `predict_proba` on the test part,
-in ten bins of confidence. Seconds are processor time of fit.
+"uniform distractors" is LOORidge with distractors="uniform"; "uniform labels" is ridge regression on uniform
+distributions over the candidates, with the kernels and weights of "LOORidge". ECE is the expected calibration error of
+`predict_proba` on the test part, in ten bins of confidence. Seconds are processor time of fit.
 """
 
 import csv
@@ -40,7 +40,7 @@ def calibration_error(proba, truth):
     return float(sum(gaps) / len(hit))
 
 
-def equal_shares(model, X, mask, new):
+def predict_by_uniform_labels(model, X, mask, new):
     """Return predictions of ridge regression on uniform targets, with the kernels and weights of a fitted model."""
     targets = mask / mask.sum(axis=1, keepdims=True)
     means, kernel = targets.mean(axis=0), model._model.kernel
@@ -60,12 +60,12 @@ def one_split(X, mask, truth, train, test):
     labels = model.label_distributions_
     return model.kernel_weights_, {
         "LOORidge": (proba.argmax(axis=1) == truth[test]).mean(),
-        "plain loop": (plain.predict(X[test]) == truth[test]).mean(),
-        "equal shares": (equal_shares(model, X[train], mask[train], X[test]) == truth[test]).mean(),
+        "uniform distractors": (plain.predict(X[test]) == truth[test]).mean(),
+        "uniform labels": (predict_by_uniform_labels(model, X[train], mask[train], X[test]) == truth[test]).mean(),
         "true labels": (bound.predict(X[test]) == truth[test]).mean(),
         "training rows": (labels.argmax(axis=1) == truth[train]).mean(),
-        "part of scenes": model.distractor_weights_.get("cooccurring", 0.0),
-        "part of confusion": model.distractor_weights_.get("confusable", 0.0),
+        "weight of cooccurring": model.distractor_weights_.get("cooccurring", 0.0),
+        "weight of confusable": model.distractor_weights_.get("confusable", 0.0),
         "z of scenes": model.distractor_z_scores_.get("cooccurring", 0.0),
         "z of confusion": model.distractor_z_scores_.get("confusable", 0.0),
         "ECE": calibration_error(proba, truth[test]),
@@ -196,7 +196,7 @@ def report(label, model, X, y, new, truth):
     kernels = ", ".join(f"{name} {weight:.2f}" for name, weight in model.kernel_weights_.items() if weight)
     error = calibration_error(model.predict_proba(new), np.searchsorted(model.classes_, truth))
     print(
-        f"{label}: {X.shape[0]} rows, {kernels}, accuracy {right:.3f}, ECE {error:.3f}, part of scenes "
+        f"{label}: {X.shape[0]} rows, {kernels}, accuracy {right:.3f}, ECE {error:.3f}, weight of cooccurring "
         f"{model.distractor_weights_['cooccurring']:.2f}, fit {seconds:.1f} s, "
         f"predict twice {time.process_time() - start:.1f} s",
         flush=True,
@@ -206,8 +206,8 @@ def report(label, model, X, y, new, truth):
 HELD_OUT, SELECTION = DOCS / "loo_ridge_held_out.csv", DOCS / "loo_ridge_selection.csv"
 NAMES = {"lost": "Lost", "msrcv2": "MSRCv2", "birdsong": "BirdSong"}
 STYLES = (
-    ("equal shares", "o", "accent-soft"),
-    ("plain loop", "s", "muted"),
+    ("uniform labels", "o", "accent-soft"),
+    ("uniform distractors", "s", "muted"),
     ("LOORidge", "D", "accent"),
     ("true labels", "|", "second"),
 )
@@ -263,7 +263,7 @@ def figure():
     right.axhline(0, color=PALETTE["accent"], lw=1.5)
     right.set_xticks(range(len(kinds)), [kind or "real:\ndictionary, rules" for kind in kinds], fontsize=8)
     right.set_ylabel("accuracy minus that of the default")
-    right.set_title("One dot per data set: what a fixed distractor model loses or gains", loc="left")
+    right.set_title("Fixed distractor models, one dot per data set", loc="left")
     style_axes(left, grid="x")
     style_axes(right, grid="y")
     left.legend(loc="center left", bbox_to_anchor=(0.0, 0.74), frameon=False, fontsize=9)

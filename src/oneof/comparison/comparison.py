@@ -103,8 +103,8 @@ def compare(
         q_ik  ~  S_ik p_ik prod_{j != k} (C_kj if j in S_i, otherwise 1 - C_kj),
 
     where p is the mean of the calibrated held-out probabilities of the five leading methods, and C_kj the rate of class
-    j as a distractor of label k, estimated from q. It is the accuracy if all rows are exact, and at most the covering
-    rate. The covering rate, the former criterion, is biased if the same distractors recur: a method that predicts them
+    j as a distractor of label k, estimated from q. Over the held-out rows of all folds, it is the accuracy if all rows
+    are exact, and at most the covering rate. The covering rate, the former criterion, is biased if the same distractors recur: a method that predicts them
     covers more rows than it predicts correctly.
 
     The posterior assumes that distractors depend on the label alone. Lists of a weak classifier or of rules violate

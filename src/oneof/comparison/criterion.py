@@ -7,8 +7,8 @@ high covering rate and a low accuracy. The expected accuracy replaces the set by
 
     q_ik  ~  S_ik p_ik prod_{j != k} (C_kj if j in S_i, otherwise 1 - C_kj),   rows scaled to sum 1.
 
-* S is the mask of the sets. q is 0 outside, so that the score is at most the covering rate, and equal to the accuracy
-  if all rows are exact.
+* S is the mask of the sets. q is 0 outside, so that the score is at most the covering rate of the rows of all folds,
+  and equal to their accuracy if all rows are exact.
 * p is the mean of the held-out probabilities of the `N_LEADERS` methods with the highest scores. The first leaders are
   those with the highest covering rates; leaders, C and q are then updated in `N_ROUNDS` rounds.
 * C_kj, the rate of class j as a distractor of class k, is estimated from q in each round.

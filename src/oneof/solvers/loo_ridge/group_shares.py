@@ -3,7 +3,8 @@
 In group S the class shares pi_S are drawn from Dirichlet(alpha b_S), b_Sk ~ m_k^(1 - tau) within S. Here m_k is the
 fraction of class k among all rows. A row of the group has class k with probability pi_Sk, and its features have the
 density ratio r_ik = p(k | x_i) / m_k. p(k | x_i) is the softmax of b times predictions *without any row of its group*,
-so that rows with the same set cannot confirm their common labels.
+so that rows with the same set cannot confirm their common labels. (Of more than 400 rows with the same set, about 400
+are left out together.)
 
 tau = 0 are the frequencies of the classes, tau = 1 equal shares. A large concentration alpha gives all groups these
 shares, as in scenes or with random distractors. With a small alpha, the shares of a group differ strongly from them:

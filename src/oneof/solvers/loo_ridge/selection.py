@@ -5,7 +5,7 @@
 
     gain_i = log sum_{k in S_i} rho_ik R_ik / p_k
 
-estimates log p(x_i | S_i) - log p(x_i). The division by p removes the advantage of sets of frequent labels. Labels that
+estimates log p(x_i | S_i) - log p(x_i); rho and p have pseudo-counts, 4 in each group and .5 in each class. The division by p removes the advantage of sets of frequent labels. Labels that
 collapse to one class have a low gain, since one class then has to predict several.
 
 **Confirmation by rows with the same set.** The gain omits the row's own label, but not those of the other rows of its
@@ -13,7 +13,8 @@ set. In dictionaries and rules one candidate of a set is the label of nearly all
 the classes in its groups is then confirmed by its own labels. The concentration alpha of the shares (`group_shares`),
 fitted to predictions without the entire group, is small for these sets. If it is small, a model also needs a larger
 likelihood under those predictions: the smaller one of the two z-scores counts. Predictions without the group must be
-informative; they are not if the group has most rows of a class.
+informative; they are not if the group has most rows of a class. alpha is that of the cooccurring labels, on at most
+10,000 rows.
 
 **Selection.** Self-training under each distractor model gives three sets of labels. The cooccurring and the confusable
 model are each compared with the uniform one, by the z-score of the differences, and

@@ -52,6 +52,8 @@ MAX_GROUP_ROWS = 400
 """Number of rows of a group that are left out together. Larger groups are divided, since the time is cubic."""
 GATHER_COST = 1 / 40
 """Time of one product of the dense form relative to one entry read of the form by classes."""
+MAX_COPIES = 2.0
+"""Maximum size of the blocks of all classes, relative to the matrix of the rows with several candidates."""
 _LAM_TOO_SMALL = (
     "`lam` must be larger relative to the kernel values; got {:.4g}, which is lost in rounding. Scale the features, or "
     "pass a larger lam."
@@ -188,7 +190,8 @@ class _ExactPairs:
         self._by_class = np.split(by_class, np.cumsum(counts)[:-1])
         self._blocks: list[Floats] | None = None
         self._operator = operator if not len(exact) else operator[np.ix_(active, active)]
-        if float((counts.astype(np.float64) ** 2).sum()) < float(len(active)) ** 2 * (1.0 + K * GATHER_COST):
+        block_size = float((counts.astype(np.float64) ** 2).sum()) / max(float(len(active)) ** 2, 1.0)
+        if block_size < min(1.0 + K * GATHER_COST, MAX_COPIES):
             rows = [self._rows[pairs] for pairs in self._by_class]
             self._blocks = [self._operator[np.ix_(block, block)] for block in rows]
             del self._operator

@@ -5,8 +5,9 @@
 
     gain_i = log sum_{k in S_i} rho_ik R_ik / p_k
 
-estimates log p(x_i | S_i) - log p(x_i); rho and p have pseudo-counts, 4 in each group and .5 in each class. The division by p removes the advantage of sets of frequent labels. Labels that
-collapse to one class have a low gain, since one class then has to predict several.
+estimates log p(x_i | S_i) - log p(x_i). rho and p have pseudo-counts, 4 in each group and .5 in each class. The
+division by p removes the advantage of sets of frequent labels. Labels that collapse to one class have a low gain, since
+one class then has to predict several.
 
 **Confirmation by rows with the same set.** The gain omits the row's own label, but not those of the other rows of its
 set. In dictionaries and rules one candidate of a set is the label of nearly all its rows. A model with wrong shares of

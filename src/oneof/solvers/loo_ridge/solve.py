@@ -246,7 +246,8 @@ def simplex_least_squares(residuals: Floats) -> Floats:
 def _exact_ridge(kernel: KernelSum, rows: list[MappedRows], lam: float) -> ExactRidge:
     n = rows[0].shape[0]
     if not is_torch_array(rows[0]):
-        check_memory(24.0 * n**2, f"the kernel of all pairs of {n} rows", 'pass approximation="nystroem"')
+        # The operator, its part for rows with several candidates, and the blocks of the classes.
+        check_memory(32.0 * n**2, f"the kernel of all pairs of {n} rows", 'pass approximation="nystroem"')
     if not all(hasattr(k, "feature_map") for k in kernel.kernels):
         return ExactRidge.from_gram(_as_new_float64(kernel.gram(rows)), lam)
     gram = _empty((n, n), rows[0], np.float64)

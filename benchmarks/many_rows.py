@@ -104,18 +104,19 @@ def growth_figure():
     for kernels, color, label in (("one", "accent", "one kernel"), ("all", "second", "default: all kernels")):
         lines = [point for point in points if point["kernels"] == kernels]
         n = [int(point["rows"]) for point in lines]
-        axes[0].loglog(n, [float(point["seconds"]) for point in lines], "o-", color=PALETTE[color], label=label)
-        axes[1].semilogx(n, [float(point["GB"]) for point in lines], "o-", color=PALETTE[color], label=label)
-    axes[0].set(xlabel="rows", ylabel="seconds, two cores", title="Time of fit")
-    axes[1].set(xlabel="rows", ylabel="GB", title="Peak memory", ylim=(0, None))
+        seconds, memory = ([float(point[key]) for point in lines] for key in ("processor seconds", "GB"))
+        axes[0].loglog(n, seconds, "o-", color=PALETTE[color], label=label)
+        axes[1].semilogx(n, memory, "o-", color=PALETTE[color], label=label)
+    axes[0].set(xlabel="rows", ylabel="processor seconds")
+    axes[1].set(xlabel="rows", ylabel="GB", ylim=(0, None))
     m = [int(point["landmarks"]) for point in by_landmarks]
     axes[2].semilogx(m, [float(point["accuracy"]) for point in by_landmarks], "o-", color=PALETTE["accent"])
-    axes[2].set(xlabel="landmarks", ylabel="test accuracy", title="100,000 rows")
+    axes[2].set(xlabel="landmarks", ylabel="test accuracy")
     axes[2].set_xticks(m, [str(value) for value in m])
     axes[2].minorticks_off()
-    for ax in axes:
+    for ax, title in zip(axes, ("Time of fit", "Peak memory", "100,000 rows"), strict=True):
         style_axes(ax, grid="y")
-        ax.set_title(ax.get_title(), loc="left")
+        ax.set_title(title, loc="left")
         if ax is not axes[2]:
             ax.legend(frameon=False, fontsize=9)
     figure.savefig(DOCS / "loo_ridge_growth.png", dpi=130)

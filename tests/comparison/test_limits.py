@@ -249,6 +249,16 @@ def test_parallel_folds_have_one_blas_thread():
             compare(X, y, {"a": OneThread()}, cv=2, n_jobs=1)
 
 
+@pytest.mark.parametrize("n_labeled", [2, 3, 4])
+def test_one_split_of_few_labeled_rows(n_labeled):
+    """With `cv=1` and fewer than five labeled rows, one of them is held out."""
+    X = np.random.default_rng(0).normal(size=(20, 2))
+    y = [["a", "b"][i % 2] if i < n_labeled else None for i in range(20)]
+    comparison = compare(X, y, ["AvgPerceptron"], cv=1)
+    assert comparison.n_held_out >= 1
+    assert comparison.results[0].error is None
+
+
 def test_few_rows_are_cross_validated_and_many_are_split_once():
     """Up to the limit "auto" is 5 folds; above it one split holds out a fifth, and at most the maximum."""
     for n, n_folds, n_test in (

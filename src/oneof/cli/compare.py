@@ -54,7 +54,8 @@ def run(
         methods, notes = resolve_methods(prepared, "best" if method.lower() == "auto" else method, seed)
         for sentence in (*prepared.notes, *notes):
             terminal.print_note(sentence)
-        terminal.print_note(describe_comparison(len(methods), budget))
+        limit = budget if len(methods) > 1 else None  # a single method is not left out
+        terminal.print_note(describe_comparison(len(methods), limit))
         with terminal.progress("Comparing methods", each_name=len(methods) > 1) as progress:
             comparison = compare(
                 prepared.frame,
@@ -62,7 +63,7 @@ def run(
                 methods,
                 cv="auto" if folds is None else folds,
                 truth=prepared.truth,
-                budget=budget,
+                budget=limit,
                 refit=False,
                 random_state=seed,
                 progress=progress,

@@ -103,7 +103,7 @@ def _split_once(candidates: CandidateSets, n_labeled: int, random_state: Any) ->
 
     The training rows are the other rows, or `MAX_TRAIN_ROWS` of them.
     """
-    n_folds = max(N_FOLDS, -(-n_labeled // MAX_HELD_OUT_ROWS))
+    n_folds = max(min(N_FOLDS, n_labeled), -(-n_labeled // MAX_HELD_OUT_ROWS))
     is_test = CandidateKFold(n_folds, random_state=random_state)._fold_of_rows(candidates) == 0
     train = np.flatnonzero(~is_test)
     if len(train) > MAX_TRAIN_ROWS:

@@ -231,11 +231,11 @@ class Fits:
 
 def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above the limit of cross-validation there is one split, a learning curve on few rows, and the final fit."""
-    from oneof.cli import fit
+    from oneof.cli import training
     from oneof.comparison import folds
 
     monkeypatch.setattr(folds, "MAX_ROWS_CROSS_VALIDATION", 40)
-    monkeypatch.setattr(fit, "_MAX_CURVE_ROWS", 20)
+    monkeypatch.setattr(training, "_MAX_CURVE_ROWS", 20)
     fits = Fits(monkeypatch, oneof.AvgPerceptron)
     args = [birds, "--labels", "species", "--truth", "truth", "--method", "AvgPerceptron"]
     result = run("fit", *args, "--json")

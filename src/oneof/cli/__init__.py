@@ -1,7 +1,7 @@
 """Command line `oneof`. Heavy imports happen only when a command runs, so every ``--help`` is quick.
 
 Reading order: `app` (the application), `options` (shared options), `terminal` (output and exit codes), one file per
-command, and `inputs` (the table as candidate sets, features and methods).
+command, `inputs` (the table as candidate sets, features and methods), and `training` (the fit and its files).
 """
 
 import io

@@ -10,7 +10,7 @@ import typer
 from oneof.cli import options, terminal
 
 if TYPE_CHECKING:
-    from oneof.cli.fit import TrainingResult
+    from oneof.cli.training import TrainingResult
 
 NAME = "demo"
 EXAMPLES = """\b
@@ -69,9 +69,9 @@ class DemoResult:
 
 def run_digits_demo(folder: Path, *, seed: int, progress_factory: terminal.ProgressFactory) -> DemoResult:
     """Write a training and a test table of digits, fit a model and predict the test table."""
-    from oneof.cli.fit import command_line, train
     from oneof.cli.inputs import ReadOptions
     from oneof.cli.predict import load_model, predict, write_predictions
+    from oneof.cli.training import command_line, train
     from oneof.files import atomic_directory
 
     training_file, test_file = folder / "digits-train.csv", folder / "digits-test.csv"

@@ -1,0 +1,295 @@
+"""Training on a table: the fit, its held-out estimate, and the files that `oneof fit` writes."""
+
+import datetime
+import shlex
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from json import dumps
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oneof.cli import terminal
+
+if TYPE_CHECKING:
+    from oneof.cli.inputs import PreparedTable, ReadOptions
+    from oneof.comparison import Comparison, LearningCurve
+
+OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
+
+_N_PREVIEW_COLUMNS = 6
+"""Number of columns that the report shows of a row."""
+_CURVE_FRACTIONS = (0.1, 0.2, 0.4, 0.7)
+_MAX_CURVE_ROWS = 4_000
+"""The sizes of the learning curve are these fractions of the training rows, of at most this number, and all rows."""
+_LONG_SECONDS = 60.0
+"""Estimated time from which the fit of a single method is announced."""
+
+
+@dataclass(frozen=True)
+class TrainingResult:
+    """Result of `train`: the summary for JSON, the comparison of methods, and the output folder."""
+
+    summary: dict[str, Any]
+    comparison: "Comparison"
+    notes: list[str]
+    folder: Path
+
+
+def train(
+    path: Path,
+    read_options: "ReadOptions",
+    *,
+    method: str,
+    folder: Path,
+    folds: int | None,
+    budget: float | None,
+    seed: int,
+    progress_factory: terminal.ProgressFactory,
+    note: Callable[[str], None] | None = None,
+) -> TrainingResult:
+    """Select a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
+
+    The scores in the summary are computed on held-out rows, even if one method is requested by name. `note` is called
+    with each sentence for the user, before the fits that the sentence announces.
+    """
+    from oneof.cli.inputs import describe_comparison, prepare, resolve_methods
+    from oneof.comparison import compare, learning_curve
+    from oneof.comparison.folds import check_task, make_folds
+    from oneof.comparison.methods import DEFAULT_METHOD
+    from oneof.files import atomic_directory, check_not_input, check_writable
+
+    notes: list[str] = []
+
+    def add_note(sentence: str) -> None:
+        notes.append(sentence)
+        announce(sentence)
+
+    def announce(sentence: str) -> None:
+        if note is not None:
+            note(sentence)
+
+    check_writable(folder)
+    check_not_input((folder / name for name in OUTPUTS), [path])
+    prepared = prepare(path, read_options)
+    named = method.lower() != "auto"
+    methods, method_notes = resolve_methods(prepared, method if named else DEFAULT_METHOD, seed)
+    for sentence in (*prepared.notes, *method_notes):
+        add_note(sentence)
+    if not named:
+        add_note(f"{DEFAULT_METHOD} is fitted without a comparison; --method best compares all methods.")
+    frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
+    n_unlabeled = int(candidates.is_unlabeled.sum())
+    if not named and 2 * n_unlabeled > len(candidates):
+        add_note(
+            f"{DEFAULT_METHOD} ignores the {n_unlabeled:,} unlabeled rows; --method best compares methods that use "
+            "them."
+        )
+    task = check_task(frame, candidates, truth)
+    splits = make_folds(task, "auto" if folds is None else folds, seed)
+    if len(methods) > 1:
+        announce(describe_comparison(len(methods), budget))
+    else:
+        _announce_long_fit(methods, task, splits, seed, announce)
+    with progress_factory("Comparing methods" if len(methods) > 1 else "Estimating", each_name=len(methods) > 1) as bar:
+        comparison = compare(
+            frame,
+            candidates,
+            methods,
+            cv=splits,
+            truth=truth,
+            budget=budget,
+            refit=False,
+            random_state=seed,
+            progress=bar,
+        )
+    curve = None
+    if comparison.is_interrupted:
+        n_compared = sum(result.error is None and result.incomplete is None for result in comparison.results)
+        add_note(
+            f"the comparison was interrupted; {comparison.best_method} is the best of {n_compared} "
+            f"method{'s' * (n_compared != 1)} and is fitted without a learning curve. A second Ctrl-C ends without a "
+            "model."
+        )
+    else:
+        with progress_factory("Learning curve") as bar:
+            curve = learning_curve(
+                methods[comparison.best_method],
+                frame,
+                candidates,
+                truth=truth,
+                train_sizes=_CURVE_FRACTIONS,
+                max_rows=_MAX_CURVE_ROWS,
+                last=comparison.results[0],
+                cv=splits,
+                random_state=seed,
+                progress=bar,
+            )
+    model = comparison.best_estimator.fit(frame, candidates)
+    decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
+    summary = _summarize(prepared, read_options, comparison, curve) | {"notes": notes}
+    command = command_line(path, read_options, method=method, folder=folder, folds=folds, budget=budget, seed=seed)
+    with atomic_directory(folder) as stage:
+        model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
+        _write_model(model_file, model, prepared, read_options, summary)
+        _write_labels(labels_file, prepared, read_options, decisions)
+        _write_report(report_file, prepared, (comparison, curve, decisions), command=command, named=named)
+        summary_file.write_text(dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        files = sorted(file.name for file in stage.iterdir())
+    return TrainingResult(summary | {"files": [str(folder / name) for name in files]}, comparison, notes, folder)
+
+
+def _announce_long_fit(
+    methods: Mapping[str, Any], task: Any, splits: Sequence[Any], seed: int, note: Callable[[str], None]
+) -> None:
+    """Write the estimated time of the fits of a single method if it is long."""
+    import numpy as np
+
+    from oneof.comparison.cost import estimate_fold_seconds
+    from oneof.comparison.results import format_duration
+
+    [(name, estimator)] = methods.items()
+    rows = np.arange(len(task.candidates))
+    n_fits = 1 + sum(len(train) for train, _ in splits) / len(rows)
+    cost = estimate_fold_seconds(
+        estimator,
+        task,
+        rows,
+        splits[0][1],
+        enough=_LONG_SECONDS / n_fits,
+        patience=_LONG_SECONDS / 20,
+        random_state=seed,
+    )
+    if cost * n_fits > _LONG_SECONDS:
+        note(
+            f"fitting {name} and its held-out estimate takes about {format_duration(cost * n_fits)}, estimated from "
+            "fits on samples of the rows."
+        )
+
+
+def command_line(
+    path: Path,
+    read_options: "ReadOptions",
+    *,
+    method: str,
+    folder: Path,
+    folds: int | None,
+    budget: float | None,
+    seed: int,
+) -> str:
+    """Return the shell command that repeats this training."""
+    arguments = ["oneof", "fit", str(path), "--labels", ",".join(read_options.labels)]
+    if read_options.truth:
+        arguments += ["--truth", read_options.truth]
+    if read_options.separator != "|":
+        arguments += ["--separator", read_options.separator]
+    if read_options.classes:
+        arguments.append(f"--classes={','.join(read_options.classes)}")
+    overrides = read_options.overrides
+    for option, names in (
+        ("--drop", overrides.drop),
+        ("--text", overrides.texts),
+        ("--categorical", overrides.categories),
+        ("--numeric", overrides.numbers),
+    ):
+        arguments += [argument for name in names for argument in (option, name)]
+    for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
+        arguments += [option, value] * (value.lower() != "none")
+    arguments += ["--method", method]
+    for option, number in (("--folds", folds), ("--budget", budget)):
+        arguments += [] if number is None else [option, f"{number:g}"]
+    arguments += ["--seed", str(seed), "--out", str(folder)]
+    return shlex.join(arguments)
+
+
+def _summarize(
+    prepared: "PreparedTable", read_options: "ReadOptions", comparison: "Comparison", curve: "LearningCurve | None"
+) -> dict[str, Any]:
+    candidates = prepared.candidates
+    exact, unlabeled = int(candidates.is_exact.sum()), int(candidates.is_unlabeled.sum())
+    return {
+        "table": str(prepared.table.path),
+        "labels": list(read_options.labels),
+        "truth": read_options.truth,
+        "rows": len(candidates),
+        "exact": exact,
+        "partial": len(candidates) - exact - unlabeled,
+        "unlabeled": unlabeled,
+        "classes": candidates.classes.tolist(),
+        "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
+        "words": prepared.text_options.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
+        "method": comparison.best_method,
+        "evaluation": comparison.evaluation,
+        "estimate": comparison.to_dict()["results"][0],
+        "comparison": comparison.to_dict(),
+        "learning_curve": None if curve is None else curve.to_dict(),
+    }
+
+
+def _write_model(
+    path: Path, model: Any, prepared: "PreparedTable", read_options: "ReadOptions", summary: dict[str, Any]
+) -> None:
+    from oneof.persistence import SavedModel, save
+
+    saved = SavedModel(
+        pipeline=model,
+        classes=prepared.candidates.classes.tolist(),
+        columns=[(column.name, column.kind) for column in prepared.columns],
+        label_columns=list(read_options.labels),
+        method=summary["method"],
+        summary={key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "estimate", "words")}
+        | {"separator": read_options.separator},
+    )
+    save(path, saved)
+
+
+def _write_labels(path: Path, prepared: "PreparedTable", read_options: "ReadOptions", decisions: Any) -> None:
+    import polars as pl
+
+    columns = {
+        "row": list(range(len(prepared.candidates))),
+        "candidates": prepared.candidates.to_strings(separator=read_options.separator),
+        "label": decisions.labels.tolist(),
+        "confidence": decisions.confidence.tolist(),
+    }
+    if prepared.truth is not None:
+        columns["truth"] = prepared.truth.tolist()
+    pl.DataFrame(columns).write_csv(path)
+
+
+def _write_report(
+    path: Path,
+    prepared: "PreparedTable",
+    results: tuple["Comparison", "LearningCurve | None", Any],
+    *,
+    command: str,
+    named: bool,
+) -> None:
+    import oneof
+    from oneof.report import ReportData, write_report
+
+    comparison, curve, decisions = results
+    frame = prepared.table.frame.select([column.name for column in prepared.columns[:_N_PREVIEW_COLUMNS]])
+
+    def preview(row: int) -> Mapping[str, str]:
+        return {name: "" if cell is None else str(cell) for name, cell in frame.row(row, named=True).items()}
+
+    data = ReportData(
+        title=f"Training report: {prepared.table.path.name}",
+        source=prepared.table.path.name,
+        candidates=prepared.candidates,
+        comparison=comparison if len(comparison.results) > 1 else None,
+        method=comparison.best_method,
+        named=named,
+        estimate=comparison.results[0],
+        n_folds=comparison.n_folds,
+        n_train=comparison.n_train,
+        n_held_out=comparison.n_held_out,
+        learning_curve=curve,
+        decisions=decisions,
+        truth=prepared.truth,
+        preview=preview,
+        command=command,
+        version=oneof.__version__,
+        date=datetime.datetime.now().astimezone().date().isoformat(),
+    )
+    write_report(path, data)

@@ -228,7 +228,7 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         self._set_row_attributes(solution, rows, used, candidates)
         return self._finalize_fit(X, y, candidates)
 
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: Any) -> Floats:
         """Return the probabilities of the classes.
 
         Parameters

@@ -23,7 +23,7 @@ from oneof.solvers.loo_ridge import (
     runner_up_classes,
     solve_loo_ridge,
 )
-from oneof.typing import Array, FeatureMatrix, Floats, Ints
+from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_choice, check_positive, check_random_state
 
 MAX_EXACT_ROWS = 6000

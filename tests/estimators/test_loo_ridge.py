@@ -132,7 +132,8 @@ def test_a_precomputed_kernel_equals_its_function():
 @pytest.mark.parametrize("approximation", [None, "nystroem"])
 def test_kernels_are_weighted_on_evenly_spaced_labeled_rows(approximation, monkeypatch):
     """With `unlabeled="class_mass"`, the rows for the weights of the kernels are labeled, and at most the limit."""
-    monkeypatch.setattr(loo_ridge, "MAX_STACKING_ROWS", 4)
+    monkeypatch.setattr(loo_ridge, "MAX_STACKING_ROWS", 5)
+    monkeypatch.setattr(loo_ridge, "N_STACKING_ROWS", 4)
     X, _ = table(100)
     labels = [["a", "b"][i % 3 % 2] if i % 10 == 0 else None for i in range(100)]
     calls = []

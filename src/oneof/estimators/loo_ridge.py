@@ -28,8 +28,8 @@ from oneof.validation import check_choice, check_positive, check_random_state
 
 MAX_EXACT_ROWS = 6000
 """Number of used rows up to which approximation="auto" is exact."""
-MAX_STACKING_ROWS = 1500
-"""Maximum number of rows, evenly spaced, on which the kernels are weighted."""
+MAX_STACKING_ROWS, N_STACKING_ROWS = 1500, 1000
+"""The kernels are weighted on all labeled rows up to the first number; otherwise on as many as the second one."""
 MAX_MAP_ROWS = 10_000
 """Maximum number of rows, evenly spaced, to which the feature transformations are fitted."""
 MIN_COMPONENTS, MAX_COMPONENTS, MAX_FEATURE_ENTRIES = 2000, 4000, 200_000_000
@@ -271,6 +271,9 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         landmarks, training_rows = self._draw_landmarks(n), None
         if landmarks is not None and n * len(landmarks) > MAX_FEATURE_ENTRIES:
             training_rows = _training_rows(sets, MAX_FEATURE_ENTRIES // len(landmarks))
+        stacking_rows = np.flatnonzero(~sets.unlabeled)
+        if len(stacking_rows) > MAX_STACKING_ROWS:
+            stacking_rows = _evenly_spaced(stacking_rows, N_STACKING_ROWS)
         solution = solve_loo_ridge(
             kernels,
             blocks,
@@ -281,7 +284,7 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
             distractor_model=None if self.distractors == "auto" else self.distractors,
             landmarks=landmarks,
             training_rows=training_rows,
-            stacking_rows=_evenly_spaced(np.flatnonzero(~sets.unlabeled), MAX_STACKING_ROWS),
+            stacking_rows=stacking_rows,
         )
         self._model, selection = solution.model, solution.selection
         self.kernel_weights_ = dict(zip(names, solution.kernel_weights.tolist(), strict=True))

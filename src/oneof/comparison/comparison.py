@@ -88,7 +88,7 @@ def compare(
     -----
     With a budget or a time limit, the time of each method is estimated from fits on samples of doubling size, if there
     are at least 1,000 training rows. The time is assumed to grow as a power of the number of rows, with an exponent
-    from the last two samples between 1 and 3. All samples take about a tenth of the budget. A running fit is not
+    from the last two samples between 1 and 3. The samples end after a quarter of the budget. A running fit is not
     interrupted, so a method may exceed its limit by one fold; it is stopped before the next one. Methods with missing
     folds are in the table with the reason, and are never the best method.
 
@@ -185,9 +185,12 @@ def _estimate_costs(
     random_state: Any,
     progress: Progress | None,
 ) -> dict[str, float]:
-    """Return the estimated seconds of one fold of each method, NaN if unknown, in about a tenth of the budget."""
-    costs: dict[str, float] = {}
+    """Return the estimated seconds of one fold of each method; NaN if unknown, or after a quarter of the budget."""
+    costs: dict[str, float] = dict.fromkeys(estimators, math.nan)
+    deadline = fold_module.clock() + seconds / 4
     for name, estimator in estimators.items():
+        if fold_module.clock() > deadline:
+            break
         if progress is not None:
             progress(0, len(estimators) * len(splits), f"time of {name}", None)
         costs[name] = estimate_fold_seconds(

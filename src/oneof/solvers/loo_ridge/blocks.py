@@ -20,7 +20,7 @@ from oneof.arrays import as_floats, precision_of
 from oneof.kernels.mapped import KernelSum, MappedRows
 from oneof.parallel import n_available_threads, parallel_map
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.solvers.loo_ridge.distractors import Distractors, IterationState
+from oneof.solvers.loo_ridge.distractors import N_WARM_UP_ITER, Distractors, IterationState
 from oneof.solvers.loo_ridge.linear_algebra import product, solve_lower, solve_rows, squared_lengths
 from oneof.solvers.loo_ridge.loo_operators import DualCoefficients, check_leverage, landmark_factor, regularized_factor
 from oneof.solvers.loo_ridge.self_training import MIN_PREDICTION
@@ -108,10 +108,6 @@ class LandmarkFeatures:
         gram = self.kernel.gram(self.kernel.transform(X), self.landmarks)
         return as_floats(gram, precision_of(self.factor))
 
-    def transform(self, X: FeatureMatrix) -> Array:
-        """Return Phi, (n, m)."""
-        return solve_rows(self.factor, self.cross(X))
-
 
 @dataclass(frozen=True)
 class BlockSolution:
@@ -173,7 +169,7 @@ def fit_in_blocks(
         _, values = blocks.map_reduce(_loo_pairs, with_leverages, features, dual, ridge_factor)
         leverages = [leverage for _, leverage in values]
         predictions = np.maximum(np.concatenate([pairs for pairs, _ in values]), MIN_PREDICTION)
-        new = _mixed_labels(distractors, IterationState(predictions, P, sets, np.iinfo(np.int64).max))
+        new = _mixed_labels(distractors, IterationState(predictions, P, sets, N_WARM_UP_ITER))
         changes.append(float(np.abs(new - P).sum() / (2.0 * n)))
         P = new
     with_leverages = [(*pair, leverage) for pair, leverage in zip(payloads, leverages, strict=True)]
@@ -211,11 +207,16 @@ class _BlockPairs:
         return array
 
 
+def _scores(cross: Array, dual: DualCoefficients) -> Floats:
+    """Return the scores of rows, (n, K), from their kernel with the landmarks."""
+    return product(cross, dual.coefficients) + dual.means
+
+
 def _square_and_predictions(
     X: FeatureMatrix, part: _BlockPairs, features: LandmarkFeatures, dual: DualCoefficients
 ) -> tuple[Array, Floats]:
     cross = features.cross(X)
-    scores = product(cross, dual.coefficients) + dual.means
+    scores = _scores(cross, dual)
     phi = solve_rows(features.factor, cross)
     return as_floats(phi.T @ phi, "float64"), scores[part.rows, part.classes]
 
@@ -239,7 +240,7 @@ def _loo_pairs(
     """Return the leave-one-out predictions of the pairs of a block, and its 1 - h_ii."""
     part, values, one_minus_leverage = payload
     cross = features.cross(X)
-    scores = product(cross, dual.coefficients) + dual.means
+    scores = _scores(cross, dual)
     if one_minus_leverage is None:
         directions = solve_rows(ridge_factor, solve_rows(features.factor, cross))
         one_minus_leverage = 1.0 - squared_lengths(directions)
@@ -258,5 +259,5 @@ def _loo_scores(
     part, values, one_minus_leverage = payload
     P = part.to_dense(values)
     cross = features.cross(X)
-    scores = product(cross, dual.coefficients) + dual.means
+    scores = _scores(cross, dual)
     return 0, P - (P - scores) / one_minus_leverage[:, None]

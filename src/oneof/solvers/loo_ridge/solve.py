@@ -70,7 +70,6 @@ class KernelModel:
 class LOORidgeSolution:
     """Result of `solve_loo_ridge`: the fitted function, and the labels to which it is fitted."""
 
-    sets: CandidateGroups
     model: KernelModel
     kernel_weights: Floats
     """(number of kernels,): the weight of each kernel, sum 1."""
@@ -158,7 +157,7 @@ def solve_loo_ridge(
     scores = ridge.predict_loo(P)
     runner_up = runner_up_classes(P, scores, sets.mask)
     influences = top_influences(ridge, P, runner_up) if isinstance(ridge, LinearLOO) else None
-    return LOORidgeSolution(sets, model, weights, selection, scores, runner_up, influences)
+    return LOORidgeSolution(model, weights, selection, scores, runner_up, influences)
 
 
 def _solve_in_blocks(
@@ -185,7 +184,7 @@ def _solve_in_blocks(
     selection = replace(selection, label_distributions=P, changes=np.append(selection.changes, result.changes))
     model = KernelModel(kernel, kernel.support_rows(support), result.dual)
     runner_up = runner_up_classes(P, result.scores, sets.mask)
-    return LOORidgeSolution(sets, model, weights, selection, result.scores, runner_up, None)
+    return LOORidgeSolution(model, weights, selection, result.scores, runner_up, None)
 
 
 def weigh_kernels(

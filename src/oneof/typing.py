@@ -10,6 +10,9 @@ Ints: TypeAlias = NDArray[np.int64]
 Mask: TypeAlias = NDArray[np.bool_]
 """(n_samples, n_classes): True where the class is a candidate of the row."""
 
+Evidence: TypeAlias = NDArray[Any]
+"""(n_samples, n_classes): a mask if no row has weights, otherwise float64 weights, the largest of each row 1."""
+
 Labels: TypeAlias = NDArray[Any]
 """(n,): values of one sortable type."""
 

@@ -1,18 +1,21 @@
 """Candidate sets: conversion of every form of labels to sets of classes, and back.
 
 Reading order: `labels` (values, classes and codes), `indicator`, `collections` and `annotations` (one form of
-supervision each), `sets` (the class), `conversion` (any form), `class_union` (labels in several blocks), `columns`
-(columns of tables and streams), `stratification` (folds).
+supervision each), `row_weights` and `levels` (weights of the candidates, and their level sets), `sets` (the class),
+`conversion` (any form), `class_union` (labels in several blocks), `columns` (columns of tables and streams),
+`stratification` (folds).
 """
 
 from oneof.candidates.class_union import LabelValues, collect_values, common_classes
 from oneof.candidates.conversion import align, as_candidates, expand_to_predicted
 from oneof.candidates.labels import as_classes
+from oneof.candidates.levels import LevelSets
 from oneof.candidates.sets import CandidateSets
 
 __all__ = [
     "CandidateSets",
     "LabelValues",
+    "LevelSets",
     "align",
     "as_candidates",
     "as_classes",

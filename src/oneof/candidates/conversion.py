@@ -10,9 +10,10 @@ import scipy.sparse as sp
 from oneof.candidates.collections import is_collection
 from oneof.candidates.indicator import is_frame
 from oneof.candidates.labels import as_classes, codes_to_mask, encode_labels, label_vector, pack_classes
+from oneof.candidates.row_weights import split_weights
 from oneof.candidates.sets import CandidateSets
 from oneof.errors import LabelError
-from oneof.typing import Labels
+from oneof.typing import Evidence, Labels
 
 
 def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
@@ -68,10 +69,11 @@ def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:
         return candidates
     column = {value: k for k, value in enumerate(classes.tolist())}
     unlabeled = candidates.is_unlabeled
-    mask = np.zeros((len(candidates), len(classes)), dtype=bool)
+    evidence = candidates.evidence
+    aligned: Evidence = np.zeros((len(candidates), len(classes)), dtype=evidence.dtype)
     for k, value in enumerate(candidates.classes.tolist()):
         if value in column:
-            mask[:, column[value]] = candidates.mask[:, k]
+            aligned[:, column[value]] = evidence[:, k]
         elif (candidates.mask[:, k] & ~unlabeled).any():
             row = int(np.flatnonzero(candidates.mask[:, k] & ~unlabeled)[0])
             raise LabelError(
@@ -80,8 +82,11 @@ def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:
                 label=value,
                 cause="unknown label",
             )
-    mask[unlabeled] = True
-    return CandidateSets._from_validated(mask, classes)
+    aligned[unlabeled] = 1
+    if aligned.dtype == bool:
+        return CandidateSets._from_validated(aligned, classes)
+    mask, row_weights = split_weights(aligned)
+    return CandidateSets._from_validated(mask, classes, row_weights)
 
 
 def expand_to_predicted(y: Any, predicted: list[Any], classes: Any) -> CandidateSets:

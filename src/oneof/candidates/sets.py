@@ -1,15 +1,16 @@
 """The candidate sets of a data set: one representation of exact, partial and missing labels."""
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from oneof.candidates import annotations, collections, indicator
 from oneof.candidates.labels import codes_to_mask, encode_labels
+from oneof.candidates.row_weights import RowWeights, read_weights, same_weights, split_weights
 from oneof.errors import InputError, InputTypeError
-from oneof.typing import Ints, Labels, Mask
+from oneof.typing import Evidence, Floats, Ints, Labels, Mask
 from oneof.validation import as_array
 
 
@@ -38,23 +39,24 @@ class CandidateSets:
     array([False,  True, False])
     """
 
-    __slots__ = ("_classes", "_mask")
+    __slots__ = ("_classes", "_mask", "_row_weights")
 
     def __init__(self, mask: Any, classes: Any) -> None:
         mask, classes = indicator.read_indicator(as_array(mask, "the mask"), classes)
         self._set_fields(mask, classes)
 
     @classmethod
-    def _from_validated(cls, mask: Mask, classes: Labels) -> "CandidateSets":
+    def _from_validated(cls, mask: Mask, classes: Labels, row_weights: RowWeights | None = None) -> "CandidateSets":
         """Return candidate sets of a valid mask, which is copied only if it is not C-contiguous."""
         out = object.__new__(cls)
-        out._set_fields(mask, classes)
+        out._set_fields(mask, classes, row_weights)
         return out
 
-    def _set_fields(self, mask: Mask, classes: Labels) -> None:
+    def _set_fields(self, mask: Mask, classes: Labels, row_weights: RowWeights | None = None) -> None:
         self._mask: Mask = np.ascontiguousarray(mask)  # numba compiles a loop for each memory layout
         self._classes: Labels = classes.view()  # estimators return it as `classes_`; selections of rows share it
         self._mask.flags.writeable = self._classes.flags.writeable = False
+        self._row_weights = row_weights
 
     # -- constructors ---------------------------------------------------------------------------------------------
 
@@ -128,6 +130,48 @@ class CandidateSets:
             If a value is neither 0 nor 1 or a row has no 1; the error names the row.
         """
         return cls._from_validated(*indicator.read_indicator(Y, classes))
+
+    @classmethod
+    def from_weights(
+        cls,
+        W: Any,
+        classes: Any = None,
+        *,
+        kind: Literal["likelihood", "posterior"] = "likelihood",
+        prior: Any = None,
+    ) -> "CandidateSets":
+        """Build candidate sets with weights, such as probabilities that a classifier or a language model printed.
+
+        Parameters
+        ----------
+        W : array-like, sparse matrix or DataFrame of shape (n_samples, n_classes)
+            Numbers of at least 0. A weight of 0 rules out the class. A row of equal weights is unlabeled, and a row
+            whose weights above 0 are equal is a candidate set.
+        classes : array-like of shape (n_classes,), optional
+            The classes, in the order of the columns; by default the column names of a DataFrame, else 0, 1, ...
+        kind : {"likelihood", "posterior"}, default="likelihood"
+            "likelihood": proportional to p(evidence | class), such as the votes of annotators or the accuracy of a
+            rule. "posterior": p(class | evidence), which contains a prior, such as the output of a classifier; it is
+            divided by the prior.
+        prior : array-like of shape (n_classes,), optional
+            The class frequencies on which the posteriors are based; by default the mean of `W` over the rows. Only for
+            ``kind="posterior"``.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes).
+
+        Raises
+        ------
+        LabelError
+            If a weight is negative, NaN or infinite, or a row is all 0; the error names the row.
+        InputError
+            If `kind` is unknown or the prior is invalid.
+        """
+        weights, known = read_weights(W, classes, kind, prior)
+        mask, row_weights = split_weights(weights)
+        return cls._from_validated(mask, known, row_weights)
 
     @classmethod
     def from_annotations(
@@ -246,6 +290,25 @@ class CandidateSets:
         return self._mask
 
     @property
+    def weights(self) -> Floats:
+        """Weights of the classes, a new array of shape (n_samples, n_classes): 1 at the best classes of each row.
+
+        A weight is proportional to the probability of the row's evidence if the class is the true one. In a row without
+        weights it is 1 for the candidates. It is 0 for all classes that are not candidates.
+        """
+        return self._mask.astype(np.float64) if self._row_weights is None else self._row_weights.over(self._mask)
+
+    @property
+    def evidence(self) -> Evidence:
+        """The argument of the solvers: `mask` if no row has weights, otherwise `weights`."""
+        return self._mask if self._row_weights is None else self.weights
+
+    @property
+    def is_weighted(self) -> Mask:
+        """Mask of the rows whose candidates have different weights, of shape (n_samples,)."""
+        return np.zeros(len(self), dtype=bool) if self._row_weights is None else self._row_weights.is_weighted.copy()
+
+    @property
     def classes(self) -> Labels:
         """Classes in the order of the mask's columns, of shape (n_classes,), read-only."""
         return self._classes
@@ -262,8 +325,9 @@ class CandidateSets:
 
     @property
     def is_unlabeled(self) -> Mask:
-        """Mask of the rows whose candidate set has all classes, of shape (n_samples,)."""
-        return np.asarray(self._mask.all(axis=1))
+        """Mask of the rows whose candidates are all classes, with equal weights, of shape (n_samples,)."""
+        full = np.asarray(self._mask.all(axis=1))
+        return full if self._row_weights is None else full & ~self._row_weights.is_weighted
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -329,7 +393,8 @@ class CandidateSets:
             raise InputTypeError(
                 "candidate sets are indexed by rows only: a slice, a boolean mask or an array of rows."
             )
-        return CandidateSets._from_validated(mask, self._classes)
+        row_weights = None if self._row_weights is None else self._row_weights.select(rows)
+        return CandidateSets._from_validated(mask, self._classes, row_weights)
 
     def __iter__(self) -> Iterator[set[Any]]:
         return iter(self.to_sets())
@@ -337,20 +402,25 @@ class CandidateSets:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CandidateSets):
             return NotImplemented
-        return np.array_equal(self._classes, other._classes) and np.array_equal(self._mask, other._mask)
+        return (
+            np.array_equal(self._classes, other._classes)
+            and np.array_equal(self._mask, other._mask)
+            and same_weights(self._row_weights, other._row_weights)
+        )
 
     __hash__ = None  # type: ignore[assignment]  # compared by value, and not hashable, like ndarray
 
-    def __getstate__(self) -> tuple[Mask, Labels]:
-        return self._mask, self._classes
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._mask, self._classes, self._row_weights
 
-    def __setstate__(self, state: tuple[Mask, Labels]) -> None:
-        self._set_fields(*state)
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self._set_fields(*state)  # without the weights in states of earlier versions
 
     def __repr__(self) -> str:
         exact, unlabeled = int(self.is_exact.sum()), int(self.is_unlabeled.sum())
         partial = len(self) - int((self.is_exact | self.is_unlabeled).sum())
+        weighted = "" if self._row_weights is None else f", {int(self.is_weighted.sum())} weighted"
         return (
             f"<CandidateSets of {len(self)} rows, {len(self._classes)} classes: "
-            f"{exact} exact, {partial} partial, {unlabeled} unlabeled>"
+            f"{exact} exact, {partial} partial{weighted}, {unlabeled} unlabeled>"
         )

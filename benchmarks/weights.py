@@ -1,0 +1,341 @@
+"""Labels with probabilities: lists of a weak classifier, and answers of annotators, compared with sets and one label.
+
+Rows are permuted by `numpy.random.default_rng(seed)`. The first rows train a weak classifier, the next 1,500 are fitted,
+and at most 3,000 further rows are the test rows. There are two weak classifiers: one sees all features of 3 % of the
+rows ("few rows"), the other one a random quarter of the features, at least four, of a quarter of the rows, at most
+1,000 ("few features"). It is a logistic regression for numbers, and naive Bayes for word counts. The label of a row is
+the list of its three most probable classes with their probabilities; the remaining probability is divided among the
+other classes. Methods learn from the lists alone, with the settings and scalers of `compare`; the true labels are used
+for the accuracies. The protocol was fixed on the sets of `DEVELOPMENT`; those of `FINAL` were not used before, except
+that the smoothing of naive Bayes was set after its accuracy on 20 Newsgroups had been seen (.33 with alpha = 1).
+"""
+
+import csv
+from types import SimpleNamespace
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+import oneof
+from benchmarks.common import DOCS, candidate_columns
+from oneof import CandidateSets
+from oneof.comparison import default_estimators
+from oneof.datasets import load
+
+DEVELOPMENT = ("segment", "pendigits", "usps", "letter", "reuters21578")
+FINAL = ("satimage", "news20")
+SOURCES = ("few rows", "few features")
+METHODS = ("LOORidge", "PLEM", "CLPL", "PLSVM", "AvgPegasos", "PLKNN", "GaussianEM", "MultinomialEM", "CandidateEM")
+GENERATED = ("segment", "pendigits", "letter", "satimage")
+FORMS = ("weights", "listed only", "as likelihood", "sets", "first label", "true labels")
+FORMS += ("T = 0.25", "T = 0.5", "T = 2", "T = 4")
+N_LISTED, MAX_TRAIN, MAX_TEST = 3, 1500, 3000
+LISTS, CROWD = DOCS / "weights_lists.csv", DOCS / "weights_crowd.csv"
+COLUMNS = ("set", "source", "seed", "method", "label", "accuracy")
+
+
+# -- Data --------------------------------------------------------------------------------------------------------------
+
+
+def read_rows(name):
+    """Return the features, and the true labels as 0, ..., K - 1; rows with several topics or none are left out."""
+    data = load(name)
+    known = np.flatnonzero(data.candidates.is_exact)
+    truth = np.unique(data.candidates.mask[known].argmax(axis=1), return_inverse=True)[1]
+    return (data.X[known].tocsr() if sp.issparse(data.X) else data.X[known].astype(np.float64)), truth
+
+
+def heat(y, temperature):
+    """Return the same labels with the weights raised to the power 1 / temperature."""
+    return CandidateSets.from_weights(y.weights ** (1 / temperature), y.classes)
+
+
+def weak_probabilities(X, truth, taught, rows, source, seed):
+    """Return the class probabilities of some rows by a weak classifier that was fitted to other rows."""
+    columns = np.arange(X.shape[1])
+    if source == "few features":
+        columns = np.random.default_rng(100 + seed).permutation(columns)[: max(4, len(columns) // 4)]
+    logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+    classifier = MultinomialNB(alpha=0.1) if sp.issparse(X) else logistic
+    classifier.fit(X[taught][:, columns], truth[taught])
+    P = np.zeros((len(rows), truth.max() + 1))
+    P[:, classifier.classes_] = classifier.predict_proba(X[rows][:, columns])
+    return P
+
+
+class Task:
+    """The lists of one set, weak classifier and seed: `P`, features and true labels of the fitted and test rows."""
+
+    def __init__(self, name, source, seed):
+        X, truth = read_rows(name)
+        order, n = np.random.default_rng(seed).permutation(len(truth)), len(truth)
+        size = round(0.03 * n) if source == "few rows" else min(n // 4, 1000)
+        taught, train = order[:size], order[size:][:MAX_TRAIN]
+        test = order[size + len(train) :][:MAX_TEST]
+        both = weak_probabilities(X, truth, taught, np.concatenate([train, test]), source, seed)
+        self.P, self.weak_accuracy = both[: len(train)], (both[len(train) :].argmax(axis=1) == truth[test]).mean()
+        if sp.issparse(X):
+            X = TfidfTransformer(sublinear_tf=True).fit(X[train]).transform(X)
+        self.X, self.truth, self.X_test, self.truth_test = X[train], truth[train], X[test], truth[test]
+        self.listed = np.zeros(self.P.shape, dtype=bool)
+        np.put_along_axis(self.listed, np.argsort(-self.P, axis=1, kind="stable")[:, :N_LISTED], True, axis=1)
+
+    def labels(self, form):
+        """Return the labels of the fitted rows in one form."""
+        classes = np.arange(self.P.shape[1])
+        if form == "true labels":
+            return CandidateSets.from_labels(self.truth, classes=classes)
+        if form == "first label":
+            return CandidateSets.from_labels(self.P.argmax(axis=1), classes=classes)
+        if form == "sets":
+            return CandidateSets(self.listed, classes)
+        P = np.where(self.listed, self.P, 0)
+        if form == "listed only":
+            return CandidateSets.from_weights(P, classes, kind="posterior")
+        if form == "as likelihood":
+            return CandidateSets.from_weights(P, classes, rest=True)
+        y = CandidateSets.from_weights(P, classes, kind="posterior", rest=True)
+        return y if form == "weights" else heat(y, float(form.removeprefix("T = ")))
+
+    def fit_logistic_regression(self):
+        """Return logistic regression on repeated rows: each listed class with its probability as the sample weight."""
+        row, label = np.nonzero(self.listed)
+        share = np.where(self.listed, self.P, 0) / np.where(self.listed, self.P, 0).sum(axis=1, keepdims=True)
+        scaler = MaxAbsScaler() if sp.issparse(self.X) else StandardScaler()
+        scaled = scaler.fit_transform(self.X)
+        model = LogisticRegression(max_iter=1000).fit(scaled[row], label, sample_weight=share[row, label])
+        return make_pipeline(scaler, model)
+
+
+def make_estimators(X, n_rows):
+    """Return the compared estimators by name: those of `compare`, and CandidateEM of scikit-learn's classifiers."""
+    sparse = sp.issparse(X)
+    panel = default_estimators(sparse=sparse, n_rows=n_rows)
+    panel.pop("MultinomialEM" if not sparse else "", None)
+    if hasattr(oneof, "CandidateEM"):
+        scaler = MaxAbsScaler() if sparse else StandardScaler()
+        panel["CandidateEM"] = make_pipeline(scaler, oneof.CandidateEM(LogisticRegression(max_iter=1000)))
+    return {name: panel[name] for name in METHODS if name in panel}
+
+
+# -- Runs --------------------------------------------------------------------------------------------------------------
+
+
+class Table:
+    """A csv of accuracies, to which lines are added; a line that is there is not computed again."""
+
+    def __init__(self, path):
+        self.path, self.lines = path, {}
+        if path.exists():
+            with path.open(newline="", encoding="utf-8") as file:
+                self.lines = {tuple(line[:-1]): float(line[-1]) for line in list(csv.reader(file))[1:]}
+
+    def add(self, key, compute):
+        """Compute the accuracy of a line unless it is there, and append it to the file."""
+        key = tuple(map(str, key))
+        if key not in self.lines:
+            self.lines[key] = float(compute())
+            header = not self.path.exists()
+            with self.path.open("a", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file, lineterminator="\n")
+                if header:
+                    writer.writerow(COLUMNS)
+                writer.writerow((*key, f"{self.lines[key]:.4f}"))
+
+
+def lists(*sets: str, forms="", methods=""):
+    """Add the accuracies of all methods and forms of the labels to docs/weights_lists.csv, and print the means.
+
+    Options restrict the run to some data sets, forms or methods, separated by commas. Lines in the file are kept: an
+    interrupted run is continued by the same command. There are five seeds for satimage, and three for the other sets.
+    """
+    table = Table(LISTS)
+    for name, seed, source in tasks(sets or (*DEVELOPMENT, *FINAL)):
+        task = Task(name, source, seed)
+        table.add((name, source, seed, "weak classifier", ""), lambda task=task: task.weak_accuracy)
+        table.add(
+            (name, source, seed, "LogisticRegression", "soft labels"),
+            lambda task=task: (task.fit_logistic_regression().predict(task.X_test) == task.truth_test).mean(),
+        )
+        labels = {form: task.labels(form) for form in (forms.split(",") if forms else FORMS)}
+        add_accuracies(table, (name, source, seed), task, labels, methods)
+    if not (forms or methods):
+        summary()
+
+
+def temperatures(*sets: str, methods=""):
+    """Add the accuracies on generated weights, calibrated and with a known temperature, to docs/weights_lists.csv.
+
+    Each of the rows of "few rows" gets two uniform distractors, and weights by `make_partial_labels(weights="graded")`.
+    """
+    table = Table(LISTS)
+    for name, seed, source in tasks(sets or GENERATED):
+        if source == "few rows":
+            task = Task(name, source, seed)
+            options = {"n_distractors": 2, "classes": np.arange(task.P.shape[1]), "random_state": seed}
+            graded = {
+                form: oneof.make_partial_labels(
+                    task.truth, weights="graded", temperature=float(form.removeprefix("T = ")), **options
+                )
+                for form in ("T = 1", *FORMS[-4:])
+            }
+            calibrated = graded.pop("T = 1")
+            first = CandidateSets.from_labels(calibrated.weights.argmax(axis=1), classes=options["classes"])
+            labels = {"weights": calibrated, **graded}
+            labels |= {"sets": CandidateSets(calibrated.mask, options["classes"]), "first label": first}
+            add_accuracies(table, (name, "generated", seed), task, labels, methods)
+
+
+def tasks(sets):
+    """Yield the data set, seed and weak classifier of all tasks."""
+    for name in sets:
+        for seed in range(5 if name == "satimage" else 3):
+            for source in SOURCES:
+                yield name, seed, source
+
+
+def add_accuracies(table, key, task, labels, methods):
+    """Add a line for each of the methods, or all if empty, and each form of the labels."""
+    for method, estimator in make_estimators(task.X, len(task.truth)).items():
+        if not methods or method in methods.split(","):
+            for form, y in labels.items():
+
+                def accuracy(estimator=estimator, y=y):
+                    return (clone(estimator).fit(task.X, y).predict(task.X_test) == task.truth_test).mean()
+
+                table.add((*key, method, form), accuracy)
+
+
+# -- Annotators --------------------------------------------------------------------------------------------------------
+
+
+def estimate_reliabilities(answers, n_classes, n_iter=50, strength=10.0):
+    """Return the probability that the answer of each annotator is correct, by EM without true labels.
+
+    The model has one coin for each annotator, and all wrong answers are equally likely (Dawid & Skene 1979, with one
+    parameter instead of a matrix). A Beta prior has the mean accuracy of all answers and the weight of `strength`
+    answers, so that an annotator with few answers has nearly the mean accuracy.
+    """
+    given = answers >= 0
+    votes = (answers[:, :, None] == np.arange(n_classes)) & given[:, :, None]
+    posterior = votes.sum(axis=1) / given.sum(axis=1, keepdims=True)
+    for _ in range(n_iter):
+        correct = np.einsum("ijk,ik->j", votes, posterior)
+        pooled = correct.sum() / given.sum()
+        reliabilities = (correct + strength * pooled) / (given.sum(axis=0) + strength)
+        odds = np.log(reliabilities * (n_classes - 1) / (1 - reliabilities))
+        prior = posterior.mean(axis=0)
+        scores = np.einsum("ijk,j->ik", votes, odds) + np.log(prior)
+        posterior = np.exp(scores - scores.max(axis=1, keepdims=True))
+        posterior /= posterior.sum(axis=1, keepdims=True)
+    return reliabilities
+
+
+def crowd(*, methods=""):
+    """Write the test accuracies on the images of LabelMe, whose 1,000 training images 59 annotators labeled.
+
+    The first line of each method and form is for all training images, the others are for random 800 of them.
+    """
+    data = load("labelme_crowd")
+    answers, n_classes = data.annotations, len(data.classes)
+    classes, n = np.arange(n_classes), len(answers)
+    truth = candidate_columns(data)
+    X, test = data.X.astype(np.float64), slice(n + 500, None)  # the 500 rows between are the validation set
+    shares = np.stack([(answers == k).sum(axis=1) for k in classes], axis=1).astype(float)
+    reliabilities = {
+        "reliability 0.7": np.full(answers.shape[1], 0.7),
+        "reliability estimated": estimate_reliabilities(answers, n_classes),
+    }
+    forms = {
+        "all answers": CandidateSets.from_annotations(answers, classes=classes),
+        "most votes": CandidateSets.from_annotations(answers, classes=classes, top_k=1),
+        "true labels": CandidateSets.from_labels(truth[:n], classes=classes),
+    }
+    forms |= {
+        form: CandidateSets.from_annotations(answers, classes=classes, reliabilities=values)
+        for form, values in reliabilities.items()
+    }
+    table = Table(CROWD)
+    for part in ("all", *range(5)):
+        rows = np.arange(n) if part == "all" else np.random.default_rng(part).permutation(n)[: 4 * n // 5]
+        row, label = np.nonzero(shares[rows])
+        scaler = StandardScaler().fit(X[rows])
+
+        def soft_labels(rows=rows, row=row, label=label, scaler=scaler):
+            share = (shares[rows] / shares[rows].sum(axis=1, keepdims=True))[row, label]
+            model = LogisticRegression(max_iter=1000).fit(scaler.transform(X[rows])[row], label, sample_weight=share)
+            return (model.predict(scaler.transform(X[test])) == truth[test]).mean()
+
+        table.add(("labelme_crowd", "annotators", part, "LogisticRegression", "soft labels"), soft_labels)
+        here = SimpleNamespace(X=X[rows], truth=truth[rows], X_test=X[test], truth_test=truth[test])
+        labels = {form: y[rows] for form, y in forms.items()}
+        add_accuracies(table, ("labelme_crowd", "annotators", part), here, labels, methods)
+    summary()
+
+
+# -- Tables and figure -------------------------------------------------------------------------------------------------
+
+
+def read_means(path=LISTS):
+    """Return the accuracies of the file, a list over the seeds, by (set, source, method, label)."""
+    values = {}
+    for (name, source, _, method, label), accuracy in Table(path).lines.items():
+        values.setdefault((name, source, method, label), []).append(accuracy)
+    return values
+
+
+def mean_over_tasks(values, pairs, method, label):
+    """Return the mean over data sets and weak classifiers, or NaN if one of them is absent."""
+    means = [values.get((*pair, method, label)) for pair in pairs]
+    return np.nan if None in means else np.mean([np.mean(runs) for runs in means])
+
+
+def cell(value):
+    """Format an accuracy."""
+    return "" if np.isnan(value) else f"{value:.3f}".removeprefix("0")
+
+
+def print_table(title, columns, lines):
+    """Print a table of accuracies in Markdown."""
+    print(f"\n{title}\n\n| | " + " | ".join(columns) + " |\n|---" * 1 + "|---" * len(columns) + "|")
+    for name, numbers in lines:
+        print(f"| {name} | " + " | ".join(map(cell, numbers)) + " |")
+
+
+def summary():
+    """Print the tables of docs/weights.md."""
+    values = read_means()
+    for title, sets in (("Final", FINAL), ("Development", DEVELOPMENT)):
+        pairs = [(name, source) for name in sets for source in SOURCES]
+        for pair in pairs:
+            baselines = [
+                mean_over_tasks(values, [pair], *key)
+                for key in (("weak classifier", ""), ("LogisticRegression", "soft labels"))
+            ]
+            print(f"{title}, {', '.join(pair)}: weak classifier, soft labels: {' '.join(map(cell, baselines))}")
+            columns = [form for form in FORMS if any(key[:2] == pair and key[3] == form for key in values)]
+            lines = [
+                (method, [mean_over_tasks(values, [pair], method, form) for form in columns]) for method in METHODS
+            ]
+            print_table(f"{title}, {', '.join(pair)}", columns, lines)
+    columns = ["T = 0.25", "T = 0.5", "weights", "T = 2", "T = 4", "sets", "first label"]
+    pairs = [(name, "generated") for name in GENERATED]
+    lines = [(method, [mean_over_tasks(values, pairs, method, form) for form in columns]) for method in METHODS]
+    print_table("Generated weights", columns, lines)
+    if CROWD.exists():
+        means = {}
+        for (*_, part, method, label), accuracy in Table(CROWD).lines.items():
+            means.setdefault((method, label, part == "all"), []).append(accuracy)
+        columns = list(dict.fromkeys(label for _, label, _ in means))
+        for everything in (True, False):
+            lines = [
+                (method, [np.mean(means.get((method, label, everything), np.nan)) for label in columns])
+                for method in ("LogisticRegression", *METHODS)
+            ]
+            print_table("LabelMe, all rows" if everything else "LabelMe, 80 % of the rows", columns, lines)

@@ -1,0 +1,143 @@
+"""Cost of weights: fits with weights compared with their sets, and hard sets compared with another version of oneof.
+
+Rows are drawn around one center for each class, and the label of a row is a list of three classes with probabilities.
+The sides alternate in one run, with one thread; seconds are processor time, the minimum of the rounds, without the
+first fit, which compiles. Estimators have the settings of `compare`.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+import tracemalloc
+import warnings
+from pathlib import Path
+
+import numpy as np
+from sklearn.base import clone
+
+from benchmarks.common import DOCS, ONE_THREAD, ROOT, time_alternating, write_csv
+from benchmarks.speed import make_clusters
+from oneof import CandidateSets
+from oneof.comparison import default_estimators
+
+SPEED, HARD_SETS = DOCS / "weights_speed.csv", DOCS / "weights_hard_sets.csv"
+SIZES = ((2000, 50, 10), (5000, 100, 20))
+QUADRATIC = ("PLGP", "GraphLogisticRegression")
+"""Estimators that are measured at the first size only, because a fit at the second one takes minutes."""
+
+
+def make_lists(n, d, n_classes):
+    """Return rows, and the probabilities of three classes in each row, 0 for the others."""
+    X, y = make_clusters(n, d, n_classes)
+    rng = np.random.default_rng(1)
+    scores = rng.normal(size=(n, n_classes)) + 2.0 * (y[:, None] == np.arange(n_classes))
+    P = np.exp(scores)
+    P[scores < np.sort(scores, axis=1)[:, [-3]]] = 0.0
+    return X, P / P.sum(axis=1, keepdims=True)
+
+
+def estimators(n):
+    """Return the estimators of `compare`, without the scalers."""
+    return {name: pipeline[-1] for name, pipeline in default_estimators(n_rows=n).items()}
+
+
+def rows_for(name, X):
+    """Return the rows in the form that an estimator accepts."""
+    return X - X.min() if name == "MultinomialEM" else X
+
+
+def fits(*names: str, rounds=3):
+    """Write the processor time of fits with weights and with their supports as sets to docs/weights_speed.csv."""
+    warnings.simplefilter("ignore")
+    lines = []
+    for n, d, n_classes in SIZES:
+        X, P = make_lists(n, d, n_classes)
+        labels = {"sets": CandidateSets(P > 0, np.arange(n_classes)), "weights": CandidateSets.from_weights(P)}
+        for name, estimator in estimators(n).items():
+            if (names and name not in names) or (name in QUADRATIC and (n, d, n_classes) != SIZES[0]):
+                continue
+            rows = rows_for(name, X)
+            sides = {
+                side: lambda y=y, rows=rows, estimator=estimator: clone(estimator).fit(rows, y)
+                for side, y in labels.items()
+            }
+            seconds = {
+                side: values.min() for side, values in time_alternating(sides, rounds, clock=time.process_time).items()
+            }
+            ratio = seconds["weights"] / seconds["sets"]
+            line = (name, f"{n} x {d}, {n_classes}", *(f"{seconds[side]:.4f}" for side in labels), f"{ratio:.2f}")
+            print(*line, sep="  ", flush=True)
+            lines.append(line)
+    if not names:
+        write_csv(SPEED, ("estimator", "rows x features, classes", "sets", "weights", "ratio"), lines)
+
+
+def hard_sets(before: str, *, rounds=5):
+    """Write the time and memory of hard sets to docs/weights_hard_sets.csv, and those of the checkout `before`."""
+    folders = {"before": Path(before) / "src", "now": ROOT / "src"}
+    sides = {side: _start_child(folder) for side, folder in folders.items()}
+    lines = []
+    for task in ("CandidateSets: megabytes", "CandidateSets: construction", *estimators(SIZES[0][0])):
+        values = {side: [] for side in sides}
+        for _ in range(rounds):
+            for side, child in sides.items():
+                values[side].append(_ask(child, task))
+        old, new = (min(values[side]) for side in folders)
+        line = (task, f"{old:.4f}", f"{new:.4f}", f"{new / old:.2f}")
+        print(*line, sep="  ", flush=True)
+        lines.append(line)
+    for child in sides.values():
+        child.stdin.close()
+        child.wait()
+    write_csv(HARD_SETS, ("task", "before", "now", "ratio"), lines)
+
+
+def hard_sets_child() -> None:
+    """Answer each line of standard input, the name of a task, with its seconds or megabytes."""
+    warnings.simplefilter("ignore")
+    n, d, n_classes = SIZES[0]
+    X, P = make_lists(n, d, n_classes)
+    y = CandidateSets(P > 0, np.arange(n_classes))
+    models, many, fitted = estimators(n), np.tile(P > 0, (500, 1)), set()
+    for line in sys.stdin:
+        task = line.strip()
+        if task == "CandidateSets: megabytes":
+            tracemalloc.start()
+            made = CandidateSets(many, np.arange(n_classes))
+            answer = tracemalloc.get_traced_memory()[0] / 1e6
+            tracemalloc.stop()
+            del made
+        elif task == "CandidateSets: construction":
+            answer = _seconds(lambda: CandidateSets(many, np.arange(n_classes)))
+        else:
+            run = lambda task=task: clone(models[task]).fit(rows_for(task, X), y)  # noqa: E731
+            if task not in fitted:  # compiles
+                run()
+                fitted.add(task)
+            answer = _seconds(run)
+        print(json.dumps(answer), flush=True)
+
+
+def _seconds(run):
+    """Return the minimum of the processor times of a call, which is repeated for up to 0.3 s."""
+    seconds = []
+    while sum(seconds) < 0.3 and len(seconds) < 20:
+        start = time.process_time()
+        run()
+        seconds.append(time.process_time() - start)
+    return min(seconds)
+
+
+def _start_child(folder):
+    """Start a process that imports oneof from a folder."""
+    env = {**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join((str(folder), str(ROOT)))}
+    command = [sys.executable, "-m", "benchmarks", "weights", "hard-sets-child"]
+    return subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _ask(child, task):
+    child.stdin.write(task + "\n")
+    child.stdin.flush()
+    return json.loads(child.stdout.readline())

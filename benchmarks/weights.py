@@ -1,13 +1,16 @@
 """Labels with probabilities: lists of a weak classifier, and answers of annotators, compared with sets and one label.
 
-Rows are permuted by `numpy.random.default_rng(seed)`. The first rows train a weak classifier, the next 1,500 are fitted,
-and at most 3,000 further rows are the test rows. There are two weak classifiers: one sees all features of 3 % of the
-rows ("few rows"), the other one a random quarter of the features, at least four, of a quarter of the rows, at most
-1,000 ("few features"). It is a logistic regression for numbers, and naive Bayes for word counts. The label of a row is
-the list of its three most probable classes with their probabilities; the remaining probability is divided among the
-other classes. Methods learn from the lists alone, with the settings and scalers of `compare`; the true labels are used
-for the accuracies. The protocol was fixed on the sets of `DEVELOPMENT`; those of `FINAL` were not used before, except
-that the smoothing of naive Bayes was set after its accuracy on 20 Newsgroups had been seen (.33 with alpha = 1).
+Rows are permuted by `numpy.random.default_rng(seed)`. The first rows train a weak classifier, the next 1,500 are
+fitted, and at most 3,000 further rows are the test rows. There are two weak classifiers:
+
+* "few rows": with all features of 3 % of the rows.
+* "few features": with a random quarter of the features, at least four, of a quarter of the rows, at most 1,000.
+
+They are logistic regressions for numbers, and naive Bayes for word counts. The label of a row is the list of its three
+most probable classes with their probabilities; the remaining probability is divided among the other classes. Methods
+learn from the lists alone, with the settings and scalers of `compare`; true labels are used for the accuracies only.
+The protocol was fixed on the sets of `DEVELOPMENT`. Those of `FINAL` were not used before, except that the smoothing
+of naive Bayes was set after its accuracy on 20 Newsgroups had been seen (.33 with alpha = 1).
 """
 
 import csv
@@ -261,8 +264,9 @@ def crowd(*, methods=""):
         form: CandidateSets.from_annotations(answers, classes=classes, reliabilities=values)
         for form, values in reliabilities.items()
     }
+    forms |= {f"reliability 0.7, T = {value}": heat(forms["reliability 0.7"], value) for value in (2, 4, 8)}
     table = Table(CROWD)
-    for part in ("all", *range(5)):
+    for part in ("all", *range(3)):
         rows = np.arange(n) if part == "all" else np.random.default_rng(part).permutation(n)[: 4 * n // 5]
         row, label = np.nonzero(shares[rows])
         scaler = StandardScaler().fit(X[rows])
@@ -339,3 +343,46 @@ def summary():
                 for method in ("LogisticRegression", *METHODS)
             ]
             print_table("LabelMe, all rows" if everything else "LabelMe, 80 % of the rows", columns, lines)
+
+
+def figure():
+    """Plot the accuracies by form of the labels, and by temperature, in docs/weights.png."""
+    import matplotlib.pyplot as plt
+
+    from oneof.plots.style import PALETTE, SERIES, style_axes
+
+    values = read_means()
+    figure, axes = plt.subplots(1, 3, figsize=(11.5, 4.3), layout="constrained", width_ratios=(1, 1, 0.95))
+    for ax, title, sets in zip(
+        axes, ("satimage and 20 Newsgroups", "Five further data sets"), (FINAL, DEVELOPMENT), strict=False
+    ):
+        pairs = [(name, source) for name in sets for source in SOURCES]
+        methods = [name for name in METHODS if not np.isnan(mean_over_tasks(values, pairs, name, "weights"))]
+        y = np.arange(len(methods))
+        marks = (("sets", "s", "muted", "sets of three"), ("first label", "o", "second", "first label"))
+        points = {}
+        for form, marker, color, label in (*marks, ("weights", "D", "accent", "weights")):
+            points[form] = [mean_over_tasks(values, pairs, name, form) for name in methods]
+            ax.plot(points[form], y, marker, color=PALETTE[color], label=label, ms=7, zorder=3)
+        ax.hlines(y, points["sets"], points["weights"], color=PALETTE["rule"], lw=2)
+        soft = mean_over_tasks(values, pairs, "LogisticRegression", "soft labels")
+        ax.axvline(soft, color=PALETTE["ink"], lw=1, ls=":", label="logistic regression,\nsoft labels")
+        ax.set_yticks(y, methods)
+        ax.invert_yaxis()
+        ax.set_xlabel("test accuracy")
+        ax.set_title(title, loc="left")
+        style_axes(ax, grid="x")
+    axes[0].legend(loc="lower left", frameon=False, fontsize=8.5)
+    forms = ("T = 0.25", "T = 0.5", "weights", "T = 2", "T = 4")
+    pairs = [(name, "generated") for name in GENERATED]
+    for name, color in zip(METHODS, (*SERIES, PALETTE["muted"], PALETTE["ink"]), strict=False):
+        curve = [mean_over_tasks(values, pairs, name, form) for form in forms]
+        if not np.isnan(curve).any():
+            axes[2].plot(range(len(forms)), curve, "o-", color=color, label=name, ms=4)
+    axes[2].set_xticks(range(len(forms)), ["0.25", "0.5", "1", "2", "4"])
+    axes[2].set_xlabel("temperature of the weights (1 is calibrated)")
+    axes[2].set_ylabel("test accuracy")
+    axes[2].set_title("Generated weights, four data sets", loc="left")
+    style_axes(axes[2], grid="y")
+    axes[2].legend(frameon=False, fontsize=8, loc="lower left")
+    figure.savefig(DOCS / "weights.png", dpi=130)

@@ -218,26 +218,48 @@ def add_accuracies(table, key, task, labels, methods):
 # -- Annotators --------------------------------------------------------------------------------------------------------
 
 
-def estimate_reliabilities(answers, n_classes, n_iter=50, strength=10.0):
-    """Return the probability that the answer of each annotator is correct, by EM without true labels.
+def dawid_skene(votes, update, n_iter=50):
+    """Return the parameters of the annotators by EM without true labels (Dawid & Skene 1979).
 
-    The model has one coin for each annotator, and all wrong answers are equally likely (Dawid & Skene 1979, with one
-    parameter instead of a matrix). A Beta prior has the mean accuracy of all answers and the weight of `strength`
-    answers, so that an annotator with few answers has nearly the mean accuracy.
+    `votes` has shape (n_rows, n_annotators, n_classes). `update` returns the parameters and the log likelihood of the
+    answers, of shape (n_rows, n_classes), for the posterior of the true labels; it is the M-step.
     """
-    given = answers >= 0
-    votes = (answers[:, :, None] == np.arange(n_classes)) & given[:, :, None]
-    posterior = votes.sum(axis=1) / given.sum(axis=1, keepdims=True)
+    counts = votes.sum(axis=1)
+    posterior = counts / counts.sum(axis=1, keepdims=True)
     for _ in range(n_iter):
-        correct = np.einsum("ijk,ik->j", votes, posterior)
-        pooled = correct.sum() / given.sum()
-        reliabilities = (correct + strength * pooled) / (given.sum(axis=0) + strength)
-        odds = np.log(reliabilities * (n_classes - 1) / (1 - reliabilities))
-        prior = posterior.mean(axis=0)
-        scores = np.einsum("ijk,j->ik", votes, odds) + np.log(prior)
+        parameters, scores = update(posterior)
+        scores = scores + np.log(posterior.mean(axis=0))
         posterior = np.exp(scores - scores.max(axis=1, keepdims=True))
         posterior /= posterior.sum(axis=1, keepdims=True)
-    return reliabilities
+    return parameters
+
+
+def estimate_reliabilities(votes, strength=10.0):
+    """Return the accuracy of each annotator, if all wrong answers are equally likely.
+
+    A Beta prior has the mean accuracy of all answers and the weight of `strength` answers, so that an annotator with
+    few answers has nearly the mean accuracy.
+    """
+    given, wrong = votes.any(axis=2).sum(axis=0), votes.shape[2] - 1
+
+    def update(posterior):
+        correct = np.einsum("ijk,ik->j", votes, posterior)
+        accuracies = (correct + strength * correct.sum() / given.sum()) / (given + strength)
+        return accuracies, np.einsum("ijk,j->ik", votes, np.log(accuracies * wrong / (1 - accuracies)))
+
+    return dawid_skene(votes, update)
+
+
+def estimate_confusions(votes):
+    """Return the probabilities of the answers for each true class, shared by all annotators, with one pseudo-count."""
+    counts = votes.sum(axis=1)
+
+    def update(posterior):
+        confusion = posterior.T @ counts + 1.0
+        confusion /= confusion.sum(axis=1, keepdims=True)
+        return confusion, counts @ np.log(confusion).T
+
+    return dawid_skene(votes, update)
 
 
 def crowd(*, methods=""):
@@ -250,14 +272,20 @@ def crowd(*, methods=""):
     classes, n = np.arange(n_classes), len(answers)
     truth = candidate_columns(data)
     X, test = data.X.astype(np.float64), slice(n + 500, None)  # the 500 rows between are the validation set
-    shares = np.stack([(answers == k).sum(axis=1) for k in classes], axis=1).astype(float)
+    votes = answers[:, :, None] == classes
+    shares = votes.sum(axis=1).astype(float)
     reliabilities = {
         "reliability 0.7": np.full(answers.shape[1], 0.7),
-        "reliability estimated": estimate_reliabilities(answers, n_classes),
+        "reliability estimated": estimate_reliabilities(votes),
     }
+    log_weights = shares @ np.log(estimate_confusions(votes)).T
     forms = {
         "all answers": CandidateSets.from_annotations(answers, classes=classes),
         "most votes": CandidateSets.from_annotations(answers, classes=classes, top_k=1),
+        "vote shares": CandidateSets.from_weights(shares, classes),
+        "confusions estimated": CandidateSets.from_weights(
+            np.exp(log_weights - log_weights.max(axis=1, keepdims=True)), classes
+        ),
         "true labels": CandidateSets.from_labels(truth[:n], classes=classes),
     }
     forms |= {
@@ -285,6 +313,8 @@ def crowd(*, methods=""):
 
 # -- Tables and figure -------------------------------------------------------------------------------------------------
 
+MEAN_METHODS = ("LOORidge", "PLEM", "CLPL", "PLSVM", "AvgPegasos", "PLKNN", "EM", "CandidateEM")
+
 
 def read_means(path=LISTS):
     """Return the accuracies of the file, a list over the seeds, by (set, source, method, label)."""
@@ -295,8 +325,12 @@ def read_means(path=LISTS):
 
 
 def mean_over_tasks(values, pairs, method, label):
-    """Return the mean over data sets and weak classifiers, or NaN if one of them is absent."""
-    means = [values.get((*pair, method, label)) for pair in pairs]
+    """Return the mean over data sets and weak classifiers, or NaN if one of them is absent.
+
+    "EM" is GaussianEM for numbers, and MultinomialEM for texts.
+    """
+    names = ("GaussianEM", "MultinomialEM") if method == "EM" else (method,)
+    means = [next((values[key] for name in names if (key := (*pair, name, label)) in values), None) for pair in pairs]
     return np.nan if None in means else np.mean([np.mean(runs) for runs in means])
 
 
@@ -357,7 +391,7 @@ def figure():
         axes, ("satimage and 20 Newsgroups", "Five further data sets"), (FINAL, DEVELOPMENT), strict=False
     ):
         pairs = [(name, source) for name in sets for source in SOURCES]
-        methods = [name for name in METHODS if not np.isnan(mean_over_tasks(values, pairs, name, "weights"))]
+        methods = [name for name in MEAN_METHODS if not np.isnan(mean_over_tasks(values, pairs, name, "weights"))]
         y = np.arange(len(methods))
         marks = (("sets", "s", "muted", "sets of three"), ("first label", "o", "second", "first label"))
         points = {}

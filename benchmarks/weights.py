@@ -34,7 +34,7 @@ from oneof.datasets import load
 DEVELOPMENT = ("segment", "pendigits", "usps", "letter", "reuters21578")
 FINAL = ("satimage", "news20")
 SOURCES = ("few rows", "few features")
-METHODS = ("LOORidge", "PLEM", "CLPL", "PLSVM", "AvgPegasos", "PLKNN", "GaussianEM", "MultinomialEM", "CandidateEM")
+METHODS = ("LOORidge", "PLEM", "CLPL", "PLSVM", "AvgPegasos", "PLKNN", "GaussianEM", "MultinomialEM")
 GENERATED = ("segment", "pendigits", "letter", "satimage")
 FORMS = ("weights", "listed only", "as likelihood", "sets", "first label", "true labels")
 FORMS += ("T = 0.25", "T = 0.5", "T = 2", "T = 4")
@@ -117,13 +117,10 @@ class Task:
 
 
 def make_estimators(X, n_rows):
-    """Return the compared estimators by name: those of `compare`, and CandidateEM of scikit-learn's classifiers."""
+    """Return the compared estimators of `compare` by name."""
     sparse = sp.issparse(X)
     panel = default_estimators(sparse=sparse, n_rows=n_rows)
     panel.pop("MultinomialEM" if not sparse else "", None)
-    if hasattr(oneof, "CandidateEM"):
-        scaler = MaxAbsScaler() if sparse else StandardScaler()
-        panel["CandidateEM"] = make_pipeline(scaler, oneof.CandidateEM(LogisticRegression(max_iter=1000)))
     return {name: panel[name] for name in METHODS if name in panel}
 
 
@@ -313,7 +310,7 @@ def crowd(*, methods=""):
 
 # -- Tables and figure -------------------------------------------------------------------------------------------------
 
-MEAN_METHODS = ("LOORidge", "PLEM", "CLPL", "PLSVM", "AvgPegasos", "PLKNN", "EM", "CandidateEM")
+MEAN_METHODS = ("LOORidge", "PLEM", "CLPL", "PLSVM", "AvgPegasos", "PLKNN", "EM")
 
 
 def read_means(path=LISTS):
@@ -324,59 +321,86 @@ def read_means(path=LISTS):
     return values
 
 
-def mean_over_tasks(values, pairs, method, label):
-    """Return the mean over data sets and weak classifiers, or NaN if one of them is absent.
-
-    "EM" is GaussianEM for numbers, and MultinomialEM for texts.
-    """
+def lookup(values, pair, method, label):
+    """Return the accuracies of a task over the seeds, or None; "EM" is GaussianEM, or MultinomialEM for texts."""
     names = ("GaussianEM", "MultinomialEM") if method == "EM" else (method,)
-    means = [next((values[key] for name in names if (key := (*pair, name, label)) in values), None) for pair in pairs]
-    return np.nan if None in means else np.mean([np.mean(runs) for runs in means])
+    return next((values[key] for name in names if (key := (*pair, name, label)) in values), None)
+
+
+def mean_over_tasks(values, pairs, method, label):
+    """Return the mean over data sets and weak classifiers, or NaN if one of them is absent."""
+    runs = [lookup(values, pair, method, label) for pair in pairs]
+    return np.nan if None in runs else np.mean([np.mean(each) for each in runs])
+
+
+def difference(values, pairs, method, other):
+    """Format the mean of the accuracy with weights minus another one, and its deviation over tasks and seeds."""
+    first = [lookup(values, pair, method, "weights") for pair in pairs]
+    second = [lookup(values, pair, *other) for pair in pairs]
+    if None in first + second:
+        return ""
+    gaps = [np.array(x[: len(y)]) - np.array(y[: len(x)]) for x, y in zip(first, second, strict=True)]
+    mean, deviation = np.mean([np.mean(gap) for gap in gaps]), np.std(np.concatenate(gaps))
+    return f"{mean:+.3f} ± {deviation:.3f}".replace("0.", ".")
 
 
 def cell(value):
     """Format an accuracy."""
-    return "" if np.isnan(value) else f"{value:.3f}".removeprefix("0")
+    return value if isinstance(value, str) else "" if np.isnan(value) else f"{value:.3f}".removeprefix("0")
 
 
 def print_table(title, columns, lines):
-    """Print a table of accuracies in Markdown."""
-    print(f"\n{title}\n\n| | " + " | ".join(columns) + " |\n|---" * 1 + "|---" * len(columns) + "|")
-    for name, numbers in lines:
-        print(f"| {name} | " + " | ".join(map(cell, numbers)) + " |")
+    """Print a table in Markdown, without empty lines."""
+    print(f"\n{title}\n\n| | " + " | ".join(columns) + " |\n|---" + "|---" * len(columns) + "|")
+    for name, values in lines:
+        if any(map(cell, values)):
+            print(f"| {name} | " + " | ".join(map(cell, values)) + " |")
+
+
+def print_group(title, values, pairs):
+    """Print the accuracies of the forms of the labels, and the differences between weights and the other forms."""
+    columns = ["weights", "sets", "first label", "true labels"]
+    lines = []
+    for method in MEAN_METHODS:
+        accuracies = [mean_over_tasks(values, pairs, method, form) for form in columns]
+        others = ((method, "sets"), (method, "first label"), ("LogisticRegression", "soft labels"))
+        lines.append((method, [*accuracies, *(difference(values, pairs, method, other) for other in others)]))
+    print_table(title, [*columns, "minus sets", "minus first label", "minus soft labels"], lines)
+    for key in (("weak classifier", ""), ("LogisticRegression", "soft labels")):
+        print(f"{' '.join(key)}: {cell(mean_over_tasks(values, pairs, *key))}")
 
 
 def summary():
     """Print the tables of docs/weights.md."""
     values = read_means()
-    for title, sets in (("Final", FINAL), ("Development", DEVELOPMENT)):
-        pairs = [(name, source) for name in sets for source in SOURCES]
-        for pair in pairs:
-            baselines = [
-                mean_over_tasks(values, [pair], *key)
-                for key in (("weak classifier", ""), ("LogisticRegression", "soft labels"))
-            ]
-            print(f"{title}, {', '.join(pair)}: weak classifier, soft labels: {' '.join(map(cell, baselines))}")
-            columns = [form for form in FORMS if any(key[:2] == pair and key[3] == form for key in values)]
-            lines = [
-                (method, [mean_over_tasks(values, [pair], method, form) for form in columns]) for method in METHODS
-            ]
-            print_table(f"{title}, {', '.join(pair)}", columns, lines)
+    groups = {"satimage and 20 Newsgroups": FINAL, "Five further data sets": DEVELOPMENT}
+    for title, sets in groups.items():
+        print_group(title, values, [(name, source) for name in sets for source in SOURCES])
+    for pair in [(name, source) for name in (*FINAL, *DEVELOPMENT) for source in SOURCES]:
+        print_group(", ".join(pair), values, [pair])
+    columns = ["weights", "listed only", "as likelihood", "T = 0.25", "T = 0.5", "T = 2", "T = 4"]
+    tables = {"Forms of the weights, satimage": [(name, source) for name in FINAL[:1] for source in SOURCES]}
+    tables["Forms of the weights, 20 Newsgroups"] = [(name, source) for name in FINAL[1:] for source in SOURCES]
+    tables["Forms of the weights, other sets"] = [(name, source) for name in DEVELOPMENT for source in SOURCES]
+    for title, pairs in tables.items():
+        used = [form for form in columns if any(mean_over_tasks(values, pairs, name, form) > 0 for name in METHODS)]
+        lines = [(name, [mean_over_tasks(values, pairs, name, form) for form in used]) for name in MEAN_METHODS]
+        print_table(title, used, lines)
     columns = ["T = 0.25", "T = 0.5", "weights", "T = 2", "T = 4", "sets", "first label"]
     pairs = [(name, "generated") for name in GENERATED]
-    lines = [(method, [mean_over_tasks(values, pairs, method, form) for form in columns]) for method in METHODS]
+    lines = [(method, [mean_over_tasks(values, pairs, method, form) for form in columns]) for method in MEAN_METHODS]
     print_table("Generated weights", columns, lines)
-    if CROWD.exists():
-        means = {}
-        for (*_, part, method, label), accuracy in Table(CROWD).lines.items():
-            means.setdefault((method, label, part == "all"), []).append(accuracy)
-        columns = list(dict.fromkeys(label for _, label, _ in means))
-        for everything in (True, False):
-            lines = [
-                (method, [np.mean(means.get((method, label, everything), np.nan)) for label in columns])
-                for method in ("LogisticRegression", *METHODS)
-            ]
-            print_table("LabelMe, all rows" if everything else "LabelMe, 80 % of the rows", columns, lines)
+    means = {}
+    for (*_, part, method, label), accuracy in Table(CROWD).lines.items():
+        means.setdefault((method, label, part == "all"), []).append(accuracy)
+    columns = ["all answers", "most votes", "vote shares", "reliability 0.7", "reliability 0.7, T = 4"]
+    columns += ["reliability estimated", "confusions estimated", "true labels", "soft labels"]
+    for everything, title in ((True, "LabelMe, 1,000 images"), (False, "LabelMe, 800 images")):
+        lines = [
+            (method, [np.mean(means.get((method, label, everything), np.nan)) for label in columns])
+            for method in (*MEAN_METHODS, "GaussianEM", "LogisticRegression")
+        ]
+        print_table(title, columns, lines)
 
 
 def figure():

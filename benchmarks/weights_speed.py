@@ -5,6 +5,7 @@ The sides alternate in one run, with one thread; seconds are processor time, the
 first fit, which compiles. Estimators have the settings of `compare`.
 """
 
+import csv
 import json
 import os
 import subprocess
@@ -72,6 +73,32 @@ def fits(*names: str, rounds=3):
             lines.append(line)
     if not names:
         write_csv(SPEED, ("estimator", "rows x features, classes", "sets", "weights", "ratio"), lines)
+
+
+def costs():
+    """Print the tables of times of docs/weights.md from the two files."""
+    with SPEED.open(newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    sizes = list(dict.fromkeys(line["rows x features, classes"] for line in lines))
+    print("| seconds of a fit | " + " | ".join(f"{size}: sets | weights | ratio" for size in sizes) + " |")
+    print("|---" * (1 + 3 * len(sizes)) + "|")
+    cells = {(line["estimator"], line["rows x features, classes"]): line for line in lines}
+    for name in dict.fromkeys(line["estimator"] for line in lines):
+        chosen = [cells.get((name, size), {}) for size in sizes]
+        numbers = [_significant(line.get(key, "")) for line in chosen for key in ("sets", "weights", "ratio")]
+        print(f"| {name} | " + " | ".join(numbers) + " |")
+    with HARD_SETS.open(newline="", encoding="utf-8") as file:
+        lines = list(csv.DictReader(file))
+    print("\n| hard sets | before | now | ratio |\n|---|---|---|---|")
+    for line in lines:
+        print(
+            "| " + " | ".join((line["task"], *(_significant(line[key]) for key in ("before", "now", "ratio")))) + " |"
+        )
+
+
+def _significant(value):
+    """Format a number of the files by two significant digits, or more from 10 on."""
+    return f"{float(value):.2g}" if value and float(value) < 10 else value and f"{float(value):.0f}"
 
 
 def hard_sets(before: str, *, rounds=5):

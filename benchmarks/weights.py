@@ -410,7 +410,7 @@ def figure():
     from oneof.plots.style import PALETTE, SERIES, style_axes
 
     values = read_means()
-    figure, axes = plt.subplots(1, 3, figsize=(11.5, 4.3), layout="constrained", width_ratios=(1, 1, 0.95))
+    figure, axes = plt.subplots(1, 3, figsize=(11.5, 4.6), layout="constrained", width_ratios=(1, 1, 1.15))
     for ax, title, sets in zip(
         axes, ("satimage and 20 Newsgroups", "Five further data sets"), (FINAL, DEVELOPMENT), strict=False
     ):
@@ -424,23 +424,26 @@ def figure():
             ax.plot(points[form], y, marker, color=PALETTE[color], label=label, ms=7, zorder=3)
         ax.hlines(y, points["sets"], points["weights"], color=PALETTE["rule"], lw=2)
         soft = mean_over_tasks(values, pairs, "LogisticRegression", "soft labels")
-        ax.axvline(soft, color=PALETTE["ink"], lw=1, ls=":", label="logistic regression,\nsoft labels")
+        ax.axvline(soft, color=PALETTE["ink"], lw=1, ls=":", label="logistic regression on soft labels")
         ax.set_yticks(y, methods)
         ax.invert_yaxis()
         ax.set_xlabel("test accuracy")
-        ax.set_title(title, loc="left")
+        ax.set_title(title, loc="left", fontsize=10.5)
         style_axes(ax, grid="x")
-    axes[0].legend(loc="lower left", frameon=False, fontsize=8.5)
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower left", ncols=4, frameon=False, fontsize=9)
     forms = ("T = 0.25", "T = 0.5", "weights", "T = 2", "T = 4")
     pairs = [(name, "generated") for name in GENERATED]
     for name, color in zip(METHODS, (*SERIES, PALETTE["muted"], PALETTE["ink"]), strict=False):
         curve = [mean_over_tasks(values, pairs, name, form) for form in forms]
         if not np.isnan(curve).any():
-            axes[2].plot(range(len(forms)), curve, "o-", color=color, label=name, ms=4)
+            axes[2].plot(range(len(forms)), curve, "o-", color=color, ms=4)
+            axes[2].annotate(
+                name, (len(forms) - 1, curve[-1]), (6, -3), textcoords="offset points", fontsize=8.5, color=color
+            )
     axes[2].set_xticks(range(len(forms)), ["0.25", "0.5", "1", "2", "4"])
-    axes[2].set_xlabel("temperature of the weights (1 is calibrated)")
+    axes[2].set_xlabel("temperature (1 is calibrated)")
+    axes[2].set_xlim(-0.2, len(forms) + 0.3)
     axes[2].set_ylabel("test accuracy")
-    axes[2].set_title("Generated weights, four data sets", loc="left")
+    axes[2].set_title("Generated weights, four data sets", loc="left", fontsize=10.5)
     style_axes(axes[2], grid="y")
-    axes[2].legend(frameon=False, fontsize=8, loc="lower left")
     figure.savefig(DOCS / "weights.png", dpi=130)

@@ -50,29 +50,37 @@ def rows_for(name, X):
 
 
 def fits(*names: str, rounds=3):
-    """Write the processor time of fits with weights and with their supports as sets to docs/weights_speed.csv."""
+    """Add the processor time of fits with weights and with their supports as sets to docs/weights_speed.csv.
+
+    Lines in the file are kept: delete it to measure again. Names restrict the run to some estimators.
+    """
     warnings.simplefilter("ignore")
-    lines = []
+    done = set()
+    if SPEED.exists():
+        with SPEED.open(newline="", encoding="utf-8") as file:
+            done = {tuple(line[:2]) for line in csv.reader(file)}
+    else:
+        write_csv(SPEED, ("estimator", "rows x features, classes", "sets", "weights", "ratio"), ())
     for n, d, n_classes in SIZES:
         X, P = make_lists(n, d, n_classes)
         labels = {"sets": CandidateSets(P > 0, np.arange(n_classes)), "weights": CandidateSets.from_weights(P)}
         for name, estimator in estimators(n).items():
-            if (names and name not in names) or (name in QUADRATIC and (n, d, n_classes) != SIZES[0]):
+            size = f"{n:,} x {d}, {n_classes}"
+            skipped = (names and name not in names) or (name in QUADRATIC and (n, d, n_classes) != SIZES[0])
+            if skipped or (name, size) in done:
                 continue
             rows = rows_for(name, X)
             sides = {
                 side: lambda y=y, rows=rows, estimator=estimator: clone(estimator).fit(rows, y)
                 for side, y in labels.items()
             }
-            seconds = {
-                side: values.min() for side, values in time_alternating(sides, rounds, clock=time.process_time).items()
-            }
+            times = time_alternating(sides, rounds, clock=time.process_time)
+            seconds = {side: values.min() for side, values in times.items()}
             ratio = seconds["weights"] / seconds["sets"]
-            line = (name, f"{n} x {d}, {n_classes}", *(f"{seconds[side]:.4f}" for side in labels), f"{ratio:.2f}")
+            line = (name, size, *(f"{seconds[side]:.4f}" for side in labels), f"{ratio:.2f}")
             print(*line, sep="  ", flush=True)
-            lines.append(line)
-    if not names:
-        write_csv(SPEED, ("estimator", "rows x features, classes", "sets", "weights", "ratio"), lines)
+            with SPEED.open("a", newline="", encoding="utf-8") as file:
+                csv.writer(file, lineterminator="\n").writerow(line)
 
 
 def costs():

@@ -9,10 +9,12 @@ import numpy as np
 
 from oneof.candidates.indicator import check_nonempty_rows
 from oneof.candidates.labels import (
+    USE_FROM_WEIGHTS,
     as_classes,
     distinct_labels,
     is_minus_one,
     is_missing,
+    is_weight_pair,
     label_vector,
     pack_classes,
     sort_labels,
@@ -35,6 +37,7 @@ def read_sets(sets: Any, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of a sequence of collections."""
     flat, lengths, unlabeled = flatten_sets(sets, classes)
     rows = np.repeat(np.arange(len(lengths)), lengths)
+    _refuse_weight_pairs(flat, rows, classes)
     known = collect_classes(flat, rows) if classes is None else as_classes(classes)
     mask = build_mask(flat, rows, (len(lengths), len(known)), known)
     mask[unlabeled] = True
@@ -166,6 +169,16 @@ def encode_members(flat: list[Any], rows: Ints, classes: Labels) -> Ints:
         raise unknown_label(int(rows[first]), flat[first], classes) from None
 
 
+def _refuse_weight_pairs(flat: list[Any], rows: Ints, classes: Any) -> None:
+    """Raise if a member of a set is a pair of a label and a float, which is no label unless it is listed as a class."""
+    if not {tuple, list} & set(map(type, flat)):
+        return
+    listed = [] if classes is None else list(classes)
+    for row, member in zip(rows.tolist(), flat, strict=True):
+        if is_weight_pair(member) and member not in listed:
+            raise LabelError(f"{member!r} is a pair of a label and a number. {USE_FROM_WEIGHTS}", row=row, label=member)
+
+
 def as_rows(sets: Any) -> list[Any]:
     """Return a sequence, or a column of a table, as a list."""
     if hasattr(sets, "to_pylist"):  # Arrow
@@ -236,7 +249,7 @@ def split_text(row: int, text: Any, separator: str, *, colons: bool = False) -> 
             labels[-1].append("")
         else:
             labels[-1][-1] += piece.removeprefix("\\") if len(piece) > 1 else piece
-    pairs = [
+    pairs: list[tuple[str, str | None]] = [
         (":".join(parts[:-1]).strip(), parts[-1].strip()) if len(parts) > 1 else (parts[0].strip(), None)
         for parts in labels
     ]

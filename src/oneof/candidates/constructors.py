@@ -158,7 +158,13 @@ class Constructors:
 
     @classmethod
     def from_annotations(
-        cls, answers: Any, *, classes: Any = None, min_votes: int = 1, top_k: int | None = None
+        cls,
+        answers: Any,
+        *,
+        classes: Any = None,
+        min_votes: int = 1,
+        top_k: int | None = None,
+        reliabilities: Any = None,
     ) -> Self:
         """Build candidate sets from the answers of several annotators.
 
@@ -173,20 +179,29 @@ class Constructors:
         top_k : int, optional
             Retain only the labels with the `top_k` highest vote counts of the row, and all labels that tie with the
             last of them.
+        reliabilities : array-like of shape (n_annotators,), optional
+            The accuracies of the annotators, above 1 / n_classes and below 1, for weights instead of sets: the weight
+            of class k is the product over the answers of r if the answer is k, else (1 - r) / (n_classes - 1), where r
+            is the accuracy of the annotator. An alternative to `min_votes` and `top_k`.
 
         Returns
         -------
         CandidateSets
-            Of shape (n_samples, n_classes). A row in which no label has enough votes is unlabeled.
+            Of shape (n_samples, n_classes). A row without answers, or in which no label has enough votes, is unlabeled.
 
         Raises
         ------
         InputError
-            If `min_votes` or `top_k` is not an integer above 0, or `min_votes` exceeds the number of annotators.
+            If `min_votes` or `top_k` is not an integer above 0, `min_votes` exceeds the number of annotators, or
+            `reliabilities` is invalid or is passed with one of them.
         LabelError
             If an answer is unknown or not a label, rows have different lengths, or `answers` contains only -1 and +1
             and `classes` is not given.
         """
+        if reliabilities is not None:
+            if min_votes != 1 or top_k is not None:
+                raise InputError("`reliabilities` is an alternative to `min_votes` and `top_k`: pass only one of them.")
+            return cls._from_likelihoods(*annotations.read_reliable_annotations(answers, classes, reliabilities))
         return cls._from_validated(*annotations.read_annotations(answers, classes, min_votes=min_votes, top_k=top_k))
 
     @classmethod

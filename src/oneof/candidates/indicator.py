@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates.labels import as_classes, pack_classes
+from oneof.candidates.labels import USE_FROM_WEIGHTS, as_classes, pack_classes
 from oneof.errors import LabelError
 from oneof.typing import Labels, Mask
 from oneof.validation import as_array
@@ -96,12 +96,7 @@ def _sparse_to_mask(Y: Any) -> Mask:
 
 def _not_binary(value: Any, row: Any, column: Any) -> LabelError:
     """Return the error for a value other than 0 and 1, which may be a weight."""
-    question = (
-        " If the numbers are likelihoods or posteriors, pass "
-        'CandidateSets.from_weights(y, kind="likelihood") or kind="posterior".'
-        if np.isfinite(value) and value > 0
-        else ""
-    )
+    question = f" {USE_FROM_WEIGHTS}" if np.isfinite(value) and value > 0 else ""
     return LabelError(
         f"an indicator must contain 0 and 1 only; got {value!r}.{question}", row=int(row), column=int(column)
     )

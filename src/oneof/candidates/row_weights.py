@@ -56,7 +56,7 @@ def split_weights(weights: Floats) -> tuple[Mask, RowWeights | None]:
     mask = weights > 0
     scaled = scale_rows(weights)
     scaled[scaled >= 1.0 - _TIE_RTOL] = 1.0
-    is_weighted = (mask & (scaled < 1.0)).any(axis=1)
+    is_weighted = np.asarray((mask & (scaled < 1.0)).any(axis=1))
     return mask, RowWeights(is_weighted, _merge_ties(scaled[is_weighted])) if is_weighted.any() else None
 
 

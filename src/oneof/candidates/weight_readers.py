@@ -121,23 +121,13 @@ def write_weighted_strings(mask: Mask, classes: Labels, row_weights: RowWeights,
     return texts
 
 
-def is_weight_pair(value: Any) -> bool:
-    """Return whether a member of a set is a pair of a label and a weight, which is a float."""
-    return (
-        isinstance(value, tuple | list)
-        and len(value) == 2
-        and isinstance(value[0], str | int | np.integer)
-        and isinstance(value[1], float | np.floating)
-    )
-
-
 def _read_matrix(W: Any, classes: Any, rest: bool | str) -> WeightTable:
     """Read an array or a table; the columns of a table are matched by name if one of them is the name of a class."""
     names: set[Any] = set()
     if is_table(W):
         cells, listed = read_table(W, _REQUIREMENT)
         weights, names = _as_numbers(cells), set(listed)
-        is_set = np.isnan(weights).all(axis=1)
+        is_set = np.asarray(np.isnan(weights).all(axis=1))
         weights = np.where(is_set[:, None], 1.0, weights)
         columns = pack_classes(listed) if classes is None or names & set(as_classes(classes).tolist()) else classes
     else:
@@ -147,7 +137,7 @@ def _read_matrix(W: Any, classes: Any, rest: bool | str) -> WeightTable:
         raise LabelError(f"`W` must be a 2-D array with one column per class; got shape {weights.shape}.")
     known = _name_columns(weights.shape[1], columns)
     _check_cells(weights)
-    rest_mass = np.zeros(len(weights))
+    rest_mass: Floats = np.zeros(len(weights))
     if isinstance(rest, str):
         if rest not in known.tolist():
             raise InputError(f"`rest` must be the name of a column; got {rest!r}.")

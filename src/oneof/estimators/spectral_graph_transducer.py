@@ -140,7 +140,7 @@ class SpectralGraphTransducer(GraphClassifier):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
 
         Returns
         -------

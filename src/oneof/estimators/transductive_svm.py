@@ -176,7 +176,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         X : array-like or CSR matrix of shape (n_samples, n_features), or (n_samples, n_samples)
             With ``kernel="precomputed"`` the kernel of all pairs of rows, dense.
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
 
         Returns
         -------

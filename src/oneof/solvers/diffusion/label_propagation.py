@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from oneof.graphs.affinity import unlabeled_components
 from oneof.likelihoods import constant_rows, is_mask, normalize_within_sets, support, uniform_within_sets
 from oneof.solvers.diffusion.constrained import solve_constrained
+from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, Floats, Ints, Mask
 
 RIDGE_RTOL = 4e-15
@@ -56,7 +57,7 @@ def solve_harmonic(
         W: symmetric, at least 0, with a diagonal of 0.
     evidence : ndarray of shape (n, K)
         Mask of the candidate sets, or weights of the classes. Rows with several candidates that are not unlabeled are
-        constrained to them: see `oneof.solvers.diffusion.constrained`.
+        constrained to them: see `oneof.solvers.diffusion.constrained`. Weights below 1e-6 count as 0.
     label_penalty : float, optional
         c, above 0, in the unit of the weights W.
     ridge : float
@@ -73,6 +74,7 @@ def solve_harmonic(
     Zhu, Ghahramani & Lafferty (2003), Semi-supervised learning using Gaussian fields and harmonic functions, ICML,
     equation 5. The soft criterion: Chapelle, Schölkopf & Zien (2006), Semi-supervised learning, section 11.3.
     """
+    evidence = without_small_weights(evidence)
     n_classes, candidates = evidence.shape[1], support(evidence)
     exact = candidates.sum(axis=1) == 1
     unreachable = unlabeled_components(affinity, evidence == 1)
@@ -128,6 +130,7 @@ def balance_mass(
     ----------
     Zhu, Ghahramani & Lafferty (2003), equation 9; the 1 is that of their Laplace-smoothed estimate of the proportions.
     """
+    evidence = without_small_weights(evidence)
     scaled: Mask = np.asarray(constant_rows(evidence))
     exact = support(evidence).sum(axis=1, keepdims=True) == 1
     q = np.where(exact, evidence, distributions)[~scaled].sum(axis=0) + 1.0
@@ -173,7 +176,7 @@ def solve_local_global_consistency(
     affinity : csr_array of shape (n, n)
         W: symmetric, at least 0, with a diagonal of 0.
     evidence : ndarray of shape (n, K)
-        Mask of the candidate sets, or weights of the classes.
+        Mask of the candidate sets, or weights of the classes. Weights below 1e-6 count as 0.
     alpha : float
         In (0, 1).
     tol, max_iter
@@ -187,6 +190,7 @@ def solve_local_global_consistency(
     ----------
     Zhou, Bousquet, Lal, Weston & Schölkopf (2004), Learning with local and global consistency, NIPS.
     """
+    evidence = without_small_weights(evidence)
     unlabeled, candidates = constant_rows(evidence), support(evidence)
     labels = np.where(unlabeled[:, None], 0.0, uniform_within_sets(evidence))
     degree = np.asarray(affinity.sum(axis=1))

@@ -16,7 +16,7 @@ from oneof.solvers.loo_ridge import (
 )
 from oneof.solvers.loo_ridge.distractors import confusion_rates
 from tests.oracles import loo_ridge as oracle
-from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of
+from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of, weights_of
 
 
 class SquaredPredictions:
@@ -37,12 +37,14 @@ def labels(X, mask, distractors, max_iter=25):
     return self_train(predict, sets, distractors, max_iter=max_iter, tol=0.0).label_distributions
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("kind", ["uniform", "cooccurring", "confusable"])
-def test_self_training_equals_the_oracle(kind):
+def test_self_training_equals_the_oracle(kind, weighted):
     """Labels after a few iterations equal those of the oracle, which loops over rows and classes."""
     X, truth = blobs(40, 5)
     mask = sets_of(truth, kind, n_distractors=2)
     mask[::6] = np.eye(5, dtype=bool)[truth[::6]]
+    mask = weights_of(mask) if weighted else mask
     gram = gram_of(X)
     expected = {
         UniformDistractors(): oracle.uniform_labels(gram, mask, 0.05, 7),
@@ -51,7 +53,7 @@ def test_self_training_equals_the_oracle(kind):
         ConfusableDistractors(): oracle.confusable_labels(gram, mask, 0.05, 7),
     }
     for distractors, P in expected.items():
-        np.testing.assert_allclose(labels(X, mask, distractors, max_iter=7), P, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(labels(X, mask, distractors, max_iter=7), P, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("distractors", MODELS)

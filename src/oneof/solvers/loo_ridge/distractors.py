@@ -63,7 +63,7 @@ class Distractors(Protocol):
     """Model of the distractors."""
 
     def update(self, state: IterationState) -> Floats:
-        """Return the new labels of the pairs; the caller normalizes the rows."""
+        """Return the new labels of the pairs, with their weights; the caller normalizes the rows."""
 
 
 @dataclass(frozen=True)

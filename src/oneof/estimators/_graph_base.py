@@ -124,6 +124,6 @@ class GraphClassifier(CandidateClassifier):
 
     def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Return the fitted distributions for the rows of fit, and the mean of the neighbors for others."""
-        if training:  # the fitted distributions have the weights of the rows already
+        if training:  # the distributions already contain the weights
             return normalize_within_sets(self._final_distributions, candidates.mask)
         return normalize_within_sets(self._finite_scores(rows), candidates.evidence)

@@ -12,7 +12,6 @@ from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators._svm_base import KernelSVMMixin
 from oneof.estimators.base import CandidateClassifier
-from oneof.likelihoods import masked_softmax
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.transductive import solve_one_vs_rest
 from oneof.typing import FeatureMatrix, Floats
@@ -225,8 +224,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
 
     def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Return the softmax of the scores times the weights; for the rows of fit, `transduction_` comes first."""
-        scores = np.asarray(self._finite_scores(rows), dtype=np.float64)
-        proba = masked_softmax(scores, candidates.evidence)
+        proba = super()._candidate_proba(rows, candidates, training=training)
         if training:
             transduced = self.classes_ == self.transduction_[:, None]
             # Slightly above the highest, by a relative difference that float64 represents for every probability.

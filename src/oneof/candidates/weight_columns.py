@@ -86,8 +86,7 @@ def _label_lists(cells: "pl.Series", separator: str) -> list[list[Any] | None]:
     if isinstance(cells.dtype, pl.List | pl.Array):
         return [None if row is None else list(row) for row in cells.to_list()]
     if cells.dtype == pl.String:
-        split = [split_text(i, text, separator) for i, text in enumerate(cells.to_list())]
-        return [None if pairs is None else [label for label, _ in pairs] for pairs in split]
+        return [split_text(i, text, separator)[0] for i, text in enumerate(cells.to_list())]
     if cells.dtype.is_float():
         whole = cells.fill_nan(None)
         cells = whole.cast(pl.Int64) if not (whole.drop_nulls() % 1 != 0).any() else whole

@@ -106,10 +106,11 @@ def split_weighted_strings(y: Any, separator: str) -> tuple[PairRows, Mask]:
     sets = set()
     for row, text in enumerate(texts):
         if text not in rows:
-            pairs = split_text(row, text, separator, colons=True)
-            if pairs is None or all(number is None for _, number in pairs):
+            labels, numbers = split_text(row, text, separator, colons=True)
+            if all(number is None for number in numbers):
                 sets.add(text)
-            rows[text] = None if pairs is None else [(label, _as_number(row, text, number)) for label, number in pairs]
+            weights = [_as_number(row, text, number) for number in numbers]
+            rows[text] = None if labels is None else list(zip(labels, weights, strict=True))
     is_set = np.fromiter((text in sets for text in texts), dtype=bool, count=len(texts))
     return [rows[text] for text in texts], is_set
 

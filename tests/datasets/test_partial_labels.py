@@ -277,8 +277,10 @@ def test_labels_that_are_not_exact_are_rejected():
 def test_weights_do_not_change_the_sets():
     """With the same seed, the supports are the sets without weights; exact and unlabeled rows have no weights."""
     y = np.concatenate([labels(300, 5), [-1]])
-    for kind in KINDS:
+    for kind in (*KINDS, "confusion"):
         options = {"n_distractors": 2, "distractors": kind, "fraction": 0.5, "random_state": 3}
+        if kind == "confusion":
+            options |= {"distractors": "confusable", "confusion": np.ones((5, 5))}
         hard, graded = (make_partial_labels(y, **options, weights=weights) for weights in (None, "graded"))
         np.testing.assert_array_equal(graded.mask, hard.mask)
         np.testing.assert_array_equal(graded.is_weighted[:-1], hard.sizes[:-1] > 1)

@@ -141,8 +141,8 @@ def make_partial_labels(
     elif confusion is None:
         add_confusable(mask, rows, codes[rows], count, epsilon, rng=rng)
     else:
-        weights = _read_confusion(confusion, exact.classes, codes[rows], count)
-        add_weighted(mask, rows, codes[rows], weights, count, rng=rng)
+        rates = _read_confusion(confusion, exact.classes, codes[rows], count)
+        add_weighted(mask, rows, codes[rows], rates, count, rng=rng)
     if weights is None:
         return CandidateSets(mask, exact.classes)
     return CandidateSets.from_weights(draw_weights(mask, rows, codes, strength, temperature, rng=rng), exact.classes)

@@ -4,8 +4,8 @@ from typing import Any, Literal, Self
 
 from oneof.candidates import annotations, collections, indicator
 from oneof.candidates.labels import codes_to_mask, encode_labels
-from oneof.candidates.row_weights import RowWeights, split_weights
-from oneof.candidates.weight_readers import WeightOptions, read_weighted_strings, read_weights
+from oneof.candidates.row_weights import RowWeights, WeightOptions, split_weights
+from oneof.candidates.weight_readers import read_weighted_strings, read_weights
 from oneof.errors import InputError
 from oneof.typing import Floats, Labels, Mask
 
@@ -68,7 +68,8 @@ class Constructors:
         Raises
         ------
         LabelError
-            If a set is empty or contains an unknown or missing label; the error names the row.
+            If a set is empty, or contains an unknown or missing label or a (label, weight) pair, which is for
+            `from_weights`; the error names the row.
         """
         return cls._from_validated(*collections.read_sets(sets, classes))
 
@@ -91,7 +92,8 @@ class Constructors:
         Raises
         ------
         LabelError
-            If a value is neither 0 nor 1 or a row has no 1; the error names the row.
+            If a value is neither 0 nor 1, such as a weight, which is for `from_weights`, or a row has no 1; the error
+            names the row.
         """
         return cls._from_validated(*indicator.read_indicator(Y, classes))
 

@@ -30,7 +30,9 @@ def test_neighbors_vote_with_the_weights_of_their_candidates(k, weights):
     X, _, W = weighted_table(70)
     queries, _ = table(20, seed=1)
     model = PLKNN(k, weights=weights).fit(X, CandidateSets.from_weights(W))
-    np.testing.assert_allclose(model.predict_proba(queries), oracle.vote_fractions(X, W, queries, k, weights), atol=1e-10)
+    np.testing.assert_allclose(
+        model.predict_proba(queries), oracle.vote_fractions(X, W, queries, k, weights), atol=1e-10
+    )
     proba = W * oracle.vote_fractions(X, W, X, k, weights, leave_out=range(len(X)))
     proba = np.where(proba.sum(axis=1, keepdims=True) > 0, proba, W)
     np.testing.assert_allclose(

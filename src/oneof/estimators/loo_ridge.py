@@ -39,9 +39,9 @@ MIN_COMPONENTS, MAX_COMPONENTS, MAX_FEATURE_ENTRIES = 2000, 4000, 200_000_000
 class LOORidge(DecisionFunctionMixin, TensorClassifier):
     """Kernel ridge classifier that disambiguates labels by exact leave-one-out prediction.
 
-    The labels P start as the uniform distribution over each row's candidates, or as w / sum w if they have weights w. In
-    each iteration every row is predicted from the labels of all other rows, and the prediction within its set, times
-    the weights, becomes its label. This is repeated under three models of the distractors:
+    The labels P start as the uniform distribution over each row's candidates, or as w / sum w with weights w. In each
+    iteration every row is predicted from the labels of all other rows, and the prediction within its set, times the
+    weights, becomes its label. This is repeated under three models of the distractors:
 
     * uniform: all classes are equally probable distractors;
     * cooccurring: distractors are the other labels of the same scene, so that common labels are common distractors;

@@ -39,7 +39,7 @@ def test_consistency_is_the_fixed_point_of_plain_sweeps(seed, alpha):
 @SOLVERS
 @pytest.mark.parametrize("seed", range(3))
 def test_weights_outside_a_set_that_go_to_zero_give_the_result_of_the_set(seed, solve):
-    """The distance from the distributions of the set is proportional to the weights, and 0 and 1 give the same result."""
+    """The distance from the result of the set is proportional to the weights, and 0 for weights of 0 and 1."""
     W, mask = problem("partial", seed=seed)
     hard = solve(W, mask, **TIGHT).distributions
     np.testing.assert_allclose(solve(W, mask.astype(float), **TIGHT).distributions, hard, rtol=0, atol=1e-10)

@@ -71,7 +71,7 @@ def test_gains_and_group_shares_equal_the_oracle():
 
 @pytest.mark.parametrize("distractors", ["cooccurring", "dictionary", "partners"])
 def test_weights_of_zero_and_one_give_the_result_of_the_sets(distractors):
-    """If a single row of all classes has weights, the other rows are computed as weighted ones, without a difference."""
+    """Rows of sets in a table with weights are computed as weighted ones, without a difference."""
     X, mask = small_problem(distractors)
     sets, pairs = CandidateGroups.from_evidence(mask), mask.sum()
     weighted = CandidateGroups(mask, sets.group, np.ones(pairs))
@@ -113,8 +113,7 @@ def test_the_groups_of_rows_with_weights():
 
 def test_rows_of_all_classes_keep_their_predictions_times_their_weights():
     """Sets of all classes have no observable distractors, whatever the model."""
-    X, mask = small_problem("cooccurring")
-    weights = weights_of(mask)
+    weights = weights_of(small_problem("cooccurring")[1])
     sets = CandidateGroups.from_evidence(weights)
     rng = np.random.default_rng(0)
     state = IterationState(rng.random(len(sets.rows)) + 0.1, sets.initial, sets, 9)

@@ -230,7 +230,7 @@ def test_the_nearest_distribution_by_weights_is_a_minimum(seed):
 
 
 def test_distributions_of_rows_with_weights_are_a_fixed_point():
-    """q of every row that is not unlabeled is the nearest distribution to the scores that it leads to."""
+    """Q of every row that is not unlabeled is the nearest distribution to the scores that it leads to."""
     W, mask = graph(), known(40, 4, n_known=12)
     mask[np.flatnonzero(mask.all(axis=1))[:10], 0] = False
     weights = weighted(mask)

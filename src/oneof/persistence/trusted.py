@@ -6,6 +6,7 @@ _PROCESS_KERNELS = (
 )
 TRUSTED: tuple[str, ...] = (
     "builtins.range",  # columns of a view
+    "oneof.estimators.candidate_em.CandidateEM",
     "oneof.estimators.clpl.CLPL",
     "oneof.estimators.local_global_consistency.LocalGlobalConsistency",
     "oneof.estimators.gaussian_em.GaussianEM",

@@ -57,8 +57,9 @@ def compare(
     y : array-like or CandidateSets of length n_samples
         The candidate sets, in any form that `fit` accepts, with or without weights.
     methods : "auto", a list of names, or a dict of estimators by name, default="auto"
-        "auto" is all `default_estimators` except `PLGP`, which takes minutes while the others take seconds. With more
-        than 5,000 features it also excludes `GraphLogisticRegression`, whose time grows with the cube of their number.
+        "auto" is all `default_estimators` except `PLGP` and `CandidateEM`, which take minutes while the others take
+        seconds. With more than 5,000 features it also excludes `GraphLogisticRegression`, whose time grows with the
+        cube of their number.
         Names select from all default estimators. Estimators are cloned; the originals are not fitted.
     cv : "auto", int, splitter or iterable of (train, test), default="auto"
         The number of folds of a `CandidateKFold`, or another way to split. 1 is a single split that holds out a fifth

@@ -8,9 +8,9 @@ high covering rate and a low accuracy. The expected accuracy replaces the set by
     q_ik  ~  w_ik p_ik prod_{j != k} C_kj^w_ij (1 - C_kj)^(1 - w_ij),   rows scaled to sum 1.
 
 * w is 1 inside the sets and 0 outside, so that the product has C_kj if j is in the set and otherwise 1 - C_kj. The
-  weights of a weighted row, at most 1, are between the two: as weights go to 0 and 1, q goes to that of the set. q is 0
-  outside the support, so that the score of sets is at most the covering rate of the rows of all folds, and equal to their
-  accuracy if all rows are exact.
+  weights of a weighted row are between the two: as they go to 0 and 1, q goes to that of the set. q is 0 outside the
+  support, so that the score of sets is at most the covering rate of the rows of all folds, and equal to their accuracy
+  if all rows are exact.
 * p is the mean of the held-out probabilities of the `N_LEADERS` methods with the highest scores. The first leaders are
   those with the highest covering rates; leaders, C and q are then updated in `N_ROUNDS` rounds.
 * C_kj, the rate of class j as a distractor of class k, is estimated from q in each round.
@@ -22,12 +22,11 @@ held-out sets are most likely: the largest mean_i log sum_k w_ik p_ik.
 **Distractors that depend on the features.** The posterior assumes that distractors depend on the label alone. The lists
 of a weak classifier violate this assumption: a method that imitates the weak classifier covers almost all lists,
 including the wrong ones. The assumption is tested on rows of several candidates whose most probable class f is one of
-them; a weighted row counts w_if min(1, sum_k w_ik - 1). Under the assumption, the second most probable class g is in the
-set at the rate C_fg. The odds ratio between the
-observed rate and C_fg is then 1. It is far above 1 if methods predict distractors. If it is above `MAX_ODDS_RATIO`,
-scores do not compare accuracies: all methods are tied.
-Otherwise a method is tied with the best one if its score is within one standard error of the highest. If all rows are
-exact, no methods are tied, since the scores are accuracies.
+them; a weighted row counts w_if min(1, sum_k w_ik - 1). Under the assumption, the second most probable class g is in
+the set at the rate C_fg. The odds ratio between the observed rate and C_fg is then 1. It is far above 1 if methods
+predict distractors. If it is above `MAX_ODDS_RATIO`, scores do not compare accuracies: all methods are tied. Otherwise
+a method is tied with the best one if its score is within one standard error of the highest. If all rows are exact, no
+methods are tied, since the scores are accuracies.
 """
 
 from collections.abc import Sequence
@@ -169,11 +168,12 @@ def distractor_odds_ratio(proba: Floats, rates: Floats, evidence: Evidence) -> f
         return 1.0
     weight, offset = weight[used], logit(rates[first, second][used])
     observed = float((weight * evidence[rows, second][used]).sum())
-    # The derivative of the log-likelihood decreases from positive to negative values.
-    log_ratio = brentq(
-        lambda b: observed - (weight * expit(offset + b)).sum() + 0.5 - expit(b), -50.0, 50.0, xtol=1e-10
-    )
-    return float(np.exp(log_ratio))
+
+    def derivative(b: float) -> float:
+        """Return the derivative of the log-likelihood, which decreases from positive to negative values."""
+        return float(observed - (weight * expit(offset + b)).sum() + 0.5 - expit(b))
+
+    return float(np.exp(brentq(derivative, -50.0, 50.0, xtol=1e-10)))
 
 
 def _values_at(values: Floats, codes: Ints) -> Floats:

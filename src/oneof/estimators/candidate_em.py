@@ -6,7 +6,9 @@ from contextlib import nullcontext
 from typing import Any, Self
 
 import numpy as np
+import scipy.sparse as sp
 from joblib import effective_n_jobs
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning
@@ -31,14 +33,18 @@ from oneof.solvers.soft_label_em import (
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_n_jobs, check_positive, check_random_state
 
+MIN_STRATUM_WEIGHT = 0.5
+"""Minimum weight of a class, relative to the largest one of its row, for the stratification of the folds."""
+
 
 class CandidateEM(CandidateClassifier):
     """EM around any classifier with `predict_proba`: gradient boosting, a forest, a neural network.
 
     Each row has a label distribution q_i. It starts as w_i / sum_k w_ik, where the weights w_i are 1 for the candidates
     of a set and 0 for other classes. In each round, clones of the classifier are fitted to soft labels on all folds but
-    one and predict the probabilities p_i of the rows of that fold. Then q_ik = w_ik p_ik / sum_j w_ij p_ij. When the
-    labels no longer change, the classifier is fitted to all rows. Unlabeled rows are not used.
+    one and predict the probabilities p_i of the rows of that fold. Then q_ik = w_ik p_ik / sum_j w_ij p_ij; from the
+    third round on, q is the mean of these distributions over the rounds. When the labels no longer change, the
+    classifier is fitted to all rows. Unlabeled rows are not used.
 
     Parameters
     ----------
@@ -51,7 +57,7 @@ class CandidateEM(CandidateClassifier):
     max_iter : int, default=10
         Maximum number of rounds, each with one fit for each fold; if they are not sufficient, a ConvergenceWarning is
         issued.
-    tol : float, default=0.01
+    tol : float, default=0.02
         The rounds end when the label distributions change by at most this on average over the rows of several
         candidates, in total variation; above 0.
     round_params : dict, default=None
@@ -104,6 +110,8 @@ class CandidateEM(CandidateClassifier):
     ----------
     Jin & Ghahramani (2003), Learning with multiple labels, NIPS 15.
     Raykar et al. (2010), Learning from crowds, JMLR 11.
+    Delyon, Lavielle & Moulines (1999), Convergence of a stochastic approximation version of the EM algorithm, Annals of
+    Statistics 27(1).
 
     Examples
     --------
@@ -122,7 +130,7 @@ class CandidateEM(CandidateClassifier):
         *,
         cv: Any = 5,
         max_iter: int = 10,
-        tol: float = 0.01,
+        tol: float = 0.02,
         round_params: dict[str, Any] | None = None,
         n_copies: int = 10,
         n_jobs: int | None = None,
@@ -160,9 +168,11 @@ class CandidateEM(CandidateClassifier):
         check_positive("tol", self.tol)
         check_positive("n_copies", self.n_copies, integer=True)
         check_n_jobs(self.n_jobs)
+        classifier = self._classifier()
         rows, candidates = self._validate_fit(X, y, finite=self._finite)
         rng = check_random_state(self.random_state)
-        classifier = _with_seeds(self._classifier(), rng)
+        _check_overflow(rows)
+        classifier = _with_seeds(classifier, rng)
         rounds = self._classifier_of_rounds(classifier)
         labeled = ~candidates.is_unlabeled
         known_rows, known = select_rows(labeled, rows), candidates[labeled]
@@ -190,6 +200,7 @@ class CandidateEM(CandidateClassifier):
                 stacklevel=2,
             )
         self.estimator_, self._columns = _fit_soft(classifier, known_rows, solution.distributions, self.n_copies)
+        _remove_generators(self.estimator_)
         self.label_distributions_ = np.empty(candidates.shape)
         self.label_distributions_[labeled] = solution.distributions
         if not labeled.all():
@@ -278,7 +289,8 @@ class CandidateEM(CandidateClassifier):
                 return []
             order = rng.permutation(n_rows)
             fold = np.empty(n_rows, dtype=np.int64)
-            fold[order] = stratified_folds(known.mask[order], min(int(self.cv), n_rows))
+            likely = known.evidence >= MIN_STRATUM_WEIGHT  # the mask of sets; negligible weights do not change the folds
+            fold[order] = stratified_folds(likely[order], min(int(self.cv), n_rows))
             return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)]
         index = np.arange(n_rows)
         with reraise_as_input_error():
@@ -307,6 +319,14 @@ class CandidateEM(CandidateClassifier):
         tags.input_tags.allow_nan = inner is None or inner.allow_nan
         tags.input_tags.positive_only = inner is not None and inner.positive_only
         return tags
+
+
+def _check_overflow(rows: FeatureMatrix) -> None:
+    """Raise if squared lengths of rows may overflow, since some classifiers then return wrong scores."""
+    values = rows.data if sp.issparse(rows) else rows
+    limit = np.sqrt(np.finfo(np.float64).max / max(rows.shape[1], 1))
+    if values.size and max(np.fmax.reduce(values, axis=None), -np.fmin.reduce(values, axis=None)) > limit:
+        raise InputError("The squared lengths of the rows overflow float64. Scale the features.")
 
 
 def _with_seeds(classifier: Any, rng: np.random.RandomState) -> Any:
@@ -343,9 +363,18 @@ def _fit_soft(classifier: Any, rows: FeatureMatrix, distributions: Floats, n_cop
         rows = rows[pairs.row]
     columns, labels = np.unique(pairs.label, return_inverse=True)
     model = DummyClassifier(strategy="constant", constant=0) if len(columns) == 1 else clone(classifier)
-    with reraise_as_input_error():
+    # Weights are passed by the names of pipeline steps, whether metadata routing is enabled or not.
+    with reraise_as_input_error(), config_context(enable_metadata_routing=False):
         model.fit(rows, labels, **({} if len(columns) == 1 else weights))
     return model, columns
+
+
+def _remove_generators(classifier: Any) -> None:
+    """Remove random generators of a fitted classifier: only a warm start uses them, and they cannot be saved."""
+    for step in classifier.named_steps.values() if isinstance(classifier, Pipeline) else [classifier]:
+        for name, value in list(vars(step).items()) if hasattr(step, "__dict__") else []:
+            if isinstance(value, np.random.Generator):
+                delattr(step, name)
 
 
 def _weight_parameter(classifier: Any) -> str | None:

@@ -4,13 +4,18 @@ Row i has the weights w_i of its classes, 0 and 1 for a candidate set, and the l
 q_ik = w_ik / sum_j w_ij, each round is
 
     M:  for each fold, a classifier is fitted to the other folds, each row i having the labels k with the weights q_ik,
-    E:  q_ik = w_ik p_ik / sum_j w_ij p_ij, where p_i is the prediction of the classifier that was not fitted to row i.
+    E:  r_ik = w_ik p_ik / sum_j w_ij p_ij, where p_i is the prediction of the classifier that was not fitted to row i,
+        q_i <- q_i + a_t (r_i - q_i).
 
 A classifier that interpolates its training rows, such as a forest, would confirm the labels that it was given: p_i
 must be held out (Raykar et al. 2010 do this for annotators, with cross-fitting as in Chernozhukov et al. 2018).
-p_i contains the class frequencies of q, and w_i is a likelihood, so that q is a posterior. An exact row keeps its
-label. The rounds end when the labels of the rows of several candidates change by at most `tol`: the mean of
-1/2 sum_k |q_ik - q'_ik|.
+p_i contains the class frequencies of q, and w_i is a likelihood, so that r is a posterior. An exact row keeps its
+label.
+
+Trees are not continuous in their labels: small changes of q change r by some percent in every round, and the labels do
+not converge. The step is therefore a_t = 1 in the first `N_FULL_STEPS` rounds, then 1/2, 1/3, ...: q becomes the mean
+of r over the last rounds (stochastic approximation EM, Delyon et al. 1999). The rounds end when the labels of the rows
+of several candidates change by at most `tol`: the mean of 1/2 sum_k |q_ik - q'_ik|.
 """
 
 from collections.abc import Callable
@@ -23,6 +28,8 @@ from oneof.typing import Evidence, Floats, Ints, Mask
 
 MIN_PROBABILITY = 1e-6
 """Lower bound of held-out probabilities: trees give 0, and a class may be absent from a training set."""
+N_FULL_STEPS = 3
+"""Number of rounds before the labels are averaged."""
 MIN_LABEL_WEIGHT = 1e-3
 """Soft labels below this fraction of the largest one of their row are not fitted."""
 
@@ -74,8 +81,10 @@ def solve_soft_labels(
     while not converged and len(changes) < max_iter:
         change = 0.0
         if len(weights):
-            updated = posterior(weights, predict_held_out(distributions))
-            change = float(0.5 * np.abs(updated - distributions[ambiguous]).sum(axis=1).mean())
+            labels = distributions[ambiguous]
+            step = 1.0 / max(1, len(changes) + 2 - N_FULL_STEPS)
+            updated = labels + step * (posterior(weights, predict_held_out(distributions)) - labels)
+            change = float(0.5 * np.abs(updated - labels).sum(axis=1).mean())
             distributions[ambiguous] = updated
         changes.append(change)
         converged = change <= tol

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.candidates import CandidateSets
+from oneof.candidates import CandidateSets, WeightOptions
 from oneof.errors import InputError
 from oneof.io import (
     Column,
@@ -14,6 +14,7 @@ from oneof.io import (
     Table,
     TextOptions,
     align_columns,
+    check_no_weights,
     check_texts,
     choose_columns,
     make_encoder,
@@ -33,7 +34,14 @@ _N_ENCODED_ROWS = 1000
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Options of `fit` and `compare` for reading a table."""
+    """Options of `fit` and `compare` for reading a table.
+
+    Attributes
+    ----------
+    weights : WeightOptions or None
+        Meaning of the weights of the labels; None for sets. Two label columns are labels and their weights, unless both
+        contain numbers.
+    """
 
     labels: tuple[str, ...]
     truth: str | None = None
@@ -42,6 +50,7 @@ class ReadOptions:
     overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
     stop_words: str = "none"
     stem: str = "none"
+    weights: WeightOptions | None = None
 
 
 @dataclass(frozen=True)
@@ -80,13 +89,26 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     verbatim = {*read_options.labels, *([read_options.truth] if read_options.truth else [])}
     as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
     table = read_table(path, as_text=as_text - verbatim, verbatim=verbatim)
-    candidates = read_labels(table, read_options.labels, separator=read_options.separator, classes=read_options.classes)
+    candidates = read_labels(
+        table,
+        read_options.labels,
+        separator=read_options.separator,
+        classes=read_options.classes,
+        weights=read_options.weights,
+    )
+    if read_options.classes is None and read_options.weights is None:
+        check_no_weights(candidates.classes.tolist(), path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
     columns, column_notes = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
     frame = align_columns(table.frame, columns, path)
     check_texts(frame, columns, text_options, path)
     notes = (*suspicious_labels(candidates.classes.tolist(), read_options.separator), *column_notes)
     return PreparedTable(table, candidates, truth, columns, frame, text_options, notes)
+
+
+def weights_to_dict(weights: WeightOptions | None) -> dict[str, Any] | None:
+    """Return the meaning of weights in the types of JSON."""
+    return None if weights is None else {"kind": weights.kind, "rest": weights.rest}
 
 
 def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[dict[str, Any], list[str]]:

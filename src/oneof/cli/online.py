@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.inputs import ReadOptions
+from oneof.cli.inputs import ReadOptions, weights_to_dict
 from oneof.cli.terminal import Progress, ProgressFactory, format_percent
 from oneof.errors import InputError
 from oneof.files import atomic_directory, check_not_input, check_writable
@@ -76,6 +76,9 @@ def fit_online(
         labels=read_options.labels,
         separator=read_options.separator,
         classes=read_options.classes,
+        weighted=read_options.weights is not None,
+        kind="likelihood" if read_options.weights is None else read_options.weights.kind,
+        rest=False if read_options.weights is None else read_options.weights.rest,
         overrides=read_options.overrides,
         text_options=read_text_options(read_options.stop_words, read_options.stem),
         batch_rows=online_options.batch_rows,
@@ -142,6 +145,7 @@ def _summarize(
         "exact": counts.exact,
         "partial": counts.partial,
         "unlabeled": counts.total.rows - counts.total.labeled,
+        "weighted": counts.weighted,
         "epochs": options.n_epochs,
         "classes": fit.classes,
         "features": [{"column": column.name, "kind": column.kind} for column in fit.columns],
@@ -158,14 +162,15 @@ def _summarize(
 def _write_model(path: Path, fit: "StreamResult", read_options: ReadOptions, summary: dict[str, Any]) -> None:
     from oneof.persistence import SavedModel, save
 
-    names = ("rows", "exact", "partial", "unlabeled", "words", "separator", "progressive_validation")
+    names = ("rows", "exact", "partial", "unlabeled", "weighted", "words", "separator", "progressive_validation")
     saved = SavedModel(
         pipeline=fit.model,
         classes=fit.classes,
         columns=[(column.name, column.kind) for column in fit.columns],
         label_columns=list(read_options.labels),
         method=summary["method"],
-        summary={name: summary[name] for name in names} | {"online": True},
+        summary={name: summary[name] for name in names}
+        | {"online": True, "weights": weights_to_dict(read_options.weights)},
     )
     save(path, saved)
 

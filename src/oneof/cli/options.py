@@ -1,9 +1,12 @@
 """Options shared by several commands."""
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+
+if TYPE_CHECKING:
+    from oneof.candidates import WeightOptions
 
 TableFile: TypeAlias = Annotated[Path, typer.Argument(metavar="TABLE", help=".csv, .tsv, .parquet, .jsonl or .npz.")]
 Stream: TypeAlias = Annotated[
@@ -30,6 +33,42 @@ Labels: TypeAlias = Annotated[list[str], typer.Option("--labels", metavar="COLUM
 LabelsOrNone: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--labels", metavar="COLUMN", help=_LABELS + " Not for svmlight, whose lines begin with the labels."),
+]
+Weighted: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--weighted",
+        help="The labels have weights: text such as 'finch:0.7|wren:0.3', objects in JSON lines, or several label "
+        "columns of numbers. Cells without numbers are sets.",
+    ),
+]
+Weights: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="COLUMN",
+        help="Column of the weights of the labels, in their order: text such as '0.7|0.3', or lists. Implies --weighted.",
+    ),
+]
+WeightKind: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--kind",
+        metavar="likelihood|posterior",
+        help="Meaning of the weights. posterior: probabilities of the classes, such as the output of a classifier or a "
+        "language model; they are divided by their mean over the rows. likelihood: probabilities of the evidence if "
+        "the class is true, such as shares of votes or the accuracy of a rule. By default likelihood, with a note.",
+    ),
+]
+Rest: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--rest",
+        metavar="auto|NAME",
+        help="Spread a rest over the classes that a row does not list. auto: the difference of the sum of the weights "
+        "from 1. Otherwise the name of a label such as 'other', with its weight. By default unlisted classes are ruled "
+        "out.",
+    ),
 ]
 Separator: TypeAlias = Annotated[str, typer.Option("--separator", help="Text between two labels of a cell.")]
 Classes: TypeAlias = Annotated[
@@ -105,6 +144,32 @@ Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write only JSON t
 Debug: TypeAlias = Annotated[
     bool, typer.Option("--debug", envvar="ONEOF_DEBUG", help="Show the traceback of an error.")
 ]
+
+
+def read_label_options(
+    labels: list[str] | None, *, weighted: bool, weights: str | None, kind: str | None, rest: str | None
+) -> "tuple[tuple[str, ...], WeightOptions | None]":
+    """Return the label columns, the column of weights being the last one, and the meaning of the weights, if any."""
+    from oneof.candidates import WeightOptions
+    from oneof.cli import terminal
+    from oneof.errors import InputError
+
+    columns = split(labels)
+    if weights is not None:
+        if len(columns) != 1:
+            raise InputError(f"--weights needs one label column (--labels); got {len(columns)}.")
+        columns = (*columns, weights)
+    elif not weighted:
+        for option, value in (("--kind", kind), ("--rest", rest)):
+            if value is not None:
+                raise InputError(f"{option} needs weighted labels: add --weighted, or --weights COLUMN.")
+        return columns, None
+    if kind is None:
+        terminal.print_note(
+            "the weights are read as likelihoods. If they are probabilities of the classes, such as the output of a "
+            "classifier or a language model, add --kind posterior; otherwise --kind likelihood."
+        )
+    return columns, WeightOptions(kind or "likelihood", rest=True if rest == "auto" else rest or False)
 
 
 def split(names: list[str] | None) -> tuple[str, ...]:

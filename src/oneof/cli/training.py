@@ -182,6 +182,10 @@ def command_line(
         arguments += ["--truth", read_options.truth]
     if read_options.separator != "|":
         arguments += ["--separator", read_options.separator]
+    if read_options.weights is not None:
+        rest = read_options.weights.rest
+        arguments += ["--weighted", "--kind", read_options.weights.kind]
+        arguments += ["--rest", "auto" if rest is True else str(rest)] if rest else []
     if read_options.classes:
         arguments.append(f"--classes={','.join(read_options.classes)}")
     overrides = read_options.overrides
@@ -214,6 +218,7 @@ def _summarize(
         "exact": exact,
         "partial": len(candidates) - exact - unlabeled,
         "unlabeled": unlabeled,
+        "weighted": int(candidates.is_weighted.sum()),
         "classes": candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
         "words": prepared.text_options.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
@@ -228,6 +233,7 @@ def _summarize(
 def _write_model(
     path: Path, model: Any, prepared: "PreparedTable", read_options: "ReadOptions", summary: dict[str, Any]
 ) -> None:
+    from oneof.cli.inputs import weights_to_dict
     from oneof.persistence import SavedModel, save
 
     saved = SavedModel(
@@ -236,8 +242,8 @@ def _write_model(
         columns=[(column.name, column.kind) for column in prepared.columns],
         label_columns=list(read_options.labels),
         method=summary["method"],
-        summary={key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "estimate", "words")}
-        | {"separator": read_options.separator},
+        summary={key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate", "words")}
+        | {"separator": read_options.separator, "weights": weights_to_dict(read_options.weights)},
     )
     save(path, saved)
 

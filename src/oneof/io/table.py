@@ -1,6 +1,7 @@
 """Tables: files that are read in one batch, and their columns of labels."""
 
 import os
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oneof.candidates import CandidateSets
+from oneof.candidates import CandidateSets, WeightOptions
 from oneof.candidates.columns import match_true_labels, read_label_columns
 from oneof.errors import DataError, LabelError, MissingExtraError
 from oneof.files import as_path
@@ -33,6 +34,7 @@ SUFFIXES = tuple(_FORMATS)
 
 _PLACEHOLDERS = {"na", "n/a", "nan", "none", "null", "?", "-", "unknown", "missing"}
 _SEPARATORS = (";", ",", "/", "|", "+", "&")
+_LABEL_AND_WEIGHT = re.compile(r".+:\s*(\d*\.\d+([eE][-+]?\d+)?|[01])", re.DOTALL)
 _MAX_LISTED = 6
 """Maximum number of labels listed in a warning; the rest are counted."""
 
@@ -104,7 +106,12 @@ def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), v
 
 
 def read_labels(
-    table: Table, columns: Sequence[str], *, separator: str = "|", classes: Sequence[str] | None = None
+    table: Table,
+    columns: Sequence[str],
+    *,
+    separator: str = "|",
+    classes: Sequence[str] | None = None,
+    weights: WeightOptions | None = None,
 ) -> CandidateSets:
     """Return the candidate sets of a table.
 
@@ -118,6 +125,10 @@ def read_labels(
         The text between two labels.
     classes : sequence of str, optional
         The classes, as written in the table; by default those that occur.
+    weights : WeightOptions, optional
+        The meaning of weights, if the labels have weights. The columns are then one column of text
+        ("finch:0.7|wren:0.3") or of mappings from labels to weights; a column of labels and one of their weights; or
+        several columns of numbers, whose names are the classes.
 
     Returns
     -------
@@ -137,7 +148,7 @@ def read_labels(
             f"the label columns must be named once; got {next(n for n in names if names.count(n) > 1)!r} twice."
         )
     try:
-        return read_label_columns(table.frame, names, separator=separator, classes=classes)
+        return read_label_columns(table.frame, names, separator=separator, classes=classes, weights=weights)
     except LabelError as error:
         quoted = repr(names[0]) if len(names) == 1 else f"{names[0]!r} to {names[-1]!r}"
         raise error.at(f"labels {quoted} of {table.path}") from None
@@ -183,6 +194,18 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
     if missing.all():
         raise DataError(f"the truth column {column!r} has no labels.", source=source)
     return truth if missing.any() else np.asarray(truth.tolist(), dtype=classes.dtype)
+
+
+def check_no_weights(classes: Iterable[Any], source: Any) -> None:
+    """Raise if most classes are labels with a weight, such as "finch:0.7", which are read as classes if not weighted."""
+    labels = [label for label in classes if isinstance(label, str)]
+    pairs = [label for label in labels if _LABEL_AND_WEIGHT.fullmatch(label)]
+    if 2 * len(pairs) > len(labels) and any("." in label.rpartition(":")[2] for label in pairs):
+        raise LabelError(
+            f"the labels of {source} have weights, such as {pairs[0]!r}. Add --weighted, or name the classes (--classes) "
+            "if the numbers belong to their names.",
+            label=pairs[0],
+        )
 
 
 def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:

@@ -9,10 +9,12 @@ import numpy as np
 
 from oneof.candidates.indicator import check_nonempty_rows
 from oneof.candidates.labels import (
+    USE_FROM_WEIGHTS,
     as_classes,
     distinct_labels,
     is_minus_one,
     is_missing,
+    is_weight_pair,
     label_vector,
     pack_classes,
     sort_labels,
@@ -35,6 +37,7 @@ def read_sets(sets: Any, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of a sequence of collections."""
     flat, lengths, unlabeled = flatten_sets(sets, classes)
     rows = np.repeat(np.arange(len(lengths)), lengths)
+    _refuse_weight_pairs(flat, rows, classes)
     known = collect_classes(flat, rows) if classes is None else as_classes(classes)
     mask = build_mask(flat, rows, (len(lengths), len(known)), known)
     mask[unlabeled] = True
@@ -53,23 +56,29 @@ def write_sets(mask: Mask, classes: Labels) -> list[set[Any]]:
 
 def read_strings(y: Any, separator: str, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of delimited text such as "sparrow|finch"; each distinct text is split once."""
-    _check_separator(separator)
+    check_separator(separator)
     texts = label_vector(y).tolist()
     sets: dict[Any, list[str] | None] = {}
     distinct_labels(texts, range(len(texts)))
     for row, text in enumerate(texts):
         if text not in sets:
-            sets[text] = _split(row, text, separator)
+            pairs = split_text(row, text, separator)
+            sets[text] = None if pairs is None else [label for label, _ in pairs]
     return read_sets([sets[text] for text in texts], classes)
 
 
 def write_strings(mask: Mask, classes: Labels, separator: str) -> list[str]:
     """Join the labels of each row's set; an unlabeled row becomes the empty text."""
-    _check_separator(separator)
-    escape = re.compile("|".join((re.escape("\\"), re.escape(separator[0]))))
-    labels = np.array([escape.sub(lambda match: "\\" + match[0], str(label)) for label in classes.tolist()], object)
+    check_separator(separator)
+    labels = np.array(escape_labels(classes, "\\" + separator[0]), object)
     full = np.asarray(mask.all(axis=1))
     return ["" if full[i] else separator.join(labels[row]) for i, row in enumerate(mask)]
+
+
+def escape_labels(classes: Labels, special: str) -> list[str]:
+    """Return each label as text in which a backslash precedes every special character."""
+    pattern = re.compile(f"[{re.escape(special)}]")
+    return [pattern.sub(lambda match: "\\" + match[0], str(label)) for label in classes.tolist()]
 
 
 def read_complementary(y: Any, classes: Any = None) -> tuple[Mask, Labels]:
@@ -121,7 +130,7 @@ def read_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) ->
 
 def flatten_sets(sets: Any, classes: Any = None) -> tuple[list[Any], Ints, Mask]:
     """Return all labels in one list, the length of each row's set, and the mask of unlabeled rows."""
-    rows = _as_list(sets)
+    rows = as_rows(sets)
     if not all(kind in _CONTAINERS and kind is not np.ndarray for kind in set(map(type, rows))):
         rows = [_as_collection(value, classes) for value in rows]
     unlabeled = np.fromiter((value is None for value in rows), dtype=bool, count=len(rows))
@@ -144,19 +153,34 @@ def collect_classes(flat: list[Any], rows: Ints) -> Labels:
 
 def build_mask(flat: list[Any], rows: Ints, shape: tuple[int, int], classes: Labels) -> Mask:
     """Return the mask that is True at (row, class of the label) for every label."""
+    mask = np.zeros(shape, dtype=bool)
+    mask[rows, encode_members(flat, rows, classes)] = True
+    return mask
+
+
+def encode_members(flat: list[Any], rows: Ints, classes: Labels) -> Ints:
+    """Return the code of every label; an unknown label is an error that names the row."""
     index = {value: code for code, value in enumerate(classes.tolist())}
     try:
-        codes = np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
+        return np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
     except (KeyError, TypeError):
         distinct_labels(flat, rows)
         first = next(i for i, value in enumerate(flat) if value not in index)
         raise unknown_label(int(rows[first]), flat[first], classes) from None
-    mask = np.zeros(shape, dtype=bool)
-    mask[rows, codes] = True
-    return mask
 
 
-def _as_list(sets: Any) -> list[Any]:
+def _refuse_weight_pairs(flat: list[Any], rows: Ints, classes: Any) -> None:
+    """Raise if a member of a set is a pair of a label and a float, which is no label unless it is listed as a class."""
+    if not {tuple, list} & set(map(type, flat)):
+        return
+    listed = [] if classes is None else list(classes)
+    for row, member in zip(rows.tolist(), flat, strict=True):
+        if is_weight_pair(member) and member not in listed:
+            raise LabelError(f"{member!r} is a pair of a label and a number. {USE_FROM_WEIGHTS}", row=row, label=member)
+
+
+def as_rows(sets: Any) -> list[Any]:
+    """Return a sequence, or a column of a table, as a list."""
     if hasattr(sets, "to_pylist"):  # Arrow
         return list(sets.to_pylist())
     if hasattr(sets, "to_list"):  # pandas, polars
@@ -195,12 +219,18 @@ def _collect_leaves(
     return leaves_of[node]
 
 
-def _check_separator(separator: Any) -> None:
+def check_separator(separator: Any) -> None:
+    """Raise unless labels can be joined by the separator."""
     if not isinstance(separator, str) or not separator or separator.isspace() or "\\" in separator:
         raise InputError(f"`separator` must be visible text without a backslash; got {separator!r}.")
 
 
-def _split(row: int, text: Any, separator: str) -> list[str] | None:
+def split_text(row: int, text: Any, separator: str, *, colons: bool = False) -> list[tuple[str, str | None]] | None:
+    """Return each label of a text with None, or, if `colons`, with the text after its last colon, if it has one.
+
+    It is None for an unlabeled row. A backslash escapes a backslash, the first character of the separator and, if
+    `colons`, a colon.
+    """
     if is_missing(text):
         return None
     if not isinstance(text, str):
@@ -209,15 +239,20 @@ def _split(row: int, text: Any, separator: str) -> list[str] | None:
         )
     if not text.strip():
         return None
-    # A backslash escapes the first character of the separator, or another backslash.
-    token = re.compile(rf"\\\\|\\{re.escape(separator[0])}|{re.escape(separator)}|.", re.DOTALL)
-    labels = [""]
+    escaped = re.escape(separator[0]) + ("|:" if colons else "")
+    token = re.compile(rf"\\\\|\\(?:{escaped})|{re.escape(separator)}|.", re.DOTALL)
+    labels = [[""]]
     for piece in token.findall(text):
         if piece == separator:
-            labels.append("")
+            labels.append([""])
+        elif colons and piece == ":":
+            labels[-1].append("")
         else:
-            labels[-1] += piece.removeprefix("\\") if len(piece) > 1 else piece
-    labels = [label.strip() for label in labels]
-    if "" in labels:
+            labels[-1][-1] += piece.removeprefix("\\") if len(piece) > 1 else piece
+    pairs: list[tuple[str, str | None]] = [
+        (":".join(parts[:-1]).strip(), parts[-1].strip()) if len(parts) > 1 else (parts[0].strip(), None)
+        for parts in labels
+    ]
+    if any(not label for label, _ in pairs):
         raise LabelError(f"{text!r} contains an empty label. Remove the extra {separator!r}.", row=row, label=text)
-    return labels
+    return pairs

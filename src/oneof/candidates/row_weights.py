@@ -1,4 +1,4 @@
-"""Weights of the candidates: validation, normalization, and storage of the rows that have them.
+"""Weights of the candidates: normalization, and storage of the rows that have them.
 
 A weight w_ik is proportional to the probability of row i's evidence if its true class is k. It is free up to a factor
 for each row, so the largest weight of a row is 1. A row whose weights are all 0 or 1 is a candidate set.
@@ -8,16 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from oneof.candidates.indicator import is_frame
-from oneof.candidates.labels import as_classes, pack_classes
-from oneof.errors import LabelError
-from oneof.typing import Floats, Labels, Mask
-from oneof.validation import check_choice
+from oneof.candidates.levels import LevelSets
+from oneof.errors import InputError
+from oneof.typing import Evidence, Floats, Mask
+from oneof.validation import as_float_array
 
 _TIE_RTOL = 1e-14
-"""Relative difference from the largest weight of a row, a few roundings, up to which a weight is equal to it."""
+"""Relative difference of two weights of a row, a few roundings, up to which they are equal."""
+_MIN_WEIGHT = float(np.finfo(np.float64).tiny)
+"""The smallest weight above 0, relative to the largest of its row; its inverse and its logarithm are finite."""
 
 
 @dataclass(frozen=True)
@@ -44,51 +44,35 @@ class RowWeights:
         return weights
 
 
+def scale_rows(weights: Floats) -> Floats:
+    """Return valid (n, K) weights with row maxima of 1, in which no weight above 0 underflows to 0."""
+    scaled = weights / weights.max(axis=1, keepdims=True)
+    np.maximum(scaled, _MIN_WEIGHT, out=scaled, where=weights > 0)
+    return scaled
+
+
 def split_weights(weights: Floats) -> tuple[Mask, RowWeights | None]:
     """Return the candidates of valid (n, K) weights, and the weights of the rows that are not 0/1 up to a factor."""
-    scaled = weights / weights.max(axis=1, keepdims=True)
+    mask = weights > 0
+    scaled = scale_rows(weights)
     scaled[scaled >= 1.0 - _TIE_RTOL] = 1.0
-    mask = scaled > 0
-    is_weighted = (mask & (scaled < 1.0)).any(axis=1)
-    return mask, RowWeights(is_weighted, scaled[is_weighted]) if is_weighted.any() else None
+    is_weighted = np.asarray((mask & (scaled < 1.0)).any(axis=1))
+    return mask, RowWeights(is_weighted, _merge_ties(scaled[is_weighted])) if is_weighted.any() else None
 
 
-def check_weights(weights: Floats, name: str = "a weight") -> Floats:
-    """Return (n, K) weights; raise unless they are finite, at least 0, and not all 0 in any row."""
-    wrong = ~(np.isfinite(weights) & (weights >= 0))
-    if wrong.any():
-        row, column = map(int, np.argwhere(wrong)[0])
-        raise LabelError(
-            f"{name} must be a finite number of at least 0; got {weights[row, column].item()!r}. "
-            "Give an unlabeled row the same weight for all classes.",
-            row=row,
-            column=column,
-        )
-    empty = np.flatnonzero(~weights.any(axis=1))
-    if len(empty):
-        raise LabelError(
-            f"all weights of the row are 0 (such rows: {len(empty)}). Give every row at least one weight above 0; "
-            "an unlabeled row has the same weight for all classes.",
-            row=int(empty[0]),
-            cause="empty set",
-        )
+def _merge_ties(weights: Floats) -> Floats:
+    """Return (m, K) weights in which those that differ from a larger one by roundings are equal to it."""
+    ranked = -np.sort(-weights, axis=1)
+    tied = (ranked[:, 1:] < ranked[:, :-1]) & (ranked[:, 1:] >= ranked[:, :-1] * (1.0 - _TIE_RTOL))
+    rows = np.flatnonzero(tied.any(axis=1))
+    if len(rows):
+        order, ranked = np.argsort(-weights[rows], axis=1), ranked[rows]
+        for previous, value in zip(ranked.T[:-1], ranked.T[1:]):
+            np.copyto(value, previous, where=value >= previous * (1.0 - _TIE_RTOL))
+        merged = np.empty_like(ranked)
+        np.put_along_axis(merged, order, ranked, axis=1)
+        weights[rows] = merged
     return weights
-
-
-def read_weights(W: Any, classes: Any, kind: str, prior: Any) -> tuple[Floats, Labels]:
-    """Return the likelihoods and the classes of a matrix of likelihoods or posteriors."""
-    check_choice("kind", kind, ("likelihood", "posterior"))
-    if is_frame(W):
-        classes = pack_classes(list(W.columns)) if classes is None else classes
-        W = W.to_numpy()
-    weights = np.asarray(W.toarray() if sp.issparse(W) else W, dtype=np.float64)
-    known = np.arange(weights.shape[1]) if classes is None else as_classes(classes)
-    check_weights(weights)
-    if kind == "posterior":
-        weights = weights / weights.sum(axis=1, keepdims=True)
-        prior = weights.mean(axis=0) if prior is None else np.asarray(prior, dtype=np.float64)
-        weights = np.divide(weights, prior, out=np.zeros_like(weights), where=weights > 0)
-    return weights, known
 
 
 def same_weights(first: RowWeights | None, second: RowWeights | None) -> bool:
@@ -96,3 +80,31 @@ def same_weights(first: RowWeights | None, second: RowWeights | None) -> bool:
     if first is None or second is None:
         return first is second
     return np.array_equal(first.is_weighted, second.is_weighted) and np.array_equal(first.values, second.values)
+
+
+def soften_weights(evidence: Evidence, noise_rate: Any) -> Floats:
+    """Return the (n, K) likelihoods of the evidence if its sets exclude the true class with some probability.
+
+    A set of s < K classes that holds the true class with probability 1 - e, all sets of this size with equal
+    probability, has the likelihood (1 - e) / C(K-1, s-1) inside and e / C(K-1, s) outside. The ratio of the second to
+    the first is e / (1 - e) * s / (K - s). The likelihood of weights is the sum of those of their level sets, times
+    their masses.
+    """
+    n, n_classes = evidence.shape
+    rate = as_float_array(noise_rate, "noise_rate")
+    if rate.ndim > 1 or rate.shape not in ((), (n,)):
+        raise InputError(f"`noise_rate` must be a number, or one number for each of the {n} rows; got {noise_rate!r}.")
+    rate = np.broadcast_to(rate, n)
+    wrong = np.flatnonzero(~((rate >= 0) & (rate < 1)))
+    if len(wrong):
+        raise InputError(
+            f"`noise_rate` must be at least 0 and below 1; got {rate[wrong[0]].item()!r}.",
+            row=int(wrong[0]) if np.ndim(noise_rate) else None,
+        )
+    levels = LevelSets.from_evidence(evidence)
+    size = np.count_nonzero(levels.mask, axis=1)
+    error = rate[levels.row]
+    outside = levels.mass * (error / (1.0 - error)) * (size / (n_classes - size))
+    softened = evidence.astype(np.float64)
+    np.add.at(softened, levels.row, np.where(levels.mask, 0.0, outside[:, None]))
+    return softened

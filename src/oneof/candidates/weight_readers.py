@@ -1,0 +1,407 @@
+"""Weights in matrices, tables, ranked lists and text.
+
+Every form is read in the same steps: its cells become an (n, K) array of numbers, the mass of the classes that a row
+does not list is spread over them, and posteriors are divided by their prior.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.candidates.collections import (
+    as_rows,
+    check_separator,
+    collect_classes,
+    encode_members,
+    escape_labels,
+    is_collection,
+    split_text,
+)
+from oneof.candidates.indicator import is_table, read_table
+from oneof.candidates.labels import (
+    as_classes,
+    distinct_labels,
+    format_classes,
+    is_missing,
+    label_vector,
+    pack_classes,
+)
+from oneof.candidates.row_weights import RowWeights, scale_rows
+from oneof.errors import InputError, LabelError
+from oneof.typing import Floats, Ints, Labels, Mask
+from oneof.validation import as_float_array, check_choice
+
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_SUM_TOL = 1e-6
+"""Difference of a sum of probabilities from 1, in float32 for instance, that is a rounding error."""
+_REQUIREMENT = "weights must be numbers"
+_PAIRS = "a mapping from labels to weights, a list of (label, weight) pairs, or None for an unlabeled row"
+
+
+@dataclass(frozen=True)
+class WeightTable:
+    """Weights as they are given, before the steps that make likelihoods of them."""
+
+    weights: Floats
+    """(n, K): finite, at least 0; 0 for a class that the row does not list."""
+    classes: Labels
+    listed: Mask
+    """(n, K): True if the row lists the class."""
+    rest: Floats
+    """(n,): the mass that the row gives to the classes that it does not list."""
+    is_set: Mask
+    """(n,): True for unlabeled rows, and for sets without numbers, which have neither a rest nor a prior."""
+
+
+@dataclass(frozen=True)
+class WeightOptions:
+    """Meaning of weights: the parameters `kind`, `prior` and `rest` of the constructors."""
+
+    kind: str = "likelihood"
+    prior: Any = None
+    rest: bool | str = False
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, ("likelihood", "posterior"))
+        if self.prior is not None and self.kind == "likelihood":
+            raise InputError('`prior` requires kind="posterior"; got kind="likelihood". Likelihoods contain no prior.')
+        if not isinstance(self.rest, bool | np.bool_ | str):
+            raise InputError(f"`rest` must be True, False, or the label of the other classes; got {self.rest!r}.")
+
+
+# -- forms ------------------------------------------------------------------------------------------------------------
+
+
+def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
+    """Return the likelihoods and the classes of a matrix, a table or ranked lists."""
+    if not (is_table(W) or sp.issparse(W) or (isinstance(W, np.ndarray) and W.ndim != 1)):
+        if hasattr(W, "__array__") and not hasattr(W, "to_numpy") and not isinstance(W, np.ndarray):
+            W = np.asarray(W)  # an array of another library
+        else:
+            W = _as_list(W)
+            if _are_ranked_lists(W):
+                return _to_likelihoods(_read_ranked_lists(W, classes, options.rest), options)
+    return _to_likelihoods(_read_matrix(W, classes, options.rest), options)
+
+
+def read_weighted_strings(y: Any, separator: str, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
+    """Return the likelihoods and the classes of text such as "finch:0.7|wren:0.3"; each distinct text is split once."""
+    _check_separator(separator)
+    texts = label_vector(y).tolist()
+    distinct_labels(texts, range(len(texts)))
+    rows: dict[Any, list[tuple[str, float]] | None] = {}
+    sets = set()
+    for row, text in enumerate(texts):
+        if text not in rows:
+            pairs = split_text(row, text, separator, colons=True)
+            if pairs is None or all(number is None for _, number in pairs):
+                sets.add(text)
+            rows[text] = None if pairs is None else [(label, _as_number(row, text, number)) for label, number in pairs]
+    is_set = np.fromiter((text in sets for text in texts), dtype=bool, count=len(texts))
+    return _to_likelihoods(_read_pairs([rows[text] for text in texts], classes, options.rest, is_set), options)
+
+
+def write_weighted_strings(mask: Mask, classes: Labels, row_weights: RowWeights, separator: str) -> list[str]:
+    """Join the labels of each row, with their weights in rows that have any; an unlabeled row becomes empty text."""
+    _check_separator(separator)
+    labels = escape_labels(classes, "\\:" + separator[0])
+    position = np.cumsum(row_weights.is_weighted) - 1
+    texts = []
+    for i, row in enumerate(mask):
+        columns = np.flatnonzero(row).tolist()
+        if row_weights.is_weighted[i]:
+            weights = row_weights.values[position[i]].tolist()
+            texts.append(separator.join(f"{labels[k]}:{weights[k]!r}" for k in columns))
+        else:
+            texts.append("" if len(columns) == len(labels) else separator.join(labels[k] for k in columns))
+    return texts
+
+
+def _read_matrix(W: Any, classes: Any, rest: bool | str) -> WeightTable:
+    """Read an array or a table; the columns of a table are matched by name if one of them is the name of a class."""
+    names: set[Any] = set()
+    if is_table(W):
+        cells, listed = read_table(W, _REQUIREMENT)
+        weights, names = _as_numbers(cells), set(listed)
+        is_set = np.asarray(np.isnan(weights).all(axis=1))
+        weights = np.where(is_set[:, None], 1.0, weights)
+        columns = pack_classes(listed) if classes is None or names & set(as_classes(classes).tolist()) else classes
+    else:
+        weights, columns = _as_numbers(W), classes
+        is_set = np.zeros(len(weights) if weights.ndim else 0, dtype=bool)
+    if weights.ndim != 2:
+        raise LabelError(f"`W` must be a 2-D array with one column per class; got shape {weights.shape}.")
+    known = _name_columns(weights.shape[1], columns)
+    _check_cells(weights)
+    rest_mass: Floats = np.zeros(len(weights))
+    if isinstance(rest, str):
+        if rest not in known.tolist():
+            raise InputError(f"`rest` must be the name of a column; got {rest!r}.")
+        column = known.tolist().index(rest)
+        rest_mass, weights, known = weights[:, column], np.delete(weights, column, axis=1), np.delete(known, column)
+    if names and classes is not None and columns is not classes:
+        weights, known = _align_columns(weights, known, as_classes(classes)), as_classes(classes)
+        weights[is_set] = 1.0
+    return WeightTable(weights, known, weights > 0, rest_mass, is_set)
+
+
+def _read_ranked_lists(rows: list[Any], classes: Any, rest: bool | str) -> WeightTable:
+    """Read rows that are mappings {label: weight}, lists of (label, weight) pairs, or None."""
+    pairs = [_as_pairs(i, row) for i, row in enumerate(rows)]
+    return _read_pairs(pairs, classes, rest, np.array([row is None for row in pairs], dtype=bool))
+
+
+def _read_pairs(
+    rows: list[list[tuple[Any, float]] | None], classes: Any, rest: bool | str, is_set: Mask
+) -> WeightTable:
+    """Read the (label, weight) pairs of each row; None marks an unlabeled row."""
+    n = len(rows)
+    lengths = np.fromiter((len(row or ()) for row in rows), dtype=np.int64, count=n)
+    row = np.repeat(np.arange(n), lengths)
+    labels = [label for pairs in rows for label, _ in pairs or ()]
+    values = np.fromiter((weight for pairs in rows for _, weight in pairs or ()), dtype=np.float64, count=len(labels))
+    _check_pairs(row, labels, values)
+    rest_mass = np.zeros(n)
+    if isinstance(rest, str):
+        is_rest = np.fromiter((label == rest for label in labels), dtype=bool, count=len(labels))
+        _check_repetitions(row[is_rest], [0] * int(is_rest.sum()), [rest])
+        rest_mass[row[is_rest]] = values[is_rest]
+        labels = [label for label, skipped in zip(labels, is_rest.tolist()) if not skipped]
+        row, values = row[~is_rest], values[~is_rest]
+    known = collect_classes(labels, row) if classes is None else as_classes(classes)
+    if isinstance(rest, str) and rest in known.tolist():
+        raise InputError(f"`rest` must not be one of the classes; got {rest!r}.")
+    codes = encode_members(labels, row, known)
+    _check_repetitions(row, codes, known.tolist())
+    weights = np.zeros((n, len(known)))
+    listed = np.zeros((n, len(known)), dtype=bool)
+    weights[row, codes], listed[row, codes] = values, True
+    is_unlabeled = is_set & (lengths == 0)
+    weights[is_unlabeled] = 1.0
+    return WeightTable(weights, known, listed, rest_mass, is_set)
+
+
+# -- steps ------------------------------------------------------------------------------------------------------------
+
+
+def _to_likelihoods(table: WeightTable, options: WeightOptions) -> tuple[Floats, Labels]:
+    """Return the likelihoods of the classes, up to a factor for each row, and the classes."""
+    weights = table.weights
+    if not len(table.classes):
+        raise LabelError("`W` must have at least one column.")
+    if options.rest:
+        rest = _remainder(table) if options.rest is True else table.rest
+        n_others = np.count_nonzero(~table.listed, axis=1)
+        share = np.divide(rest, n_others, out=np.zeros(len(rest)), where=(n_others > 0) & ~table.is_set)
+        weights = np.where(table.listed | table.is_set[:, None], weights, share[:, None])
+    empty = np.flatnonzero(~weights.any(axis=1))
+    if len(empty):
+        raise LabelError(
+            f"all weights of the row are 0 (such rows: {len(empty)}). Give every row at least one weight above 0; "
+            "an unlabeled row has the same weight for all classes.",
+            row=int(empty[0]),
+            cause="empty set",
+        )
+    if options.kind == "posterior":
+        rows = ~table.is_set
+        weights = weights.copy()
+        weights[rows] = _divide_by_prior(weights[rows], np.flatnonzero(rows), table.classes, options.prior)
+    return weights, table.classes
+
+
+def _remainder(table: WeightTable) -> Floats:
+    """Return what the probabilities of each row leave to 1."""
+    with np.errstate(over="ignore"):
+        total = table.weights.sum(axis=1)
+    above = np.flatnonzero((total > 1.0 + _SUM_TOL) & ~table.is_set)
+    if len(above):
+        raise LabelError(
+            f"the weights of the row sum to {total[above[0]].item():.6g}, but rest=True requires probabilities, whose "
+            "sum is at most 1. Divide them by their sum, or omit `rest`.",
+            row=int(above[0]),
+        )
+    rest = 1.0 - total
+    return np.where(rest > _SUM_TOL, rest, 0.0)
+
+
+def _divide_by_prior(weights: Floats, rows: Ints, classes: Labels, prior: Any) -> Floats:
+    """Return posteriors of some rows divided by their prior, by default their mean."""
+    if not len(weights):
+        return weights
+    posterior = scale_rows(weights)
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    rates = posterior.mean(axis=0) if prior is None else as_float_array(prior, "prior")
+    if rates.shape != (len(classes),):
+        raise InputError(f"`prior` must have one number for each of the {len(classes)} classes; got {prior!r}.")
+    if not (np.isfinite(rates) & (rates >= 0)).all() or not rates.any():
+        raise InputError(f"`prior` must be finite and at least 0, and not 0 for all classes; got {prior!r}.")
+    if prior is not None:
+        impossible = np.argwhere((posterior > 0) & (rates == 0))
+        if len(impossible):
+            i, k = impossible[0].tolist()
+            raise InputError(
+                f"`prior` must be above 0 for a class whose posterior is above 0; got 0 for class "
+                f"{classes.tolist()[k]!r}.",
+                row=int(rows[i]),
+                column=k,
+            )
+    # A prior below the smallest normal number would make the quotient overflow.
+    return np.asarray(posterior / np.maximum(rates / rates.max(), np.finfo(np.float64).tiny))
+
+
+# -- validation -------------------------------------------------------------------------------------------------------
+
+
+def _as_list(W: Any) -> list[Any]:
+    if isinstance(W, str | bytes):
+        raise LabelError(f"`W` must have one row of weights per sample; got the text {W!r}.")
+    try:
+        return as_rows(W)
+    except LabelError:
+        raise LabelError(f"`W` must have one row of weights per sample; got {W!r}.") from None
+
+
+def _are_ranked_lists(rows: list[Any]) -> bool:
+    """Return whether rows are mappings, lists of pairs or None, judged by the first row that is not empty."""
+    for i, row in enumerate(rows):
+        if isinstance(row, str):
+            raise LabelError(
+                f"{row!r} is text. Use CandidateSets.from_strings(y, weighted=True) for weights in text.",
+                row=i,
+                label=row,
+            )
+        if isinstance(row, Mapping):
+            return True
+        if not is_missing(row):
+            if isinstance(row, np.ndarray) or not is_collection(row):
+                return False
+            if len(row):
+                return isinstance(next(iter(row)), list | tuple)
+    return bool(rows)
+
+
+def _as_pairs(i: int, row: Any) -> list[tuple[Any, float]] | None:
+    """Return a row as (label, weight) pairs; None if it is unlabeled."""
+    if is_missing(row):
+        return None
+    if isinstance(row, Mapping):
+        # A struct of Arrow or polars has all labels; those without a weight are None.
+        pairs = [(label, weight) for label, weight in row.items() if weight is not None]
+        if row and not pairs:
+            return None
+    elif is_collection(row):
+        pairs = list(row)
+    else:
+        raise LabelError(f"a row of weights must be {_PAIRS}; got {row!r}.", row=i)
+    for pair in pairs:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise LabelError(f"a row of weights must be {_PAIRS}; got {pair!r} in the row.", row=i)
+        if _to_float(pair[1]) is None:
+            raise LabelError(f"the weight of {pair[0]!r} must be a number; got {pair[1]!r}.", row=i, label=pair[0])
+    return [(label, _to_float(weight) or 0.0) for label, weight in pairs]
+
+
+def _to_float(weight: Any) -> float | None:
+    """Return a number as a float; None if it is not a number."""
+    if isinstance(weight, str | bytes):
+        return None
+    try:
+        return float(weight)
+    except OverflowError:
+        return np.inf
+    except (TypeError, ValueError):
+        return None
+
+
+def _as_number(row: int, text: str, number: str | None) -> float:
+    if number is None:
+        return 1.0
+    if not _NUMBER.fullmatch(number):
+        raise LabelError(
+            f"{text!r} has {number!r} after a colon, which is not a number. Escape a colon within a label by a "
+            "backslash.",
+            row=row,
+            label=text,
+        )
+    return float(number)
+
+
+def _as_numbers(W: Any) -> Floats:
+    try:
+        weights = np.asarray(W.toarray() if sp.issparse(W) else W)
+    except ValueError:
+        raise LabelError("`W` must have rows of equal length, one number for each class.") from None
+    if weights.dtype.kind not in "biufO":
+        raise LabelError(f"{_REQUIREMENT}; got values of type {weights.dtype}.")
+    try:
+        with np.errstate(over="ignore"):
+            return weights.astype(np.float64)
+    except (TypeError, ValueError):
+        raise LabelError(f"{_REQUIREMENT}; got values of another type.") from None
+
+
+def _name_columns(n_columns: int, classes: Any) -> Labels:
+    """Return the classes of the columns of an array, by default 0, 1, ..."""
+    known = np.arange(n_columns) if classes is None else as_classes(classes)
+    if len(known) != n_columns:
+        raise LabelError(f"`W` must have one column per class; got {n_columns} columns, {len(known)} classes.")
+    return known
+
+
+def _align_columns(weights: Floats, names: Labels, classes: Labels) -> Floats:
+    """Return the named columns of a table in the order of the classes."""
+    column = {label: k for k, label in enumerate(classes.tolist())}
+    aligned = np.zeros((len(weights), len(classes)))
+    for k, name in enumerate(names.tolist()):
+        if name not in column:
+            listed = format_classes([repr(label) for label in column])
+            raise LabelError(f"column {name!r} is not one of the classes {listed}.", label=name, cause="unknown label")
+        aligned[:, column[name]] = weights[:, k]
+    return aligned
+
+
+def _check_cells(weights: Floats) -> None:
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        row, column = map(int, np.argwhere(wrong)[0])
+        raise LabelError(
+            f"a weight must be a finite number of at least 0; got {weights[row, column].item()!r}. "
+            "Give an unlabeled row the same weight for all classes.",
+            row=row,
+            column=column,
+        )
+
+
+def _check_pairs(row: Ints, labels: list[Any], values: Floats) -> None:
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if len(wrong):
+        first = int(wrong[0])
+        raise LabelError(
+            f"the weight of {labels[first]!r} must be a finite number of at least 0; got {values[first].item()!r}. "
+            "Use None for an unlabeled row.",
+            row=int(row[first]),
+            label=labels[first],
+        )
+
+
+def _check_repetitions(row: Ints, codes: Any, labels: list[Any]) -> None:
+    """Raise if a row lists a label twice."""
+    keys = row * len(labels) + np.asarray(codes, dtype=np.int64)
+    order = np.argsort(keys, kind="stable")
+    repeated = np.flatnonzero(np.diff(keys[order]) == 0)
+    if len(repeated):
+        first = int(order[repeated[0] + 1])
+        label = labels[codes[first]]
+        raise LabelError(
+            f"the row lists {label!r} twice. Give every label of a row one weight.", row=int(row[first]), label=label
+        )
+
+
+def _check_separator(separator: Any) -> None:
+    check_separator(separator)
+    if ":" in separator:
+        raise InputError(f"`separator` must not contain a colon if labels have weights; got {separator!r}.")

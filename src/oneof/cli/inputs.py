@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.candidates import CandidateSets, WeightOptions
+from oneof.candidates import CandidateSets
+from oneof.candidates.weight_readers import WeightOptions
 from oneof.errors import InputError
 from oneof.io import (
     Column,

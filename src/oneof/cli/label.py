@@ -100,6 +100,9 @@ def run(
         ),
     ] = None,
     separator: options.Separator = "|",
+    weighted: options.Weighted = False,
+    kind: options.WeightKind = None,
+    rest: options.Rest = None,
     drop: options.Drop = None,
     text: options.Text = None,
     stop_words: options.StopWords = "none",
@@ -125,7 +128,8 @@ def run(
 
         named = None if classes is None else options.split([classes])
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
-        read_options = ReadOptions(options.split(labels), None, separator, named, overrides, stop_words, stem)
+        columns, weighting = options.read_label_options(labels, weighted=weighted, weights=None, kind=kind, rest=rest)
+        read_options = ReadOptions(columns, None, separator, named, overrides, stop_words, stem, weighting)
         answers_file = answers or Path(f"{table.stem}-answers.sqlite")
         label_options = LabelOptions(
             show, images, options.split(hide), method, strategy, annotations_per_item, answers_file, seed
@@ -242,7 +246,7 @@ def open_session(
             raise InputError(f"--show must be `text COLUMN` or `image COLUMN`; got `{kind} {column}`.")
         find_column(column, table.frame.columns, path)
     classes = read_options.classes or stored_classes(label_options.answers)
-    start, notes = _read_start(table, label, read_options.separator, classes)
+    start, notes = _read_start(table, label, replace(read_options, classes=classes))
     notes += _warn_formulas(start)
     images = ImageFolder(label_options.images or path.absolute().parent) if kind == "image" else None
     exclude = {label, *hidden, *([column] if images and column else [])}
@@ -279,17 +283,20 @@ def open_session(
 
 
 def _read_start(
-    table: "Table", label: str, separator: str, named: tuple[str, ...] | None
+    table: "Table", label: str, read_options: "ReadOptions"
 ) -> "tuple[CandidateSets, tuple[str, ...]]":
-    """Return the labels of the table; with `named` classes the label column may be empty or missing."""
+    """Return the labels of the table; with named classes the label column may be empty or missing."""
     import numpy as np
 
     from oneof.candidates import CandidateSets
     from oneof.errors import DataError, InputError
-    from oneof.io import find_column, read_labels, suspicious_labels
+    from oneof.io import check_no_weights, find_column, read_labels, suspicious_labels
 
+    separator, named, weights = read_options.separator, read_options.classes, read_options.weights
     if label in table.frame.columns and not _is_empty(table.frame[label]):
-        start = read_labels(table, [label], separator=separator, classes=named)
+        start = read_labels(table, [label], separator=separator, classes=named, weights=weights)
+        if named is None and weights is None:
+            check_no_weights(start.classes.tolist(), table.path)
         return start, tuple(suspicious_labels(start.classes.tolist(), separator))
     if named is None:
         if label not in table.frame.columns:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 if TYPE_CHECKING:
-    from oneof.candidates import WeightOptions
+    from oneof.candidates.weight_readers import WeightOptions
 
 TableFile: TypeAlias = Annotated[Path, typer.Argument(metavar="TABLE", help=".csv, .tsv, .parquet, .jsonl or .npz.")]
 Stream: TypeAlias = Annotated[
@@ -150,7 +150,7 @@ def read_label_options(
     labels: list[str] | None, *, weighted: bool, weights: str | None, kind: str | None, rest: str | None
 ) -> "tuple[tuple[str, ...], WeightOptions | None]":
     """Return the label columns, the column of weights being the last one, and the meaning of the weights, if any."""
-    from oneof.candidates import WeightOptions
+    from oneof.candidates.weight_readers import WeightOptions
     from oneof.cli import terminal
     from oneof.errors import InputError
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oneof.candidates import CandidateSets, WeightOptions
+from oneof.candidates import CandidateSets
+from oneof.candidates.weight_readers import WeightOptions
 from oneof.candidates.columns import match_true_labels, read_label_columns
 from oneof.errors import DataError, LabelError, MissingExtraError
 from oneof.files import as_path
@@ -148,7 +149,7 @@ def read_labels(
             f"the label columns must be named once; got {next(n for n in names if names.count(n) > 1)!r} twice."
         )
     try:
-        return read_label_columns(table.frame, names, separator=separator, classes=classes, weights=weights)
+        return read_label_columns(table.frame, names, separator=separator, classes=classes)
     except LabelError as error:
         quoted = repr(names[0]) if len(names) == 1 else f"{names[0]!r} to {names[-1]!r}"
         raise error.at(f"labels {quoted} of {table.path}") from None

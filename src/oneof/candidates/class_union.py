@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from oneof.candidates.collections import is_collection
 from oneof.candidates.conversion import as_candidates
 from oneof.candidates.indicator import is_frame
-from oneof.candidates.labels import is_missing, label_vector
+from oneof.candidates.labels import distinct_labels, is_missing, label_vector
 from oneof.candidates.sets import CandidateSets
 from oneof.errors import LabelError
 from oneof.typing import Labels
@@ -42,8 +42,13 @@ def collect_values(y: Any) -> LabelValues:
     if values.dtype.kind in "iufb":
         return LabelValues(None, np.unique(values), [])
     listed = values.tolist()
-    members = {member for value in listed if is_collection(value) for member in value}
-    labels = dict.fromkeys(None if is_missing(value) else value for value in listed if not is_collection(value))
+    flat = [(row, member) for row, value in enumerate(listed) if is_collection(value) for member in value]
+    members = distinct_labels([member for _, member in flat], [row for row, _ in flat])
+    single = [
+        (row, None if is_missing(value) else value) for row, value in enumerate(listed) if not is_collection(value)
+    ]
+    distinct_labels([value for _, value in single], [row for row, _ in single])  # raises if one cannot be a label
+    labels = dict.fromkeys(value for _, value in single)
     return LabelValues(None, list(labels), list(members))
 
 

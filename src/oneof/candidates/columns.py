@@ -13,8 +13,10 @@ import numpy as np
 
 from oneof.candidates.labels import format_classes
 from oneof.candidates.sets import CandidateSets
-from oneof.errors import DataError, LabelError
-from oneof.typing import Labels, Mask
+from oneof.candidates.weight_columns import drop_minus_one, read_weight_cells, read_weight_matrix, strict_numbers
+from oneof.candidates.weight_readers import PairRows, WeightOptions, read_pairs
+from oneof.errors import DataError, InputError, LabelError
+from oneof.typing import Evidence, Labels, Mask
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,9 +41,18 @@ _FLOAT_OF_INTEGER = re.compile(r"(-?\d{1,18})\.0+")
 
 
 def read_label_columns(
-    frame: "pl.DataFrame", names: Sequence[str], *, separator: str = "|", classes: Sequence[str] | None = None
+    frame: "pl.DataFrame",
+    names: Sequence[str],
+    *,
+    separator: str = "|",
+    classes: Sequence[str] | None = None,
+    weighted: bool = False,
+    weights: str | None = None,
+    kind: str = "likelihood",
+    prior: Any = None,
+    rest: bool | str = False,
 ) -> CandidateSets:
-    """Return the candidate sets in one column, or in several columns of 0 and 1.
+    """Return the candidate sets in one column, or in several columns of 0 and 1 or of weights.
 
     Parameters
     ----------
@@ -53,14 +64,28 @@ def read_label_columns(
         The text between two labels.
     classes : sequence of str, optional
         The classes, as written in the table; by default those that occur.
+    weighted : bool, default=False
+        The labels have weights. One column contains text ("a:0.7|b:0.3"), or structs whose fields are the labels;
+        several columns contain numbers, the weights of the classes that are their names. Cells without weights are
+        sets.
+    weights : str, optional
+        The column of the weights of the labels in the other column: lists, text ("0.7|0.3"), or one number. It implies
+        `weighted`.
+    kind, prior, rest
+        See `CandidateSets.from_weights`; they apply to weights only.
 
     Raises
     ------
     LabelError
         If a cell cannot be read, a set is empty, all rows are unlabeled, or there is only one class.
+    DataError
+        If `classes` or `weights` is given with several columns.
     """
+    options = WeightOptions(kind, prior, rest)
     try:
-        if len(names) > 1:
+        if weighted or weights is not None:
+            candidates = _read_weighted_columns(frame, names, weights, separator, classes, options)
+        elif len(names) > 1:
             candidates = _read_indicator_columns(frame, names, classes)
         else:
             candidates = _read_column(frame[names[0]], separator, classes)
@@ -97,18 +122,65 @@ def _read_indicator_columns(
         raise DataError(_INDICATOR_CLASSES)
     columns = []
     for name in names:
-        numbers = _strict_numbers(_booleans_to_digits(frame[name]))
+        numbers = strict_numbers(_booleans_to_digits(frame[name]))
         if numbers is None:
             raise LabelError(f"column {name!r} must contain 0 and 1, as one of several label columns.")
         columns.append(numbers.to_numpy())
     return CandidateSets.from_indicator(np.column_stack(columns), classes=np.asarray(names))
 
 
-def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | None) -> CandidateSets:
+def _read_weighted_columns(
+    frame: "pl.DataFrame",
+    names: Sequence[str],
+    weights: str | None,
+    separator: str,
+    classes: Sequence[str] | None,
+    options: WeightOptions,
+) -> CandidateSets:
+    import polars as pl
+
+    if len(names) > 1:
+        _check_matrix(classes, weights)
+        return CandidateSets._from_likelihoods(*read_weight_matrix(frame, names, options))
+    cells = frame[names[0]]
+    _check_any_label(cells)
+    if cells.dtype in (pl.Categorical, pl.Enum, pl.Boolean):
+        cells = cells.cast(pl.String)
+    numeric = cells.dtype.is_numeric()
+    if isinstance(cells.dtype, pl.List | pl.Array):
+        _check_flat_lists(cells)
+        numeric = isinstance(cells.dtype.inner, pl.DataType) and cells.dtype.inner.is_numeric()
+    elif cells.dtype == pl.String:
+        _check_nonempty_sets(cells.to_list(), separator)
+        numbers = _whole_numbers(cells, classes)
+        cells, numeric = (cells, False) if numbers is None else (numbers, True)
+    elif not numeric and (weights is not None or not isinstance(cells.dtype, pl.Struct)):
+        raise LabelError(f"labels must be text, whole numbers or lists; got values of type {cells.dtype}.")
+    known = _typed_classes(classes, numbers=numeric)
+    rows, is_set = read_weight_cells(cells, None if weights is None else frame[weights], separator)
+    if numeric:
+        rows, is_set = drop_minus_one(rows, is_set, known)
+    return CandidateSets._from_likelihoods(*read_pairs(rows, is_set, known, options))
+
+
+def _check_matrix(classes: Any, weights: str | None) -> None:
+    if classes is not None:
+        raise DataError(_INDICATOR_CLASSES)
+    if weights is not None:
+        raise DataError(f"a column of weights ({weights!r}) requires one label column, but there are several.")
+
+
+def _check_any_label(cells: "pl.Series") -> None:
     import polars as pl
 
     if cells.null_count() == len(cells) or (cells.dtype == pl.String and not (cells.str.strip_chars() != "").any()):
         raise LabelError(_ALL_UNLABELED)
+
+
+def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | None) -> CandidateSets:
+    import polars as pl
+
+    _check_any_label(cells)
     if isinstance(cells.dtype, pl.List | pl.Array):
         sets = cells.to_list()
         _check_flat_lists(cells)
@@ -180,15 +252,6 @@ def _as_written(label: Any) -> str:
     return str(label).strip()
 
 
-def _strict_numbers(cells: "pl.Series") -> "pl.Series | None":
-    import polars as pl
-
-    try:
-        return cells.cast(pl.Float64, strict=True)
-    except pl.exceptions.PolarsError:
-        return None
-
-
 def _booleans_to_digits(cells: "pl.Series") -> "pl.Series":
     """Return "true" and "false", the booleans of CSV files, as 1 and 0."""
     import polars as pl
@@ -207,12 +270,14 @@ class LabelReader:
     Parameters
     ----------
     columns : sequence of str
-        One column of text, lists or whole numbers; several columns of 0 and 1, whose names are the classes; or none if
-        the labels are a list of text, as in svmlight files.
+        One column of text, lists or whole numbers; several columns of 0 and 1, or of weights, whose names are the
+        classes; or none if the labels are a list of text, as in svmlight files.
     separator : str
         The text between two labels.
     classes : sequence of str, optional
         All classes; without them, only `names` can be called.
+    weighted, weights, kind, prior, rest
+        See `read_label_columns`. Posteriors require a prior, because a batch has no mean of all rows.
 
     Attributes
     ----------
@@ -220,9 +285,26 @@ class LabelReader:
         True if a row was marked as unlabeled by -1 so far.
     """
 
-    def __init__(self, columns: Sequence[str], separator: str, classes: Sequence[str] | None = None) -> None:
-        if len(columns) > 1 and classes is not None and list(classes) != list(columns):
-            raise DataError(_INDICATOR_CLASSES)
+    def __init__(
+        self,
+        columns: Sequence[str],
+        separator: str,
+        classes: Sequence[str] | None = None,
+        *,
+        weighted: bool = False,
+        weights: str | None = None,
+        kind: str = "likelihood",
+        prior: Any = None,
+        rest: bool | str = False,
+    ) -> None:
+        self.options = WeightOptions(kind, prior, rest)
+        if kind == "posterior" and prior is None:
+            raise InputError('`prior` must be given for kind="posterior"; a batch does not contain all rows.')
+        self.weighted = weighted or weights is not None
+        self.weights = weights
+        if len(columns) > 1:
+            named = [name for name in columns if name != rest]
+            _check_matrix(None if classes is None or list(classes) == named else classes, weights)
         self.columns = tuple(columns)
         self.separator = separator
         self.classes = None if classes is None else [label_to_text(name) for name in classes]
@@ -238,6 +320,8 @@ class LabelReader:
         ----------
         labels : polars.DataFrame or list of str
         """
+        if self.weighted:
+            return np.asarray(self.evidence(labels) > 0)
         if len(self.columns) > 1:
             return _read_indicator_columns(labels, self.columns).mask
         keys, sets = self._sets(labels)
@@ -252,6 +336,27 @@ class LabelReader:
                 table[number, self._code[name]] = True
         return table[[codes.get(key, 0) for key in keys]]
 
+    def evidence(self, labels: Any) -> Evidence:
+        """Return the mask of a batch, or its (n, K) weights, with row maxima of 1, if a row has any.
+
+        Parameters
+        ----------
+        labels : polars.DataFrame or list of str
+        """
+        if not self.weighted:
+            return self.mask(labels)
+        if len(self.columns) > 1:
+            likelihoods, _ = read_weight_matrix(labels, self.columns, self.options)
+        else:
+            rows, is_set = self._pairs(labels)
+            try:
+                likelihoods, _ = read_pairs(rows, is_set, np.array(list(self._code)), self.options)
+            except LabelError as error:
+                if error.cause != "unknown label" or error.row is None:
+                    raise
+                raise self._unknown_label(error.row, error.label) from None
+        return CandidateSets._from_likelihoods(likelihoods, np.arange(likelihoods.shape[1])).evidence
+
     def names(self, labels: Any) -> set[str]:
         """Return the labels that occur in a batch.
 
@@ -259,6 +364,9 @@ class LabelReader:
         ----------
         labels : polars.DataFrame or list of str
         """
+        if self.weighted:
+            rows, _ = self._pairs(labels)
+            return {label for row in rows for label, _ in row or ()} - {self.options.rest}
         _, sets = self._sets(labels)
         return {name for names in sets.values() for name in names}
 
@@ -282,6 +390,25 @@ class LabelReader:
             names = np.array([label_to_text(name) for name in candidates.classes.tolist()], dtype=object)
             sets = {text: names[row].tolist() for text, row in zip(distinct, candidates.mask, strict=True)}
         return cells, sets
+
+    def _pairs(self, labels: Any) -> tuple[PairRows, Mask]:
+        """Return the pairs of each row of one column, whose labels are text, and a mask of the rows without weights."""
+        import polars as pl
+
+        cells = pl.Series(labels, dtype=pl.String) if isinstance(labels, list) else labels[self.columns[0]]
+        if not isinstance(cells.dtype, pl.Struct):
+            texts = _texts_or_lists(cells)
+            cells = pl.Series(cells.name, texts, dtype=pl.String) if isinstance(texts, list) else texts
+            _check_flat_lists(cells)
+        if cells.dtype == pl.String:
+            _check_nonempty_sets(cells.to_list(), self.separator)
+        weights = None if self.weights is None else labels[self.weights]
+        pairs, is_set = read_weight_cells(cells, weights, self.separator)
+        rows: PairRows = [row and [(label_to_text(label), weight) for label, weight in row] for row in pairs]
+        for i, row in enumerate(rows):
+            if row is not None and len(row) == 1 and self._is_unlabeled(row[0][0]):
+                rows[i], is_set[i] = None, True
+        return rows, is_set
 
     def _split(self, cells: list[Any], distinct: list[str]) -> CandidateSets:
         try:

@@ -5,9 +5,9 @@ does not list is spread over them, and posteriors are divided by their prior.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,6 +34,9 @@ from oneof.candidates.row_weights import RowWeights, scale_rows
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import as_float_array, check_choice
+
+PairRows: TypeAlias = list[list[tuple[Any, float]] | None]
+"""The (label, weight) pairs of each row; None for an unlabeled row."""
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _SUM_TOL = 1e-6
@@ -84,16 +87,22 @@ def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, 
         else:
             W = _as_list(W)
             if _are_ranked_lists(W):
-                return _to_likelihoods(_read_ranked_lists(W, classes, options.rest), options)
+                rows = [_as_pairs(i, row) for i, row in enumerate(W)]
+                return read_pairs(rows, np.array([row is None for row in rows], dtype=bool), classes, options)
     return _to_likelihoods(_read_matrix(W, classes, options.rest), options)
 
 
 def read_weighted_strings(y: Any, separator: str, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
-    """Return the likelihoods and the classes of text such as "finch:0.7|wren:0.3"; each distinct text is split once."""
+    """Return the likelihoods and the classes of text such as "finch:0.7|wren:0.3"."""
+    return read_pairs(*split_weighted_strings(y, separator), classes, options)
+
+
+def split_weighted_strings(y: Any, separator: str) -> tuple[PairRows, Mask]:
+    """Return the pairs of each text, and a mask of those without numbers; each distinct text is split once."""
     _check_separator(separator)
     texts = label_vector(y).tolist()
     distinct_labels(texts, range(len(texts)))
-    rows: dict[Any, list[tuple[str, float]] | None] = {}
+    rows: dict[Any, list[tuple[Any, float]] | None] = {}
     sets = set()
     for row, text in enumerate(texts):
         if text not in rows:
@@ -102,7 +111,29 @@ def read_weighted_strings(y: Any, separator: str, classes: Any, options: WeightO
                 sets.add(text)
             rows[text] = None if pairs is None else [(label, _as_number(row, text, number)) for label, number in pairs]
     is_set = np.fromiter((text in sets for text in texts), dtype=bool, count=len(texts))
-    return _to_likelihoods(_read_pairs([rows[text] for text in texts], classes, options.rest, is_set), options)
+    return [rows[text] for text in texts], is_set
+
+
+def pair_lists(labels: Sequence[Any], weights: Sequence[Any]) -> tuple[PairRows, Mask]:
+    """Return the pairs of labels and weights in two columns of lists, and a mask of the rows without weights.
+
+    A row without labels (None) is unlabeled, one without weights (None) is a set.
+    """
+    rows: PairRows = []
+    for i, (names, numbers) in enumerate(zip(labels, weights, strict=True)):
+        if names is not None and numbers is not None and len(names) != len(numbers):
+            raise LabelError(
+                f"the row has {len(names)} labels and {len(numbers)} weights. Give each label one weight.", row=i
+            )
+        if names is None and numbers is not None:
+            raise LabelError("the row has weights, but no labels. Leave both cells empty if it is unlabeled.", row=i)
+        rows.append(None if names is None else _as_pairs(i, list(zip(names, numbers or [1.0] * len(names)))))
+    return rows, np.array([numbers is None for numbers in weights], dtype=bool)
+
+
+def read_pairs(rows: PairRows, is_set: Mask, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
+    """Return the likelihoods and the classes of rows of (label, weight) pairs, None for an unlabeled row."""
+    return _to_likelihoods(_tabulate(rows, is_set, classes, options.rest), options)
 
 
 def write_weighted_strings(mask: Mask, classes: Labels, row_weights: RowWeights, separator: str) -> list[str]:
@@ -149,16 +180,7 @@ def _read_matrix(W: Any, classes: Any, rest: bool | str) -> WeightTable:
     return WeightTable(weights, known, weights > 0, rest_mass, is_set)
 
 
-def _read_ranked_lists(rows: list[Any], classes: Any, rest: bool | str) -> WeightTable:
-    """Read rows that are mappings {label: weight}, lists of (label, weight) pairs, or None."""
-    pairs = [_as_pairs(i, row) for i, row in enumerate(rows)]
-    return _read_pairs(pairs, classes, rest, np.array([row is None for row in pairs], dtype=bool))
-
-
-def _read_pairs(
-    rows: list[list[tuple[Any, float]] | None], classes: Any, rest: bool | str, is_set: Mask
-) -> WeightTable:
-    """Read the (label, weight) pairs of each row; None marks an unlabeled row."""
+def _tabulate(rows: PairRows, is_set: Mask, classes: Any, rest: bool | str) -> WeightTable:
     n = len(rows)
     lengths = np.fromiter((len(row or ()) for row in rows), dtype=np.int64, count=n)
     row = np.repeat(np.arange(n), lengths)
@@ -317,17 +339,21 @@ def _to_float(weight: Any) -> float | None:
         return None
 
 
+def parse_number(text: str) -> float | None:
+    """Return a decimal number; None for other text, such as "nan" and "1_000"."""
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
 def _as_number(row: int, text: str, number: str | None) -> float:
-    if number is None:
-        return 1.0
-    if not _NUMBER.fullmatch(number):
+    weight = 1.0 if number is None else parse_number(number)
+    if weight is None:
         raise LabelError(
             f"{text!r} has {number!r} after a colon, which is not a number. Escape a colon within a label by a "
             "backslash.",
             row=row,
             label=text,
         )
-    return float(number)
+    return weight
 
 
 def _as_numbers(W: Any) -> Floats:

@@ -54,10 +54,10 @@ def run(
 
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
-        columns, weighting = options.read_label_options(
-            labels, weighted=weighted, weights=weights, kind=kind, rest=rest
+        weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
+        read_options = ReadOptions(
+            options.split(labels), truth, separator, named, overrides, stop_words, stem, weighting
         )
-        read_options = ReadOptions(columns, truth, separator, named, overrides, stop_words, stem, weighting)
         prepared = prepare(table, read_options)
         methods, notes = resolve_methods(prepared, "best" if method.lower() == "auto" else method, seed)
         for sentence in (*prepared.notes, *notes):

@@ -107,10 +107,10 @@ def run(
 
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
-        columns, weighting = options.read_label_options(
-            labels, weighted=weighted, weights=weights, kind=kind, rest=rest
+        weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
+        read_options = ReadOptions(
+            options.split(labels), truth, separator, named, overrides, stop_words, stem, weighting
         )
-        read_options = ReadOptions(columns, truth, separator, named, overrides, stop_words, stem, weighting)
         if online:
             _check_unused(
                 context, ("folds", "budget", "seed"), "cannot be combined with --online, which reads the rows in order"

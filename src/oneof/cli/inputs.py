@@ -2,12 +2,11 @@
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.weight_readers import WeightOptions
 from oneof.errors import InputError
 from oneof.io import (
     Column,
@@ -34,15 +33,18 @@ _N_ENCODED_ROWS = 1000
 
 
 @dataclass(frozen=True)
-class ReadOptions:
-    """Options of `fit` and `compare` for reading a table.
+class WeightArguments:
+    """Options of weighted labels, as arguments of `oneof.io.read_labels` and of `oneof.stream.StreamOptions`."""
 
-    Attributes
-    ----------
-    weights : WeightOptions or None
-        Meaning of the weights of the labels; None for sets. Two label columns are labels and their weights, unless both
-        contain numbers.
-    """
+    weighted: bool = False
+    weights: str | None = None
+    kind: str = "likelihood"
+    rest: bool | str = False
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """Options of `fit` and `compare` for reading a table."""
 
     labels: tuple[str, ...]
     truth: str | None = None
@@ -51,7 +53,12 @@ class ReadOptions:
     overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
     stop_words: str = "none"
     stem: str = "none"
-    weights: WeightOptions | None = None
+    weights: WeightArguments = WeightArguments()
+
+    @property
+    def verbatim(self) -> set[str]:
+        """Columns that are read as text: labels, weights and true labels."""
+        return {*self.labels, *(name for name in (self.weights.weights, self.truth) if name is not None)}
 
 
 @dataclass(frozen=True)
@@ -87,7 +94,7 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     if not read_options.labels:
         raise InputError(f"--labels must name the label column of {path}; got none. Add --labels COLUMN.")
     text_options = read_text_options(read_options.stop_words, read_options.stem)
-    verbatim = {*read_options.labels, *([read_options.truth] if read_options.truth else [])}
+    verbatim = read_options.verbatim
     as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
     table = read_table(path, as_text=as_text - verbatim, verbatim=verbatim)
     candidates = read_labels(
@@ -95,9 +102,9 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
         read_options.labels,
         separator=read_options.separator,
         classes=read_options.classes,
-        weights=read_options.weights,
+        **asdict(read_options.weights),
     )
-    if read_options.classes is None and read_options.weights is None:
+    if read_options.classes is None and not read_options.weights.weighted:
         check_no_weights(candidates.classes.tolist(), path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
     columns, column_notes = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
@@ -105,11 +112,6 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     check_texts(frame, columns, text_options, path)
     notes = (*suspicious_labels(candidates.classes.tolist(), read_options.separator), *column_notes)
     return PreparedTable(table, candidates, truth, columns, frame, text_options, notes)
-
-
-def weights_to_dict(weights: WeightOptions | None) -> dict[str, Any] | None:
-    """Return the meaning of weights in the types of JSON."""
-    return None if weights is None else {"kind": weights.kind, "rest": weights.rest}
 
 
 def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[dict[str, Any], list[str]]:

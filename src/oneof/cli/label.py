@@ -1,7 +1,7 @@
 """`oneof label`: label the most informative rows of a table on a local page."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -128,8 +128,10 @@ def run(
 
         named = None if classes is None else options.split([classes])
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
-        columns, weighting = options.read_label_options(labels, weighted=weighted, weights=None, kind=kind, rest=rest)
-        read_options = ReadOptions(columns, None, separator, named, overrides, stop_words, stem, weighting)
+        weighting = options.read_weight_options(weighted=weighted, weights=None, kind=kind, rest=rest)
+        read_options = ReadOptions(
+            options.split(labels), None, separator, named, overrides, stop_words, stem, weighting
+        )
         answers_file = answers or Path(f"{table.stem}-answers.sqlite")
         label_options = LabelOptions(
             show, images, options.split(hide), method, strategy, annotations_per_item, answers_file, seed
@@ -282,9 +284,7 @@ def open_session(
     return OpenedSession(session, images, notes)
 
 
-def _read_start(
-    table: "Table", label: str, read_options: "ReadOptions"
-) -> "tuple[CandidateSets, tuple[str, ...]]":
+def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tuple[CandidateSets, tuple[str, ...]]":
     """Return the labels of the table; with named classes the label column may be empty or missing."""
     import numpy as np
 
@@ -292,10 +292,10 @@ def _read_start(
     from oneof.errors import DataError, InputError
     from oneof.io import check_no_weights, find_column, read_labels, suspicious_labels
 
-    separator, named, weights = read_options.separator, read_options.classes, read_options.weights
+    separator, named = read_options.separator, read_options.classes
     if label in table.frame.columns and not _is_empty(table.frame[label]):
-        start = read_labels(table, [label], separator=separator, classes=named, weights=weights)
-        if named is None and weights is None:
+        start = read_labels(table, [label], separator=separator, classes=named, **asdict(read_options.weights))
+        if named is None and not read_options.weights.weighted:
             check_no_weights(start.classes.tolist(), table.path)
         return start, tuple(suspicious_labels(start.classes.tolist(), separator))
     if named is None:

@@ -3,11 +3,11 @@
 import csv
 import json
 import shlex
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.inputs import ReadOptions, weights_to_dict
+from oneof.cli.inputs import ReadOptions
 from oneof.cli.terminal import Progress, ProgressFactory, format_percent
 from oneof.errors import InputError
 from oneof.files import atomic_directory, check_not_input, check_writable
@@ -76,9 +76,7 @@ def fit_online(
         labels=read_options.labels,
         separator=read_options.separator,
         classes=read_options.classes,
-        weighted=read_options.weights is not None,
-        kind="likelihood" if read_options.weights is None else read_options.weights.kind,
-        rest=False if read_options.weights is None else read_options.weights.rest,
+        **asdict(read_options.weights),
         overrides=read_options.overrides,
         text_options=read_text_options(read_options.stop_words, read_options.stem),
         batch_rows=online_options.batch_rows,
@@ -170,7 +168,7 @@ def _write_model(path: Path, fit: "StreamResult", read_options: ReadOptions, sum
         label_columns=list(read_options.labels),
         method=summary["method"],
         summary={name: summary[name] for name in names}
-        | {"online": True, "weights": weights_to_dict(read_options.weights)},
+        | {"online": True, "weights": asdict(read_options.weights) | {"prior": fit.prior}},
     )
     save(path, saved)
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 if TYPE_CHECKING:
-    from oneof.candidates.weight_readers import WeightOptions
+    from oneof.cli.inputs import WeightArguments
 
 TableFile: TypeAlias = Annotated[Path, typer.Argument(metavar="TABLE", help=".csv, .tsv, .parquet, .jsonl or .npz.")]
 Stream: TypeAlias = Annotated[
@@ -47,7 +47,8 @@ Weights: TypeAlias = Annotated[
     typer.Option(
         "--weights",
         metavar="COLUMN",
-        help="Column of the weights of the labels, in their order: text such as '0.7|0.3', or lists. Implies --weighted.",
+        help="Column of the weights of the labels, in their order: text such as '0.7|0.3', or lists. Implies "
+        "--weighted.",
     ),
 ]
 WeightKind: TypeAlias = Annotated[
@@ -146,30 +147,26 @@ Debug: TypeAlias = Annotated[
 ]
 
 
-def read_label_options(
-    labels: list[str] | None, *, weighted: bool, weights: str | None, kind: str | None, rest: str | None
-) -> "tuple[tuple[str, ...], WeightOptions | None]":
-    """Return the label columns, the column of weights being the last one, and the meaning of the weights, if any."""
-    from oneof.candidates.weight_readers import WeightOptions
+def read_weight_options(
+    *, weighted: bool, weights: str | None, kind: str | None, rest: str | None
+) -> "WeightArguments":
+    """Return the options of weighted labels as arguments of `oneof.io.read_labels`."""
     from oneof.cli import terminal
+    from oneof.cli.inputs import WeightArguments
     from oneof.errors import InputError
 
-    columns = split(labels)
-    if weights is not None:
-        if len(columns) != 1:
-            raise InputError(f"--weights needs one label column (--labels); got {len(columns)}.")
-        columns = (*columns, weights)
-    elif not weighted:
-        for option, value in (("--kind", kind), ("--rest", rest)):
-            if value is not None:
-                raise InputError(f"{option} needs weighted labels: add --weighted, or --weights COLUMN.")
-        return columns, None
-    if kind is None:
+    weighted = weighted or weights is not None
+    for option, value in (("--kind", kind), ("--rest", rest)):
+        if value is not None and not weighted:
+            raise InputError(f"{option} needs weighted labels: add --weighted, or --weights COLUMN.")
+    if kind not in (None, "likelihood", "posterior"):
+        raise InputError(f"--kind must be likelihood or posterior; got {kind!r}.")
+    if weighted and kind is None:
         terminal.print_note(
             "the weights are read as likelihoods. If they are probabilities of the classes, such as the output of a "
-            "classifier or a language model, add --kind posterior; otherwise --kind likelihood."
+            "classifier or a language model, add --kind posterior; otherwise add --kind likelihood."
         )
-    return columns, WeightOptions(kind or "likelihood", rest=True if rest == "auto" else rest or False)
+    return WeightArguments(weighted, weights, kind or "likelihood", True if rest == "auto" else rest or False)
 
 
 def split(names: list[str] | None) -> tuple[str, ...]:

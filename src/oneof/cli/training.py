@@ -3,7 +3,7 @@
 import datetime
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -182,10 +182,11 @@ def command_line(
         arguments += ["--truth", read_options.truth]
     if read_options.separator != "|":
         arguments += ["--separator", read_options.separator]
-    if read_options.weights is not None:
-        rest = read_options.weights.rest
-        arguments += ["--weighted", "--kind", read_options.weights.kind]
-        arguments += ["--rest", "auto" if rest is True else str(rest)] if rest else []
+    weighting = read_options.weights
+    if weighting.weighted:
+        arguments += ["--weighted"] if weighting.weights is None else ["--weights", weighting.weights]
+        arguments += ["--kind", weighting.kind]
+        arguments += ["--rest", "auto" if weighting.rest is True else str(weighting.rest)] if weighting.rest else []
     if read_options.classes:
         arguments.append(f"--classes={','.join(read_options.classes)}")
     overrides = read_options.overrides
@@ -233,7 +234,6 @@ def _summarize(
 def _write_model(
     path: Path, model: Any, prepared: "PreparedTable", read_options: "ReadOptions", summary: dict[str, Any]
 ) -> None:
-    from oneof.cli.inputs import weights_to_dict
     from oneof.persistence import SavedModel, save
 
     saved = SavedModel(
@@ -242,8 +242,10 @@ def _write_model(
         columns=[(column.name, column.kind) for column in prepared.columns],
         label_columns=list(read_options.labels),
         method=summary["method"],
-        summary={key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate", "words")}
-        | {"separator": read_options.separator, "weights": weights_to_dict(read_options.weights)},
+        summary={
+            key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate", "words")
+        }
+        | {"separator": read_options.separator, "weights": asdict(read_options.weights)},
     )
     save(path, saved)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.weight_readers import WeightOptions
 from oneof.candidates.columns import match_true_labels, read_label_columns
 from oneof.errors import DataError, LabelError, MissingExtraError
 from oneof.files import as_path
@@ -112,7 +111,10 @@ def read_labels(
     *,
     separator: str = "|",
     classes: Sequence[str] | None = None,
-    weights: WeightOptions | None = None,
+    weighted: bool = False,
+    weights: str | None = None,
+    kind: str = "likelihood",
+    rest: bool | str = False,
 ) -> CandidateSets:
     """Return the candidate sets of a table.
 
@@ -126,10 +128,13 @@ def read_labels(
         The text between two labels.
     classes : sequence of str, optional
         The classes, as written in the table; by default those that occur.
-    weights : WeightOptions, optional
-        The meaning of weights, if the labels have weights. The columns are then one column of text
-        ("finch:0.7|wren:0.3") or of mappings from labels to weights; a column of labels and one of their weights; or
-        several columns of numbers, whose names are the classes.
+    weighted : bool, default=False
+        The labels have weights: one column of text ("finch:0.7|wren:0.3") or of mappings from labels to weights, or
+        several columns of numbers, whose names are the classes. Cells without numbers are sets.
+    weights : str, optional
+        The column of the weights of one label column, in the order of its labels: text ("0.7|0.3"), lists or numbers.
+    kind, rest
+        See `CandidateSets.from_weights`.
 
     Returns
     -------
@@ -144,12 +149,24 @@ def read_labels(
         If a cell cannot be read, a set is empty, all rows are unlabeled, or there is only one class.
     """
     names = [find_column(name, table.frame.columns, table.path) for name in columns]
+    weights = None if weights is None else find_column(weights, table.frame.columns, table.path)
+    if weights in names:
+        raise DataError(f"the column of weights must not be a label column; got {weights!r}.")
     if len(set(names)) < len(names):
         raise DataError(
             f"the label columns must be named once; got {next(n for n in names if names.count(n) > 1)!r} twice."
         )
     try:
-        return read_label_columns(table.frame, names, separator=separator, classes=classes)
+        return read_label_columns(
+            table.frame,
+            names,
+            separator=separator,
+            classes=classes,
+            weighted=weighted,
+            weights=weights,
+            kind=kind,
+            rest=rest,
+        )
     except LabelError as error:
         quoted = repr(names[0]) if len(names) == 1 else f"{names[0]!r} to {names[-1]!r}"
         raise error.at(f"labels {quoted} of {table.path}") from None
@@ -198,13 +215,13 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
 
 
 def check_no_weights(classes: Iterable[Any], source: Any) -> None:
-    """Raise if most classes are labels with a weight, such as "finch:0.7", which are read as classes if not weighted."""
+    """Raise if most classes are labels with a weight, such as "finch:0.7", although weights are not requested."""
     labels = [label for label in classes if isinstance(label, str)]
     pairs = [label for label in labels if _LABEL_AND_WEIGHT.fullmatch(label)]
     if 2 * len(pairs) > len(labels) and any("." in label.rpartition(":")[2] for label in pairs):
         raise LabelError(
-            f"the labels of {source} have weights, such as {pairs[0]!r}. Add --weighted, or name the classes (--classes) "
-            "if the numbers belong to their names.",
+            f"the labels of {source} have weights, such as {min(pairs)!r}. Add --weighted; or name the classes "
+            "(--classes) if the numbers belong to their names.",
             label=pairs[0],
         )
 

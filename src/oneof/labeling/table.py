@@ -195,7 +195,6 @@ class LabelTable:
                 frame.write_csv(temporary)
         return path
 
-
     def _with_text(self, candidates: CandidateSets) -> "pl.DataFrame":
         import polars as pl
 

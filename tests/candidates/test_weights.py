@@ -428,3 +428,91 @@ def test_bad_noise_rates_are_errors(rate):
     """A noise rate is at least 0 and below 1, for all rows or for each of them."""
     with pytest.raises(InputError):
         CandidateSets.from_labels(["a", "b"]).soften(rate)
+
+
+# -- refusals of weights where sets are expected ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, pd.DataFrame, pl.DataFrame, np.float32])
+def test_a_matrix_of_weights_is_not_an_indicator(convert):
+    """A float matrix that is not an indicator is an error that asks for the kind of its numbers."""
+    matrix = convert(np.array([[0.0, 1.0], [0.75, 0.25]]))
+    for call in (as_candidates, CandidateSets.from_indicator):
+        with pytest.raises(LabelError, match=r'from_weights\(y, kind="likelihood"\) or kind="posterior"') as caught:
+            call(matrix)
+        assert (caught.value.row, caught.value.column) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["a"], [("a", 0.95), ("b", 0.03)]],
+        [["a"], (("a", np.float32(0.95)),)],
+        [[0], [(0, 0.95), (1, 0.03)]],
+        [["a"], [["a", 0.95], ["b", 0.03]]],
+        ["a", {"a": 0.95, "b": 0.03}],
+        pd.Series([["a"], [("a", 0.95)]]),
+        pl.Series([{"a": 0.5, "b": 0.1}, {"a": 0.95, "b": 0.03}]),
+    ],
+    ids=str,
+)
+def test_pairs_and_mappings_are_not_labels(rows):
+    """Rows of (label, weight) pairs, and mappings, are errors that name from_weights."""
+    for call in (as_candidates, CandidateSets.from_sets):
+        with pytest.raises(LabelError, match=r'from_weights\(y, kind="likelihood"\) or kind="posterior"') as caught:
+            call(rows)
+        assert caught.value.row in (0, 1)
+
+
+def test_tuples_may_be_labels():
+    """Tuples without floats, and pairs that are listed as classes, are labels."""
+    rows = [[("a", "b"), ("c", "d")], [("a", "b")]]
+    assert as_candidates(rows).classes.tolist() == [("a", "b"), ("c", "d")]
+    assert as_candidates([[("a", 1), ("b", 2)]]).classes.tolist() == [("a", 1), ("b", 2)]
+    pairs = [[("a", 0.5), ("b", 0.5)], [("a", 0.5)]]
+    classes = np.array([("a", 0.5), ("b", 0.5), None], dtype=object)[:-1]
+    np.testing.assert_array_equal(CandidateSets.from_sets(pairs, classes=classes).mask, [[1, 1], [1, 0]])
+
+
+# -- annotators ---------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(2, 5), st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_reliable_annotations_equal_the_literal_likelihood(n_classes, n_annotators, seed):
+    """The weight of a class is the product over the answers of their probabilities if the class is the true one."""
+    rng = np.random.default_rng(seed)
+    answers = rng.integers(-1, n_classes, (8, n_annotators))
+    accuracy = rng.uniform(1 / n_classes + 0.01, 0.99, n_annotators)
+    y = CandidateSets.from_annotations(answers, classes=range(n_classes), reliabilities=accuracy)
+    expected = np.ones((8, n_classes))
+    for (i, j), answer in np.ndenumerate(answers):
+        for k in range(n_classes):
+            if answer >= 0:
+                expected[i, k] *= accuracy[j] if answer == k else (1 - accuracy[j]) / (n_classes - 1)
+    np.testing.assert_allclose(y.weights, expected / expected.max(axis=1, keepdims=True), rtol=1e-9)
+
+
+def test_many_reliable_annotators_do_not_underflow():
+    """The weights of thousands of answers are finite and above 0; a row without answers is unlabeled."""
+    answers = np.vstack([np.zeros((1, 5000), dtype=int), np.full((1, 5000), -1), [np.arange(5000) % 2]])
+    y = CandidateSets.from_annotations(answers, classes=[0, 1], reliabilities=np.full(5000, 0.999))
+    assert y.weights[0, 0] == 1
+    assert 0 < y.weights[0, 1] < 1e-300
+    assert y.is_unlabeled.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reliabilities": [0.9]}, r"one number for each of the 2 annotators; got shape \(1,\)"),
+        ({"reliabilities": [0.9, 0.5]}, "column 1: `reliabilities` must be above 1/2.*; got 0.5"),
+        ({"reliabilities": [1.0, 0.9]}, "column 0: .*below 1; got 1.0"),
+        ({"reliabilities": [np.nan, 0.9]}, "column 0: .*got nan"),
+        ({"reliabilities": [0.9, 0.9], "min_votes": 2}, "pass only one of them"),
+        ({"reliabilities": [0.9, 0.9], "top_k": 1}, "pass only one of them"),
+    ],
+)
+def test_bad_reliabilities_are_errors(options, message):
+    """Accuracies are above those of guesses and below 1, one for each annotator."""
+    with pytest.raises(InputError, match=message):
+        CandidateSets.from_annotations([["a", "b"], ["b", "b"]], **options)

@@ -5,7 +5,7 @@ if the only other label is +1, and marks a missing label if there are other numb
 all blocks are read together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,13 +42,10 @@ def collect_values(y: Any) -> LabelValues:
     if values.dtype.kind in "iufb":
         return LabelValues(None, np.unique(values), [])
     listed = values.tolist()
-    flat = [(row, member) for row, value in enumerate(listed) if is_collection(value) for member in value]
-    members = distinct_labels([member for _, member in flat], [row for row, _ in flat])
-    single = [
-        (row, None if is_missing(value) else value) for row, value in enumerate(listed) if not is_collection(value)
-    ]
-    distinct_labels([value for _, value in single], [row for row, _ in single])  # raises if one cannot be a label
-    labels = dict.fromkeys(value for _, value in single)
+    if any(isinstance(value, Mapping) for value in listed):
+        distinct_labels(listed, range(len(listed)))  # raises, since a mapping is not a label
+    members = {member for value in listed if is_collection(value) for member in value}
+    labels = dict.fromkeys(None if is_missing(value) else value for value in listed if not is_collection(value))
     return LabelValues(None, list(labels), list(members))
 
 

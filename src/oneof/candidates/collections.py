@@ -37,7 +37,6 @@ def read_sets(sets: Any, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of a sequence of collections."""
     flat, lengths, unlabeled = flatten_sets(sets, classes)
     rows = np.repeat(np.arange(len(lengths)), lengths)
-    _refuse_weight_pairs(flat, rows, classes)
     known = collect_classes(flat, rows) if classes is None else as_classes(classes)
     mask = build_mask(flat, rows, (len(lengths), len(known)), known)
     mask[unlabeled] = True
@@ -62,8 +61,7 @@ def read_strings(y: Any, separator: str, classes: Any = None) -> tuple[Mask, Lab
     distinct_labels(texts, range(len(texts)))
     for row, text in enumerate(texts):
         if text not in sets:
-            pairs = split_text(row, text, separator)
-            sets[text] = None if pairs is None else [label for label, _ in pairs]
+            sets[text] = split_text(row, text, separator)[0]
     return read_sets([sets[text] for text in texts], classes)
 
 
@@ -146,6 +144,9 @@ def collect_classes(flat: list[Any], rows: Ints) -> Labels:
     if any(is_missing(value) for value in distinct):
         first = next(i for i, value in enumerate(flat) if is_missing(value))
         raise LabelError("the set contains a missing value (None or NaN). Remove it.", row=int(rows[first]))
+    if any(is_weight_pair(value) for value in distinct):
+        first = next(i for i, value in enumerate(flat) if is_weight_pair(value))
+        raise _weight_pair(int(rows[first]), flat[first])
     if not distinct:
         raise LabelError("`y` must name at least one class; every row is unlabeled or empty.")
     return pack_classes(sort_labels(distinct))
@@ -166,17 +167,13 @@ def encode_members(flat: list[Any], rows: Ints, classes: Labels) -> Ints:
     except (KeyError, TypeError):
         distinct_labels(flat, rows)
         first = next(i for i, value in enumerate(flat) if value not in index)
+        if is_weight_pair(flat[first]):
+            raise _weight_pair(int(rows[first]), flat[first]) from None
         raise unknown_label(int(rows[first]), flat[first], classes) from None
 
 
-def _refuse_weight_pairs(flat: list[Any], rows: Ints, classes: Any) -> None:
-    """Raise if a member of a set is a pair of a label and a float, which is no label unless it is listed as a class."""
-    if not {tuple, list} & set(map(type, flat)):
-        return
-    listed = [] if classes is None else list(classes)
-    for row, member in zip(rows.tolist(), flat, strict=True):
-        if is_weight_pair(member) and member not in listed:
-            raise LabelError(f"{member!r} is a pair of a label and a number. {USE_FROM_WEIGHTS}", row=row, label=member)
+def _weight_pair(row: int, pair: Any) -> LabelError:
+    return LabelError(f"{pair!r} is a pair of a label and a number. {USE_FROM_WEIGHTS}", row=row, label=pair)
 
 
 def as_rows(sets: Any) -> list[Any]:
@@ -225,34 +222,37 @@ def check_separator(separator: Any) -> None:
         raise InputError(f"`separator` must be visible text without a backslash; got {separator!r}.")
 
 
-def split_text(row: int, text: Any, separator: str, *, colons: bool = False) -> list[tuple[str, str | None]] | None:
-    """Return each label of a text with None, or, if `colons`, with the text after its last colon, if it has one.
+def split_text(
+    row: int, text: Any, separator: str, *, colons: bool = False
+) -> tuple[list[str] | None, list[str | None]]:
+    """Return the labels of a text, None if the row is unlabeled, and the text after the last colon of each label.
 
-    It is None for an unlabeled row. A backslash escapes a backslash, the first character of the separator and, if
-    `colons`, a colon.
+    Colons are part of the label, and the second list has no items, unless `colons`. A backslash escapes a backslash,
+    the first character of the separator and, if `colons`, a colon.
     """
     if is_missing(text):
-        return None
+        return None, []
     if not isinstance(text, str):
         raise LabelError(
             f"{text!r} is not a string. Use from_labels or from_sets for labels of other types.", row=row, label=text
         )
     if not text.strip():
-        return None
+        return None, []
     escaped = re.escape(separator[0]) + ("|:" if colons else "")
     token = re.compile(rf"\\\\|\\(?:{escaped})|{re.escape(separator)}|.", re.DOTALL)
-    labels = [[""]]
+    labels = [""]
+    last_colon: dict[int, int] = {}  # from the number of a label to a position in it
     for piece in token.findall(text):
         if piece == separator:
-            labels.append([""])
-        elif colons and piece == ":":
-            labels[-1].append("")
+            labels.append("")
         else:
-            labels[-1][-1] += piece.removeprefix("\\") if len(piece) > 1 else piece
-    pairs: list[tuple[str, str | None]] = [
-        (":".join(parts[:-1]).strip(), parts[-1].strip()) if len(parts) > 1 else (parts[0].strip(), None)
-        for parts in labels
-    ]
-    if any(not label for label, _ in pairs):
+            if colons and piece == ":":
+                last_colon[len(labels) - 1] = len(labels[-1])
+            labels[-1] += piece.removeprefix("\\") if len(piece) > 1 else piece
+    numbers: list[str | None] = [None] * len(labels) if colons else []
+    for i, end in last_colon.items():
+        labels[i], numbers[i] = labels[i][:end], labels[i][end + 1 :].strip()
+    labels = [label.strip() for label in labels]
+    if "" in labels:
         raise LabelError(f"{text!r} contains an empty label. Remove the extra {separator!r}.", row=row, label=text)
-    return pairs
+    return labels, numbers

@@ -11,17 +11,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneof.candidates.cells import (
+    ALL_UNLABELED,
+    INDICATOR_CLASSES,
+    booleans_to_digits,
+    check_any_label,
+    check_flat_lists,
+    check_matrix,
+    check_nonempty_sets,
+    empty_set,
+    strict_numbers,
+    texts_or_lists,
+    typed_classes,
+    whole_numbers,
+)
 from oneof.candidates.labels import format_classes
+from oneof.candidates.row_weights import WeightOptions
 from oneof.candidates.sets import CandidateSets
-from oneof.candidates.weight_columns import drop_minus_one, read_weight_cells, read_weight_matrix, strict_numbers
-from oneof.candidates.weight_readers import PairRows, WeightOptions, read_pairs
+from oneof.candidates.weight_columns import read_weight_cells, read_weight_matrix, read_weighted_columns
+from oneof.candidates.weight_readers import PairRows, read_pairs
 from oneof.errors import DataError, InputError, LabelError
 from oneof.typing import Evidence, Floats, Labels, Mask
 
 if TYPE_CHECKING:
     import polars as pl
 
-_ALL_UNLABELED = "every row is unlabeled, so there is nothing to learn from."
 _ALL_SETS_FULL = (
     "every row is unlabeled, so there is nothing to learn from: a set of all classes counts as a missing label. "
     "Name the classes (--classes) if there are more than those in the column."
@@ -30,9 +44,6 @@ _SIGNS = (
     "the column contains only -1 and 1, which may mean two classes, or class 1 and rows without a label. "
     "Name the classes (--classes=-1,1), or leave the cells of unlabeled rows empty."
 )
-_INDICATOR_CLASSES = "classes cannot be given with several label columns, whose names are the classes."
-_WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?")
-_DECIMAL_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _SIGNED_INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?")
 _FLOAT_OF_INTEGER = re.compile(r"(-?\d{1,18})\.0+")
 
@@ -84,7 +95,9 @@ def read_label_columns(
     options = WeightOptions(kind, prior, rest)
     try:
         if weighted or weights is not None:
-            candidates = _read_weighted_columns(frame, names, weights, separator, classes, options)
+            candidates = CandidateSets._from_likelihoods(
+                *read_weighted_columns(frame, names, weights, separator, classes, options)
+            )
         elif len(names) > 1:
             candidates = _read_indicator_columns(frame, names, classes)
         else:
@@ -94,7 +107,7 @@ def read_label_columns(
     if candidates.shape[1] < 2:
         only = candidates.classes.tolist()
         raise LabelError(
-            f"only one class occurs ({only[0]!r}). A classifier needs at least two." if only else _ALL_UNLABELED
+            f"only one class occurs ({only[0]!r}). A classifier needs at least two." if only else ALL_UNLABELED
         )
     if candidates.is_unlabeled.all():
         raise LabelError(_ALL_SETS_FULL)
@@ -119,86 +132,36 @@ def _read_indicator_columns(
     frame: "pl.DataFrame", names: Sequence[str], classes: Sequence[str] | None = None
 ) -> CandidateSets:
     if classes is not None:
-        raise DataError(_INDICATOR_CLASSES)
+        raise DataError(INDICATOR_CLASSES)
     columns = []
     for name in names:
-        numbers = strict_numbers(_booleans_to_digits(frame[name]))
+        numbers = strict_numbers(booleans_to_digits(frame[name]))
         if numbers is None:
             raise LabelError(f"column {name!r} must contain 0 and 1, as one of several label columns.")
         columns.append(numbers.to_numpy())
     return CandidateSets.from_indicator(np.column_stack(columns), classes=np.asarray(names))
 
 
-def _read_weighted_columns(
-    frame: "pl.DataFrame",
-    names: Sequence[str],
-    weights: str | None,
-    separator: str,
-    classes: Sequence[str] | None,
-    options: WeightOptions,
-) -> CandidateSets:
-    import polars as pl
-
-    if len(names) > 1:
-        _check_matrix(classes, weights)
-        return CandidateSets._from_likelihoods(*read_weight_matrix(frame, names, options))
-    cells = frame[names[0]]
-    _check_any_label(cells)
-    if cells.dtype in (pl.Categorical, pl.Enum, pl.Boolean):
-        cells = cells.cast(pl.String)
-    numeric = cells.dtype.is_numeric()
-    if isinstance(cells.dtype, pl.List | pl.Array):
-        _check_flat_lists(cells)
-        numeric = isinstance(cells.dtype.inner, pl.DataType) and cells.dtype.inner.is_numeric()
-    elif cells.dtype == pl.String:
-        _check_nonempty_sets(cells.to_list(), separator)
-        numbers = _whole_numbers(cells, classes)
-        cells, numeric = (cells, False) if numbers is None else (numbers, True)
-    elif not numeric and (weights is not None or not isinstance(cells.dtype, pl.Struct)):
-        raise LabelError(f"labels must be text, whole numbers or lists; got values of type {cells.dtype}.")
-    known = _typed_classes(classes, numbers=numeric)
-    rows, is_set = read_weight_cells(cells, None if weights is None else frame[weights], separator)
-    if numeric:
-        rows, is_set = drop_minus_one(rows, is_set, known)
-    return CandidateSets._from_likelihoods(*read_pairs(rows, is_set, known, options))
-
-
-def _check_matrix(classes: Any, weights: str | None) -> None:
-    if classes is not None:
-        raise DataError(_INDICATOR_CLASSES)
-    if weights is not None:
-        raise DataError(f"a column of weights ({weights!r}) requires one label column, but there are several.")
-
-
-def _check_any_label(cells: "pl.Series") -> None:
-    import polars as pl
-
-    if cells.null_count() == len(cells) or (cells.dtype == pl.String and not (cells.str.strip_chars() != "").any()):
-        raise LabelError(_ALL_UNLABELED)
-
-
 def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | None) -> CandidateSets:
     import polars as pl
 
-    _check_any_label(cells)
+    check_any_label(cells)
     if isinstance(cells.dtype, pl.List | pl.Array):
         sets = cells.to_list()
-        _check_flat_lists(cells)
+        check_flat_lists(cells)
         inner = cells.dtype.inner
         numeric = isinstance(inner, pl.DataType | type) and inner.is_numeric()
-        return CandidateSets.from_sets(sets, classes=_typed_classes(classes, numbers=numeric))
+        return CandidateSets.from_sets(sets, classes=typed_classes(classes, numbers=numeric))
     if cells.dtype in (pl.Categorical, pl.Enum):
         cells = cells.cast(pl.String)
     if cells.dtype == pl.String:
-        numbers = _whole_numbers(cells, classes)
+        numbers = whole_numbers(cells, classes)
         if numbers is None:
-            _check_nonempty_sets(cells.to_list(), separator)
-            return CandidateSets.from_strings(
-                cells, separator=separator, classes=_typed_classes(classes, numbers=False)
-            )
+            check_nonempty_sets(cells.to_list(), separator)
+            return CandidateSets.from_strings(cells, separator=separator, classes=typed_classes(classes, numbers=False))
         cells = numbers
     if cells.dtype == pl.Boolean:
-        return CandidateSets.from_strings(cells.cast(pl.String), classes=_typed_classes(classes, numbers=False))
+        return CandidateSets.from_strings(cells.cast(pl.String), classes=typed_classes(classes, numbers=False))
     if not cells.dtype.is_numeric():
         raise LabelError(f"labels must be text, whole numbers or lists; got values of type {cells.dtype}.")
     return _read_numbers(cells, classes)
@@ -206,41 +169,11 @@ def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | No
 
 def _read_numbers(cells: "pl.Series", classes: Sequence[str] | None) -> CandidateSets:
     values = cells.to_numpy() if cells.null_count() == 0 else cells.cast(float).fill_null(float("nan")).to_numpy()
-    known = _typed_classes(classes, numbers=True)
+    known = typed_classes(classes, numbers=True)
     candidates = CandidateSets.from_labels(values, classes=known)
     if known is None and candidates.classes.dtype.kind == "f":  # whole numbers with missing values are floats
         return CandidateSets(candidates.mask, candidates.classes.astype(np.int64))
     return candidates
-
-
-def _whole_numbers(cells: "pl.Series", classes: Sequence[str] | None) -> "pl.Series | None":
-    """Return text as numbers if every cell, and every class, is a whole number or empty."""
-    import polars as pl
-
-    texts = {text: text.strip() for text in cells.drop_nulls().unique().to_list()}
-    labels = [*texts.values(), *(classes or [])]
-    if all(not text or _WHOLE_NUMBER.fullmatch(text) for text in labels):
-        numbers = {text: int(float(stripped)) if stripped else None for text, stripped in texts.items()}
-        return pl.Series(cells.name, [numbers.get(text) for text in cells.to_list()], dtype=pl.Int64)
-    if classes is None and all(not text or _DECIMAL_NUMBER.fullmatch(text) for text in labels):
-        row, text = next((i, t) for i, t in enumerate(cells.to_list()) if t and not _WHOLE_NUMBER.fullmatch(t.strip()))
-        raise LabelError(
-            f"labels must not be continuous; got {text!r}. Name the classes (--classes) if the numbers are classes.",
-            row=row,
-            label=text,
-        )
-    return None
-
-
-def _typed_classes(classes: Sequence[str] | None, *, numbers: bool) -> Labels | None:
-    if classes is None:
-        return None
-    if not numbers:
-        return np.asarray(list(classes))
-    try:
-        return np.asarray([int(name) for name in classes])
-    except ValueError:
-        raise LabelError(f"the labels are numbers, but the classes {', '.join(classes)} are not.") from None
 
 
 def _as_written(label: Any) -> str:
@@ -250,15 +183,6 @@ def _as_written(label: Any) -> str:
     if isinstance(label, float) and label.is_integer():
         return str(int(label))
     return str(label).strip()
-
-
-def _booleans_to_digits(cells: "pl.Series") -> "pl.Series":
-    """Return "true" and "false", the booleans of CSV files, as 1 and 0."""
-    import polars as pl
-
-    if cells.dtype != pl.String:
-        return cells
-    return cells.str.strip_chars().replace({"true": "1", "True": "1", "false": "0", "False": "0"})
 
 
 # -- batches of a stream ------------------------------------------------------------------------------------------
@@ -304,7 +228,7 @@ class LabelReader:
         self.weights = weights
         if len(columns) > 1:
             named = [name for name in columns if name != rest]
-            _check_matrix(None if classes is None or list(classes) == named else classes, weights)
+            check_matrix(None if classes is None or list(classes) == named else classes, weights)
         self.columns = tuple(columns)
         self.separator = separator
         self.classes = None if classes is None else [label_to_text(name) for name in classes]
@@ -393,14 +317,14 @@ class LabelReader:
 
     def _sets(self, labels: Any) -> tuple[list[Any], dict[Any, Iterable[str]]]:
         """Return a key for each row, and the labels of each distinct key of a labeled row."""
-        cells = labels if isinstance(labels, list) else _texts_or_lists(labels[self.columns[0]])
+        cells = labels if isinstance(labels, list) else texts_or_lists(labels[self.columns[0]])
         sets: dict[Any, Iterable[str]] = {}
         if not isinstance(cells, list):
-            _check_flat_lists(cells)
+            check_flat_lists(cells)
             keys = [None if members is None else tuple(map(label_to_text, members)) for members in cells.to_list()]
             for row, key in enumerate(keys):
                 if key is not None and (not key or None in key):
-                    raise _empty_set(row, "the candidate set is empty, or contains a missing label")
+                    raise empty_set(row, "the candidate set is empty, or contains a missing label")
                 if key is not None:
                     sets[key] = key
             return keys, sets
@@ -418,11 +342,11 @@ class LabelReader:
 
         cells = pl.Series(labels, dtype=pl.String) if isinstance(labels, list) else labels[self.columns[0]]
         if not isinstance(cells.dtype, pl.Struct):
-            texts = _texts_or_lists(cells)
+            texts = texts_or_lists(cells)
             cells = pl.Series(cells.name, texts, dtype=pl.String) if isinstance(texts, list) else texts
-            _check_flat_lists(cells)
+            check_flat_lists(cells)
         if cells.dtype == pl.String:
-            _check_nonempty_sets(cells.to_list(), self.separator)
+            check_nonempty_sets(cells.to_list(), self.separator)
         weights = None if self.weights is None else labels[self.weights]
         pairs, is_set = read_weight_cells(cells, weights, self.separator)
         rows: PairRows = [row and [(label_to_text(label), weight) for label, weight in row] for row in pairs]
@@ -433,7 +357,7 @@ class LabelReader:
 
     def _split(self, cells: list[Any], distinct: list[str]) -> CandidateSets:
         try:
-            _check_nonempty_sets(distinct, self.separator)
+            check_nonempty_sets(distinct, self.separator)
             return CandidateSets.from_strings(distinct, separator=self.separator)
         except LabelError as error:
             if error.row is not None:  # of the distinct texts
@@ -478,7 +402,7 @@ def resolve_classes(names: Iterable[str], *, has_minus_one: bool) -> list[str]:
         raise LabelError(
             f"only one class occurs ({min(labels)!r}). A classifier needs at least two; name all classes (--classes)."
             if labels
-            else _ALL_UNLABELED
+            else ALL_UNLABELED
         )
     numbers = all(re.fullmatch(r"-?\d{1,18}", name) for name in labels)
     return sorted(labels, key=int) if numbers else sorted(labels)
@@ -499,54 +423,3 @@ def number_to_text(text: str) -> str:
     """Return +1, 1 and 1.0, the labels of svmlight files, as the same text; other text is unchanged."""
     match = _SIGNED_INTEGER.fullmatch(text)
     return str(int(match[1])) if match else text
-
-
-def _texts_or_lists(cells: "pl.Series") -> Any:
-    """Return a column as a list of text, or unchanged if it is a column of lists."""
-    import polars as pl
-
-    if isinstance(cells.dtype, pl.List | pl.Array):
-        return cells
-    if cells.dtype.is_float():
-        cells = cells.fill_nan(None)
-        if (cells.drop_nulls() % 1 != 0).any():
-            row = int((cells % 1 != 0).fill_null(value=False).arg_true()[0])
-            raise LabelError(
-                f"labels must not be continuous; got {cells[row]}. Use whole numbers.", row=row, label=cells[row]
-            )
-        cells = cells.cast(pl.Int64)
-    if cells.dtype.is_nested() or cells.dtype.is_temporal() or cells.dtype == pl.Binary:
-        raise LabelError(f"labels must be text or lists; column {cells.name!r} has values of type {cells.dtype}.")
-    return cells.cast(pl.String).to_list()
-
-
-# -- checks for tables and streams
-# -----------------------------------------------------------------------------------------------
-
-
-def _check_flat_lists(cells: "pl.Series") -> None:
-    """Raise if the members of sets are lists."""
-    import polars as pl
-
-    if isinstance(getattr(cells.dtype, "inner", None), pl.List | pl.Array):
-        for row, cell in enumerate(cells.to_list()):
-            if cell is not None and any(member is not None for member in cell):
-                raise LabelError(
-                    f"a set must be one list of labels; got lists within a list, {cell!r}.", row=row, label=cell
-                )
-
-
-def _check_nonempty_sets(texts: Sequence[str | None], separator: str) -> None:
-    """Raise if a cell is the text of an empty set, such as "[]" or "|", which is not an empty cell."""
-    for row, text in enumerate(texts):
-        if text is not None and text.strip() and text.replace(separator, "").strip() in ("", "[]", "{}", "()"):
-            raise _empty_set(row, f"the candidate set is empty ({text!r})", text)
-
-
-def _empty_set(row: int, reason: str, label: Any = None) -> LabelError:
-    return LabelError(
-        f"{reason}. Name at least one label, or leave the cell empty if the row is unlabeled.",
-        row=row,
-        label=label,
-        cause="empty set",
-    )

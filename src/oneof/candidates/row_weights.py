@@ -1,4 +1,4 @@
-"""Weights of the candidates: normalization, and storage of the rows that have them.
+"""Weights of the candidates: normalization, storage of the rows that have them, noise, and priors.
 
 A weight w_ik is proportional to the probability of row i's evidence if its true class is k. It is free up to a factor
 for each row, so the largest weight of a row is 1. A row whose weights are all 0 or 1 is a candidate set.
@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from oneof.candidates.levels import LevelSets
-from oneof.errors import InputError
-from oneof.typing import Evidence, Floats, Mask
-from oneof.validation import as_float_array
+from oneof.errors import InputError, LabelError
+from oneof.typing import Evidence, Floats, Ints, Labels, Mask
+from oneof.validation import as_float_array, check_choice
 
 _TIE_RTOL = 1e-14
 """Relative difference of two weights of a row, a few roundings, up to which they are equal."""
 _MIN_WEIGHT = float(np.finfo(np.float64).tiny)
 """The smallest weight above 0, relative to the largest of its row; its inverse and its logarithm are finite."""
+_SUM_TOL = 1e-6
+"""Difference of a sum of probabilities from 1, in float32 for instance, that is a rounding error."""
 
 
 @dataclass(frozen=True)
@@ -108,3 +110,102 @@ def soften_weights(evidence: Evidence, noise_rate: Any) -> Floats:
     softened = evidence.astype(np.float64)
     np.add.at(softened, levels.row, np.where(levels.mask, 0.0, outside[:, None]))
     return softened
+
+
+# -- from given numbers to likelihoods ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WeightOptions:
+    """Meaning of weights: the parameters `kind`, `prior` and `rest` of the constructors."""
+
+    kind: str = "likelihood"
+    prior: Any = None
+    rest: bool | str = False
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, ("likelihood", "posterior"))
+        if self.prior is not None and self.kind == "likelihood":
+            raise InputError('`prior` requires kind="posterior"; got kind="likelihood". Likelihoods contain no prior.')
+        if not isinstance(self.rest, bool | np.bool_ | str):
+            raise InputError(f"`rest` must be True, False, or the label of the other classes; got {self.rest!r}.")
+
+
+@dataclass(frozen=True)
+class WeightTable:
+    """Weights as they are given, before the steps that make likelihoods of them."""
+
+    weights: Floats
+    """(n, K): finite, at least 0; 0 for a class that the row does not list."""
+    classes: Labels
+    listed: Mask
+    """(n, K): True if the row lists the class."""
+    rest: Floats
+    """(n,): the mass that the row gives to the classes that it does not list."""
+    is_set: Mask
+    """(n,): True for unlabeled rows, and for sets without numbers, which have neither a rest nor a prior."""
+
+
+def to_likelihoods(table: WeightTable, options: WeightOptions) -> tuple[Floats, Labels]:
+    """Return the likelihoods of the classes, up to a factor for each row, and the classes."""
+    weights = table.weights
+    if not len(table.classes):
+        raise LabelError("`W` must have at least one column.")
+    if options.rest:
+        rest = _remainder(table) if options.rest is True else table.rest
+        n_others = np.count_nonzero(~table.listed, axis=1)
+        share = np.divide(rest, n_others, out=np.zeros(len(rest)), where=(n_others > 0) & ~table.is_set)
+        weights = np.where(table.listed | table.is_set[:, None], weights, share[:, None])
+    empty = np.flatnonzero(~weights.any(axis=1))
+    if len(empty):
+        raise LabelError(
+            f"all weights of the row are 0 (such rows: {len(empty)}). Give every row at least one weight above 0; "
+            "an unlabeled row has the same weight for all classes.",
+            row=int(empty[0]),
+            cause="empty set",
+        )
+    if options.kind == "posterior":
+        rows = ~table.is_set
+        weights = weights.copy()
+        weights[rows] = _divide_by_prior(weights[rows], np.flatnonzero(rows), table.classes, options.prior)
+    return weights, table.classes
+
+
+def _remainder(table: WeightTable) -> Floats:
+    """Return what the probabilities of each row leave to 1."""
+    with np.errstate(over="ignore"):
+        total = table.weights.sum(axis=1)
+    above = np.flatnonzero((total > 1.0 + _SUM_TOL) & ~table.is_set)
+    if len(above):
+        raise LabelError(
+            f"the weights of the row sum to {total[above[0]].item():.6g}, but rest=True requires probabilities, whose "
+            "sum is at most 1. Divide them by their sum, or omit `rest`.",
+            row=int(above[0]),
+        )
+    rest = 1.0 - total
+    return np.where(rest > _SUM_TOL, rest, 0.0)
+
+
+def _divide_by_prior(weights: Floats, rows: Ints, classes: Labels, prior: Any) -> Floats:
+    """Return posteriors of some rows divided by their prior, by default their mean."""
+    if not len(weights):
+        return weights
+    posterior = scale_rows(weights)
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    rates = posterior.mean(axis=0) if prior is None else as_float_array(prior, "prior")
+    if rates.shape != (len(classes),):
+        raise InputError(f"`prior` must have one number for each of the {len(classes)} classes; got {prior!r}.")
+    if not (np.isfinite(rates) & (rates >= 0)).all() or not rates.any():
+        raise InputError(f"`prior` must be finite and at least 0, and not 0 for all classes; got {prior!r}.")
+    if prior is not None:
+        impossible = np.argwhere((posterior > 0) & (rates == 0))
+        if len(impossible):
+            i, k = impossible[0].tolist()
+            raise InputError(
+                f"`prior` must be above 0 for a class whose posterior is above 0; got 0 for class "
+                f"{classes.tolist()[k]!r}.",
+                row=int(rows[i]),
+                column=k,
+            )
+    # A prior below the smallest normal number would make the quotient overflow.
+    return np.asarray(posterior / np.maximum(rates / rates.max(), np.finfo(np.float64).tiny))

@@ -5,12 +5,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneof.candidates.cells import (
+    check_any_label,
+    check_flat_lists,
+    check_matrix,
+    check_nonempty_sets,
+    strict_numbers,
+    typed_classes,
+    whole_numbers,
+)
 from oneof.candidates.collections import split_text
+from oneof.candidates.row_weights import WeightOptions
 from oneof.candidates.weight_readers import (
     PairRows,
-    WeightOptions,
     pair_lists,
     parse_number,
+    read_pairs,
     read_weights,
     split_weighted_strings,
 )
@@ -19,6 +29,41 @@ from oneof.typing import Floats, Labels, Mask
 
 if TYPE_CHECKING:
     import polars as pl
+
+
+def read_weighted_columns(
+    frame: "pl.DataFrame",
+    names: Sequence[str],
+    weights: str | None,
+    separator: str,
+    classes: Sequence[str] | None,
+    options: WeightOptions,
+) -> tuple[Floats, Labels]:
+    """Return the likelihoods and the classes of one column of labels, or of several columns of weights."""
+    import polars as pl
+
+    if len(names) > 1:
+        check_matrix(classes, weights)
+        return read_weight_matrix(frame, names, options)
+    cells = frame[names[0]]
+    check_any_label(cells)
+    if cells.dtype in (pl.Categorical, pl.Enum, pl.Boolean):
+        cells = cells.cast(pl.String)
+    numeric = cells.dtype.is_numeric()
+    if isinstance(cells.dtype, pl.List | pl.Array):
+        check_flat_lists(cells)
+        numeric = isinstance(cells.dtype.inner, pl.DataType) and cells.dtype.inner.is_numeric()
+    elif cells.dtype == pl.String:
+        check_nonempty_sets(cells.to_list(), separator)
+        numbers = whole_numbers(cells, classes)
+        cells, numeric = (cells, False) if numbers is None else (numbers, True)
+    elif not numeric and (weights is not None or not isinstance(cells.dtype, pl.Struct)):
+        raise LabelError(f"labels must be text, whole numbers or lists; got values of type {cells.dtype}.")
+    known = typed_classes(classes, numbers=numeric)
+    rows, is_set = read_weight_cells(cells, None if weights is None else frame[weights], separator)
+    if numeric:
+        rows, is_set = _drop_minus_one(rows, is_set, known)
+    return read_pairs(rows, is_set, known, options)
 
 
 def read_weight_matrix(frame: "pl.DataFrame", names: Sequence[str], options: WeightOptions) -> tuple[Floats, Labels]:
@@ -70,24 +115,13 @@ def read_weight_cells(labels: "pl.Series", weights: "pl.Series | None", separato
     return pair_lists(_label_lists(labels, separator), [None] * len(labels))
 
 
-def strict_numbers(cells: "pl.Series") -> "pl.Series | None":
-    """Return a column as float64; None if a cell is not a number."""
-    import polars as pl
-
-    try:
-        return cells.cast(pl.Float64, strict=True)
-    except pl.exceptions.PolarsError:
-        return None
-
-
 def _label_lists(cells: "pl.Series", separator: str) -> list[list[Any] | None]:
     import polars as pl
 
     if isinstance(cells.dtype, pl.List | pl.Array):
         return [None if row is None else list(row) for row in cells.to_list()]
     if cells.dtype == pl.String:
-        split = [split_text(i, text, separator) for i, text in enumerate(cells.to_list())]
-        return [None if pairs is None else [label for label, _ in pairs] for pairs in split]
+        return [split_text(i, text, separator)[0] for i, text in enumerate(cells.to_list())]
     if cells.dtype.is_float():
         whole = cells.fill_nan(None)
         cells = whole.cast(pl.Int64) if not (whole.drop_nulls() % 1 != 0).any() else whole
@@ -115,7 +149,7 @@ def _split_weights(row: int, text: str | None, separator: str) -> list[float] | 
     return [weight for weight in weights if weight is not None]
 
 
-def drop_minus_one(rows: PairRows, is_set: Mask, classes: Labels | None) -> tuple[PairRows, Mask]:
+def _drop_minus_one(rows: PairRows, is_set: Mask, classes: Labels | None) -> tuple[PairRows, Mask]:
     """Return the rows in which the single label -1, which marks an unlabeled row unless it is a class, is dropped."""
     if classes is not None and -1 in classes.tolist():
         return rows, is_set

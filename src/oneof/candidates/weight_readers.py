@@ -6,7 +6,6 @@ does not list is spread over them, and posteriors are divided by their prior.
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -30,50 +29,16 @@ from oneof.candidates.labels import (
     label_vector,
     pack_classes,
 )
-from oneof.candidates.row_weights import RowWeights, scale_rows
+from oneof.candidates.row_weights import RowWeights, WeightOptions, WeightTable, to_likelihoods
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels, Mask
-from oneof.validation import as_float_array, check_choice
 
 PairRows: TypeAlias = list[list[tuple[Any, float]] | None]
 """The (label, weight) pairs of each row; None for an unlabeled row."""
 
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
-_SUM_TOL = 1e-6
-"""Difference of a sum of probabilities from 1, in float32 for instance, that is a rounding error."""
 _REQUIREMENT = "weights must be numbers"
 _PAIRS = "a mapping from labels to weights, a list of (label, weight) pairs, or None for an unlabeled row"
-
-
-@dataclass(frozen=True)
-class WeightTable:
-    """Weights as they are given, before the steps that make likelihoods of them."""
-
-    weights: Floats
-    """(n, K): finite, at least 0; 0 for a class that the row does not list."""
-    classes: Labels
-    listed: Mask
-    """(n, K): True if the row lists the class."""
-    rest: Floats
-    """(n,): the mass that the row gives to the classes that it does not list."""
-    is_set: Mask
-    """(n,): True for unlabeled rows, and for sets without numbers, which have neither a rest nor a prior."""
-
-
-@dataclass(frozen=True)
-class WeightOptions:
-    """Meaning of weights: the parameters `kind`, `prior` and `rest` of the constructors."""
-
-    kind: str = "likelihood"
-    prior: Any = None
-    rest: bool | str = False
-
-    def __post_init__(self) -> None:
-        check_choice("kind", self.kind, ("likelihood", "posterior"))
-        if self.prior is not None and self.kind == "likelihood":
-            raise InputError('`prior` requires kind="posterior"; got kind="likelihood". Likelihoods contain no prior.')
-        if not isinstance(self.rest, bool | np.bool_ | str):
-            raise InputError(f"`rest` must be True, False, or the label of the other classes; got {self.rest!r}.")
 
 
 # -- forms ------------------------------------------------------------------------------------------------------------
@@ -89,7 +54,7 @@ def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, 
             if _are_ranked_lists(W):
                 rows = [_as_pairs(i, row) for i, row in enumerate(W)]
                 return read_pairs(rows, np.array([row is None for row in rows], dtype=bool), classes, options)
-    return _to_likelihoods(_read_matrix(W, classes, options.rest), options)
+    return to_likelihoods(_read_matrix(W, classes, options.rest), options)
 
 
 def read_weighted_strings(y: Any, separator: str, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
@@ -106,10 +71,11 @@ def split_weighted_strings(y: Any, separator: str) -> tuple[PairRows, Mask]:
     sets = set()
     for row, text in enumerate(texts):
         if text not in rows:
-            pairs = split_text(row, text, separator, colons=True)
-            if pairs is None or all(number is None for _, number in pairs):
+            labels, numbers = split_text(row, text, separator, colons=True)
+            if all(number is None for number in numbers):
                 sets.add(text)
-            rows[text] = None if pairs is None else [(label, _as_number(row, text, number)) for label, number in pairs]
+            weights = [_as_number(row, text, number) for number in numbers]
+            rows[text] = None if labels is None else list(zip(labels, weights, strict=True))
     is_set = np.fromiter((text in sets for text in texts), dtype=bool, count=len(texts))
     return [rows[text] for text in texts], is_set
 
@@ -133,7 +99,7 @@ def pair_lists(labels: Sequence[Any], weights: Sequence[Any]) -> tuple[PairRows,
 
 def read_pairs(rows: PairRows, is_set: Mask, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
     """Return the likelihoods and the classes of rows of (label, weight) pairs, None for an unlabeled row."""
-    return _to_likelihoods(_tabulate(rows, is_set, classes, options.rest), options)
+    return to_likelihoods(_tabulate(rows, is_set, classes, options.rest), options)
 
 
 def write_weighted_strings(mask: Mask, classes: Labels, row_weights: RowWeights, separator: str) -> list[str]:
@@ -205,74 +171,6 @@ def _tabulate(rows: PairRows, is_set: Mask, classes: Any, rest: bool | str) -> W
     is_unlabeled = is_set & (lengths == 0)
     weights[is_unlabeled] = 1.0
     return WeightTable(weights, known, listed, rest_mass, is_set)
-
-
-# -- steps ------------------------------------------------------------------------------------------------------------
-
-
-def _to_likelihoods(table: WeightTable, options: WeightOptions) -> tuple[Floats, Labels]:
-    """Return the likelihoods of the classes, up to a factor for each row, and the classes."""
-    weights = table.weights
-    if not len(table.classes):
-        raise LabelError("`W` must have at least one column.")
-    if options.rest:
-        rest = _remainder(table) if options.rest is True else table.rest
-        n_others = np.count_nonzero(~table.listed, axis=1)
-        share = np.divide(rest, n_others, out=np.zeros(len(rest)), where=(n_others > 0) & ~table.is_set)
-        weights = np.where(table.listed | table.is_set[:, None], weights, share[:, None])
-    empty = np.flatnonzero(~weights.any(axis=1))
-    if len(empty):
-        raise LabelError(
-            f"all weights of the row are 0 (such rows: {len(empty)}). Give every row at least one weight above 0; "
-            "an unlabeled row has the same weight for all classes.",
-            row=int(empty[0]),
-            cause="empty set",
-        )
-    if options.kind == "posterior":
-        rows = ~table.is_set
-        weights = weights.copy()
-        weights[rows] = _divide_by_prior(weights[rows], np.flatnonzero(rows), table.classes, options.prior)
-    return weights, table.classes
-
-
-def _remainder(table: WeightTable) -> Floats:
-    """Return what the probabilities of each row leave to 1."""
-    with np.errstate(over="ignore"):
-        total = table.weights.sum(axis=1)
-    above = np.flatnonzero((total > 1.0 + _SUM_TOL) & ~table.is_set)
-    if len(above):
-        raise LabelError(
-            f"the weights of the row sum to {total[above[0]].item():.6g}, but rest=True requires probabilities, whose "
-            "sum is at most 1. Divide them by their sum, or omit `rest`.",
-            row=int(above[0]),
-        )
-    rest = 1.0 - total
-    return np.where(rest > _SUM_TOL, rest, 0.0)
-
-
-def _divide_by_prior(weights: Floats, rows: Ints, classes: Labels, prior: Any) -> Floats:
-    """Return posteriors of some rows divided by their prior, by default their mean."""
-    if not len(weights):
-        return weights
-    posterior = scale_rows(weights)
-    posterior /= posterior.sum(axis=1, keepdims=True)
-    rates = posterior.mean(axis=0) if prior is None else as_float_array(prior, "prior")
-    if rates.shape != (len(classes),):
-        raise InputError(f"`prior` must have one number for each of the {len(classes)} classes; got {prior!r}.")
-    if not (np.isfinite(rates) & (rates >= 0)).all() or not rates.any():
-        raise InputError(f"`prior` must be finite and at least 0, and not 0 for all classes; got {prior!r}.")
-    if prior is not None:
-        impossible = np.argwhere((posterior > 0) & (rates == 0))
-        if len(impossible):
-            i, k = impossible[0].tolist()
-            raise InputError(
-                f"`prior` must be above 0 for a class whose posterior is above 0; got 0 for class "
-                f"{classes.tolist()[k]!r}.",
-                row=int(rows[i]),
-                column=k,
-            )
-    # A prior below the smallest normal number would make the quotient overflow.
-    return np.asarray(posterior / np.maximum(rates / rates.max(), np.finfo(np.float64).tiny))
 
 
 # -- validation -------------------------------------------------------------------------------------------------------

@@ -141,8 +141,8 @@ def make_partial_labels(
     elif confusion is None:
         add_confusable(mask, rows, codes[rows], count, epsilon, rng=rng)
     else:
-        weights = _read_confusion(confusion, exact.classes, codes[rows], count)
-        add_weighted(mask, rows, codes[rows], weights, count, rng=rng)
+        rates = _read_confusion(confusion, exact.classes, codes[rows], count)
+        add_weighted(mask, rows, codes[rows], rates, count, rng=rng)
     if weights is None:
         return CandidateSets(mask, exact.classes)
     return CandidateSets.from_weights(draw_weights(mask, rows, codes, strength, temperature, rng=rng), exact.classes)
@@ -333,11 +333,12 @@ def draw_weights(
     weights = mask.astype(np.float64)
     position, column = np.nonzero(mask[rows])
     row = rows[position]
-    score = rng.standard_normal(len(row)) + np.where(codes[row] == column, strength, 0.0)
-    log_weights = np.full(mask.shape, -np.inf)
-    log_weights[row, column] = (strength / temperature) * score
-    best = log_weights[row].max(axis=1)
-    weights[row, column] = np.maximum(np.exp(log_weights[row, column] - best), np.finfo(np.float64).tiny)
+    score = np.full(mask.shape, -np.inf)
+    score[row, column] = rng.standard_normal(len(row)) + np.where(codes[row] == column, strength, 0.0)
+    difference = score[row, column] - score[row].max(axis=1)
+    with np.errstate(over="ignore"):  # an exponent of minus infinity is the smallest weight
+        exponent = min(strength / temperature, 1e300) * difference
+    weights[row, column] = np.maximum(np.exp(exponent), np.finfo(np.float64).tiny)
     return weights
 
 

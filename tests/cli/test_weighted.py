@@ -209,7 +209,7 @@ def test_the_kind_is_no_silent_choice(run: Run, weighted: Path) -> None:
 @pytest.mark.parametrize(
     ("cells", "options", "message"),
     [
-        (["finch:0.7|wren:0.3", "finch:0.6|wren:0.4", "owl:1"], (), "have weights, such as 'finch:0.7'. Add --weighted"),
+        (["finch:0.7|wren:0.3", "finch:0.6|wren:0.4", "owl:1"], (), "have weights, such as 'finch:0.6'. Add --weighted"),
         (["finch:0.7|wren:0.3", "finch:a|wren:1"], LIKELIHOOD, "row 1: 'finch:a|wren:1' has 'a' after a colon"),
         (["finch:0.7|wren:0.3", "", "finch:-0.7"], LIKELIHOOD, "row 2: the weight of 'finch' must be a finite number"),
         (["finch:0.7|wren:0.3", "finch:0"], LIKELIHOOD, "row 1"),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from oneof.candidates.columns import LabelReader, resolve_classes
-from oneof.candidates.weight_readers import WeightOptions
+from oneof.candidates.row_weights import WeightOptions
 from oneof.errors import DataError, InputError, InputTypeError
 from oneof.estimators._online_base import OnlineClassifier, check_online
 from oneof.io import (

@@ -33,7 +33,7 @@ def test_clpl_equals_the_ordinary_fit(monkeypatch, max_size, fit_intercept, spar
 def test_full_hessian_equals_products():
     """The full Hessian of some rows, contracted with a direction, equals the Hessian-vector product."""
     X, y, _ = table(60)
-    problem = clpl.CLPLProblem.from_mask(X, y.mask, 0.7, np.ones(60), fit_intercept=True)
+    problem = clpl.CLPLProblem.from_evidence(X, y.mask, 0.7, np.ones(60), fit_intercept=True)
     W, direction = np.random.default_rng(0).normal(size=(2, 3, 6))
     curvatures = problem.curvatures(problem.matvec(W))
     full = np.tensordot(problem.loss_hessian(curvatures), direction, axes=2)

@@ -45,16 +45,16 @@ def pegasos(kernel, mask, lam, n_steps):
     return history
 
 
-def row_duals(gains, c):
-    """Maximize sum_k a_k gain_k - c/2 ((sum a)^2 + sum a^2) over a >= 0, sum a <= 1, by trying every support."""
+def row_duals(gains, c, mass=1.0):
+    """Maximize sum_k a_k gain_k - c/2 ((sum a)^2 + sum a^2) over a >= 0, sum a <= mass, by trying every support."""
     n = len(gains)
     largest, solution = 0.0, [0.0] * n
     for code in range(1, 2**n):
         support = [k for k in range(n) if code >> k & 1]
         total = sum(gains[k] for k in support)
-        for theta in (total / (1 + len(support)), (total - c) / len(support)):
+        for theta in (total / (1 + len(support)), (total - c * mass) / len(support)):
             a = [(gains[k] - theta) / c if k in support else 0.0 for k in range(n)]
-            if min(a) >= 0 and sum(a) <= 1 + 1e-12:
+            if min(a) >= 0 and sum(a) <= mass + 1e-12:
                 value = sum(x * g for x, g in zip(a, gains, strict=True))
                 value -= 0.5 * c * (sum(a) ** 2 + sum(x * x for x in a))
                 if value > largest:

@@ -14,14 +14,14 @@ from tests.oracles import clpl as oracle
 def problem(seed=0, **options):
     X, mask = table(40, seed=seed)
     weight = np.random.default_rng(seed).choice([0.0, 0.5, 2.0], size=40)
-    return X, mask, weight, CLPLProblem.from_mask(X, mask, 0.7, weight, **{"fit_intercept": True, **options})
+    return X, mask, weight, CLPLProblem.from_evidence(X, mask, 0.7, weight, **{"fit_intercept": True, **options})
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
 def test_objective_and_gradient(fit_intercept):
     """The objective equals the oracle, and the gradient its numerical derivative, for dense and sparse rows."""
     X, mask, weight, dense = problem(fit_intercept=fit_intercept)
-    sparse = CLPLProblem.from_mask(sp.csr_array(X), mask, 0.7, weight, fit_intercept=fit_intercept)
+    sparse = CLPLProblem.from_evidence(sp.csr_array(X), mask, 0.7, weight, fit_intercept=fit_intercept)
     rng = np.random.default_rng(1)
     for _ in range(5):
         W = rng.normal(size=dense.shape)
@@ -59,7 +59,7 @@ def test_the_gradient_vanishes_at_the_minimum(C, fit_intercept, scale):
     X = X * scale
     solution = solve_clpl(X, mask, C=C, sample_weight=np.ones(80), fit_intercept=fit_intercept, max_iter=500)
     assert solution.converged
-    p = CLPLProblem.from_mask(X, mask, C, np.ones(80), fit_intercept=fit_intercept)
+    p = CLPLProblem.from_evidence(X, mask, C, np.ones(80), fit_intercept=fit_intercept)
     slopes = np.abs(p.score_gradient(p.matvec(solution.weights)))
     terms = np.abs(solution.weights) + p.rmatvec(slopes, np.abs(p.X))
     assert np.all(np.abs(solution.gradient) <= 1e-6 * terms + 1e-12)
@@ -99,7 +99,7 @@ def test_a_warm_start_at_the_minimum_stops_at_once():
 def test_dual_ascent_bounds_the_distance_from_the_minimum(C):
     """The gap is at least f - min f for any `tol`; if the ascent converges, it reaches the minimum."""
     X, mask = table(80)
-    p = CLPLProblem.from_mask(X, mask, C, np.random.default_rng(0).choice([0.5, 2.0], size=80), fit_intercept=False)
+    p = CLPLProblem.from_evidence(X, mask, C, np.random.default_rng(0).choice([0.5, 2.0], size=80), fit_intercept=False)
     least = minimize(p, max_iter=1000, tol=1e-10).objective
     for tol in (1e-1, 1e-4, 1e-15):
         weights, gap = ascend(p, tol=tol, rng=np.random.default_rng(0))
@@ -119,7 +119,7 @@ def test_sparse_rows_of_many_features_have_the_minimum_of_newton_steps(C, fit_in
     mask[np.arange(201), rng.integers(4, size=201)] = True
     weight = rng.choice([0.0, 1.0, 3.0], size=201)
     solution = solve_clpl(X, mask, C=C, sample_weight=weight, fit_intercept=fit_intercept)
-    p = CLPLProblem.from_mask(X, mask, C, weight, fit_intercept=fit_intercept)
+    p = CLPLProblem.from_evidence(X, mask, C, weight, fit_intercept=fit_intercept)
     assert not p.blocks_fit
     alone = minimize(p, max_iter=1000, tol=1e-8)
     assert solution.converged

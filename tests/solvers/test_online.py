@@ -80,7 +80,7 @@ def test_equals_the_published_algorithm(name, prediction, sparse, seed, lam, wei
     end = counted[decided - 1] + 1
     state = METHODS[name](
         X=rows[:end],
-        mask=mask[:end],
+        evidence=mask[:end],
         prediction=prediction,
         initial=start(X, 4, average=True),
         sample_weight=None if weight is None else weight[:end],
@@ -106,17 +106,17 @@ def test_predictions_before_each_update(name, prediction, sparse):
     order = np.random.default_rng(0).permutation(len(X))[:50]
     predicted = np.full(len(X), -7)
     state = METHODS[name](
-        X=rows, mask=mask, prediction=prediction, initial=start(X, 4), order=order, predicted=predicted
+        X=rows, evidence=mask, prediction=prediction, initial=start(X, 4), order=order, predicted=predicted
     )
     before = start(X, 4)
     for i in order:
         assert predicted[i] == (X[i] @ before.weights.T).argmax()
-        before = METHODS[name](X=rows, mask=mask, prediction=prediction, initial=before, order=np.array([i]))
+        before = METHODS[name](X=rows, evidence=mask, prediction=prediction, initial=before, order=np.array([i]))
     assert (np.delete(predicted, order) == -7).all()
     assert state.n_mistakes == (~mask[order, predicted[order]]).sum()
     for indices in (np.empty(3, dtype=np.int64), np.empty(len(X), dtype=np.int32)):
         with pytest.raises(InputError, match="`predicted` must be"):
-            METHODS[name](X=rows, mask=mask, prediction=prediction, initial=start(X, 4), predicted=indices)
+            METHODS[name](X=rows, evidence=mask, prediction=prediction, initial=start(X, 4), predicted=indices)
 
 
 @pytest.mark.parametrize("prediction", ["average", "max"])
@@ -125,9 +125,9 @@ def test_an_intercept_is_the_weight_of_a_constant_feature(name, prediction):
     """An intercept equals a column of ones, for dense and sparse rows."""
     X, mask = stream(3)
     with_ones = np.column_stack([X, np.ones(len(X))])
-    expected = METHODS[name](X=with_ones, mask=mask, prediction=prediction, initial=start(with_ones, 4))
+    expected = METHODS[name](X=with_ones, evidence=mask, prediction=prediction, initial=start(with_ones, 4))
     for rows in (X, sp.csr_array(X)):
-        state = METHODS[name](X=rows, mask=mask, prediction=prediction, initial=start(X, 4, intercept=True))
+        state = METHODS[name](X=rows, evidence=mask, prediction=prediction, initial=start(X, 4, intercept=True))
         np.testing.assert_allclose(state.weights, expected.weights, rtol=1e-12, atol=1e-13)
 
 
@@ -139,10 +139,10 @@ def test_any_split_continues_the_run_bit_by_bit(name, sparse, seed, cuts):
     """Continuing from a state gives the same bits as one call, for any split of the stream."""
     X, mask = stream(seed)
     rows = sp.csr_array(X) if sparse else X
-    one_call = METHODS[name](X=rows, mask=mask, prediction="average", initial=start(X, 4, average=True))
+    one_call = METHODS[name](X=rows, evidence=mask, prediction="average", initial=start(X, 4, average=True))
     state = start(X, 4, average=True)
     for a, b in itertools.pairwise([0, *sorted(cuts), len(X)]):
-        state = METHODS[name](X=rows[a:b], mask=mask[a:b], prediction="average", initial=state)
+        state = METHODS[name](X=rows[a:b], evidence=mask[a:b], prediction="average", initial=state)
     np.testing.assert_array_equal(state.weights, one_call.weights)
     np.testing.assert_array_equal(state.mean_weights, one_call.mean_weights)
     assert state.n_mistakes == one_call.n_mistakes
@@ -157,7 +157,7 @@ def test_a_long_stream_is_accurate(name, n_rows):
     mask = np.eye(3, dtype=bool)[rng.integers(0, 3, len(X))]
     mask |= rng.random(mask.shape) < 0.2
     options = {} if name == "perceptron" else {"lam": 1e-3}
-    state = METHODS[name](X=X, mask=mask, prediction="average", initial=start(X, 3), **options)
+    state = METHODS[name](X=X, evidence=mask, prediction="average", initial=start(X, 3), **options)
     history, _, decided = literal(name, X, mask, prediction="average", **options)
     assert decided == len(X)
     np.testing.assert_allclose(state.weights, history[-1], rtol=1e-10, atol=1e-10 * np.abs(history[-1]).max())
@@ -169,7 +169,7 @@ def test_the_scale_neither_underflows_nor_overflows(name):
     _, mask = stream(5)
     X = np.random.default_rng(5).normal(size=(len(mask), 5)) * np.logspace(-2, 3, len(mask))[:, None]
     options = {} if name == "perceptron" else {"lam": 1e-8}
-    state = METHODS[name](X=X, mask=mask, prediction="max", initial=start(X, 4), **options)
+    state = METHODS[name](X=X, evidence=mask, prediction="max", initial=start(X, 4), **options)
     history, _, decided = literal(name, X, mask, prediction="max", **options)
     assert decided == len(X)
     np.testing.assert_allclose(state.weights, history[-1], rtol=1e-8, atol=1e-8 * np.abs(history[-1]).max())
@@ -180,9 +180,9 @@ def test_the_start_is_not_changed(name):
     """A solver changes neither the initial state nor the rows."""
     X, mask = stream(1)
     X.flags.writeable = False
-    first = METHODS[name](X=X, mask=mask, prediction="average", initial=start(X, 4, average=True))
+    first = METHODS[name](X=X, evidence=mask, prediction="average", initial=start(X, 4, average=True))
     before = first.V.copy(), first.U.copy()
-    METHODS[name](X=X, mask=mask, prediction="average", initial=first)
+    METHODS[name](X=X, evidence=mask, prediction="average", initial=first)
     np.testing.assert_array_equal(first.V, before[0])
     np.testing.assert_array_equal(first.U, before[1])
 
@@ -212,13 +212,13 @@ def test_the_mean_is_accurate_in_single_precision():
 def test_inconsistent_shapes_are_rejected():
     """Shapes or indices out of bounds raise before the compiled loop starts."""
     X, mask = stream(1)
-    good = {"X": X, "mask": mask, "prediction": "max", "initial": start(X, 4)}
+    good = {"X": X, "evidence": mask, "prediction": "max", "initial": start(X, 4)}
     wrong = sp.csr_array(X)
     wrong.indices = wrong.indices + 5
     for bad in (
         {"initial": start(X[:, :2], 4)},
         {"initial": start(X, 3)},
-        {"mask": mask[:-1]},
+        {"evidence": mask[:-1]},
         {"order": np.array([0, 60])},
         {"sample_weight": np.ones(3)},
         {"X": wrong},

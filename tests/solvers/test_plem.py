@@ -16,7 +16,7 @@ intercepts = pytest.mark.parametrize("fit_intercept", [False, True])
 
 
 def problem(X, mask, weight, entropy_weight, fit_intercept):
-    return PLEMProblem.from_mask(X, mask, 0.7, entropy_weight, weight, fit_intercept=fit_intercept)
+    return PLEMProblem.from_evidence(X, mask, 0.7, entropy_weight, weight, fit_intercept=fit_intercept)
 
 
 def solved(X, mask, **options):
@@ -74,8 +74,8 @@ def test_the_solution_is_stationary(lam, entropy_weight, fit_intercept, scale, o
     X = (X + offset) * scale
     solution = solved(X, mask, lam=lam, entropy_weight=entropy_weight, fit_intercept=fit_intercept)
     assert solution.converged
-    p = PLEMProblem.from_mask(X, mask, lam, entropy_weight, np.ones(80), fit_intercept=fit_intercept)
-    terms = np.abs(p.penalized(solution.weights)) + p.rmatvec(np.broadcast_to(p.cost, p.mask.shape), np.abs(p.X))
+    p = PLEMProblem.from_evidence(X, mask, lam, entropy_weight, np.ones(80), fit_intercept=fit_intercept)
+    terms = np.abs(p.penalized(solution.weights)) + p.rmatvec(np.broadcast_to(p.cost, p.evidence.shape), np.abs(p.X))
     assert np.all(np.abs(solution.gradient) <= 1e-6 * terms)
 
 

@@ -13,6 +13,7 @@ from sklearn.base import clone
 from oneof.candidates import as_candidates, as_classes, collect_values, common_classes
 from oneof.distributed.reduction import compute, delayed_task, persist, shared
 from oneof.errors import InputError, InputTypeError, LabelError, MissingExtraError
+from oneof.likelihoods import constant_rows, support
 from oneof.typing import Evidence, FeatureMatrix, Ints, Labels, Mask
 from oneof.validation import check_finite
 
@@ -116,17 +117,17 @@ class RowBlock:
     X: FeatureMatrix
     """(n_b, d): validated, in the common precision of all blocks."""
     evidence: Evidence
-    """(n_b, K): the mask of the candidates if no row of the block has weights, otherwise weights."""
+    """(n_b, K)."""
 
     @property
     def mask(self) -> Mask:
         """Mask of the candidates, (n_b, K)."""
-        return self.evidence if self.evidence.dtype == bool else self.evidence > 0
+        return support(self.evidence)
 
     @property
     def labeled(self) -> Mask:
         """Mask of the rows that are not unlabeled, (n_b,)."""
-        return np.asarray(self.evidence.min(axis=1) < 1)
+        return np.asarray(~constant_rows(self.evidence))
 
     def labeled_rows(self) -> tuple[FeatureMatrix, Evidence]:
         """Return the labeled rows with their evidence."""
@@ -212,7 +213,7 @@ class RowBlocks:
             estimator.feature_names_in_ = np.array(self.metadata[0].names, dtype=object)
 
     def select(self, indices: Ints) -> tuple[FeatureMatrix, Evidence]:
-        """Return some labeled rows with their evidence.
+        """Return some labeled rows with their evidence, which is float64 if that of any of them is.
 
         Parameters
         ----------
@@ -227,7 +228,7 @@ class RowBlocks:
             if len(block_indices)
         ]
         results = compute(tasks)
-        rows, evidence = [X for X, _ in results], [part for _, part in results]
+        rows, evidence = [X for X, _ in results], [own for _, own in results]
         joined = sp.vstack(rows, format="csr") if any(map(sp.issparse, rows)) else np.concatenate(rows)
         return joined, np.concatenate(evidence)
 

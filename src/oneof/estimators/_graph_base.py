@@ -124,5 +124,6 @@ class GraphClassifier(CandidateClassifier):
 
     def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Return the fitted distributions for the rows of fit, and the mean of the neighbors for others."""
-        proba = self._final_distributions if training else self._finite_scores(rows)
-        return normalize_within_sets(proba, candidates.mask)
+        if training:  # the distributions already contain the weights
+            return normalize_within_sets(self._final_distributions, candidates.mask)
+        return normalize_within_sets(self._finite_scores(rows), candidates.evidence)

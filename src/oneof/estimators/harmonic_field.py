@@ -139,7 +139,7 @@ class HarmonicField(GraphClassifier):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
 
         Returns
         -------
@@ -157,7 +157,7 @@ class HarmonicField(GraphClassifier):
         candidates, graph = self._build_graph(X, y)
         solution = solve_harmonic(
             graph.affinity,
-            candidates.mask,
+            candidates.evidence,
             label_penalty=self.label_penalty,
             ridge=self.ridge,
             tol=self.tol,
@@ -165,5 +165,5 @@ class HarmonicField(GraphClassifier):
         )
         balanced = None
         if self.class_mass:
-            balanced = balance_mass(solution.distributions, candidates.mask, solution.unreachable, tol=self.tol)
+            balanced = balance_mass(solution.distributions, candidates.evidence, solution.unreachable, tol=self.tol)
         return self._set_fitted_attributes(X, y, candidates, graph, solution, balanced)

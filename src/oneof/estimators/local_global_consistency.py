@@ -118,7 +118,7 @@ class LocalGlobalConsistency(GraphClassifier):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
 
         Returns
         -------
@@ -134,6 +134,6 @@ class LocalGlobalConsistency(GraphClassifier):
             raise InputError(f"`alpha` must be between 0 and 1, excluding both; got {self.alpha!r}.")
         candidates, graph = self._build_graph(X, y)
         solution = solve_local_global_consistency(
-            graph.affinity, candidates.mask, alpha=self.alpha, tol=self.tol, max_iter=self.max_iter
+            graph.affinity, candidates.evidence, alpha=self.alpha, tol=self.tol, max_iter=self.max_iter
         )
         return self._set_fitted_attributes(X, y, candidates, graph, solution)

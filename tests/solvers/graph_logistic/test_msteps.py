@@ -66,7 +66,7 @@ def test_each_step_of_the_bound_increases_the_objective(solver, sets, prior):
     mask = soften(mask) if sets else mask
     terms = make_terms(prior, A, ridge)
     precisions = draw_precisions(terms, 3)
-    likelihood = CandidateLikelihood.from_mask(X, mask, None)
+    likelihood = CandidateLikelihood.from_evidence(X, mask, None)
     own = Prior(
         tuple(terms), 3, UnpenalizedDirections.from_terms(tuple(terms), likelihood.features, likelihood.row_weight)
     )

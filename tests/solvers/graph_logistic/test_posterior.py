@@ -78,18 +78,18 @@ def test_curvature_of_candidate_sets():
     """The curvature is 0 for a full set, diag p - p p^T for an exact label, and in between for other sets."""
     X, mask, _, _ = make_problem(30, 5, 4)
     sets = soften(mask)
-    likelihood = CandidateLikelihood.from_mask(X, sets, None)
-    at = likelihood.evaluate(np.random.default_rng(0).normal(size=(len(likelihood.mask), 3)))
-    exact = CandidateLikelihood.from_mask(X, mask, None)
+    likelihood = CandidateLikelihood.from_evidence(X, sets, None)
+    at = likelihood.evaluate(np.random.default_rng(0).normal(size=(len(likelihood.evidence), 3)))
+    exact = CandidateLikelihood.from_evidence(X, mask, None)
     curvature = likelihood.curvatures(at, convex=True)
     p = at.proba[:, :-1]
     expected = np.eye(3) * p[:, None, :] - p[:, :, None] * p[:, None, :]
-    single = likelihood.mask.sum(axis=1) == 1
+    single = likelihood.evidence.sum(axis=1) == 1
     np.testing.assert_allclose(curvature[single], expected[single], atol=1e-12)
     assert np.linalg.eigvalsh(curvature).min() >= -1e-12
-    assert len(likelihood.mask) < len(exact.mask)
+    assert len(likelihood.evidence) < len(exact.evidence)
     terms, precisions, W = [PriorTerm("r", np.eye(6))], {"r": np.array(1.0)}, np.zeros((3, 6))
-    partial = LogisticPosterior.from_mode(X, W, terms, precisions, mask=sets)
+    partial = LogisticPosterior.from_mode(X, W, terms, precisions, evidence=sets)
     labeled = LogisticPosterior.from_mode(X, W, terms, precisions)
     assert partial.log_determinant < labeled.log_determinant
 

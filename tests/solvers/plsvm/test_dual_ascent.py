@@ -14,19 +14,19 @@ from tests.solvers.plsvm.problems import SPACES, problem, random_weights
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.floats(-3, 3), min_size=1, max_size=5), st.floats(0.01, 10))
-def test_the_subproblem_of_a_row_is_solved_exactly(gains, c):
-    """The closed form of a row's dual variables is optimal over all supports."""
+@given(st.lists(st.floats(-3, 3), min_size=1, max_size=5), st.floats(0.01, 10), st.sampled_from([1.0, 0.3, 1e-3]))
+def test_the_subproblem_of_a_set_is_solved_exactly(gains, c, mass):
+    """The closed form of a set's dual variables is optimal over all supports."""
     alphas = np.empty(len(gains))
-    tau = _row_duals(np.array(gains), c, alphas)
+    tau = _row_duals(np.array(gains), c, mass, alphas)
     assert tau == pytest.approx(alphas.sum(), abs=1e-12)
-    np.testing.assert_allclose(alphas, oracle.row_duals(gains, c), atol=1e-6 / c)
+    np.testing.assert_allclose(alphas, oracle.row_duals(gains, c, mass), atol=1e-6 / c)
 
 
 def test_candidates_have_no_dual_variables():
     """Classes with a gain of -inf, such as candidates, have dual variables of 0."""
     alphas = np.empty(3)
-    assert _row_duals(np.array([-np.inf, 0.5, -np.inf]), 2.0, alphas) == pytest.approx(0.125)
+    assert _row_duals(np.array([-np.inf, 0.5, -np.inf]), 2.0, 1.0, alphas) == pytest.approx(0.125)
     assert alphas[[0, 2]].tolist() == [0, 0]
 
 
@@ -40,7 +40,7 @@ def test_ascent_closes_the_gap(space):
     """The gap closes; the dual variables are feasible and give the weights; no other weights are better."""
     p = problem(space)
     chosen = best_scores(p.space.matvec(random_weights(p)), p.mask).chosen
-    coefficients = restrict_duals(np.zeros(p.mask.shape), p.mask, chosen)
+    coefficients = restrict_duals(np.zeros(p.mask.shape), p.mask, p.mass, chosen)
     rng = np.random.default_rng(0)
     for _ in range(30):
         solution = ascend(p, chosen, coefficients, tol=1e-10, value=0.0, rng=rng)
@@ -63,7 +63,7 @@ def test_rows_of_zeros_have_feasible_duals():
     X[::2] = 0.0
     p = problem(X=X, mask=mask)
     chosen = p.mask.argmax(axis=1)
-    coefficients = restrict_duals(np.full(p.mask.shape, -0.2), p.mask, chosen)
+    coefficients = restrict_duals(np.full(p.mask.shape, -0.2), p.mask, p.mass, chosen)
     solution = ascend(p, chosen, coefficients, tol=1e-6, value=0.0, rng=np.random.default_rng(0))
     assert np.where(p.mask, 0.0, -coefficients).sum(axis=1).max() <= 1 + 1e-12
     np.testing.assert_allclose(coefficients.sum(axis=1), 0.0, atol=1e-12)
@@ -80,7 +80,7 @@ def test_a_face_step_raises_the_dual(space):
     chosen = best_scores(p.space.matvec(random_weights(p)), p.mask).chosen
     gains = []
     for seed in range(6):
-        coefficients = restrict_duals(np.zeros(p.mask.shape), p.mask, chosen)
+        coefficients = restrict_duals(np.zeros(p.mask.shape), p.mask, p.mass, chosen)
         ascend(p, chosen, coefficients, tol=0.3, value=0.0, rng=np.random.default_rng(seed))
         coefficients /= 2  # feasible, and below the maximum, which the ascent may have reached
         start = dual_value(p, coefficients)

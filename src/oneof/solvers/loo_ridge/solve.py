@@ -131,7 +131,7 @@ def solve_loo_ridge(
         weights = weigh_kernels(
             kernels,
             blocks.take(subset),
-            CandidateGroups.from_mask(sets.mask[subset]),
+            sets.select(subset),
             lam=lam,
             max_iter=max_iter,
             tol=tol,

@@ -54,6 +54,14 @@ def stream(seed, n=60, d=5, K=4, full=0.1, ties=True):
     return X, mask
 
 
+def graded(mask, seed):
+    """Return weights with these supports: hard rows, graded rows of a few or of distinct weights, and unlabeled rows."""
+    rng = np.random.default_rng(seed)
+    values = np.where(rng.random((len(mask), 1)) < 0.5, rng.choice([0.25, 0.5, 1.0], mask.shape), rng.random(mask.shape))
+    weights = np.where(rng.random((len(mask), 1)) < 0.3, 1.0, values) * mask
+    return weights / weights.max(axis=1, keepdims=True)
+
+
 def start(X, K, *, average=False, dtype=np.float64, intercept=False):
     return OnlineState.zeros(K, X.shape[1] + intercept, dtype=dtype, average=average)
 
@@ -62,12 +70,17 @@ def start(X, K, *, average=False, dtype=np.float64, intercept=False):
 @pytest.mark.parametrize("prediction", ["average", "max"])
 @pytest.mark.parametrize("name", METHODS)
 @given(
-    seed=st.integers(0, 10**6), lam=st.sampled_from([1e-6, 1e-2, 1.0, 30.0]), weighted=st.booleans(), ties=st.booleans()
+    seed=st.integers(0, 10**6),
+    lam=st.sampled_from([1e-6, 1e-2, 1.0, 30.0]),
+    weighted=st.booleans(),
+    ties=st.booleans(),
+    levels=st.booleans(),
 )
 @settings(max_examples=40, deadline=None)
-def test_equals_the_published_algorithm(name, prediction, sparse, seed, lam, weighted, ties):
-    """Weights, their mean and the mistakes equal those of the oracle to 1e-10, on any stream."""
+def test_equals_the_published_algorithm(name, prediction, sparse, seed, lam, weighted, ties, levels):
+    """Weights, their mean and the mistakes equal those of the oracle to 1e-10, on any stream of sets or weights."""
     X, mask = stream(seed, ties=ties)
+    mask = graded(mask, seed) if levels else mask
     weight = np.random.default_rng(seed).choice([0.0, 0.5, 3.0], size=len(X)) if weighted else None
     options = {} if name == "perceptron" else {"lam": lam}
     rows = sp.csr_array(X) if sparse else X
@@ -90,7 +103,7 @@ def test_equals_the_published_algorithm(name, prediction, sparse, seed, lam, wei
     size = max(np.abs(W).max() for W in history)
     np.testing.assert_allclose(state.weights, history[-1], rtol=1e-10, atol=1e-10 * size)
     np.testing.assert_allclose(state.mean_weights, np.mean(history, axis=0), rtol=1e-10, atol=1e-10 * size)
-    assert state.n_mistakes == sum(mistakes)
+    assert state.n_mistakes == pytest.approx(sum(mistakes), abs=1e-12)
     assert state.n_rows == decided
     if name != "perceptron":
         np.testing.assert_allclose(state.square, (state.V**2).sum(), rtol=1e-9)
@@ -146,6 +159,44 @@ def test_any_split_continues_the_run_bit_by_bit(name, sparse, seed, cuts):
     np.testing.assert_array_equal(state.weights, one_call.weights)
     np.testing.assert_array_equal(state.mean_weights, one_call.mean_weights)
     assert state.n_mistakes == one_call.n_mistakes
+
+
+@pytest.mark.parametrize("prediction", ["average", "max"])
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+@pytest.mark.parametrize("name", METHODS)
+@given(seed=st.integers(0, 10**6), cuts=st.lists(st.integers(0, 60), max_size=6), dtype=st.sampled_from("fd"))
+@settings(max_examples=15, deadline=None)
+def test_a_part_of_a_stream_may_be_a_mask(name, sparse, prediction, seed, cuts, dtype):
+    """Parts of a stream in which no row has weights are given as masks, and the weights of the model are equal bits."""
+    X, mask = stream(seed)
+    X, weights = X.astype(dtype), graded(mask, seed)
+    weights[20:40] = mask[20:40]
+    rows = sp.csr_array(X) if sparse else X
+    state = one_call = start(X, 4, average=True, dtype=dtype)
+    one_call = METHODS[name](X=rows, evidence=weights, prediction=prediction, initial=one_call)
+    for a, b in itertools.pairwise([0, 20, 40, *sorted(40 + c // 3 for c in cuts), len(X)]):
+        part = mask[a:b] if (weights[a:b] == mask[a:b]).all() else weights[a:b]
+        state = METHODS[name](X=rows[a:b], evidence=part, prediction=prediction, initial=state)
+    np.testing.assert_array_equal(state.weights, one_call.weights)
+    np.testing.assert_array_equal(state.mean_weights, one_call.mean_weights)
+    assert state.n_mistakes == one_call.n_mistakes
+
+
+@pytest.mark.parametrize("prediction", ["average", "max"])
+@pytest.mark.parametrize("name", METHODS)
+def test_many_distinct_weights_in_a_row(name, prediction):
+    """Rows with as many level sets as classes equal the oracle."""
+    rng = np.random.default_rng(5)
+    X, weights = rng.normal(size=(40, 6)), rng.random((40, 25))
+    weights /= weights.max(axis=1, keepdims=True)
+    history, mistakes, decided = literal(name, X, weights, prediction=prediction)
+    assert decided > 20
+    lam = {} if name == "perceptron" else {"lam": 0.05}
+    state = METHODS[name](
+        X=X[:decided], evidence=weights[:decided], prediction=prediction, initial=start(X, 25), **lam
+    )
+    np.testing.assert_allclose(state.weights, history[decided - 1], rtol=1e-10, atol=1e-10)
+    assert state.n_mistakes == pytest.approx(sum(mistakes[:decided]), abs=1e-10)
 
 
 @pytest.mark.parametrize("n_rows", [10_000, pytest.param(500_000, marks=pytest.mark.slow)])

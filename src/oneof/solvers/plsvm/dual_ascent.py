@@ -201,8 +201,20 @@ def _run_epoch(
             z, coefficient = chosen[j], coefficients[j]
             # The hinge without the contribution of this set to the weights.
             inside = scores[z] - c * coefficient[z]
+            best, first, second, n_nonzero = 0, -np.inf, -np.inf, 0
             for k in range(n_classes):
                 gains[k] = -np.inf if mask[j, k] else 1.0 + scores[k] - c * coefficient[k] - inside
+                n_nonzero += coefficient[k] != 0.0
+                if gains[k] > first:
+                    best, first, second = k, gains[k], first
+                else:
+                    second = max(second, gains[k])
+            # Most sets stay at a bound: no loss, or the whole mass on one class.
+            if first <= 0.0 and n_nonzero == 0:
+                continue
+            is_capped = first - c * mass[j] >= max(second, 0.5 * first)
+            if is_capped and n_nonzero == 2 and coefficient[best] == -mass[j] and coefficient[z] == mass[j]:
+                continue
             tau = _row_duals(gains, c, mass[j], alphas)
             set_change = 0.0
             for k in range(n_classes):

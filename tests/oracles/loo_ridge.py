@@ -67,7 +67,7 @@ def uniform_labels(gram, S, lam, max_iter):
 
 def cooccurring_labels(gram, S, lam, max_iter, power):
     """Return P under cooccurring distractors; no row of S is unlabeled."""
-    P = initial = S / S.sum(axis=1, keepdims=True)
+    P = S / S.sum(axis=1, keepdims=True)
     same, full = groups(S), [bool((row > 0).all()) for row in S]
     for _ in range(max_iter):
         M = sum(P[i] for i in range(len(S)) if not full[i]) + 1
@@ -77,7 +77,7 @@ def cooccurring_labels(gram, S, lam, max_iter, power):
         for _ in range(3):
             Q = np.array(
                 [
-                    Q[i] * ((initial[same[i]].sum(axis=0) + 1) / (Q[same[i]].sum(axis=0) + 1)) ** 0.25
+                    Q[i] * ((len(same[i]) / (S[i] > 0).sum() + 1) / (Q[same[i]].sum(axis=0) + 1)) ** 0.25
                     for i in range(len(S))
                 ]
             )

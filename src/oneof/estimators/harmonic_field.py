@@ -78,7 +78,8 @@ class HarmonicField(GraphClassifier):
     with several candidates the sum of their resulting probabilities.
 
     Rows with several candidates are constrained to them: in every sweep F <- D^-1 W F they lose the mass outside their
-    sets, and the rest is scaled to sum to 1. Exact rows are clamped, and unlabeled rows are free. Without rows of
+    sets, and the rest is scaled to sum to 1. With weights of the candidates, the mean of the neighbors is multiplied by
+    them and scaled. Weights below 1e-6 count as 0. Exact rows are clamped, and unlabeled rows are free. Without rows of
     several candidates the solution is the published one. It is computed by conjugate gradients instead of sweeps, which
     need thousands of iterations if labels are few.
 

@@ -39,9 +39,9 @@ MIN_COMPONENTS, MAX_COMPONENTS, MAX_FEATURE_ENTRIES = 2000, 4000, 200_000_000
 class LOORidge(DecisionFunctionMixin, TensorClassifier):
     """Kernel ridge classifier that disambiguates labels by exact leave-one-out prediction.
 
-    The labels P start as the uniform distribution over each row's candidates, or as w / sum w if they have weights w. In
-    each iteration every row is predicted from the labels of all other rows, and the prediction within its set, times
-    the weights, becomes its label. This is repeated under three models of the distractors:
+    The labels P start as the uniform distribution over each row's candidates, or as w / sum w with weights w. In each
+    iteration every row is predicted from the labels of all other rows, and the prediction within its set, times the
+    weights, becomes its label. This is repeated under three models of the distractors:
 
     * uniform: all classes are equally probable distractors;
     * cooccurring: distractors are the other labels of the same scene, so that common labels are common distractors;
@@ -143,9 +143,9 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
 
     Rows with weights. The set of a row has the classes of weights of at least 1e-6; smaller weights count as 0. The
     distractor models are about these sets, and the weights multiply the labels under each of them. Rows belong to one
-    group if they have the identical set, whatever their weights are. Cooccurring distractors then move the class counts
-    of the group toward the sums of its scaled weights. A row of different weights for all classes has no observable
-    distractors: its labels are its predictions times its weights, and the models are selected on the other rows.
+    group if they have the identical set, whatever their weights are. A row of different weights for all classes has no
+    observable distractors: its labels are its predictions times its weights, and the models are selected on the other
+    rows.
 
     Leave-one-out omits only the row's own label. The means of the labels, the transformations, the landmarks of
     "nystroem" and the weights of the kernels are those of all rows. So the leave-one-out scores still depend on the

@@ -53,7 +53,7 @@ class SpectralGraphTransducer(GraphClassifier):
         The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Distributions of the rows of fit, 0 outside their sets: those nearest to the relative scores
-        (z - gamma_-) / (gamma_+ - gamma_-) of the classes.
+        (z - gamma_-) / (gamma_+ - gamma_-) of the classes, by the weights of the row if it has any.
     transduction_ : ndarray of shape (n_samples,)
         Labels of the rows of fit: the most probable class.
     affinity_ : csr_array of shape (n_samples, n_samples)
@@ -82,6 +82,7 @@ class SpectralGraphTransducer(GraphClassifier):
     class. The initial q is 1/|S|; later it is the resulting probability. For a class outside the set, it counts as a
     row of another class. In a row with weights v of the classes, the initial q is v / sum v, and the resulting
     probability of class k is v_k max(s_k - tau, 0), with s the relative scores and the tau for which the sum is 1.
+    Weights below 1e-6 count as 0.
 
     A common factor of all features changes nothing, with two exceptions. `radius` (except for cosines) and a numeric
     `bandwidth` are in their unit, and an `affinity` function may depend on it. Different factors for single features

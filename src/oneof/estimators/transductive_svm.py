@@ -48,8 +48,8 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         each class in the rows that are unlabeled in its problem: different rows for each class, so that the fractions
         need not sum to 1. Given two fractions for two classes, the second is used. The number of positive rows is this
         fraction of them, rounded (halves up). None: the fraction in the rows that are not unlabeled; a row of several
-        candidates counts as 1/|S| for each, or as w_k / sum w with weights w. Pass it if it is known: no SVM can compensate for an error of this
-        fraction.
+        candidates counts as 1/|S| for each, or as w_k / sum w with weights w. Pass it if it is known: no SVM can
+        compensate for an error of this fraction.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
         As in scikit-learn's SVC; a callable ``kernel(X, Y)`` returns the matrix of all pairs. All but "linear" need
         memory for n x n numbers.
@@ -112,10 +112,10 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
     -----
     Candidate sets: in the problem of a class, a row is positive if its set is that class alone, negative if the class
     is not in its set, and unlabeled otherwise. The set of a row with weights is the set of the classes with weights of
-    at least 1e-6. If no row is positive, or none negative, an SVM cannot give the
-    initial signs. They then depend on the distances to the mean of the rows whose sets contain the class, and to the
-    mean of the others: see `oneof.solvers.transductive.binary_labels`. A class in no set of a labeled row gets no
-    row, and the score -1 everywhere, unless `positive_fraction` is above 0 for it.
+    at least 1e-6. If no row is positive, or none negative, an SVM cannot give the initial signs. They then depend on
+    the distances to the mean of the rows whose sets contain the class, and to the mean of the others: see
+    `oneof.solvers.transductive.binary_labels`. A class in no set of a labeled row gets no row, and the score -1
+    everywhere, unless `positive_fraction` is above 0 for it.
 
     For two classes `decision_function` is 2 f, the score of one class minus that of the other. The final sign of a row
     of fit may differ from the sign of its score if the number of positive rows requires it: `transduction_` then

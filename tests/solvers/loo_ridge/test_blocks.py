@@ -32,7 +32,12 @@ def problem(n=300):
     mask[1::11] = True
     feature_map = Standard.fit(X)
     kernels = [MappedKernel.from_rows(feature_map, name, feature_map(X), "float64") for name in ("rbf", "laplacian")]
-    return X, KernelSum.from_kernels(kernels, np.array([0.6, 0.4])), CandidateGroups.from_evidence(mask), np.arange(0, n, 9)
+    return (
+        X,
+        KernelSum.from_kernels(kernels, np.array([0.6, 0.4])),
+        CandidateGroups.from_evidence(mask),
+        np.arange(0, n, 9),
+    )
 
 
 def ridge_of(X, kernel, landmarks):

@@ -145,7 +145,9 @@ def test_unlabeled_rows_do_not_affect_the_selection():
     truth = rng.choice(6, 200, p=ZIPF)
     mask = sets_of(truth, "cooccurring", n_distractors=1)
     scores = rng.dirichlet(np.ones(6), 260)
-    without = select_distractor_models(ConstantPredictor(scores[:200]), CandidateGroups.from_evidence(mask), max_iter=25)
+    without = select_distractor_models(
+        ConstantPredictor(scores[:200]), CandidateGroups.from_evidence(mask), max_iter=25
+    )
     full = np.vstack([mask, np.ones((60, 6), dtype=bool)])
     result = select_distractor_models(ConstantPredictor(scores), CandidateGroups.from_evidence(full), max_iter=25)
     assert result.z_scores == pytest.approx(without.z_scores)

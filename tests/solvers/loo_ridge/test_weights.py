@@ -9,7 +9,12 @@ from oneof.solvers.loo_ridge import (
     fit_group_shares,
     select_distractor_models,
 )
-from oneof.solvers.loo_ridge.distractors import CooccurringDistractors, IterationState
+from oneof.solvers.loo_ridge.distractors import (
+    ConfusableDistractors,
+    CooccurringDistractors,
+    IterationState,
+    UniformDistractors,
+)
 from oneof.solvers.loo_ridge.selection import predictive_gains
 from tests.oracles import loo_ridge as oracle
 from tests.solvers.loo_ridge.problems import blobs, dictionary, frequent_partners, gram_of, sets_of, weights_of
@@ -66,7 +71,7 @@ def test_gains_and_group_shares_equal_the_oracle():
 
 @pytest.mark.parametrize("distractors", ["cooccurring", "dictionary", "partners"])
 def test_weights_of_zero_and_one_give_the_result_of_the_sets(distractors):
-    """If a single row of all classes has weights, the other rows are computed as weighted ones, without a difference."""
+    """Rows of sets in a table with weights are computed as weighted ones, without a difference."""
     X, mask = small_problem(distractors)
     sets, pairs = CandidateGroups.from_evidence(mask), mask.sum()
     weighted = CandidateGroups(mask, sets.group, np.ones(pairs))
@@ -106,9 +111,17 @@ def test_the_groups_of_rows_with_weights():
     assert sets.select(np.array([2, 3, 6])).weights is None
 
 
-def test_without_information_in_the_predictions_cooccurring_labels_keep_the_weights():
-    """If all predictions are equal and classes are balanced, the sums of a group do not change."""
-    weights = np.array([[1.0, 0.5, 0], [0.5, 1.0, 0], [0, 1.0, 0.5], [0, 0.5, 1.0], [0.5, 0, 1.0], [1.0, 0, 0.5]])
+def test_rows_of_all_classes_keep_their_predictions_times_their_weights():
+    """Sets of all classes have no observable distractors, whatever the model."""
+    weights = weights_of(small_problem("cooccurring")[1])
     sets = CandidateGroups.from_evidence(weights)
-    state = IterationState(np.full(12, 0.3), sets.initial, sets, 0)
-    np.testing.assert_allclose(sets.normalize(CooccurringDistractors().update(state)), sets.initial, rtol=1e-12)
+    rng = np.random.default_rng(0)
+    state = IterationState(rng.random(len(sets.rows)) + 0.1, sets.initial, sets, 9)
+    claims = weights * sets.to_dense(state.loo_predictions)
+    assert sets.full.any()
+    for model, exponent in ((UniformDistractors(), 1), (CooccurringDistractors(), 2), (ConfusableDistractors(), 1)):
+        labels = sets.to_dense(sets.normalize(model.update(state)))
+        expected = weights * sets.to_dense(state.loo_predictions) ** exponent
+        expected /= expected.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(labels[sets.full], expected[sets.full], rtol=1e-12)
+    np.testing.assert_allclose(sets.to_dense(UniformDistractors().update(state)), claims, rtol=1e-12)

@@ -10,10 +10,12 @@ with the identity as r_i for all other rows. In a row with weights w_i of the cl
 
     r_i(v)_k = w_ik v_k sum_j v_j / sum_j w_ij v_j,
 
-of which sets are the case of weights 0 and 1, and the identity that of equal weights. Given the constrained rows, the others solve a linear system. Each sweep
-here therefore gives the other rows their limit at once, by `LinearSystem`, and moves the constrained rows by one step.
-The fixed points are the same, but information from few labels crosses a large graph in one sweep instead of thousands.
-Constrained rows that converge slowly even so are accelerated, see `oneof.solvers.diffusion.pseudo_transient`.
+of which sets are the case of weights 0 and 1, and the identity that of equal weights.
+
+Given the constrained rows, the others solve a linear system. Each sweep here therefore gives the other rows their limit
+at once, by `LinearSystem`, and moves the constrained rows by one step. The fixed points are the same, but information
+from few labels crosses a large graph in one sweep instead of thousands. Constrained rows that converge slowly even so
+are accelerated, see `oneof.solvers.diffusion.pseudo_transient`.
 
 There can be several fixed points. The result is the limit of sweeps from uniform distributions, or, if sweeps would
 oscillate forever, the limit of damped sweeps.

@@ -1,6 +1,7 @@
 """Label propagation by linear systems: harmonic functions, and local and global consistency."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -168,8 +169,8 @@ def solve_local_global_consistency(
 
     The fixed point is (1 - alpha) (I - alpha S)^-1 Y. Y is the indicator in exact rows, 1/|S_i| on the candidates of
     rows with several, and 0 in unlabeled rows. No row is clamped, but rows with several candidates are constrained to
-    them: see `oneof.solvers.diffusion.constrained`. In a row with weights w_i, Y is w_i / sum_k w_ik, and w_i multiplies
-    only the labels of the neighbors, since Y has the weights already.
+    them: see `oneof.solvers.diffusion.constrained`. In a row with weights w_i, Y is w_i / sum_k w_ik, and w_i
+    multiplies only the labels of the neighbors, since Y has the weights already.
 
     Parameters
     ----------
@@ -199,7 +200,7 @@ def solve_local_global_consistency(
     off_diagonal.data *= -alpha * inverse_root[off_diagonal.indices]
     off_diagonal.data *= np.repeat(inverse_root, np.diff(off_diagonal.indptr))
     matrix = sp.csr_array(sp.eye_array(len(evidence)) + off_diagonal)
-    options = {"min_eigenvalue": 1.0 - alpha, "tol": tol, "max_iter": max_iter}
+    options: dict[str, Any] = {"min_eigenvalue": 1.0 - alpha, "tol": tol, "max_iter": max_iter}
     row_sums, converged = None, True
     if not is_mask(evidence):
         source = (1.0 - alpha) * labels.sum(axis=1, keepdims=True)
@@ -209,7 +210,8 @@ def solve_local_global_consistency(
         labels = np.divide(labels, evidence, out=np.zeros_like(labels), where=candidates)
     solution = solve_constrained(matrix, (1.0 - alpha) * labels, evidence, mass=row_sums, **options)
     converged = converged and solution.converged
-    candidates = candidates | (candidates.sum(axis=1, keepdims=True) == 1)  # exact rows are not restricted to their label
+    # Exact rows are not restricted to their label.
+    candidates = candidates | (candidates.sum(axis=1, keepdims=True) == 1)
     mass = solution.values.sum(axis=1)
     # A converged label gives mass to all of its component, unless the mass underflows.
     unreachable = (mass == 0) & unlabeled if converged else unlabeled_components(affinity, evidence == 1)

@@ -121,13 +121,6 @@ class CandidateGroups:
         """(number of pairs,): probabilities of a row's candidates that are proportional to their weights."""
         return (1.0 / self.sizes)[self.rows] if self.weights is None else self.normalize(self.weights)
 
-    @cached_property
-    def initial_group_sums(self) -> Floats:
-        """(number of pairs,): the sums of `initial` over the rows of a group."""
-        if self.weights is None:
-            return (self.row_counts / self.sizes)[self.rows]
-        return self.group_sums(self.initial)
-
     def weigh(self, values: Floats) -> Floats:
         """Return the values of the pairs times their weights."""
         return values if self.weights is None else self.weights * values

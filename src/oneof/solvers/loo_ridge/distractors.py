@@ -81,8 +81,8 @@ class CooccurringDistractors:
 
     Common labels are then common distractors. The labels of a scene are the true labels of its rows. So in a group of
     rows with the identical set, each candidate should be the true label of some row. In three passes, the sums of the
-    group are moved a quarter of the way toward equality, or toward the sums of the scaled weights if the rows have
-    weights. Rows with sets of all classes are not counted and keep their predictions.
+    group are moved a quarter of the way toward equality, also if its rows have weights: each row has its own, but the
+    group is one scene. Rows with sets of all classes are not counted and keep their predictions.
     """
 
     exponent: int = 2
@@ -94,11 +94,11 @@ class CooccurringDistractors:
         powers, full = sets.weigh(state.loo_predictions**self.exponent), sets.full[sets.rows]
         counted = np.where(full, 0.0, state.label_probabilities)
         labels = powers * ((sets.class_sums(counted) + 1.0) ** -CLASS_EXPONENT)[sets.classes]
-        # The expected class counts of the group by its weights alone: equal ones for candidates without weights.
-        initial_sums = sets.initial_group_sums
+        # The expected class counts of the group if its candidates were equally frequent.
+        uniform_sums = (sets.row_counts / sets.sizes)[sets.rows]
         for _ in range(N_GROUP_PASSES):
             current = sets.group_sums(sets.normalize(labels))
-            labels *= ((initial_sums + 1.0) / (current + 1.0)) ** GROUP_EXPONENT
+            labels *= ((uniform_sums + 1.0) / (current + 1.0)) ** GROUP_EXPONENT
         return np.where(full, powers, labels)
 
 

@@ -68,6 +68,7 @@ FAMILIES = {
         0.3,
         (
             plots.plot_set_sizes,
+            plots.plot_weights,
             plots.plot_class_frequencies,
             plots.plot_cooccurrence,
             plots.plot_decisions,

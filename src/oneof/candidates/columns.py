@@ -31,7 +31,7 @@ from oneof.candidates.sets import CandidateSets
 from oneof.candidates.weight_columns import read_weight_cells, read_weight_matrix, read_weighted_columns
 from oneof.candidates.weight_readers import PairRows, read_pairs
 from oneof.errors import DataError, InputError, LabelError
-from oneof.typing import Evidence, Labels, Mask
+from oneof.typing import Evidence, Floats, Labels, Mask
 
 if TYPE_CHECKING:
     import polars as pl
@@ -280,6 +280,27 @@ class LabelReader:
                     raise
                 raise self._unknown_label(error.row, error.label) from None
         return CandidateSets._from_likelihoods(likelihoods, np.arange(likelihoods.shape[1])).evidence
+
+    def posterior_sum(self, labels: Any) -> tuple[Floats, int]:
+        """Return the sum over the rows with weights of their probabilities, (K,), and the number of these rows.
+
+        The mean over all batches is the prior of ``kind="posterior"``.
+
+        Parameters
+        ----------
+        labels : polars.DataFrame or list of str
+        """
+        options = WeightOptions(rest=self.options.rest)
+        if len(self.columns) > 1:
+            columns = [strict_numbers(labels[name]) for name in self.columns]
+            is_set = np.all([cells is not None and cells.fill_nan(None).is_null() for cells in columns], axis=0)
+            likelihoods, _ = read_weight_matrix(labels, self.columns, options)
+        else:
+            rows, is_set = self._pairs(labels)
+            likelihoods, _ = read_pairs(rows, is_set, np.array(list(self._code)), options)
+        posterior = likelihoods[~is_set]
+        posterior = posterior / posterior.max(axis=1, keepdims=True, initial=0)  # their sum may overflow
+        return (posterior / posterior.sum(axis=1, keepdims=True)).sum(axis=0), len(posterior)
 
     def names(self, labels: Any) -> set[str]:
         """Return the labels that occur in a batch.

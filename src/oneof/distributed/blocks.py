@@ -88,7 +88,9 @@ def labels_to_delayed(y: Any, rows: DelayedBlocks, classes: Labels | None) -> De
 
 
 def _to_delayed(collection: Any) -> DelayedBlocks | None:
-    """Return the blocks of a dask array or DataFrame, or None for any other object."""
+    """Return the blocks of a dask collection or of a list of delayed blocks, or None for any other object."""
+    if isinstance(collection, list | tuple) and collection and all(isinstance(b, _delayed_type()) for b in collection):
+        return DelayedBlocks(list(collection), None)
     if not hasattr(collection, "__dask_graph__") or not hasattr(collection, "to_delayed"):
         return None
     if hasattr(collection, "chunks"):
@@ -99,6 +101,12 @@ def _to_delayed(collection: Any) -> DelayedBlocks | None:
         blocks = np.ravel(collection.to_delayed()).tolist()
         return DelayedBlocks(blocks, [int(n) for n in lengths] if is_known else None)
     return DelayedBlocks(list(collection.to_delayed()), None)
+
+
+def _delayed_type() -> type:
+    from dask.delayed import Delayed
+
+    return Delayed
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ EXPECTED = np.array([[1, 0.5, 0], [1 / 3, 1 / 3, 1], [0, 1, 1], [1, 1, 1]])
 
 positive = st.floats(1e-6, 1.0)
 ranked_rows = st.lists(
-    st.one_of(st.none(), st.dictionaries(st.sampled_from(LABELS), positive, min_size=1)), min_size=1, max_size=12
+    st.one_of(st.none(), st.dictionaries(st.sampled_from(LABELS), positive, min_size=1)), min_size=1, max_size=6
 )
 
 

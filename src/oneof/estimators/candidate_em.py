@@ -289,7 +289,9 @@ class CandidateEM(CandidateClassifier):
                 return []
             order = rng.permutation(n_rows)
             fold = np.empty(n_rows, dtype=np.int64)
-            likely = known.evidence >= MIN_STRATUM_WEIGHT  # the mask of sets; negligible weights do not change the folds
+            likely = (
+                known.evidence >= MIN_STRATUM_WEIGHT
+            )  # the mask of sets; negligible weights do not change the folds
             fold[order] = stratified_folds(likely[order], min(int(self.cv), n_rows))
             return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)]
         index = np.arange(n_rows)

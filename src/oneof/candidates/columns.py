@@ -292,9 +292,10 @@ class LabelReader:
         """
         options = WeightOptions(rest=self.options.rest)
         if len(self.columns) > 1:
-            columns = [strict_numbers(labels[name]) for name in self.columns]
-            is_set = np.all([cells is not None and cells.fill_nan(None).is_null() for cells in columns], axis=0)
             likelihoods, _ = read_weight_matrix(labels, self.columns, options)
+            columns = [strict_numbers(labels[name]) for name in self.columns]
+            missing = [cells.fill_nan(None).is_null().to_numpy() for cells in columns if cells is not None]
+            is_set = np.asarray(np.all(missing, axis=0))
         else:
             rows, is_set = self._pairs(labels)
             likelihoods, _ = read_pairs(rows, is_set, np.array(list(self._code)), options)

@@ -417,6 +417,7 @@ class StreamPrediction:
 
         from oneof.candidates.columns import label_to_text
         from oneof.io import find_column
+        from oneof.likelihoods import constant_rows
 
         names = batch.content.columns if self._model.columns else ()
         if self._truth is not None:
@@ -439,7 +440,7 @@ class StreamPrediction:
             self.notes.append(f"no covering rate: {batch.localize(error)}")
             self._reader = None
             return
-        labeled = evidence.min(axis=1) < 1
+        labeled = ~constant_rows(evidence)
         code = {label: k for k, label in enumerate(self._model.classes)}
         covered = evidence[np.arange(len(labels)), [code[label] for label in labels.tolist()]]
         self._n_labeled += int(labeled.sum())

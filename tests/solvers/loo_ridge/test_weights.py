@@ -130,7 +130,7 @@ def test_rows_of_all_classes_keep_their_predictions_times_their_weights():
 
 @pytest.mark.parametrize("model", [None, "uniform", "cooccurring", "confusable"])
 def test_a_softened_set_is_treated_like_the_set(model):
-    """With small weights outside the sets the labels of most rows are those of the sets, and the groups are the same."""
+    """With small weights outside the sets most labels are those of the sets, and the groups are the same."""
     X, truth = blobs(80, 5, spread=4.0)
     mask = sets_of(truth, "cooccurring")
     softened = np.where(mask, 1.0, 1e-5)

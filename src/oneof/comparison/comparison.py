@@ -320,7 +320,8 @@ def _held_out_predictions(
     codes = codes[rows]
     predictions = candidates.classes[codes]
     if (codes < 0).any():  # an estimator predicted a label that is not a class
-        predictions = np.where(codes < 0, None, predictions.astype(object))
+        predictions = predictions.astype(object)
+        predictions[codes < 0] = None
     return {"predictions": predictions, "probabilities": None if proba is None else proba[rows]}
 
 

@@ -43,7 +43,7 @@ class CandidateEM(CandidateClassifier):
     Each row has a label distribution q_i. It starts as w_i / sum_k w_ik, where the weights w_i are 1 for the candidates
     of a set and 0 for other classes. In each round, clones of the classifier are fitted to soft labels on all folds but
     one and predict the probabilities p_i of the rows of that fold. Then q_ik = w_ik p_ik / sum_j w_ij p_ij; from the
-    third round on, q is the mean of these distributions over the rounds. When the labels no longer change, the
+    sixth round on, q is the mean of these distributions over the rounds. When the labels no longer change, the
     classifier is fitted to all rows. Unlabeled rows are not used.
 
     Parameters

@@ -28,7 +28,7 @@ from oneof.typing import Evidence, Floats, Ints, Mask
 
 MIN_PROBABILITY = 1e-6
 """Lower bound of held-out probabilities: trees give 0, and a class may be absent from a training set."""
-N_FULL_STEPS = 3
+N_FULL_STEPS = 6
 """Number of rounds before the labels are averaged."""
 MIN_LABEL_WEIGHT = 1e-3
 """Soft labels below this fraction of the largest one of their row are not fitted."""
@@ -77,7 +77,8 @@ def solve_soft_labels(
     weights = evidence.astype(np.float64)
     distributions = weights / weights.sum(axis=1, keepdims=True)
     ambiguous = has_several_candidates(evidence)
-    weights, changes, converged = weights[ambiguous], [], False
+    changes: list[float] = []
+    weights, converged = weights[ambiguous], False
     while not converged and len(changes) < max_iter:
         change = 0.0
         if len(weights):

@@ -84,6 +84,9 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
     ----------
     Zhang, Yu & Tang (2017), Disambiguation-free partial label learning, IEEE TKDE 29(10).
 
+    Hüllermeier (2014), Learning from imprecise and fuzzy observations: data disambiguation through generalized loss
+    minimization, International Journal of Approximate Reasoning 55(7).
+
     Examples
     --------
     >>> from oneof import PLECOC

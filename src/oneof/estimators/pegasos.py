@@ -47,8 +47,8 @@ class AvgPegasos(_Pegasos):
     Descends along the subgradient of lam/2 ||W||^2 + max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) with step
     1 / (lam t) and projects on ||W|| <= 1 / sqrt(lam), where t is the number of rows processed.
 
-    A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times the
-    difference between the weight a and the next smaller one (the generalized loss of Hüllermeier). With
+    A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times
+    the difference between the weight a and the next smaller one (the generalized loss of Hüllermeier). With
     ``shrink="on_loss"`` W shrinks by 1 - m/t, where m is the sum of these differences over the level sets with a loss.
 
     Parameters
@@ -119,8 +119,8 @@ class MaxPegasos(_Pegasos):
     Descends along the subgradient of lam/2 ||W||^2 + max(0, 1 - max_{k in S} w_k.x + max_{k not in S} w_k.x), which is
     not convex. The bound of `AvgPegasos` does not hold.
 
-    A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times the
-    difference between the weight a and the next smaller one (the generalized loss of Hüllermeier). With
+    A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times
+    the difference between the weight a and the next smaller one (the generalized loss of Hüllermeier). With
     ``shrink="on_loss"`` W shrinks by 1 - m/t, where m is the sum of these differences over the level sets with a loss.
 
     Parameters

@@ -44,8 +44,8 @@ class AvgPerceptron(_Perceptron):
     If max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) > 0, eta0 x / |S| is added to the weights of the
     candidates, and eta0 x is subtracted from those of the best class outside the set. The weights start at 0.
 
-    A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times the
-    difference between the weight a and the next smaller one (the generalized loss of Hüllermeier).
+    A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times
+    the difference between the weight a and the next smaller one (the generalized loss of Hüllermeier).
 
     Parameters
     ----------
@@ -113,8 +113,8 @@ class MaxPerceptron(_Perceptron):
     If max(0, 1 - max_{k in S} w_k.x + max_{k not in S} w_k.x) > 0, eta0 x is added to the weights of the best class in
     the set and subtracted from those of the best class outside it. The bounds of `AvgPerceptron` do not hold.
 
-    A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times the
-    difference between the weight a and the next smaller one (the generalized loss of Hüllermeier).
+    A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times
+    the difference between the weight a and the next smaller one (the generalized loss of Hüllermeier).
 
     Parameters
     ----------

@@ -4,7 +4,7 @@ import itertools
 
 
 def level_sets(weights):
-    """Return pairs (mass, classes) of the sets {k : w_k >= a} for each weight a above 0, but for that of all classes."""
+    """Return pairs (mass, classes) of the sets {k : w_k >= a} for each weight a above 0, but for that of all."""
     descending = [*sorted({float(w) for w in weights if w > 0}, reverse=True), 0.0]
     sets = []
     for a, following in itertools.pairwise(descending):

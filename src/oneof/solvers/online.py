@@ -14,8 +14,9 @@ would leave the scale far below its mean, digits would cancel in that difference
 moved into U.
 
 A row with weights is one step t, along the sum of the subgradients of its level sets (`oneof.candidates.LevelSets`) at
-the same W, each times its mass. All coefficients of the row are summed before its features are added. In Pegasos the shrink is summed in the
-same way: W <- (1 - m/t) W, where m is the mass of the level sets with a hinge > 0, and 1 with `shrink_always`.
+the same W, each times its mass. All coefficients of the row are summed before its features are added. In Pegasos the
+shrink is summed in the same way: W <- (1 - m/t) W, where m is the mass of the level sets with a hinge > 0, and 1 with
+`shrink_always`.
 
 Over several blocks of rows the solver is iterative parameter mixing (McDonald, Hall & Mann 2010, Distributed training
 strategies for the structured perceptron, NAACL, figure 3): one epoch in each block from the averaged weights gives W_b.
@@ -229,8 +230,8 @@ def _check_shapes(
     )
     if not shapes_agree:
         raise InputError(
-            f"`initial` must be a state for these rows; got rows of shape {rows}, evidence of shape {evidence}, weights of "
-            f"shape {weight}, an order of {len(order)} rows and a state of shape {state.V.shape}."
+            f"`initial` must be a state for these rows; got rows of shape {rows}, evidence of shape {evidence}, "
+            f"weights of shape {weight}, an order of {len(order)} rows and a state of shape {state.V.shape}."
         )
 
 

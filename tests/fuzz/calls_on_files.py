@@ -148,7 +148,7 @@ def streams(draw: st.DrawFn) -> Case:
             weighted=either(st.booleans()),
         )
     )
-    if named.get("weighted"):
+    if named.get("weighted") is True:
         forms = {
             "weights": either(st.sampled_from([None, "a", "b", "species"])),
             "kind": either(st.sampled_from(["likelihood", "posterior"])),

@@ -128,16 +128,24 @@ def log_likelihoods(scores: Array, evidence: Array, sharpness: float = 1.0) -> A
 def log_likelihood_gradient(proba: Array, proba_inside: Array, evidence: Array) -> Array:
     """Return q_ik - p_ik, the gradient of the log likelihoods with L = 1 by the scores, from p and q.
 
-    At a weight of 1 it is q_ik times `outside_probability`, which keeps the precision of small probabilities. The
-    Hessian times a direction is the difference of `softmax_jvp` of q and of p.
+    At a weight of 1 it is q_ik times 1 - sum_k w_ik p_ik, the probability outside a set, in a form that keeps the
+    precision of small probabilities. The Hessian times a direction is the difference of `softmax_jvp` of q and of p.
     """
     xp = array_namespace(proba)
-    at_best = proba_inside * outside_probability(proba, evidence)[:, None]
+    at_best = proba_inside * _outside_probability(proba, evidence)[:, None]
     return xp.where(best_classes(evidence), at_best, -proba if is_mask(evidence) else proba_inside - proba)
 
 
-def outside_probability(proba: Array, evidence: Array) -> Array:
-    """Return 1 - sum_k w_ik p_ik as sum_k (1 - w_ik) p_ik, (n,): the probability outside a candidate set."""
+def total_variation(proba: Array, proba_inside: Array, evidence: Array) -> Array:
+    """Return 1/2 sum_k |q_ik - p_ik|, (n,), which is the probability outside a candidate set."""
+    if is_mask(evidence):
+        return _outside_probability(proba, evidence)
+    xp = array_namespace(proba)
+    return 0.5 * xp.sum(xp.abs(log_likelihood_gradient(proba, proba_inside, evidence)), axis=1)
+
+
+def _outside_probability(proba: Array, evidence: Array) -> Array:
+    """Return 1 - sum_k w_ik p_ik as sum_k (1 - w_ik) p_ik, (n,)."""
     xp = array_namespace(proba)
     return xp.sum(xp.where(evidence, 0.0, proba) if is_mask(evidence) else (1.0 - evidence) * proba, axis=1)
 

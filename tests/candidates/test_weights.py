@@ -25,7 +25,7 @@ EXPECTED = np.array([[1, 0.5, 0], [1 / 3, 1 / 3, 1], [0, 1, 1], [1, 1, 1]])
 
 positive = st.floats(1e-6, 1.0)
 ranked_rows = st.lists(
-    st.one_of(st.none(), st.dictionaries(st.sampled_from(LABELS), positive, min_size=1)), min_size=1, max_size=12
+    st.one_of(st.none(), st.dictionaries(st.sampled_from(LABELS), positive, min_size=1)), min_size=1, max_size=6
 )
 
 
@@ -451,6 +451,8 @@ def test_a_matrix_of_weights_is_not_an_indicator(convert):
         [[0], [(0, 0.95), (1, 0.03)]],
         [["a"], [["a", 0.95], ["b", 0.03]]],
         ["a", {"a": 0.95, "b": 0.03}],
+        [[0.0, 1.0], [0.75, 0.25]],
+        [np.array([0.0, 1.0]), np.array([0.75, 0.25])],
         pd.Series([["a"], [("a", 0.95)]]),
         pl.Series([{"a": 0.5, "b": 0.1}, {"a": 0.95, "b": 0.03}]),
     ],

@@ -112,19 +112,22 @@ def start_probabilities(W, n_steps, self_weight=1.0):
 
 
 def walk_em(Q, mask, n_iter):
-    """Return theta after some iterations of EM from uniform theta, and the log likelihood before and after each."""
+    """Return theta after some iterations of EM from uniform theta, and the log likelihood before and after each.
+
+    The mask may be weights.
+    """
     n, K = mask.shape
-    labeled = [x for x in range(n) if not mask[x].all()]
+    labeled = [x for x in range(n) if not (mask[x] == 1).all()]
     theta = np.full((n, K), 1 / K)
 
     def likelihood():
-        return sum(np.log(sum((theta[:, k] @ Q[:, x]) for k in range(K) if mask[x, k])) for x in labeled)
+        return sum(np.log(sum(mask[x, k] * (theta[:, k] @ Q[:, x]) for k in range(K))) for x in labeled)
 
     trace = [likelihood()]
     for _ in range(n_iter):
         expected = np.zeros((n, K))
         for x in labeled:
-            joint = np.where(mask[x], theta * Q[:, [x]], 0.0)
+            joint = mask[x] * theta * Q[:, [x]]
             expected += joint / joint.sum()
         reached = expected.sum(axis=1) > 0
         theta[reached] = expected[reached] / expected[reached].sum(axis=1, keepdims=True)

@@ -147,6 +147,13 @@ def collect_classes(flat: list[Any], rows: Ints) -> Labels:
     if any(is_weight_pair(value) for value in distinct):
         first = next(i for i, value in enumerate(flat) if is_weight_pair(value))
         raise _weight_pair(int(rows[first]), flat[first])
+    if any(_is_fraction(value) for value in distinct):
+        first = next(i for i, value in enumerate(flat) if _is_fraction(value))
+        raise LabelError(
+            f"Unknown label type: {flat[first]!r} is continuous. Labels must be categories. {USE_FROM_WEIGHTS}",
+            row=int(rows[first]),
+            label=flat[first],
+        )
     if not distinct:
         raise LabelError("`y` must name at least one class; every row is unlabeled or empty.")
     return pack_classes(sort_labels(distinct))
@@ -170,6 +177,10 @@ def encode_members(flat: list[Any], rows: Ints, classes: Labels) -> Ints:
         if is_weight_pair(flat[first]):
             raise _weight_pair(int(rows[first]), flat[first]) from None
         raise unknown_label(int(rows[first]), flat[first], classes) from None
+
+
+def _is_fraction(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and not float(value).is_integer()
 
 
 def _weight_pair(row: int, pair: Any) -> LabelError:
@@ -238,21 +249,30 @@ def split_text(
         )
     if not text.strip():
         return None, []
-    escaped = re.escape(separator[0]) + ("|:" if colons else "")
-    token = re.compile(rf"\\\\|\\(?:{escaped})|{re.escape(separator)}|.", re.DOTALL)
-    labels = [""]
-    last_colon: dict[int, int] = {}  # from the number of a label to a position in it
-    for piece in token.findall(text):
-        if piece == separator:
-            labels.append("")
-        else:
-            if colons and piece == ":":
-                last_colon[len(labels) - 1] = len(labels[-1])
-            labels[-1] += piece.removeprefix("\\") if len(piece) > 1 else piece
+    labels, last_colon = _split_escaped(text, separator, colons=colons) if "\\" in text else (text.split(separator), [])
     numbers: list[str | None] = [None] * len(labels) if colons else []
-    for i, end in last_colon.items():
-        labels[i], numbers[i] = labels[i][:end], labels[i][end + 1 :].strip()
+    if colons:
+        last_colon = last_colon or [label.rfind(":") for label in labels]
+        for i, end in enumerate(last_colon):
+            if end >= 0:
+                labels[i], numbers[i] = labels[i][:end], labels[i][end + 1 :].strip()
     labels = [label.strip() for label in labels]
     if "" in labels:
         raise LabelError(f"{text!r} contains an empty label. Remove the extra {separator!r}.", row=row, label=text)
     return labels, numbers
+
+
+def _split_escaped(text: str, separator: str, *, colons: bool) -> tuple[list[str], list[int]]:
+    """Return the labels of a text with backslashes, and the position of the last colon in each that is not escaped."""
+    escaped = re.escape(separator[0]) + ("|:" if colons else "")
+    token = re.compile(rf"\\\\|\\(?:{escaped})|{re.escape(separator)}|.", re.DOTALL)
+    labels, last_colon = [""], [-1]
+    for piece in token.findall(text):
+        if piece == separator:
+            labels.append("")
+            last_colon.append(-1)
+        else:
+            if piece == ":":
+                last_colon[-1] = len(labels[-1])
+            labels[-1] += piece.removeprefix("\\") if len(piece) > 1 else piece
+    return labels, last_colon

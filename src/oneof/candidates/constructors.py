@@ -68,7 +68,8 @@ class Constructors:
         Raises
         ------
         LabelError
-            If a set is empty or contains an unknown or missing label; the error names the row.
+            If a set is empty, or contains an unknown or missing label or a (label, weight) pair, which is for
+            `from_weights`; the error names the row.
         """
         return cls._from_validated(*collections.read_sets(sets, classes))
 
@@ -91,7 +92,8 @@ class Constructors:
         Raises
         ------
         LabelError
-            If a value is neither 0 nor 1 or a row has no 1; the error names the row.
+            If a value is neither 0 nor 1, such as a weight, which is for `from_weights`, or a row has no 1; the error
+            names the row.
         """
         return cls._from_validated(*indicator.read_indicator(Y, classes))
 

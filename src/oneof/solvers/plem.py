@@ -32,9 +32,9 @@ from oneof.likelihoods import (
     log_likelihood_gradient,
     log_likelihoods,
     masked_softmax,
-    outside_probability,
     softmax,
     softmax_jvp,
+    total_variation,
 )
 from oneof.solvers.linear_objective import OVERFLOW, HessianBlock, LinearProblem
 from oneof.typing import Evidence, FeatureMatrix, Floats
@@ -135,9 +135,9 @@ class PLEMProblem(LinearProblem):
 
     def preconditioner(self, at: Evaluation, *, full: bool) -> HessianBlock:
         """Return the Hessian's block of a class, or its diagonal, from the traces of the rows' Hessians."""
-        outside = outside_probability(at.proba, self.evidence)
+        variation = total_variation(at.proba, at.inside, self.evidence)
         curvature = np.minimum(
-            (at.proba * (1.0 - at.proba)).sum(axis=1), 2.0 * outside
+            (at.proba * (1.0 - at.proba)).sum(axis=1), 2.0 * variation
         )  # diag p - p p^T - (diag q - q q^T)
         curvature += self.entropy_weight * (at.inside * (1.0 - at.inside)).sum(axis=1)
         curvature *= self.cost[:, 0]

@@ -11,6 +11,7 @@ from oneof.solvers.graph_logistic.posterior import leave_one_out_scores, predict
 from tests.estimators.panel import table
 from tests.oracles import graph_logistic as oracle
 from tests.solvers.graph_logistic.problems import draw_precisions, make_problem, make_terms, soften
+from tests.weights import draw_weights, informative
 
 sizes = pytest.mark.parametrize(("m", "coordinates"), [(40, WeightCoordinates), (6, SampleCoordinates)])
 priors = pytest.mark.parametrize("prior", ["graph", "ridge", "graph+ridge", "graph+ard per class"])
@@ -110,12 +111,14 @@ def solve_fixed(X, mask, weight, terms, precisions):
     ).weights
 
 
-def test_leave_one_out_scores_are_close_to_those_of_a_fit_without_the_row():
+@pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
+def test_leave_one_out_scores_are_close_to_those_of_a_fit_without_the_row(evidence_of):
     """One Newton step approximates the fit without the row ten times better than the fit with it."""
     X, mask = table(60)
+    mask = evidence_of(mask)
     weight = np.ones(len(X))
     weight[:5] = 2.0
-    labeled = ~mask.all(axis=1)
+    labeled = informative(mask)
     X, mask, weight = X[labeled], mask[labeled], weight[labeled]
     terms, precisions = [PriorTerm("ridge", np.eye(4))], {"ridge": np.array(1.0)}
     W = solve_fixed(X, mask, weight, terms, precisions)

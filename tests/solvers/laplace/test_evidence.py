@@ -12,8 +12,10 @@ from oneof.solvers.laplace.mode import find_mode
 from oneof.solvers.laplace.model import GramPrior
 from tests.estimators.panel import table
 from tests.oracles import laplace_evidence as oracle
+from tests.weights import draw_weights
 
 SHARPNESSES = [1.0, 2.0, np.inf]
+evidences = pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
 KERNELS = {
     "RBF": 2.0 * RBF(1.5),
     "RBF with a length per feature": 1.5 * RBF([1.0, 2.0, 3.0]),
@@ -46,22 +48,26 @@ def grams(kernel, X):
     return GramPrior.from_gram(np.stack([gram for gram, _ in pairs])), [gradients for _, gradients in pairs]
 
 
+@evidences
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
-def test_evidence_equals_its_definition(rows, kernel, sharpness):
+def test_evidence_equals_its_definition(rows, kernel, sharpness, evidence_of):
     """The evidence is Psi minus half the log determinant of the explicit nK x nK matrices."""
     X, mask = rows
+    mask = evidence_of(mask)
     prior, _ = grams(kernel, X)
     mode = find_mode(prior, mask, sharpness)
     blocks = [prior.of_class(k) for k in range(4)]
     assert log_evidence(prior, mode) == pytest.approx(oracle.evidence(blocks, mask, sharpness, mode.coefficients))
 
 
+@evidences
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
-def test_the_gradient_is_the_derivative_of_the_evidence(rows, kernel, sharpness):
+def test_the_gradient_is_the_derivative_of_the_evidence(rows, kernel, sharpness, evidence_of):
     """The gradient equals central differences, with each mode computed again in the same basin."""
     X, mask = rows
+    mask = evidence_of(mask)
 
     def evaluate(theta, initial=None):
         prior, gradients = grams(with_theta(kernel, theta), X)

@@ -19,10 +19,10 @@ from oneof.likelihoods import (
     log_likelihood_gradient,
     log_likelihoods,
     masked_softmax,
-    outside_probability,
     softmax,
     softmax_jvp,
     support,
+    total_variation,
 )
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 
@@ -101,7 +101,7 @@ class CandidateLikelihood:
         """Return an approximate trace of minus the Hessian of l by the K scores of each row, (m,), at least 0."""
         trace = 1.0 - (at.proba**2).sum(axis=1)
         if not self.is_exact:
-            trace = np.minimum(trace, 2.0 * outside_probability(at.proba, self.evidence))
+            trace = np.minimum(trace, 2.0 * total_variation(at.proba, at.responsibilities, self.evidence))
         return np.maximum(trace, 0.0)
 
     def curvatures(self, at: LikelihoodEvaluation, *, convex: bool) -> Floats:

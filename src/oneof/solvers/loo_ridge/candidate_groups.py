@@ -17,6 +17,9 @@ from oneof.likelihoods import is_mask, support
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, Floats, Ints, Mask
 
+MIN_MAIN_WEIGHT = 0.1
+"""Weight from which a class is a main candidate."""
+
 
 @dataclass(frozen=True)
 class CandidateGroups:
@@ -55,6 +58,18 @@ class CandidateGroups:
             return self
         evidence = self.mask if self.weights is None else self.to_dense(self.weights)
         return CandidateGroups.from_evidence(evidence[rows])
+
+    @cached_property
+    def main(self) -> "CandidateGroups":
+        """The main candidates only, grouped by their sets; the same object if all candidates are main candidates.
+
+        The distractor models are about these sets. If a set is softened, so that other classes have small weights, its
+        main candidates are those of the set.
+        """
+        if self.weights is None or (self.weights >= MIN_MAIN_WEIGHT).all():
+            return self
+        weights = self.to_dense(self.weights)
+        return CandidateGroups.from_evidence(np.where(weights >= MIN_MAIN_WEIGHT, weights, 0.0))
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 

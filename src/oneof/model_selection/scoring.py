@@ -1,4 +1,4 @@
-"""Cross-validation with candidate sets: a splitter, and scorers that need no true labels."""
+"""A splitter for candidate sets, and scorers that need no true labels."""
 
 import copy
 import numbers

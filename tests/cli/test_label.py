@@ -102,9 +102,7 @@ def test_exact_rows_of_the_table_are_not_asked(run: Run, birds: Path, served: An
 
 
 def test_weights_of_the_table_are_kept(run: Run) -> None:
-    """Weights of a column are in the session and in the export, which `fit --weighted` reads; without the option they
-    are an error.
-    """
+    """Weights of a column are in the session and in the export; without the option they are an error."""
     texts = ["finch:0.7|owl:0.3", "owl:0.9|wren:0.2", "wren", ""] * 15
     make_birds().drop("truth").with_columns(species=pl.Series(texts)).write_csv("birds.csv")
     words = ("label", "birds.csv", *LABEL[:2], "--export", "out.csv", "--drop", "id")

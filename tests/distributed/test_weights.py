@@ -1,5 +1,7 @@
 """Weights of the candidates over blocks: the same models as those of the ordinary fit."""
 
+import itertools
+
 import dask
 import dask.array as da
 import numpy as np
@@ -25,10 +27,7 @@ def weighted_table(n=N):
 def in_delayed_blocks(y):
     """Return the labels as delayed blocks, whose weights are read on the workers."""
     starts = np.cumsum([0, *LENGTHS])
-    return [
-        dask.delayed(CandidateSets.from_weights)(y.weights[a:b], y.classes)
-        for a, b in zip(starts[:-1], starts[1:], strict=True)
-    ]
+    return [dask.delayed(CandidateSets.from_weights)(y.weights[a:b], y.classes) for a, b in itertools.pairwise(starts)]
 
 
 @pytest.mark.parametrize("form", [lambda y: y, in_delayed_blocks], ids=["in memory", "delayed"])

@@ -120,13 +120,19 @@ class StreamOptions:
         if not isinstance(self.separator, str) or not self.separator:
             raise InputError(f"`separator` must be the text between two labels; got {self.separator!r}.")
         check_bool("weighted", self.weighted)
+        object.__setattr__(self, "weighted", bool(self.weighted))
+        if isinstance(self.rest, np.bool_):
+            object.__setattr__(self, "rest", bool(self.rest))
         if self.weights is not None and not isinstance(self.weights, str):
             raise InputTypeError(f"`weights` must be the name of a column, or None; got {self.weights!r}.")
         WeightOptions(self.kind, self.prior, self.rest)  # raises if one of them is invalid
         if self.prior is not None:
             if self.classes is None:
                 raise InputError("`prior` requires `classes`, which give the order of its numbers.")
-            object.__setattr__(self, "prior", tuple(as_float_array(self.prior, "prior").tolist()))
+            prior = as_float_array(self.prior, "prior")
+            if prior.ndim != 1:
+                raise InputError(f"`prior` must have one number for each class; got {self.prior!r}.")
+            object.__setattr__(self, "prior", tuple(prior.tolist()))
         if (self.kind != "likelihood" or self.rest) and not self.has_weights:
             raise InputError("`kind` and `rest` apply to weights only. Add `weighted=True`.")
         check_instance("overrides", self.overrides, Overrides)

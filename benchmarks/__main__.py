@@ -103,6 +103,12 @@ THEMES: dict[str, dict[str, Part]] = {
             ("selection-summary", "the means of docs/loo_ridge_selection.csv", "1 s"),
         ),
     },
+    "candidate-em": _parts(
+        "candidate_em",
+        ("accuracy", "CandidateEM and other methods on six data sets; writes docs/candidate_em.csv", "1 h"),
+        ("table", "the test accuracies of docs/candidate_em.csv", "1 s"),
+        ("large", "60,000 x 784 pixels of MNIST: accuracy, time and memory", "2 h"),
+    ),
     "graph-logistic": _parts(
         "graph_logistic",
         ("solver", "the three M-steps", "1 min"),

@@ -4,17 +4,22 @@ import numpy as np
 import pytest
 
 from oneof.likelihoods import (
+    add_log_weights,
     entropy,
     entropy_gradient,
     entropy_hvp,
     log_likelihood_gradient,
     log_likelihoods,
     masked_softmax,
+    normalize_within_sets,
     softmax,
     softmax_jvp,
+    total_variation,
+    uniform_within_sets,
 )
 from tests.estimators.panel import table
-from tests.oracles.laplace import log_likelihood
+from tests.oracles.laplace import log_likelihood, probabilities
+from tests.weights import draw_weights, informative
 
 SHARPNESSES = (0.1, 0.5, 1.0, 3.0, 50.0, np.inf)
 
@@ -75,6 +80,80 @@ def test_full_sets_have_likelihood_one_and_singletons_no_entropy(rows):
     q = masked_softmax(scores, single)
     for values in (entropy(q), entropy_gradient(q), entropy_hvp(q, direction), softmax_jvp(q, direction)):
         np.testing.assert_array_equal(values, 0)
+
+
+@pytest.mark.parametrize("sharpness", SHARPNESSES)
+def test_values_with_weights_equal_the_definition(rows, sharpness):
+    """With weights, G_L is 1/L log sum_k w_k^max(L, 1) exp(L s_k), and q its gradient; a row's classes sum to 1."""
+    scores, direction, mask = rows
+    weights = draw_weights(mask)
+    values, q = log_likelihoods(scores, weights, sharpness), masked_softmax(scores, weights, sharpness)
+    expected = [log_likelihood(s, w, sharpness) for s, w in zip(scores, weights, strict=True)]
+    np.testing.assert_allclose(values, expected, rtol=1e-12, atol=1e-14)
+    np.testing.assert_allclose(q, [probabilities(s, w, sharpness)[1] for s, w in zip(scores, weights, strict=True)])
+    np.testing.assert_array_equal(q[weights == 0], 0)
+    changing = informative(weights)
+    numerical = derivative(lambda s: log_likelihoods(s, weights, sharpness), scores, direction)
+    np.testing.assert_allclose(
+        ((q - softmax(scores)) * direction).sum(axis=1)[changing], numerical[changing], atol=1e-7
+    )
+
+
+def test_derivatives_with_weights(rows):
+    """With L = 1, q is proportional to w p, the gradient is q - p, and the total variation half its absolute sum."""
+    scores, _, mask = rows
+    weights = draw_weights(mask)
+    p, q = softmax(scores), masked_softmax(scores, weights)
+    np.testing.assert_allclose(q, weights * p / (weights * p).sum(axis=1, keepdims=True), atol=1e-15)
+    np.testing.assert_allclose(q, normalize_within_sets(p, weights), atol=1e-15)
+    np.testing.assert_allclose(log_likelihood_gradient(p, q, weights), q - p, atol=1e-15)
+    np.testing.assert_allclose(total_variation(p, q, weights), np.abs(q - p).sum(axis=1) / 2, atol=1e-15)
+    inside = weights > 0
+    np.testing.assert_allclose(add_log_weights(scores, weights)[inside], scores[inside] + np.log(weights[inside]))
+    assert (add_log_weights(scores, weights)[~inside] == -np.inf).all()
+
+
+@pytest.mark.parametrize("sharpness", SHARPNESSES)
+def test_weights_of_zero_and_one_equal_sets(rows, sharpness):
+    """All functions give the values of the sets, to the last bit but for the sign of 0."""
+    scores, _, mask = rows
+    weights, p = mask.astype(float), softmax(scores)
+    for function in (log_likelihoods, masked_softmax):
+        np.testing.assert_array_equal(function(scores, weights, sharpness), function(scores, mask, sharpness))
+    q = masked_softmax(scores, mask)
+    np.testing.assert_array_equal(log_likelihood_gradient(p, q, weights), log_likelihood_gradient(p, q, mask))
+    np.testing.assert_allclose(total_variation(p, q, weights), total_variation(p, q, mask), rtol=1e-14)
+    np.testing.assert_array_equal(uniform_within_sets(weights), uniform_within_sets(mask))
+    np.testing.assert_array_equal(normalize_within_sets(p, weights), normalize_within_sets(p, mask))
+
+
+@pytest.mark.parametrize("outside", [5e-324, 1e-300, 1e-100, 1e-12])
+@pytest.mark.parametrize("sharpness", SHARPNESSES)
+def test_weights_close_to_zero_are_close_to_sets(rows, sharpness, outside):
+    """As the weights outside go to 0, likelihoods and probabilities go to those of the set, and stay finite."""
+    scores, _, mask = rows
+    weights = np.where(mask, 1.0, outside)
+    np.testing.assert_allclose(
+        log_likelihoods(scores, weights, sharpness), log_likelihoods(scores, mask, sharpness), atol=1e-8
+    )
+    np.testing.assert_allclose(
+        masked_softmax(scores, weights, sharpness), masked_softmax(scores, mask, sharpness), atol=1e-8
+    )
+    far = 1e4 * scores
+    assert np.isfinite(log_likelihoods(far, weights, sharpness)).all()
+    np.testing.assert_allclose(masked_softmax(far, weights, sharpness).sum(axis=1), 1.0)
+
+
+def test_a_likelihood_of_weights_close_to_one_keeps_its_precision():
+    """If all but exp(-60) is on classes of weight 1, the logarithm and its gradient are accurate to twelve digits."""
+    scores, weights = np.array([[30.0, 29.0, -30.0, -31.0]]), np.array([[1.0, 1.0, 0.25, 0.0]])
+    total = 1 + np.exp(-1)
+    low = np.exp(-60) / total
+    q, p = masked_softmax(scores, weights), softmax(scores)
+    missing = 0.75 * low + low * np.exp(-1)
+    np.testing.assert_allclose(log_likelihoods(scores, weights), -missing, rtol=1e-12)
+    expected = [q[0, 0] * missing, q[0, 1] * missing, -0.75 * low, -low * np.exp(-1)]
+    np.testing.assert_allclose(log_likelihood_gradient(p, q, weights)[0], expected, rtol=1e-12)
 
 
 def test_a_likelihood_close_to_one_keeps_its_precision():

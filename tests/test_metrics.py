@@ -296,3 +296,41 @@ def test_win_tie_loss_is_the_paired_t_test():
         wins, losses = ((p < alpha) & up).sum(), ((p < alpha) & ~up).sum()
         assert win_tie_loss(ours, theirs, alpha=alpha) == (wins, 40 - wins - losses, losses)
     assert win_tie_loss([0.1, 0.2, 0.3], [0.0, 0.1, 0.2]) == (1, 0, 0)
+
+
+@given(seeds)
+def test_metrics_of_weights_equal_literal_loops(seed):
+    """Weighted rows count with the weight of the prediction, and with the posterior of the prediction."""
+    rng = np.random.default_rng(seed)
+    n, K = int(rng.integers(2, 12)), int(rng.integers(2, 5))
+    raw = rng.choice([0.0, 0.25, 0.5, 1.0], (n, K))
+    raw[np.arange(n), rng.integers(0, K, n)] = 1.0
+    raw[0], raw[-1] = np.arange(K) == 0, 1.0
+    y = CandidateSets.from_weights(raw, NAMES[:K])
+    predicted = rng.integers(0, K, n)
+    proba = rng.choice([0.0, 0.2, 0.3, 1.0], (n, K))
+    informative = [i for i in range(n) if len(set(raw[i].tolist())) > 1]
+    labels = NAMES[predicted]
+    covering = np.mean([raw[i, predicted[i]] for i in informative])
+    assert covering_rate(y, labels) == pytest.approx(covering, abs=1e-12)
+    loss = np.mean([1.0 - raw[i, predicted[i]] if i in informative else 0.0 for i in range(n)])
+    assert ambiguous_zero_one_loss(y, labels) == pytest.approx(loss, abs=1e-12)
+    exact = [raw[i, predicted[i]] for i in range(n) if np.count_nonzero(raw[i]) == 1]
+    assert exact_accuracy(y, labels) == pytest.approx(np.mean(exact), abs=1e-12)
+    values = []
+    for i in informative:
+        best, joint = proba[i].argmax(), raw[i] * proba[i]
+        values.append(joint[best] / joint.sum() if joint.sum() else 0.0)
+    assert approximated_accuracy(y, proba) == pytest.approx(np.mean(values), abs=1e-12)
+    assert covering_rate(y, np.array(["fly"] * n)) == 0.0
+
+
+@given(seeds)
+def test_metrics_are_continuous_in_the_weights(seed):
+    """As the weights outside the sets go to 0, the metrics go to those of the sets."""
+    hard, labels, proba = draw(seed)
+    soft = hard.soften(1e-12)
+    for metric in (covering_rate, ambiguous_zero_one_loss):
+        assert metric(soft, labels) == pytest.approx(metric(hard, labels), abs=1e-9)
+    positive = proba + 0.01
+    assert approximated_accuracy(soft, positive) == pytest.approx(approximated_accuracy(hard, positive), abs=1e-8)

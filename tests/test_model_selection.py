@@ -277,3 +277,28 @@ def test_scorers_are_copied(scorer):
     for again in (pickle.loads(pickle.dumps(scorer)), copy.deepcopy(scorer), sklearn.clone(scorer, safe=False)):
         assert again(model, X, candidates) == scorer(model, X, candidates)
         assert repr(again) == repr(scorer)
+
+
+def test_folds_are_stratified_by_the_largest_weights():
+    """Folds are those of the sets of the classes with the largest weights; so noise does not change them."""
+    rng = np.random.default_rng(0)
+    labels = rng.choice(["a", "b", "c"], 90, p=[0.6, 0.3, 0.1])
+    hard = CandidateSets.from_labels([*labels, None])
+    soft = hard.soften(0.2)
+    X = np.zeros((91, 1))
+    for (train, test), (soft_train, soft_test) in zip(
+        CandidateKFold(5, random_state=0).split(X, hard), CandidateKFold(5, random_state=0).split(X, soft), strict=True
+    ):
+        np.testing.assert_array_equal(train, soft_train)
+        np.testing.assert_array_equal(test, soft_test)
+
+
+def test_scorers_use_weights():
+    """Scorers return the metrics of weighted rows, also in cross-validation."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    y = CandidateSets.from_labels(np.where(X[:, 0] > 0, "a", "b")).soften(rng.uniform(0.05, 0.3, 40))
+    model = Centroids().fit(X, y)
+    assert covering_rate_scorer(model, X, y) == covering_rate(y, model.predict(X))
+    scores = cross_val_score(Centroids(), X, y, cv=CandidateKFold(4, random_state=0), scoring=covering_rate_scorer)
+    assert np.isfinite(scores).all()

@@ -24,6 +24,7 @@ from oneof.plots import (
     plot_decisions,
     plot_learning_curve,
     plot_set_sizes,
+    plot_weights,
 )
 from oneof.plots.style import PALETTE, clean, shorten
 from oneof.plots.svg import to_svg
@@ -127,6 +128,59 @@ def test_pairs_are_the_most_frequent_and_their_outcomes_add_up(pair, limit):
             chosen.count(outcome.first),
             chosen.count(outcome.second),
         )
+
+
+@given(decided_masks(), st.sampled_from([1.0, 0.999999]))
+def test_counts_of_weights_are_those_of_sets_at_0_and_1(pair, factor):
+    """Weights of 0 and 1 give the counts of the sets; other weights near them nearly the same."""
+    mask, decided = pair
+    weights = mask * np.where(np.arange(mask.shape[1]) == mask.argmax(axis=1)[:, None], 1.0, factor)
+    labeled = np.where(mask.all(axis=1, keepdims=True), 1.0, weights)
+    together = counts.cooccurrence(mask)
+    pairs = counts.top_pairs(together, 4)
+    np.testing.assert_allclose(counts.cooccurrence(labeled), together, rtol=1e-5)
+    np.testing.assert_allclose(counts.decision_confusion(labeled, decided), counts.decision_confusion(mask, decided),
+                               rtol=1e-5)  # fmt: skip
+    np.testing.assert_allclose(counts.class_frequencies(labeled).candidate, counts.class_frequencies(mask).candidate,
+                               rtol=1e-5)  # fmt: skip
+    np.testing.assert_allclose(
+        np.array(counts.pair_outcomes(labeled, decided, pairs)).reshape(-1, 5),
+        np.array(counts.pair_outcomes(mask, decided, pairs)).reshape(-1, 5), rtol=1e-5,
+    )  # fmt: skip
+    np.testing.assert_allclose(counts.effective_sizes(labeled), mask.sum(axis=1), rtol=1e-5)
+
+
+@given(hnp.arrays(float, st.tuples(st.integers(1, 6), st.integers(2, 5)), elements=st.floats(0, 1)))
+def test_effective_sizes_lie_between_one_and_the_number_of_candidates(weights):
+    """They do not depend on the factor of a row, and the histogram of the largest shares counts every row."""
+    weights[~weights.any(axis=1), 0] = 1
+    weights /= weights.max(axis=1, keepdims=True)
+    effective = counts.effective_sizes(weights)
+    assert (effective > 1 - 1e-12).all()
+    assert (effective < np.count_nonzero(weights, axis=1) + 1e-9).all()
+    np.testing.assert_allclose(counts.effective_sizes(weights / 3), effective)
+    rows = counts.largest_shares(weights)
+    assert (rows.sum(), len(rows)) == (len(weights), 10)
+    share = weights.max(axis=1) / weights.sum(axis=1)
+    assert rows[-1] == (1 / weights.sum(axis=1) >= 0.9).sum() or np.isclose(share, 0.9).any()
+
+
+def test_weighted_rows_are_stacked_on_sets():
+    """Each label is the number of rows of its bar, with and without weights."""
+    y = CandidateSets.from_weights([[1, 1, 0, 0], [1, 0.9, 0, 0], [1, 0, 0, 0], [1, 1, 1, 1], [1, 0.9, 0.9, 0.9]])
+    ax = plot_set_sizes(y, ax=Figure().subplots())
+    assert [bar.get_height() for bar in ax.patches] == [1, 1, 0, 0, 0, 1, 0, 1, 1]
+    assert [text.get_text() for text in ax.texts] == ["1", "2", "0", "1", "1"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["sets", "with weights"]
+
+
+def test_weights_are_drawn_by_their_largest_share():
+    """The bars count the rows with weights; without any there is a sentence."""
+    y = CandidateSets.from_weights([[0.55, 0.45], [0.95, 0.05], [0.92, 0.08], [1, 1], [0, 1]])
+    ax = plot_weights(y, ax=Figure().subplots())
+    assert [bar.get_height() for bar in ax.patches] == [0] * 5 + [1, 0, 0, 0, 2]
+    empty = plot_weights(CandidateSets.from_labels(["a", "b"]), ax=Figure().subplots())
+    assert [text.get_text() for text in empty.texts] == ["No row has weights."]
 
 
 @given(hnp.arrays(np.int64, st.integers(1, 20), elements=st.integers(0, 5)), st.integers(1, 25))

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from oneof.candidates import CandidateSets as CandidateSets
     from oneof.comparison import compare as compare
     from oneof.datasets import make_partial_labels as make_partial_labels
+    from oneof.estimators.candidate_em import CandidateEM as CandidateEM
     from oneof.estimators.clpl import CLPL as CLPL
     from oneof.estimators.gaussian_em import GaussianEM as GaussianEM
     from oneof.estimators.graph_logistic import GraphLogisticRegression as GraphLogisticRegression
@@ -55,6 +56,7 @@ _LAZY_NAMES = {
     "AvgPegasos": "oneof.estimators.pegasos",
     "AvgPerceptron": "oneof.estimators.perceptron",
     "CLPL": "oneof.estimators.clpl",
+    "CandidateEM": "oneof.estimators.candidate_em",
     "CandidateSets": "oneof.candidates",
     "GaussianEM": "oneof.estimators.gaussian_em",
     "GraphLogisticRegression": "oneof.estimators.graph_logistic",

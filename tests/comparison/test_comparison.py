@@ -17,12 +17,12 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 import oneof.comparison
-from oneof import AvgPerceptron, CandidateSets, GaussianEM, LOORidge, MaxPerceptron
+from oneof import PLEM, AvgPerceptron, CandidateSets, GaussianEM, LOORidge, MaxPerceptron
 from oneof.comparison import compare
 from oneof.comparison.criterion import MAX_ODDS_RATIO, expected_accuracies
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.metrics import covering_rate
-from oneof.model_selection import CandidateKFold, get_proba
+from oneof.model_selection import CandidateKFold, cross_val_predict, get_proba
 from tests.blobs import Frequencies, draw
 
 
@@ -372,3 +372,60 @@ def test_oneof_compare_remains_the_function():
     assert oneof.compare is compare
     assert type(oneof.comparison) is ModuleType
     assert not callable(oneof.comparison)
+
+
+@pytest.mark.parametrize("cv", [1, 3])
+def test_kept_predictions_are_those_of_the_folds(cv):
+    """Predictions and probabilities of all rows are those of models of the other folds, and change no score."""
+    X, y, truth = draw()
+    methods = {"proba": PLEM(), "scores": METHODS["maximum"]}
+    plain = compare(X, y, methods, cv=cv, truth=truth, random_state=4)
+    kept = compare(X, y, methods, cv=cv, truth=truth, random_state=4, keep_predictions=True)
+    assert kept.to_dict().keys() == plain.to_dict().keys()
+    assert plain.held_out_rows is None
+    assert all(result.predictions is None and result.probabilities is None for result in plain.results)
+    for result, other in zip(kept.results, plain.results, strict=True):
+        assert (result.method, result.covering_rate, result.accuracy) == (
+            other.method,
+            other.covering_rate,
+            other.accuracy,
+        )
+        assert result.expected_accuracy == other.expected_accuracy
+    by_name = {result.method: result for result in kept.results}
+    assert by_name["scores"].probabilities is None
+    if cv == 3:
+        assert kept.held_out_rows.tolist() == list(range(len(X)))
+        folds = CandidateKFold(3, random_state=4)
+        np.testing.assert_array_equal(by_name["proba"].predictions, cross_val_predict(PLEM(), X, y, cv=folds))
+        np.testing.assert_allclose(
+            by_name["proba"].probabilities, cross_val_predict(PLEM(), X, y, cv=folds, method="predict_proba"), rtol=1e-6
+        )
+    else:
+        assert set(np.flatnonzero(y.is_unlabeled)) < set(kept.held_out_rows) < set(range(len(X)))
+        assert by_name["proba"].probabilities.shape == (len(kept.held_out_rows), 3)
+    np.testing.assert_array_equal(
+        by_name["proba"].predictions, kept.classes[by_name["proba"].probabilities.argmax(axis=1)]
+    )
+
+
+def test_weighted_rows_are_compared():
+    """With weights the expected accuracy is that of the criterion on the weights; 0/1 weights give that of the sets."""
+    X, y, _ = draw()
+    weighted = CandidateSets.from_weights(y.mask * np.random.default_rng(0).choice([0.2, 1.0], y.shape), y.classes)
+    methods = {"plem": PLEM(), "maximum": METHODS["maximum"]}
+    folds = list(CandidateKFold(3, random_state=0).split(X, weighted))
+    kept = compare(X, weighted, methods, cv=folds, keep_predictions=True)
+    test = np.concatenate([test for _, test in folds])
+    results = {result.method: result for result in kept.results}
+    probabilities = [
+        get_proba(clone(methods[name]).fit(X[train], weighted[train]), X[test]).proba.astype(np.float32)
+        for name in methods
+        for train, test in folds
+    ]
+    selection = expected_accuracies(
+        weighted.evidence[test],
+        [np.concatenate(probabilities[:3]), np.concatenate(probabilities[3:])],
+        [np.searchsorted(y.classes, results[name].predictions[test]) for name in methods],
+    )
+    for name, expected in zip(methods, selection.expected_accuracy, strict=True):
+        assert results[name].expected_accuracy == pytest.approx(expected, abs=1e-9)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from oneof import CandidateSets
 from oneof.comparison.criterion import MAX_ODDS_RATIO, expected_accuracies
 from oneof.datasets import make_partial_labels
 from tests.oracles import criterion as oracle
@@ -28,21 +29,37 @@ def draw_task(n=200, K=5, accuracies=(0.9, 0.8, 0.6, 0.7, 0.5, 0.3), seed=0, **o
     return truth, mask, *draw_methods(truth, K, accuracies, seed)
 
 
+@pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize(("n", "K", "n_methods", "seed"), [(40, 3, 2, 0), (60, 5, 6, 1), (30, 4, 1, 2)])
-def test_scores_equal_loops_over_rows_and_classes(n, K, n_methods, seed):
-    """Scores, the posterior and the odds ratio equal the definition, also with unlabeled and exact rows."""
+def test_scores_equal_loops_over_rows_and_classes(n, K, n_methods, seed, weighted):
+    """Scores, the posterior and the odds ratio equal the definition, also with unlabeled, exact and weighted rows."""
     _, mask, probabilities, predictions = draw_task(n, K, (0.9, 0.8, 0.6, 0.7, 0.5, 0.3)[:n_methods], seed)
     mask = mask.copy()
     mask[::7] = True
     mask[1::5] = np.eye(K, dtype=bool)[predictions[0][1::5]]
-    sets = [np.flatnonzero(row).tolist() for row in mask]
+    evidence = mask
+    if weighted:
+        W = mask * np.random.default_rng(seed).choice([0.1, 0.5, 1.0], mask.shape)
+        evidence = CandidateSets.from_weights(np.where(np.arange(n)[:, None] % 3 == 0, mask, W)).evidence
+        assert evidence.dtype == float
     scores, posterior, odds_ratio = oracle.expected_accuracies(
-        sets, K, [proba.tolist() for proba in probabilities], [codes.tolist() for codes in predictions]
+        evidence.tolist(), K, [proba.tolist() for proba in probabilities], [codes.tolist() for codes in predictions]
     )
-    selection = expected_accuracies(mask, probabilities, predictions)
+    selection = expected_accuracies(evidence, probabilities, predictions)
     np.testing.assert_allclose(selection.expected_accuracy, scores, rtol=1e-9)
     np.testing.assert_allclose(selection.posterior, posterior, rtol=1e-8, atol=1e-12)
     assert selection.odds_ratio == pytest.approx(odds_ratio, rel=1e-6)
+
+
+def test_small_weights_give_the_scores_of_the_sets():
+    """As the weights outside the sets go to 0, scores, posterior and odds ratio go to those of the sets."""
+    _, mask, probabilities, predictions = draw_task(n=80)
+    limit = expected_accuracies(mask, probabilities, predictions)
+    weighted = expected_accuracies(np.maximum(mask, 1e-12), probabilities, predictions)
+    np.testing.assert_allclose(weighted.expected_accuracy, limit.expected_accuracy, atol=1e-8)
+    np.testing.assert_allclose(weighted.posterior, limit.posterior, atol=1e-8)
+    assert weighted.odds_ratio == pytest.approx(limit.odds_ratio)
+    np.testing.assert_array_equal(weighted.is_tied, limit.is_tied)
 
 
 def test_scores_are_at_most_the_covering_rate():

@@ -198,3 +198,19 @@ def test_nothing_is_unpickled(save, tmp_path):
     with pytest.raises(DataError, match="pickled objects, which are never loaded"):
         load("small", tmp_path)
     assert not trap.exists()
+
+
+def test_weights_are_read_back(save, tmp_path):
+    """The key `weights` replaces the sets; another shape or type, and an invalid weight, are errors."""
+    weights = np.array([[1.0, 0.5, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 0.25, 1.0]])
+    for dtype in (np.float64, np.float32):
+        save(components(candidates=None, weights=weights.astype(dtype)))
+        assert load("small", tmp_path).candidates == CandidateSets.from_weights(weights, ["a", "b", "c"])
+    for invalid, message in (
+        (weights[:3], r"expected floats of shape \(4, 3\)"),
+        (weights.astype(int), "expected floats"),
+        (-weights, "row 0, column 0: a weight must be"),
+    ):
+        save(components(weights=invalid))
+        with pytest.raises(DataError, match=message):
+            load("small", tmp_path)

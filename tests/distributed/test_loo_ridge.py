@@ -63,6 +63,22 @@ def test_more_rows_than_fit_in_one_process(lengths, monkeypatch):
     assert_equal_models(remote, local, X)
 
 
+@pytest.mark.parametrize("in_one_process", [True, False])
+def test_weights_of_candidates(in_one_process, monkeypatch):
+    """Blocks with and without weights give the function of the ordinary fit."""
+    if not in_one_process:
+        monkeypatch.setattr(loo_ridge, "MAX_FEATURE_ENTRIES", 100 * 30)
+    X, y = problem()
+    weights = y.mask * np.random.default_rng(0).uniform(0.1, 1.0, y.mask.shape)
+    weights[y.is_unlabeled] = 1.0
+    weights[180:] = y.mask[180:]  # the last block has sets only
+    y = CandidateSets.from_weights(weights, y.classes)
+    local, remote = (LOORidge(approximation="nystroem", n_components=30, random_state=0) for _ in range(2))
+    local.fit(X, y)
+    distributed.fit(remote, in_blocks(X, LENGTHS), y)
+    assert_equal_models(remote, local, X)
+
+
 def test_attributes_of_rows_are_not_set(tmp_path):
     """The model has no attribute with an entry for each row, and it can be saved."""
     X, y = problem()

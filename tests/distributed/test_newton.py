@@ -6,10 +6,11 @@ import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 
-from oneof import CLPL, PLGP, distributed
+from oneof import CLPL, PLGP, CandidateSets, distributed
 from oneof.distributed import clpl, plgp
 from oneof.persistence import load, save
 from tests.distributed.blocks import in_blocks, table
+from tests.weights import draw_weights
 
 LENGTHS = [100, 0, 80, 60]
 
@@ -33,7 +34,7 @@ def test_clpl_equals_the_ordinary_fit(monkeypatch, max_size, fit_intercept, spar
 def test_full_hessian_equals_products():
     """The full Hessian of some rows, contracted with a direction, equals the Hessian-vector product."""
     X, y, _ = table(60)
-    problem = clpl.CLPLProblem.from_mask(X, y.mask, 0.7, np.ones(60), fit_intercept=True)
+    problem = clpl.CLPLProblem.from_evidence(X, y.mask, 0.7, np.ones(60), fit_intercept=True)
     W, direction = np.random.default_rng(0).normal(size=(2, 3, 6))
     curvatures = problem.curvatures(problem.matvec(W))
     full = np.tensordot(problem.loss_hessian(curvatures), direction, axes=2)
@@ -89,6 +90,20 @@ def test_plgp_equals_the_ordinary_fit(monkeypatch, options, max_size):
     np.testing.assert_allclose(remote.predict_proba(X), local.predict_proba(X), rtol=1e-8, atol=1e-8)
     assert remote.log_marginal_likelihood_value_ == pytest.approx(local.log_marginal_likelihood_value_, rel=1e-8)
     assert str(remote.kernel_) == str(local.kernel_)
+
+
+@pytest.mark.parametrize("max_size", [512, 0])
+def test_plgp_with_weights_equals_the_ordinary_fit(monkeypatch, max_size):
+    """Blocks with and without weighted rows give the probabilities of the ordinary fit."""
+    monkeypatch.setattr(plgp, "MAX_HESSIAN_SIZE", max_size)
+    X, y, _ = table()
+    weights = draw_weights(y.mask)
+    weights[: LENGTHS[0]] = y.mask[: LENGTHS[0]]
+    candidates = CandidateSets.from_weights(weights, y.classes)
+    local, remote = make_plgp().fit(X, candidates), make_plgp()
+    distributed.fit(remote, in_blocks(X, LENGTHS), candidates)
+    np.testing.assert_allclose(remote.predict_proba(X), local.predict_proba(X), rtol=1e-8, atol=1e-8)
+    assert np.abs(local.predict_proba(X) - make_plgp().fit(X, y).predict_proba(X)).max() > 1e-3
 
 
 def test_the_default_kernel_equals_that_of_the_ordinary_fit():

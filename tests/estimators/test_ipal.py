@@ -10,6 +10,7 @@ from sklearn.base import clone
 from oneof import IPAL, PLKNN, CandidateSets
 from oneof.errors import InputError
 from tests.estimators.panel import scores, table
+from tests.estimators.weighted import check_laws, weighted_table
 from tests.oracles import ipal as oracle
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
@@ -17,7 +18,7 @@ FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense"
 
 def expected_result(X, mask, k, alpha, n_iter=100, class_mass=False):
     """Return F of all rows, and the labeled rows with their labels."""
-    labeled = ~mask.all(axis=1)
+    labeled = (mask < 1).any(axis=1)
     F = oracle.propagate(X[labeled], mask[labeled], k, alpha, n_iter)
     F = oracle.normalize_class_mass(F, mask[labeled]) if class_mass else F
     full = np.empty(mask.shape)
@@ -45,6 +46,27 @@ def test_fit_and_prediction_equal_the_oracle(k, alpha, class_mass, form):
     errors = np.array([oracle.errors(rows, labels, 3, x, k) for x in queries])
     np.testing.assert_allclose(model.decision_function(form(queries)), -errors, atol=1e-9)
     np.testing.assert_array_equal(model.predict(form(queries)), errors.argmin(axis=1))
+
+
+@pytest.mark.parametrize("class_mass", [False, True])
+@pytest.mark.parametrize("alpha", [0.5, 0.95])
+@pytest.mark.parametrize("k", [1, 4, 10])
+def test_weights_multiply_the_labels_of_the_neighbors(k, alpha, class_mass):
+    """Distributions and predictions equal those of the oracle."""
+    X, _, W = weighted_table(40, 40)
+    queries, _ = table(15, 40, seed=1)
+    F, rows, labels = expected_result(X, W, k, alpha, class_mass=class_mass)
+    model = IPAL(k, alpha, class_mass=class_mass, tol=1e-300).fit(X, CandidateSets.from_weights(W))
+    np.testing.assert_allclose(model.label_distributions_, F, rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(model.disambiguate().labels, F.argmax(axis=1))
+    errors = np.array([oracle.errors(rows, labels, 3, x, k) for x in queries])
+    np.testing.assert_allclose(model.decision_function(queries), -errors, atol=1e-9)
+
+
+@pytest.mark.parametrize("model", [IPAL(), IPAL(class_mass=True, prediction="votes")])
+def test_the_laws_of_weights(model):
+    """Factors of rows, equal weights, permuted classes and weights near 0."""
+    check_laws(model)
 
 
 @pytest.mark.parametrize("k", [1, 5])

@@ -11,6 +11,7 @@ from oneof.estimators import loo_ridge
 from oneof.kernels.feature_maps import MAPS
 from oneof.kernels.mapped import MappedKernel
 from tests.estimators.panel import table
+from tests.estimators.weighted import check_laws, weighted_table
 from tests.oracles import loo_ridge as oracle
 
 
@@ -162,7 +163,7 @@ def test_self_training_on_a_part_of_the_rows_has_the_labeled_ones(monkeypatch):
     model = LOORidge("rbf", unlabeled="class_mass", **options).fit(X, labels)
     np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1.0)
     unlabeled = np.array([label is None for label in labels])
-    sets = loo_ridge.CandidateGroups.from_mask(np.where(unlabeled[:, None], True, [True, False]))
+    sets = loo_ridge.CandidateGroups.from_evidence(np.where(unlabeled[:, None], True, [True, False]))
     rows = loo_ridge._training_rows(sets, 40)
     assert len(rows) == 40
     assert set(np.flatnonzero(~unlabeled)) < set(rows)
@@ -281,3 +282,55 @@ def test_computations_that_exceed_the_memory_are_rejected(monkeypatch):
     wide = sp.csr_array((np.ones(10), (np.arange(10), np.arange(10))), shape=(10, 1000))
     with pytest.raises(InputError, match='Pass features="l2"'):
         LOORidge("rbf", features="standard").fit(wide, np.arange(10) % 2)
+
+
+LAWS = {
+    "auto": LOORidge(tol=0.0),
+    "cooccurring": LOORidge("rbf", "cooccurring", features="standard"),
+    "confusable": LOORidge("rbf", "confusable", features="standard"),
+    "class mass": LOORidge(unlabeled="class_mass"),
+    "nystroem": LOORidge(approximation="nystroem", n_components=25, random_state=0),
+}
+
+
+@pytest.mark.parametrize("model", LAWS.values(), ids=LAWS)
+def test_the_laws_of_weights(model):
+    """Factors of rows, equal weights, permuted classes and weights near 0."""
+    check_laws(model, 1e-8)
+
+
+@pytest.mark.parametrize("distractors", ["uniform", "cooccurring", "confusable"])
+def test_weights_multiply_the_labels_of_each_iteration(distractors):
+    """The label distributions equal those of loops over rows and classes, and the scores are those of ridge on them."""
+    X, _, W = weighted_table(40)
+    used = (W < 1).any(axis=1)
+    Z = (X[used] - X[used].mean(axis=0)) / X[used].std(axis=0)
+    gram = rbf_kernel(Z, gamma=0.3 / 4)
+    model = LOORidge("rbf", distractors, features="standard", max_iter=7, tol=0.0).fit(X, CandidateSets.from_weights(W))
+    expected = {
+        "uniform": lambda: oracle.uniform_labels(gram, W[used], 0.05, 7),
+        "cooccurring": lambda: oracle.cooccurring_labels(gram, W[used], 0.05, 7, 2),
+        "confusable": lambda: oracle.confusable_labels(gram, W[used], 0.05, 7),
+    }[distractors]()
+    P = model.label_distributions_[used]
+    np.testing.assert_allclose(P, expected, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(model.loo_scores_[used], oracle.predict_loo(gram, P, 0.05), rtol=0, atol=1e-10)
+    np.testing.assert_array_equal(model.disambiguate().labels[used], P.argmax(axis=1))
+    y = CandidateSets.from_weights(W)
+    confidence = W * model.predict_proba(X)
+    confidence /= confidence.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(model.disambiguate(X, y).confidence, confidence.max(axis=1), atol=1e-12)
+
+
+def test_blocks_of_rows_with_weights(monkeypatch):
+    """Iterations over blocks with all rows reach about the labels of the form in memory, and use the weights."""
+    X, mask, W = weighted_table(200, K=4)
+    options = {"distractors": "uniform", "approximation": "nystroem", "n_components": 40, "random_state": 0}
+    y = CandidateSets.from_weights(W)
+    memory = LOORidge(**options).fit(X, y)
+    monkeypatch.setattr(loo_ridge, "MAX_FEATURE_ENTRIES", 40 * 150)
+    in_blocks, sets = LOORidge(**options).fit(X, y), LOORidge(**options).fit(X, mask)
+    difference = np.abs(in_blocks.label_distributions_ - memory.label_distributions_).sum(axis=1).mean() / 2
+    assert difference < 0.02
+    assert np.abs(in_blocks.label_distributions_ - sets.label_distributions_).sum(axis=1).mean() / 2 > difference
+    assert not in_blocks.label_distributions_[~mask & (W == 0)].any()

@@ -5,13 +5,14 @@ import pytest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from oneof import LOORidge
+from oneof import CandidateSets, LOORidge
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators import loo_ridge
 from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS
 from oneof.persistence import save
 from oneof.solvers.loo_ridge import blocks, solve
 from tests.estimators.panel import further, table
+from tests.estimators.weighted import weighted_table
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -75,6 +76,17 @@ def test_tensors_give_the_results_of_arrays(form, unlabeled, K, monkeypatch):
     if form == "exact":
         np.testing.assert_array_equal(model.influential_rows_, reference.influential_rows_)
         np.testing.assert_allclose(model.influences_, reference.influences_, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("options", [{}, NYSTROEM], ids=["exact", "nystroem"])
+def test_tensors_with_weights(options):
+    """Weights of the candidates have the same effect for tensors and arrays."""
+    X, _, W = weighted_table(120)
+    y = CandidateSets.from_weights(W)
+    reference, model = LOORidge(**options).fit(X, y), LOORidge(**options).fit(torch.asarray(X), y)
+    assert_equal_models(model, reference)
+    assert_equal_predictions(model, reference, further())
+    np.testing.assert_allclose(model.disambiguate().confidence, reference.disambiguate().confidence, rtol=0, atol=1e-8)
 
 
 @pytest.mark.parametrize(

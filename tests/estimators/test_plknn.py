@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from oneof import PLKNN, CandidateSets
 from oneof.errors import InputError
 from tests.estimators.panel import table
+from tests.estimators.weighted import check_laws, weighted_table
 from tests.oracles import plknn as oracle
 
 
@@ -20,6 +21,28 @@ def test_votes_equal_the_oracle(k, weights, rows):
     model = PLKNN(k, weights=weights).fit(rows(X), mask)
     expected = oracle.vote_fractions(X, mask, queries, k, weights)
     np.testing.assert_allclose(model.predict_proba(rows(queries)), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("weights", ["distance", "uniform"])
+@pytest.mark.parametrize("k", [1, 5, 500])
+def test_neighbors_vote_with_the_weights_of_their_candidates(k, weights):
+    """Vote fractions equal the oracle; in the disambiguation they are multiplied by the weights of the row."""
+    X, _, W = weighted_table(70)
+    queries, _ = table(20, seed=1)
+    model = PLKNN(k, weights=weights).fit(X, CandidateSets.from_weights(W))
+    np.testing.assert_allclose(
+        model.predict_proba(queries), oracle.vote_fractions(X, W, queries, k, weights), atol=1e-10
+    )
+    proba = W * oracle.vote_fractions(X, W, X, k, weights, leave_out=range(len(X)))
+    proba = np.where(proba.sum(axis=1, keepdims=True) > 0, proba, W)
+    np.testing.assert_allclose(
+        model.disambiguate().confidence, (proba / proba.sum(axis=1, keepdims=True)).max(axis=1), atol=1e-10
+    )
+
+
+def test_the_laws_of_weights():
+    """Factors of rows, equal weights, permuted classes and weights near 0."""
+    check_laws(PLKNN())
 
 
 @pytest.mark.parametrize("k", [1, 3])

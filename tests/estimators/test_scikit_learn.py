@@ -17,6 +17,7 @@ from oneof import (
     PLECOC,
     PLGP,
     PLSVM,
+    CandidateEM,
     CandidateSets,
     GaussianEM,
     GraphLogisticRegression,
@@ -36,7 +37,7 @@ every = pytest.mark.parametrize("estimator", ALL, ids=name)
 
 
 # The settings of the suites, and the defaults if they differ and take less than a minute.
-CHECKED = [*ALL, PLECOC(random_state=0), GaussianEM(), MultinomialEM()]
+CHECKED = [*ALL, CandidateEM(random_state=0), PLECOC(random_state=0), GaussianEM(), MultinomialEM()]
 # The other defaults, and other forms of some methods.
 CHECKED_TOO = [
     *(PLSVM(), PLSVM(kernel="rbf"), PLSVM(solver="pegasos"), PLGP(random_state=0)),
@@ -129,7 +130,10 @@ def test_grid_search_with_an_indicator(estimator):
     step = name(estimator).lower()
     parameter = next(
         p
-        for p in ("n_eigenvectors", "n_neighbors", "C", "lam", "eta0", "code_length", "sharpness", "alpha", "shrinkage")
+        for p in (
+            *("n_eigenvectors", "n_neighbors", "C", "lam", "eta0", "code_length", "sharpness", "alpha", "shrinkage"),
+            "tol",
+        )
         if p in estimator.get_params()
     )
     grid = {f"{step}__{parameter}": [1, 3]}

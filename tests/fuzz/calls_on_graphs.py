@@ -95,7 +95,8 @@ def pictures(draw: st.DrawFn) -> Case:
         curve |= {"accuracy": draw(accuracy), "accuracy_std": draw(accuracy)}
         return _drawn, (plots.plot_learning_curve, draw(either(just(SimpleNamespace(**curve))))), {}
     y = draw(sets(n, K, SET_FORMS))
-    function = draw(st.sampled_from([plots.plot_set_sizes, plots.plot_class_frequencies, plots.plot_cooccurrence]))
+    functions = [plots.plot_set_sizes, plots.plot_weights, plots.plot_class_frequencies, plots.plot_cooccurrence]
+    function = draw(st.sampled_from(functions))
     if draw(st.integers(0, 3)) == 0:
         classes = draw(classes_of(y))
         labels = [classes[0]] * n if isinstance(classes, list | tuple) and len(classes) else classes

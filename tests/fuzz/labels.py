@@ -17,7 +17,7 @@ from tests.fuzz.rows import ODD_OBJECTS
 NAMES = ("ant", "bee", "cat", "dog")
 
 FORMS = (
-    *("integers", "text", "mask", "mask", "indicator", "sets", "lists", "candidates", "candidates"),
+    *("integers", "text", "mask", "mask", "indicator", "sets", "lists", "candidates", "candidates", "weights"),
     *("-1 missing", "None missing", "NaN missing", "float indicator", "csr", "frame", "polars frame", "text sets"),
     *("object sets", "pandas lists", "polars lists", "pandas text", "bools", "column", "csc", "pandas NA"),
     *("+1 and -1", "numpy text", "bytes", "dates", "large integers", "unsigned", "float16", "-2", "categorical"),
@@ -28,7 +28,7 @@ NAMED_FORMS = (
 )
 """Forms with one label for each row."""
 MASK_FORMS = ("mask", "indicator", "float indicator", "csr", "csc", "frame", "polars frame")
-SET_FORMS = ("sets", "lists", "candidates", "text sets", "object sets", "pandas lists", "polars lists")
+SET_FORMS = ("sets", "lists", "candidates", "weights", "text sets", "object sets", "pandas lists", "polars lists")
 BROKEN = (
     *("empty set", "short", "long", "one class", "all full", "continuous", "infinite", "mixed", "nested", "2 in mask"),
     *(
@@ -83,6 +83,10 @@ def in_words(form: str, mask: Any, truth: Any) -> Any:
             return sets
         case "candidates":
             return CandidateSets(mask, [NAMES[k % 4] * (1 + k // 4) for k in range(mask.shape[1])])
+        case "weights":
+            distance = (np.arange(mask.shape[1]) - truth[:, None]) % max(mask.shape[1], 1)
+            weights = np.where(full[:, None], 1.0, mask * 0.3**distance)
+            return CandidateSets.from_weights(weights, [NAMES[k % 4] * (1 + k // 4) for k in range(mask.shape[1])])
         case "-1 missing":
             return np.where(full, -1, truth)
         case "None missing":

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 import scipy.sparse as sp
 
@@ -111,6 +112,44 @@ def test_undo_affects_own_answers_only(begin: Begin) -> None:
         session.undo("Ann", number=first.number)
     assert session.answers.current_answer(3, "Bob") is not None
     assert session.candidates().to_sets()[3] == {"owl"}
+
+
+def test_rows_keep_their_weights_until_they_are_answered(rows: np.ndarray, truth: np.ndarray) -> None:
+    """The model is fitted to the weights; an answer replaces those of its row, and an undo restores them."""
+    W = np.full((len(truth), 3), 0.2)
+    W[np.arange(len(truth)), truth] = 0.6
+    W[5:] = 1.0
+    start = oneof.CandidateSets.from_weights(W, CLASSES)
+    with LabelingSession(rows, start, estimator=oneof.PLEM(max_iter=5), check_interval=0) as session:
+        assert session.candidates() == start
+        session.train()
+        assert session.snapshot is not None
+        np.testing.assert_array_equal(
+            session.snapshot.proba, oneof.PLEM(max_iter=5).fit(rows, start).predict_proba(rows)
+        )
+        assert session.n_remaining() == len(truth)
+        [nearest] = session.nearest(0, 1)
+        assert nearest.labels.tolist() == [CLASSES[truth[nearest.row]]]
+        session.answer(session.question_for(1), ["finch", "wren"])
+        expected = W.copy()
+        expected[1] = [1, 0, 1]
+        assert session.candidates() == oneof.CandidateSets.from_weights(expected, CLASSES)
+        session.undo()
+        assert session.candidates() == start
+
+
+def test_exports_have_weights(rows: np.ndarray, tmp_path: Path) -> None:
+    """Rows with weights are exported as text, in CSV and Parquet, that is read back as the same weights."""
+    W = np.ones((len(rows), 3))
+    W[:3] = [[1, 0.25, 0], [0, 1, 0], [1, 0, 1]]
+    start = oneof.CandidateSets.from_weights(W, CLASSES)
+    with LabelingSession(rows, start) as session:
+        for name in ("labels.csv", "labels.parquet"):
+            path = session.export(tmp_path / name)
+            frame = pl.read_csv(path) if path.suffix == ".csv" else pl.read_parquet(path)
+            texts = frame["label"].fill_null("").to_list()
+            assert texts[:4] == ["finch:1.0|owl:0.25", "owl", "finch|wren", ""]
+            assert oneof.CandidateSets.from_strings(texts, weighted=True, classes=CLASSES) == start
 
 
 def test_a_session_resumes_from_its_file(begin: Begin, truth: np.ndarray, tmp_path: Path) -> None:

@@ -46,51 +46,59 @@ def consistency(W, Y, alpha):
     return (1 - alpha) * np.linalg.inv(np.eye(len(W)) - alpha * S) @ Y
 
 
-def restrict(row, allowed):
-    """Return a row restricted to its set, scaled to its former mass; uniform on the set if no mass is left."""
-    inside = np.where(allowed, row, 0.0)
+def restrict(row, weights, mass):
+    """Return a row times its weights (0 or 1 for a set), scaled to a mass; the weights if no mass is left."""
+    inside = weights * row
     if inside.sum() == 0:
-        inside = allowed.astype(float)
-    return inside / inside.sum() * row.sum()
+        inside = weights.astype(float)
+    return inside / inside.sum() * mass
 
 
-def sweep_harmonic(W, mask, n_sweeps, c=None, ridge=0.0):
-    """Return F after plain sweeps of all rows from uniform distributions; exact rows are clamped, or penalized by c.
+def kinds(weights):
+    """Flag the rows with one candidate, and the constrained ones: those with several that are not all equal."""
+    exact = (weights > 0).sum(axis=1) == 1
+    return exact, ~exact & (weights < 1).any(axis=1)
 
-    Rows are scaled to sum 1 at the end.
+
+def sweep_harmonic(W, weights, n_sweeps, c=None, ridge=0.0):
+    """Return F after plain sweeps of all rows from their scaled weights; exact rows are clamped, or penalized by c.
+
+    Weights are 0 and 1 for sets. Rows are scaled to sum 1 at the end.
     """
-    sizes = mask.sum(axis=1)
-    K = mask.shape[1]
-    Y = mask / sizes[:, None]
+    exact, constrained = kinds(weights)
+    Y = weights / weights.sum(axis=1, keepdims=True)
     F = Y.copy()
     for _ in range(n_sweeps):
         new = np.empty_like(F)
         for i in range(len(F)):
-            penalty = c if c is not None and sizes[i] == 1 else 0.0
-            if sizes[i] == 1 and c is None:
+            penalty = c if c is not None and exact[i] else 0.0
+            if exact[i] and c is None:
                 new[i] = Y[i]
                 continue
             weight = W[i].sum() + penalty + ridge
             new[i] = (W[i] @ F + penalty * Y[i]) / weight if weight > 0 else F[i]
-            if 1 < sizes[i] < K:
-                new[i] = restrict(new[i], mask[i])
+            if constrained[i]:
+                new[i] = restrict(new[i], weights[i], new[i].sum())
         F = new
     return F / F.sum(axis=1, keepdims=True)
 
 
-def sweep_consistency(W, mask, alpha, n_sweeps):
-    """Return F after plain sweeps F <- alpha S F + (1 - alpha) Y from Y; rows of several candidates are constrained."""
-    sizes = mask.sum(axis=1)
-    K = mask.shape[1]
-    Y = np.where((sizes < K)[:, None], mask / sizes[:, None], 0.0)
+def sweep_consistency(W, weights, alpha, n_sweeps):
+    """Return F after plain sweeps F <- alpha S F + (1 - alpha) Y from Y; rows of several candidates are constrained.
+
+    In these the weights multiply alpha S F only, since Y has them already.
+    """
+    exact, constrained = kinds(weights)
+    Y = np.where((exact | constrained)[:, None], weights / weights.sum(axis=1, keepdims=True), 0.0)
     d = W.sum(axis=1)
     S = W / np.sqrt(np.outer(d, d))
     F = Y.copy()
     for _ in range(n_sweeps):
         new = alpha * S @ F + (1 - alpha) * Y
         for i in range(len(F)):
-            if 1 < sizes[i] < K:
-                new[i] = restrict(new[i], mask[i])
+            if constrained[i]:
+                mass, new[i] = new[i].sum(), alpha * weights[i] * (S[i] @ F) + (1 - alpha) * Y[i]
+                new[i] *= mass / new[i].sum()
         F = new
     return F
 
@@ -104,19 +112,22 @@ def start_probabilities(W, n_steps, self_weight=1.0):
 
 
 def walk_em(Q, mask, n_iter):
-    """Return theta after some iterations of EM from uniform theta, and the log likelihood before and after each."""
+    """Return theta after some iterations of EM from uniform theta, and the log likelihood before and after each.
+
+    The mask may be weights.
+    """
     n, K = mask.shape
-    labeled = [x for x in range(n) if not mask[x].all()]
+    labeled = [x for x in range(n) if not (mask[x] == 1).all()]
     theta = np.full((n, K), 1 / K)
 
     def likelihood():
-        return sum(np.log(sum((theta[:, k] @ Q[:, x]) for k in range(K) if mask[x, k])) for x in labeled)
+        return sum(np.log(sum(mask[x, k] * (theta[:, k] @ Q[:, x]) for k in range(K))) for x in labeled)
 
     trace = [likelihood()]
     for _ in range(n_iter):
         expected = np.zeros((n, K))
         for x in labeled:
-            joint = np.where(mask[x], theta * Q[:, [x]], 0.0)
+            joint = mask[x] * theta * Q[:, [x]]
             expected += joint / joint.sum()
         reached = expected.sum(axis=1) > 0
         theta[reached] = expected[reached] / expected[reached].sum(axis=1, keepdims=True)

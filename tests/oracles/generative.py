@@ -1,4 +1,4 @@
-"""Mixtures on candidate sets, entry by entry: the objective, and one iteration of EM."""
+"""Mixtures on candidate sets, entry by entry: the objective, and one iteration of EM; masks may be weights."""
 
 import math
 
@@ -20,11 +20,11 @@ def log_gaussian(x, mean, covariance):
     )
 
 
-def row_weight(members, n_classes, weight, unlabeled_weight, partial_weight):
-    """Return the weight of a row with `members` candidates."""
-    if members == 1:
+def row_weight(candidates, weight, unlabeled_weight, partial_weight):
+    """Return the weight of a row."""
+    if sum(w > 0 for w in candidates) == 1:
         return weight
-    return weight * (unlabeled_weight if members == n_classes else partial_weight)
+    return weight * (unlabeled_weight if all(w == 1 for w in candidates) else partial_weight)
 
 
 def joint(i, X, pi, log_density):
@@ -39,13 +39,15 @@ def log_sum(values):
 
 
 def log_likelihood(X, mask, c, pi, log_density):
-    """Return sum_i c_i log sum_{m allowed} pi_m p(x_i | m)."""
+    """Return sum_i c_i log sum_m v_im pi_m p(x_i | m)."""
     C = len(pi) // mask.shape[1]
     total = []
     for i in range(len(X)):
         if c[i] > 0:
             values = joint(i, X, pi, log_density)
-            total.append(c[i] * log_sum([values[m] for m in range(len(pi)) if mask[i, m // C]]))
+            total.append(
+                c[i] * log_sum([values[m] + math.log(mask[i, m // C]) for m in range(len(pi)) if mask[i, m // C]])
+            )
     return math.fsum(total)
 
 
@@ -55,9 +57,9 @@ def responsibilities(X, mask, pi, log_density):
     r = np.zeros((len(X), len(pi)))
     for i in range(len(X)):
         values = joint(i, X, pi, log_density)
-        inside = log_sum([values[m] for m in range(len(pi)) if mask[i, m // C]])
+        inside = log_sum([values[m] + math.log(mask[i, m // C]) for m in range(len(pi)) if mask[i, m // C]])
         for m in range(len(pi)):
-            r[i, m] = math.exp(values[m] - inside) if mask[i, m // C] else 0.0
+            r[i, m] = mask[i, m // C] * math.exp(values[m] - inside) if mask[i, m // C] else 0.0
     return r
 
 

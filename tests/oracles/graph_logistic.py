@@ -1,4 +1,7 @@
-"""Oracle of graph-prior logistic regression: the equations of the papers with full dense matrices."""
+"""Oracle of graph-prior logistic regression: the equations of the papers with full dense matrices.
+
+The mask of the candidates may be their weights.
+"""
 
 import numpy as np
 from scipy.optimize import approx_fprime, minimize
@@ -26,15 +29,15 @@ def probabilities(X, W):
 
 
 def likelihood(X, mask, W, sample_weight=None):
-    """Return sum_i v_i log sum_{k in S_i} p_ik."""
+    """Return sum_i v_i log sum_k mask_ik p_ik."""
     weight = np.ones(len(X)) if sample_weight is None else sample_weight
-    return float(weight @ np.log(np.where(mask, probabilities(X, W), 0.0).sum(axis=1)))
+    return float(weight @ np.log((mask * probabilities(X, W)).sum(axis=1)))
 
 
 def gradient(X, mask, W, sample_weight=None):
     """Return the gradient of the likelihood, (K-1, D)."""
     p = probabilities(X, W)
-    q = np.where(mask, p, 0.0)
+    q = mask * p
     q /= q.sum(axis=1, keepdims=True)
     weight = np.ones(len(X)) if sample_weight is None else sample_weight
     return ((q - p) * weight[:, None])[:, :-1].T @ X

@@ -1,4 +1,4 @@
-"""Oracle of IPAL, with loops over rows."""
+"""Oracle of IPAL, with loops over rows. The candidate sets of the rows are weights: 0 and 1 for sets."""
 
 import math
 
@@ -17,7 +17,7 @@ def reconstruct(X, x, near):
     return nnls(np.array([X[j] for j in near], dtype=float).T, x)[0] if len(near) else np.zeros(0)
 
 
-def propagate(X, mask, n_neighbors, alpha, n_iter):
+def propagate(X, candidates, n_neighbors, alpha, n_iter):
     """Return F after some iterations, without unlabeled rows."""
     n = len(X)
     W = np.zeros((n, n))
@@ -26,17 +26,17 @@ def propagate(X, mask, n_neighbors, alpha, n_iter):
         weights = reconstruct(X, X[i], near)
         if weights.sum() > 0:
             W[i, near] = weights / weights.sum()
-    start = mask / mask.sum(axis=1, keepdims=True)
+    start = candidates / candidates.sum(axis=1, keepdims=True)
     F = start
     for _ in range(n_iter):
-        F = np.where(mask, alpha * W @ F + (1 - alpha) * start, 0.0)
+        F = alpha * candidates * (W @ F) + (1 - alpha) * start
         F = F / F.sum(axis=1, keepdims=True)
     return F
 
 
-def normalize_class_mass(F, mask):
+def normalize_class_mass(F, candidates):
     """Return F with every class scaled to its initial fraction, and rows that sum to 1."""
-    start = mask / mask.sum(axis=1, keepdims=True)
+    start = candidates / candidates.sum(axis=1, keepdims=True)
     F = F * start.sum(axis=0) / F.sum(axis=0)
     return F / F.sum(axis=1, keepdims=True)
 

@@ -1,5 +1,6 @@
 """Laplace approximation of Gaussian processes on candidate sets by its definition, with explicit matrices.
 
+A candidate set is a row of a mask, or of weights between 0 and 1, the largest of which is 1.
 Vectors of all latents contain one class after the other, as in Rasmussen & Williams (2006), section 3.5.
 """
 
@@ -10,11 +11,17 @@ import numpy as np
 from scipy.linalg import block_diag, cho_solve
 
 
-def log_likelihood(f, candidates, sharpness):
-    """Return G_L(f) - log sum_k exp f_k of one row; 0 if the set contains every class."""
-    if all(candidates):
+def exponents(f, weights, sharpness):
+    """Return log w_k max(1, 1/L) + f_k for the classes with a weight above 0, -inf for the others."""
+    factor = max(1.0, 1.0 / sharpness)
+    return [float(v) + factor * math.log(w) if w else -math.inf for v, w in zip(f, weights, strict=True)]
+
+
+def log_likelihood(f, weights, sharpness):
+    """Return G_L(f) - log sum_k exp f_k of one row; 0 if all weights are equal."""
+    if all(w == 1 for w in weights):
         return 0.0
-    inside = [float(v) for v, member in zip(f, candidates, strict=True) if member]
+    inside = exponents(f, weights, sharpness)
     top = max(inside)
     aggregate = top
     if sharpness < math.inf:
@@ -23,20 +30,17 @@ def log_likelihood(f, candidates, sharpness):
     return aggregate - highest - math.log(math.fsum(math.exp(float(v) - highest) for v in f))
 
 
-def probabilities(f, candidates, sharpness):
+def probabilities(f, weights, sharpness):
     """Return pi and q of one row."""
     powers = [math.exp(float(v) - float(max(f))) for v in f]
     pi = [v / math.fsum(powers) for v in powers]
-    top = max(float(v) for v, member in zip(f, candidates, strict=True) if member)
-    weights = []
-    for v, member in zip(f, candidates, strict=True):
-        if not member:
-            weights.append(0.0)
-        elif sharpness < math.inf:
-            weights.append(math.exp(sharpness * (float(v) - top)))
-        else:
-            weights.append(float(v == top))
-    return np.array(pi), np.array(weights) / math.fsum(weights)
+    inside = exponents(f, weights, sharpness)
+    top = max(inside)
+    if sharpness < math.inf:
+        q = [math.exp(sharpness * (v - top)) for v in inside]
+    else:
+        q = [float(v == top) for v in inside]
+    return np.array(pi), np.array(q) / math.fsum(q)
 
 
 def covariance(gram, n_classes):
@@ -75,6 +79,17 @@ def hessians(F, mask, sharpness):
         if sharpness < math.inf:
             W_true[block] -= sharpness * (np.diag(q) - np.outer(q, q))
     return W, W_true
+
+
+def newton_mode(start, mask, gram, sharpness, n_iter=20):
+    """Return a stationary point of Psi by full Newton steps with explicit inverses."""
+    F, precision = start, np.linalg.inv(covariance(gram, start.shape[1]))
+    for _ in range(n_iter):
+        step = np.linalg.solve(
+            precision + hessians(F, mask, sharpness)[1], gradient(F, mask, gram, sharpness).T.ravel()
+        )
+        F = F + step.reshape(F.shape[::-1]).T
+    return F
 
 
 @dataclass

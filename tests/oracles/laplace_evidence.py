@@ -16,7 +16,9 @@ def evidence(grams, mask, sharpness, coefficients):
     psi, W = -0.5 * a @ f, np.zeros_like(K)
     for i in range(n):
         row = [f[k * n + i] for k in range(n_classes)]
-        inside = [row[k] for k in range(n_classes) if mask[i, k]]
+        inside = [
+            row[k] + math.log(mask[i, k]) for k in range(n_classes) if mask[i, k]
+        ]  # a mask, or weights, for L >= 1
         top, largest = max(row), max(inside)
         total = math.fsum(math.exp(v - top) for v in row)
         psi += largest - top - math.log(total)

@@ -1,4 +1,7 @@
-"""Oracle of LOORidge, with loops over rows and classes."""
+"""Oracle of LOORidge, with loops over rows and classes.
+
+S, (n, K), are the weights of the classes: 0 and 1 for candidate sets.
+"""
 
 from itertools import product
 from math import lgamma
@@ -43,8 +46,14 @@ def predict_without_from_features(features, P, lam, left_out):
 
 
 def groups(S):
-    """Return for each row the indices of the rows with the same set."""
-    return [[j for j in range(len(S)) if tuple(S[j]) == tuple(S[i])] for i in range(len(S))]
+    """Return for each row the indices of the rows with the same set; unlabeled rows are a group of their own."""
+    keys = [group_key(row) for row in S]
+    return [[j for j in range(len(S)) if keys[j] == keys[i]] for i in range(len(S))]
+
+
+def group_key(row):
+    """Return the set of a row, and whether the row is unlabeled."""
+    return tuple(row > 0), bool((row == 1).all())
 
 
 def uniform_labels(gram, S, lam, max_iter):
@@ -59,28 +68,29 @@ def uniform_labels(gram, S, lam, max_iter):
 def cooccurring_labels(gram, S, lam, max_iter, power):
     """Return P under cooccurring distractors; no row of S is unlabeled."""
     P = S / S.sum(axis=1, keepdims=True)
-    same = groups(S)
+    same, full = groups(S), [bool((row > 0).all()) for row in S]
     for _ in range(max_iter):
-        M = P.sum(axis=0) + 1
-        Q = S * np.maximum(predict_loo(gram, P, lam), 1e-6) ** power / np.sqrt(M)
+        M = sum(P[i] for i in range(len(S)) if not full[i]) + 1
+        powers = S * np.maximum(predict_loo(gram, P, lam), 1e-6) ** power
+        Q = powers / np.sqrt(M)
         Q /= Q.sum(axis=1, keepdims=True)
         for _ in range(3):
             Q = np.array(
                 [
-                    Q[i] * ((len(same[i]) * S[i] / S[i].sum() + 1) / (Q[same[i]].sum(axis=0) + 1)) ** 0.25
+                    Q[i] * ((len(same[i]) / (S[i] > 0).sum() + 1) / (Q[same[i]].sum(axis=0) + 1)) ** 0.25
                     for i in range(len(S))
                 ]
             )
             Q /= Q.sum(axis=1, keepdims=True)
-        P = Q
+        P = np.array([powers[i] / powers[i].sum() if full[i] else Q[i] for i in range(len(S))])
     return P
 
 
 def confusion_rates(P, S):
     """Return C[k, j], the rate of distractor j for the truth k, shrunk by the strength of the largest likelihood."""
-    rows = [i for i in range(len(S)) if S[i].sum() > 1]
     K = S.shape[1]
-    q = sum(S[i].sum() - 1 for i in rows) / (len(rows) * (K - 1))
+    rows = [i for i in range(len(S)) if 1 < (S[i] > 0).sum() < K]
+    q = sum((S[i] > 0).sum() - 1 for i in rows) / (len(rows) * (K - 1))
     m = [sum(P[i, k] for i in rows) for k in range(K)]
     N = [[sum(P[i, k] for i in rows if S[i, j]) for j in range(K)] for k in range(K)]
 
@@ -112,7 +122,7 @@ def confusable_labels(gram, S, lam, max_iter):
             for i in range(n):
                 for k in range(K):
                     for j in range(K):
-                        if j != k:
+                        if j != k and not (S[i] > 0).all():
                             Q[i, k] *= np.sqrt(C[k, j] if S[i, j] else 1 - C[k, j])
         P = Q / Q.sum(axis=1, keepdims=True)
     return P
@@ -126,12 +136,12 @@ def predictive_gains(P, F, S):
     for i, same in enumerate(groups(S)):
         R = np.maximum(F[i], 1e-3) / np.maximum(F[i], 1e-3).sum()
         inside = sum(p[k] for k in range(K) if S[i, k])
-        value = 0.0
+        rho = np.zeros(K)
         for k in range(K):
             if S[i, k]:
-                rho = (sum(P[j, k] for j in same if j != i) + 4 * p[k] / inside) / (len(same) - 1 + 4)
-                value += rho * R[k] / p[k]
-        gains.append(np.log(value))
+                rho[k] = (sum(P[j, k] for j in same if j != i) + 4 * p[k] / inside) / (len(same) - 1 + 4)
+        rho = S[i] * rho / (S[i] * rho).sum()
+        gains.append(np.log(sum(rho[k] * R[k] / p[k] for k in range(K))))
     return np.array(gains)
 
 
@@ -139,19 +149,19 @@ def clustered_z_score(d, S):
     """Return the mean over its standard error, with the rows of one set as one cluster."""
     sums = {}
     for i in range(len(S)):
-        sums[tuple(S[i])] = sums.get(tuple(S[i]), 0.0) + d[i] - d.mean()
+        sums[group_key(S[i])] = sums.get(group_key(S[i]), 0.0) + d[i] - d.mean()
     return d.mean() * len(d) / np.sqrt(sum(value**2 for value in sums.values()))
 
 
 def density_ratios(P, F, S):
-    """Return p(k | x_i) / m_k, from the predictions F without the group; and the fractions m_k."""
+    """Return w_ik p(k | x_i) / m_k, from the predictions F without the group; and the fractions m_k."""
     n, K = P.shape
     m = [(P[:, k].sum() + 0.5) / (n + 0.5 * K) for k in range(K)]
     b = min(fit_inverse_temperature(F, P), 100.0)
     r = np.empty((n, K))
     for i in range(n):
         e = np.exp(b * (F[i] - F[i].max()))
-        r[i] = np.maximum(e / e.sum(), 1e-4) / m
+        r[i] = np.where(S[i] > 0, S[i], 1.0) * np.maximum(e / e.sum(), 1e-4) / m
     return r, m
 
 
@@ -171,9 +181,9 @@ def information(P, F):
 def group_priors(S, m, exponent, concentration):
     """Return for each distinct set its rows, its candidates, and the parameters of its Dirichlet prior."""
     result = []
-    for key in sorted({tuple(row) for row in S}):
-        rows = [i for i in range(len(S)) if tuple(S[i]) == key]
-        candidates = [k for k in range(S.shape[1]) if key[k]]
+    for key in sorted({group_key(row) for row in S}):
+        rows = [i for i in range(len(S)) if group_key(S[i]) == key]
+        candidates = [k for k in range(S.shape[1]) if key[0][k]]
         base = np.array([m[k] ** (1 - exponent) for k in candidates])
         result.append((rows, candidates, concentration * base / base.sum()))
     return result
@@ -232,15 +242,16 @@ def select(gram, S, lam, max_iter):
     cooccurring = cooccurring_labels(gram, S, lam, max_iter, 1)
     confusable = confusable_labels(gram, S, lam, max_iter)
     labels = {"uniform": uniform, "cooccurring": cooccurring, "confusable": confusable}
-    gain = {name: predictive_gains(P, predict_loo(gram, P, lam), S) for name, P in labels.items()}
-    z, other_z = (clustered_z_score(gain[name] - gain["uniform"], S) for name in ("cooccurring", "confusable"))
-    shares = {name: fit_group_shares(P, predict_without(gram, P, lam, groups(S)), S) for name, P in labels.items()}
+    c = [i for i in range(len(S)) if not (S[i] > 0).all()]  # only these rows are compared
+    gain = {name: predictive_gains(P[c], predict_loo(gram, P, lam)[c], S[c]) for name, P in labels.items()}
+    z, other_z = (clustered_z_score(gain[name] - gain["uniform"], S[c]) for name in ("cooccurring", "confusable"))
+    left_out = {name: predict_without(gram, P, lam, groups(S))[c] for name, P in labels.items()}
+    shares = {name: fit_group_shares(P[c], left_out[name], S[c]) for name, P in labels.items()}
     concentration = shares["cooccurring"][2]
-    left_out = predict_without(gram, cooccurring, lam, groups(S))
-    if concentration < 4 and information(cooccurring, left_out) > 0.2:
-        z = min(z, clustered_z_score(shares["cooccurring"][0] - shares["uniform"][0], S))
-        other_z = min(other_z, clustered_z_score(shares["confusable"][0] - shares["uniform"][0], S))
-    w = student.cdf(z, len({tuple(row) for row in S}) - 1)
+    if concentration < 4 and information(cooccurring[c], left_out["cooccurring"]) > 0.2:
+        z = min(z, clustered_z_score(shares["cooccurring"][0] - shares["uniform"][0], S[c]))
+        other_z = min(other_z, clustered_z_score(shares["confusable"][0] - shares["uniform"][0], S[c]))
+    w = student.cdf(z, len({group_key(row) for row in S[c]}) - 1)
     is_confusable = other_z > 2 and np.abs(confusable - uniform).sum(axis=1).mean() / 2 > 0.01
     other = confusable if is_confusable else uniform
     if w >= 0.001:

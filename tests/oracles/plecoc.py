@@ -2,24 +2,34 @@
 
 import math
 
+from tests.oracles.levels import level_sets
 
-def code_targets(mask, code):
-    """Return for each row the side of its full set, or 0."""
+
+def code_targets(weights, code):
+    """Return for each row the side of its full set, or 0; with weights, the sum over level sets, times the masses."""
     out = []
-    for candidates in mask:
-        sides = {int(code[k]) for k in range(len(code)) if candidates[k]}
-        out.append(sides.pop() if len(sides) == 1 else 0)
+    for row in weights:
+        target = 0
+        for mass, candidates in level_sets(row):
+            sides = {int(code[k]) for k in candidates}
+            target += mass * sides.pop() if len(sides) == 1 else 0
+        out.append(target)
     return out
 
 
-def code_weights(margins, mask, codes):
-    """Return the fraction of rows with candidate k for which coding l has the sign of class k; rows sum to 1."""
-    n, K, L = len(mask), len(codes), len(codes[0])
+def code_weights(margins, weights, codes):
+    """Return the fraction of rows with candidate k for which coding l has the sign of class k; rows sum to 1.
+
+    A row with weights counts as its level sets, with their masses.
+    """
+    n, K, L = len(weights), len(codes), len(codes[0])
+    sets = [(i, mass, candidates) for i in range(n) for mass, candidates in level_sets(weights[i])]
     H = []
     for k in range(K):
-        containing = [i for i in range(n) if mask[i][k]]
-        hits = [[(1 if margins[i][j] > 0 else -1) == codes[k][j] for i in containing] for j in range(L)]
-        fractions = [sum(r) / len(r) if r else 1.0 for r in hits]
+        containing = [(i, mass) for i, mass, candidates in sets if k in candidates]
+        total = sum(mass for _, mass in containing)
+        hits = [[mass * ((1 if margins[i][j] > 0 else -1) == codes[k][j]) for i, mass in containing] for j in range(L)]
+        fractions = [sum(r) / total if total else 1.0 for r in hits]
         H.append([fraction / sum(fractions) if sum(fractions) else 1 / L for fraction in fractions])
     return H
 

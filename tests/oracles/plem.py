@@ -1,4 +1,4 @@
-"""The PLEM objective row by row, and the EM algorithm that maximizes it without entropies."""
+"""The PLEM objective row by row, and the EM algorithm that maximizes it without entropies; masks may be weights."""
 
 import math
 
@@ -16,11 +16,11 @@ def probabilities(W, b, x):
 
 
 def objective(W, b, X, mask, lam, entropy_weight, sample_weight):
-    """Return sum_i w_i [log p(S_i) - mu H(p within S_i)] - lam/2 ||W||^2."""
+    """Return sum_i w_i [log sum_k v_ik p_ik - mu H(q_i)] - lam/2 ||W||^2, with q_ik proportional to v_ik p_ik."""
     total = -0.5 * lam * math.fsum(float(w) ** 2 for row in W for w in row)
     for x, candidates, weight in zip(X, mask, sample_weight, strict=True):
         p = probabilities(W, b, x)
-        inside = [p[k] for k in range(len(p)) if candidates[k]]
+        inside = [float(candidates[k]) * p[k] for k in range(len(p)) if candidates[k]]
         total_inside = math.fsum(inside)
         entropy = -math.fsum(v / total_inside * math.log(v / total_inside) for v in inside)
         total += float(weight) * (math.log(total_inside) - entropy_weight * entropy)
@@ -34,7 +34,7 @@ def em_round(W, b, X, mask, lam, *, fit_intercept):
     for i in range(n):
         p = probabilities(W, b, X[i])
         for k in range(K):
-            q[i, k] = p[k] / math.fsum(p[j] for j in range(K) if mask[i, j]) if mask[i, k] else 0.0
+            q[i, k] = mask[i, k] * p[k] / math.fsum(mask[i, j] * p[j] for j in range(K))
     step = LogisticRegression(C=1 / lam, fit_intercept=fit_intercept, tol=1e-10, max_iter=10_000)
     step.fit(np.repeat(X, K, axis=0), np.tile(np.arange(K), n), sample_weight=q.ravel())
     return step.coef_, step.intercept_ if fit_intercept else np.zeros(K)

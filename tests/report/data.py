@@ -35,8 +35,13 @@ def curve(rates, train_sizes=(50, 100, 200), std=0.01, accuracy=None):
     )
 
 
-def sample(names=("finch", "sparrow", "tit", "wren"), *, n=60, kinds=(1, 2, 3, None), truth=True, **changes):
-    """Make the data of a report with n rows whose set sizes cycle through `kinds`; None is unlabeled."""
+def sample(
+    names=("finch", "sparrow", "tit", "wren"), *, n=60, kinds=(1, 2, 3, None), truth=True, weighted=False, **changes
+):
+    """Make the data of a report with n rows whose set sizes cycle through `kinds`; None is unlabeled.
+
+    If `weighted`, the rows with several candidates have weights.
+    """
     k = len(names)
     rng = np.random.default_rng(0)
     mask = np.zeros((n, k), dtype=bool)
@@ -49,9 +54,12 @@ def sample(names=("finch", "sparrow", "tit", "wren"), *, n=60, kinds=(1, 2, 3, N
     proba /= proba.sum(axis=1, keepdims=True)
     decided = proba.argmax(axis=1)
     classes = np.array(names, dtype=object)
+    candidates = CandidateSets(mask, classes)
+    if weighted:
+        candidates = CandidateSets.from_weights(np.where(mask.all(axis=1, keepdims=True), 1.0, proba), classes)
     best = result("PLKNN", accuracy=0.85 if truth else None)
     values = {
-        "title": "Birds", "source": "birds.csv", "candidates": CandidateSets(mask, classes),
+        "title": "Birds", "source": "birds.csv", "candidates": candidates,
         "comparison": SimpleNamespace(results=(best, result("CLPL", 0.8), result("IPAL", error="it broke")),
                                       best_method="PLKNN", note=""),
         "method": "PLKNN", "estimate": best, "n_folds": 5, "n_train": 4 * n // 5, "n_held_out": n,

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneof.errors import InputError, LabelError, MissingExtraError
-from oneof.report import page, render_report, write_report
+from oneof.report import page, render_report, statistics, write_report
 from tests.report.data import result, sample
 
 # NumPy's text arrays drop a NUL at the end of a label.
@@ -64,6 +64,9 @@ SHAPES = {
     "numbers": {"names": (0, 1, 2)},
     "no truth, one method": {"truth": False, "comparison": None, "learning_curve": None, "command": None},
     "no preview": {"preview": lambda _: {}},
+    "weights": {"weighted": True},
+    "weights of two classes": {"names": ("no", "yes"), "kinds": (1, 2, None), "weighted": True},
+    "weights of 26 classes": {"names": tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), "n": 200, "weighted": True},
     "one split, methods left out": {
         "n_folds": 1, "learning_curve": None,
         "comparison": SimpleNamespace(
@@ -175,6 +178,18 @@ def test_the_page_has_the_numbers():
         "rows 60", "exact: one label 15", "partial: one of several 30", "no label 15",
     ):  # fmt: skip
         assert part in text
+
+
+def test_the_page_shows_weights():
+    """The page counts the rows with weights and lists them with their shares; without weights it has no such word."""
+    data = sample(weighted=True)
+    page = Page(render_report(data))
+    n_weighted = int(data.candidates.is_weighted.sum())
+    assert f"weighted: several with weights {n_weighted}" in page.words
+    assert f"{n_weighted}\xa0rows have weights" in "".join(page.text)
+    row = next(i for i in np.argsort(data.decisions.confidence) if data.candidates.is_weighted[i])
+    assert statistics.name_candidates(data.candidates, int(row)) in page.words
+    assert "weight" not in Page(render_report(sample())).words.replace("weighted by its fraction", "")
 
 
 def test_each_card_and_each_term_has_one_explanation():

@@ -31,7 +31,55 @@ def test_lengths_must_agree(changes):
 def test_label_summary_adds_up():
     """Exact, partial and unlabeled rows sum to all rows, and the mean size is over the partial sets."""
     y = CandidateSets.from_sets([["a"], ["a", "b"], ["a", "b", "c"], None, ["d"]])
-    assert statistics.label_summary(y) == (5, 4, 2, 2, 1, 2.5, 1)
+    assert statistics.label_summary(y) == (5, 4, 2, 2, 1, 2.5, 1, 0)
+
+
+def test_weighted_rows_are_partial():
+    """Rows with weights are partial, also if all classes are candidates; a constant row is unlabeled."""
+    W = [[1.0, 0.5, 0.25], [0.1, 0.1, 0.1], [0, 2, 0], [1, 1, 0]]
+    summary = statistics.label_summary(CandidateSets.from_weights(W, classes=["a", "b", "c"]))
+    assert (summary.exact, summary.partial, summary.weighted, summary.unlabeled) == (1, 2, 1, 1)
+    share = np.array([4, 2, 1]) / 7
+    assert summary.mean_size == pytest.approx((np.exp(-(share * np.log(share)).sum()) + 2) / 2)
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3).filter(any), min_size=2, max_size=12))
+def test_statistics_are_continuous_at_sets(rows):
+    """Weights of nearly 0 outside the sets give the numbers of the sets, except for the counts of row kinds."""
+    mask = np.array(rows)
+    sets = CandidateSets(mask, ["a", "b", "c"])
+    y = CandidateSets.from_weights(np.where(mask, 1.0, 1e-12), classes=["a", "b", "c"])
+    assert statistics.label_summary(y).unlabeled == statistics.label_summary(sets).unlabeled
+    if (base := statistics.baseline(sets)) is not None:
+        near = statistics.baseline(y)
+        assert near.majority_label == base.majority_label
+        assert near[:2] == pytest.approx(base[:2], abs=1e-9)
+    for near, exact in zip(statistics.class_rows(y), statistics.class_rows(sets), strict=True):
+        assert near[:2] == (exact[0], pytest.approx(exact[1], abs=1e-9))
+    n_rows = [sum(row[1:]) for row in statistics.size_rows(y)]
+    assert n_rows == [sum(row[1:]) for row in statistics.size_rows(sets)]
+    truth = ["abc"[int(row.argmax())] for row in mask]
+    near, exact = (statistics.compare_with_truth(c, truth, truth) for c in (y, sets))
+    if sets.is_exact.sum() == 0 and exact.n_partial:  # an exact row with weights is partial
+        assert near.chance_partial == pytest.approx(exact.chance_partial)
+
+
+def test_the_class_of_largest_weight_is_compared_with_the_truth():
+    """Its accuracy is over the rows with weights and a known truth; a tie of two counts half."""
+    W = [[1, 0.5, 0], [0.5, 1, 0.1], [1, 1, 0.5], [1, 0, 0], [1, 0.9, 0]]
+    y = CandidateSets.from_weights(W, classes=["a", "b", "c"])
+    result = statistics.compare_with_truth(y, ["a"] * 5, ["a", "a", "b", "a", None])
+    assert (result.n_weighted, result.top_weighted) == (3, 0.5)
+    assert result.chance_partial == pytest.approx(np.mean([1 / 1.5, 0.5 / 1.6, 1 / 2.5]))
+
+
+def test_weights_are_written_beside_the_candidates():
+    """Weights are shares, the largest first; small ones are not rounded to 0."""
+    W = [[0.3, 0.7, 0], [1, 1, 1], [1, 0.001, 0.2], [0, 1, 1]]
+    y = CandidateSets.from_weights(W, classes=["wren", "finch", "owl"])
+    assert [statistics.name_candidates(y, row) for row in range(4)] == [
+        "finch 0.70, wren 0.30", "any", "wren 0.83, owl 0.17, finch <0.01", "finch, owl"
+    ]  # fmt: skip
 
 
 def test_baselines():

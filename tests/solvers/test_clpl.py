@@ -9,19 +9,40 @@ from oneof.solvers.clpl import CLPLProblem, minimize, solve_clpl
 from oneof.solvers.clpl.dual_ascent import ascend
 from tests.estimators.panel import table
 from tests.oracles import clpl as oracle
+from tests.oracles.levels import level_sets
+
+weighted = pytest.mark.parametrize("is_weighted", [False, True], ids=["sets", "weights"])
 
 
-def problem(seed=0, **options):
+def graded(mask, seed=0):
+    """Return weights with these supports, of which a third of the rows is left hard."""
+    rng = np.random.default_rng(seed)
+    weights = np.where(rng.random((len(mask), 1)) < 0.3, mask, rng.choice([0.1, 0.5, 1.0], mask.shape) * mask)
+    weights[: len(mask) // 4] *= rng.random((len(mask) // 4, mask.shape[1]))
+    return weights / weights.max(axis=1, keepdims=True)
+
+
+def replicated(X, weights, sample_weight):
+    """Return the level sets of all rows as rows of their own, with their masses as sample weights."""
+    sets = [(i, mass, candidates) for i, row in enumerate(weights) for mass, candidates in level_sets(row)]
+    rows = [i for i, _, _ in sets]
+    mask = np.array([np.isin(np.arange(weights.shape[1]), candidates) for _, _, candidates in sets])
+    return X[rows], mask, sample_weight[rows] * [mass for _, mass, _ in sets]
+
+
+def problem(seed=0, *, is_weighted=False, **options):
     X, mask = table(40, seed=seed)
+    mask = graded(mask) if is_weighted else mask
     weight = np.random.default_rng(seed).choice([0.0, 0.5, 2.0], size=40)
-    return X, mask, weight, CLPLProblem.from_mask(X, mask, 0.7, weight, **{"fit_intercept": True, **options})
+    return X, mask, weight, CLPLProblem.from_evidence(X, mask, 0.7, weight, **{"fit_intercept": True, **options})
 
 
+@weighted
 @pytest.mark.parametrize("fit_intercept", [False, True])
-def test_objective_and_gradient(fit_intercept):
+def test_objective_and_gradient(fit_intercept, is_weighted):
     """The objective equals the oracle, and the gradient its numerical derivative, for dense and sparse rows."""
-    X, mask, weight, dense = problem(fit_intercept=fit_intercept)
-    sparse = CLPLProblem.from_mask(sp.csr_array(X), mask, 0.7, weight, fit_intercept=fit_intercept)
+    X, mask, weight, dense = problem(fit_intercept=fit_intercept, is_weighted=is_weighted)
+    sparse = CLPLProblem.from_evidence(sp.csr_array(X), mask, 0.7, weight, fit_intercept=fit_intercept)
     rng = np.random.default_rng(1)
     for _ in range(5):
         W = rng.normal(size=dense.shape)
@@ -39,15 +60,52 @@ def test_objective_and_gradient(fit_intercept):
             np.testing.assert_allclose(gradient, numerical, rtol=1e-4, atol=1e-4 * np.abs(gradient).max())
 
 
-def test_curvature_is_the_derivative_of_the_gradient():
+@weighted
+def test_curvature_is_the_derivative_of_the_gradient(is_weighted):
     """Away from kinks, the Hessian product is the numerical derivative of the gradient along a direction."""
-    _, _, _, p = problem()
+    _, _, _, p = problem(is_weighted=is_weighted)
     rng = np.random.default_rng(2)
     W, v = rng.normal(size=(2, *p.shape))
     bent = p.penalized(v) + p.rmatvec(p.hvp_scores(p.curvatures(p.matvec(W)), p.matvec(v)), p.X)
     ahead, behind = (W + sign * 1e-6 * v for sign in (1, -1))
     numerical = (p.gradient(ahead, p.matvec(ahead)) - p.gradient(behind, p.matvec(behind))) / 2e-6
     np.testing.assert_allclose(bent, numerical, rtol=1e-5, atol=1e-5 * np.abs(bent).max())
+
+
+def test_the_full_hessian_of_weighted_rows():
+    """The full Hessian and its diagonal agree with the Hessian product."""
+    _, _, _, p = problem(is_weighted=True)
+    W, v = np.random.default_rng(2).normal(size=(2, *p.shape))
+    curvatures = p.curvatures(p.matvec(W))
+    hessian = p.loss_hessian(curvatures)
+    np.testing.assert_allclose(np.tensordot(hessian, v, axes=2), p.loss_hvp(curvatures, v), rtol=1e-10, atol=1e-10)
+    diagonal = p.loss_diagonal(p.curvature_by_class(curvatures))
+    np.testing.assert_allclose(np.einsum("kdkd->kd", hessian), diagonal, rtol=1e-10)
+
+
+@pytest.mark.parametrize("case", ["dense", "intercept", "dual ascent"])
+def test_weights_are_rows_for_each_level_set(case):
+    """The minimum for weights is that of the level sets as rows, with their masses as sample weights."""
+    rng = np.random.default_rng(3)
+    X, mask = table(80)
+    weights, weight = graded(mask), rng.choice([0.5, 1.0, 2.0], size=80)
+    if case == "dual ascent":
+        X = sp.random_array((80, 20_000), density=0.003, rng=rng).tocsr()
+    options = {"C": 0.3, "fit_intercept": case == "intercept"}
+    solution = solve_clpl(X, weights, sample_weight=weight, **options)
+    rows, sets, masses = replicated(X, weights, weight)
+    expected = solve_clpl(rows, sets, sample_weight=masses, **options)
+    assert solution.converged
+    assert solution.objective == pytest.approx(expected.objective, rel=1e-12)
+    np.testing.assert_allclose(solution.weights, expected.weights, atol=1e-7 * np.abs(expected.weights).max())
+
+
+def test_weights_of_0_and_1_are_a_mask():
+    """The path of weights gives the minimum of the path of masks."""
+    X, mask = table(80)
+    hard = solve_clpl(X, mask, C=0.5, sample_weight=np.ones(80))
+    soft = solve_clpl(X, mask.astype(float), C=0.5, sample_weight=np.ones(80))
+    np.testing.assert_allclose(soft.weights, hard.weights, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.parametrize("fit_intercept", [False, True])
@@ -59,7 +117,7 @@ def test_the_gradient_vanishes_at_the_minimum(C, fit_intercept, scale):
     X = X * scale
     solution = solve_clpl(X, mask, C=C, sample_weight=np.ones(80), fit_intercept=fit_intercept, max_iter=500)
     assert solution.converged
-    p = CLPLProblem.from_mask(X, mask, C, np.ones(80), fit_intercept=fit_intercept)
+    p = CLPLProblem.from_evidence(X, mask, C, np.ones(80), fit_intercept=fit_intercept)
     slopes = np.abs(p.score_gradient(p.matvec(solution.weights)))
     terms = np.abs(solution.weights) + p.rmatvec(slopes, np.abs(p.X))
     assert np.all(np.abs(solution.gradient) <= 1e-6 * terms + 1e-12)
@@ -99,7 +157,7 @@ def test_a_warm_start_at_the_minimum_stops_at_once():
 def test_dual_ascent_bounds_the_distance_from_the_minimum(C):
     """The gap is at least f - min f for any `tol`; if the ascent converges, it reaches the minimum."""
     X, mask = table(80)
-    p = CLPLProblem.from_mask(X, mask, C, np.random.default_rng(0).choice([0.5, 2.0], size=80), fit_intercept=False)
+    p = CLPLProblem.from_evidence(X, mask, C, np.random.default_rng(0).choice([0.5, 2.0], size=80), fit_intercept=False)
     least = minimize(p, max_iter=1000, tol=1e-10).objective
     for tol in (1e-1, 1e-4, 1e-15):
         weights, gap = ascend(p, tol=tol, rng=np.random.default_rng(0))
@@ -119,7 +177,7 @@ def test_sparse_rows_of_many_features_have_the_minimum_of_newton_steps(C, fit_in
     mask[np.arange(201), rng.integers(4, size=201)] = True
     weight = rng.choice([0.0, 1.0, 3.0], size=201)
     solution = solve_clpl(X, mask, C=C, sample_weight=weight, fit_intercept=fit_intercept)
-    p = CLPLProblem.from_mask(X, mask, C, weight, fit_intercept=fit_intercept)
+    p = CLPLProblem.from_evidence(X, mask, C, weight, fit_intercept=fit_intercept)
     assert not p.blocks_fit
     alone = minimize(p, max_iter=1000, tol=1e-8)
     assert solution.converged

@@ -121,3 +121,45 @@ def test_large_margins_are_clipped():
     losses = decode(np.array([[1e300, 1e5], [-1e300, -1e5]]), codes, np.full((3, 2), 0.5))
     assert np.isfinite(losses).all()
     assert losses.argmin(axis=1).tolist() == [0, 2]
+
+
+def graded(n=40, K=5, seed=0):
+    """Return weights of rows that are not unlabeled, a third of them sets."""
+    rng = np.random.default_rng(seed)
+    weights = np.where(rng.random((n, 1)) < 0.3, 1.0, rng.choice([0.2, 0.7, 1.0], (n, K))) * (rng.random((n, K)) < 0.5)
+    weights[np.arange(n), rng.integers(K, size=n)] = 1.0
+    weights[weights.min(axis=1) == 1, 0] = 0.3
+    return weights
+
+
+def test_weighted_rows_count_by_the_masses_of_their_level_sets():
+    """Targets and code weights of weighted rows equal the sums over their level sets."""
+    weights, rng = graded(), np.random.default_rng(1)
+    codes = draw(weights, 12)
+    expected = np.array([oracle.code_targets(weights, code) for code in codes.T]).T
+    np.testing.assert_allclose(code_targets(weights, codes), expected, atol=1e-12)
+    margins = rng.normal(size=(len(weights), 12))
+    expected = oracle.code_weights(margins, weights, codes)
+    np.testing.assert_allclose(fit_code_weights(margins, weights, codes), expected, rtol=1e-12)
+
+
+def test_selected_codings_use_the_minimum_mass():
+    """Selected codings use at least the fraction of the total mass, on both sides."""
+    weights = graded()
+    targets = code_targets(weights, draw(weights, 30, 0.6))
+    total = (1.0 - weights.min(axis=1)).sum()
+    assert (np.abs(targets).sum(axis=0) >= 0.6 * total - 1e-9).all()
+    assert ((targets > 0).any(axis=0) & (targets < 0).any(axis=0)).all()
+    with pytest.raises(InputError, match="Lower min_fraction"):
+        draw(weights, 30, 0.99)
+
+
+def test_weights_close_to_sets_draw_the_codings_of_the_sets():
+    """Weights of 1e-12 outside the sets select the codings of the sets, and the same sides."""
+    mask = np.random.default_rng(2).random((60, 5)) < 0.3
+    mask[np.arange(60), np.arange(60) % 5] = True
+    mask = mask[~mask.all(axis=1)]
+    weights = np.where(mask, 1.0, 1e-12)
+    codes = draw(mask, 20)
+    np.testing.assert_array_equal(draw(weights, 20), codes)
+    np.testing.assert_array_equal(np.sign(code_targets(weights, codes)), code_targets(mask, codes))

@@ -120,6 +120,17 @@ def test_a_warm_start_continues_the_iterations():
     assert propagate(weights, mask, alpha=0.95, tol=1e-9, initial=end).n_iter == 1
 
 
+@pytest.mark.parametrize("alpha", [0.3, 0.95, 1.0])
+def test_weights_of_zero_and_one_are_sets(alpha):
+    """Distributions and class mass normalization are those of the mask, and small weights are nearly 0."""
+    weights, mask = problem_with_sets()
+    sets = propagate(weights, mask, alpha=alpha).label_distributions
+    for W, atol in ((mask.astype(float), 1e-12), (np.where(mask, 1.0, 1e-10), 1e-7)):
+        F = propagate(weights, W, alpha=alpha).label_distributions
+        np.testing.assert_allclose(F, sets, rtol=0, atol=atol)
+        np.testing.assert_allclose(normalize_class_mass(F, W), normalize_class_mass(sets, mask), rtol=0, atol=atol)
+
+
 def test_class_mass_normalization_multiplies_the_odds():
     """Within a set, the odds of two classes are multiplied by those of q_k, and exact labels do not change."""
     weights, mask = problem_with_sets()

@@ -88,7 +88,7 @@ def regret(X, mask, lam, *, shrink_always):
     for t in range(len(X)):
         weights = W.weights
         total += lam / 2 * (weights**2).sum() + average_prediction_hinge(X[t : t + 1] @ weights.T, mask[t : t + 1])[0]
-        row = {"X": X[t : t + 1], "mask": mask[t : t + 1]}
+        row = {"X": X[t : t + 1], "evidence": mask[t : t + 1]}
         W = pegasos(**row, prediction="average", initial=W, lam=lam, shrink_always=shrink_always)
 
     def objective(flat):

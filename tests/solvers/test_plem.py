@@ -10,13 +10,15 @@ from oneof.solvers import plem
 from oneof.solvers.plem import PLEMProblem, solve_plem
 from tests.estimators.panel import table
 from tests.oracles import plem as oracle
+from tests.weights import draw_weights, informative
 
 both = pytest.mark.parametrize("entropy_weight", [0.0, 0.5])
 intercepts = pytest.mark.parametrize("fit_intercept", [False, True])
+evidences = pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
 
 
 def problem(X, mask, weight, entropy_weight, fit_intercept):
-    return PLEMProblem.from_mask(X, mask, 0.7, entropy_weight, weight, fit_intercept=fit_intercept)
+    return PLEMProblem.from_evidence(X, mask, 0.7, entropy_weight, weight, fit_intercept=fit_intercept)
 
 
 def solved(X, mask, **options):
@@ -25,9 +27,11 @@ def solved(X, mask, **options):
 
 @both
 @intercepts
-def test_objective_and_gradient(entropy_weight, fit_intercept):
+@evidences
+def test_objective_and_gradient(entropy_weight, fit_intercept, evidence_of):
     """The objective equals the oracle, and the gradient its numerical derivative, for dense and sparse rows."""
     X, mask = table(40)
+    mask = evidence_of(mask)
     weight = np.random.default_rng(0).choice([0.0, 0.5, 2.0], size=40)
     rng = np.random.default_rng(1)
     for rows in (X, sp.csr_array(X)):
@@ -50,9 +54,11 @@ def test_objective_and_gradient(entropy_weight, fit_intercept):
 
 @both
 @intercepts
-def test_the_hessian_product_is_the_derivative_of_the_gradient(entropy_weight, fit_intercept):
+@evidences
+def test_the_hessian_product_is_the_derivative_of_the_gradient(entropy_weight, fit_intercept, evidence_of):
     """The Hessian product is the numerical derivative of the gradient along any direction."""
     X, mask = table(40)
+    mask = evidence_of(mask)
     p = problem(X, mask, np.ones(40), entropy_weight, fit_intercept)
     W, v = np.random.default_rng(2).normal(size=(2, *p.shape))
     ahead, behind = (W + sign * 1e-6 * v for sign in (1, -1))
@@ -74,34 +80,36 @@ def test_the_solution_is_stationary(lam, entropy_weight, fit_intercept, scale, o
     X = (X + offset) * scale
     solution = solved(X, mask, lam=lam, entropy_weight=entropy_weight, fit_intercept=fit_intercept)
     assert solution.converged
-    p = PLEMProblem.from_mask(X, mask, lam, entropy_weight, np.ones(80), fit_intercept=fit_intercept)
-    terms = np.abs(p.penalized(solution.weights)) + p.rmatvec(np.broadcast_to(p.cost, p.mask.shape), np.abs(p.X))
+    p = PLEMProblem.from_evidence(X, mask, lam, entropy_weight, np.ones(80), fit_intercept=fit_intercept)
+    terms = np.abs(p.penalized(solution.weights)) + p.rmatvec(np.broadcast_to(p.cost, p.evidence.shape), np.abs(p.X))
     assert np.all(np.abs(solution.gradient) <= 1e-6 * terms)
 
 
 @both
 @intercepts
-def test_the_objective_never_decreases(entropy_weight, fit_intercept):
+@evidences
+def test_the_objective_never_decreases(entropy_weight, fit_intercept, evidence_of):
     """Each step increases the objective, from its value at W = 0 to that of the oracle at the end."""
     X, mask = table(200, K=6, seed=3)
+    mask = evidence_of(mask)
     solution = solved(X, mask, lam=0.01, entropy_weight=entropy_weight, fit_intercept=fit_intercept)
     W, b = solution.weights[:, :4], solution.weights[:, 4] if fit_intercept else np.zeros(6)
-    labeled = mask if entropy_weight else mask[~mask.all(axis=1)]
-    size = labeled.sum(axis=1)
-    assert solution.objective_path[0] == pytest.approx((np.log(size / 6) - entropy_weight * np.log(size)).sum())
-    assert solution.objective_path[-1] == pytest.approx(
-        oracle.objective(W, b, X, mask, 0.01, entropy_weight, np.ones(200))
-    )
+    for path, weights, intercept in zip(solution.objective_path[[0, -1]], (0 * W, W), (0 * b, b), strict=True):
+        assert path == pytest.approx(
+            oracle.objective(weights, intercept, X, mask, 0.01, entropy_weight, np.ones(200)), rel=1e-10
+        )
     assert np.all(np.diff(solution.objective_path) >= -1e-13 * np.abs(solution.objective_path[1:]))
 
 
 @intercepts
-def test_the_solution_is_a_fixed_point_of_em(fit_intercept):
+@evidences
+def test_the_solution_is_a_fixed_point_of_em(fit_intercept, evidence_of):
     """An iteration of the published EM algorithm does not change the solution."""
     X, mask = table(80, K=4, seed=1)
+    mask = evidence_of(mask)
     solution = solved(X, mask, lam=0.5, fit_intercept=fit_intercept)
     W, b = solution.weights[:, :4], solution.weights[:, 4] if fit_intercept else np.zeros(4)
-    labeled = ~mask.all(axis=1)
+    labeled = informative(mask)
     next_W, next_b = oracle.em_round(W, b, X[labeled], mask[labeled], 0.5, fit_intercept=fit_intercept)
     np.testing.assert_allclose(next_W, W, rtol=1e-4, atol=1e-4 * np.abs(W).max())
     np.testing.assert_allclose(next_b - next_b.mean(), b, rtol=1e-4, atol=1e-4 * np.abs(W).max())
@@ -113,6 +121,33 @@ def test_weights_sum_to_zero_over_the_classes(fit_intercept):
     X, mask = table(80)
     weights = solved(X, mask, fit_intercept=fit_intercept).weights
     np.testing.assert_allclose(weights.sum(axis=0), 0, atol=1e-10)
+
+
+@both
+def test_evidence_multiplies(entropy_weight):
+    """The weights v_ik w_ik have the likelihood of two rows' evidence for one label: log sum_k v_ik w_ik p_ik."""
+    X, mask = table(60, K=4)
+    v, w = draw_weights(mask), np.random.default_rng(1).uniform(0.1, 1.0, size=mask.shape)
+    both = v * w / (v * w).max(axis=1, keepdims=True)
+    W = np.random.default_rng(2).normal(size=(4, 4))
+    joint = softmax(X @ W.T) * v * w
+    q = joint / joint.sum(axis=1, keepdims=True)
+    entropies = -np.where(q > 0, q * np.log(np.where(q > 0, q, 1.0)), 0.0).sum(axis=1)
+    factors = np.log((v * w).max(axis=1))
+    expected = (np.log(joint.sum(axis=1)) - factors - entropy_weight * entropies).sum() - 0.35 * (W**2).sum()
+    p = problem(X, both, np.ones(60), entropy_weight, fit_intercept=False)
+    scores = p.matvec(W)
+    assert -0.7 * p.objective(W, scores, p.evaluate(scores)) == pytest.approx(expected, rel=1e-12)
+
+
+@both
+def test_weights_of_zero_and_one_are_sets_and_tiny_weights_nearly(entropy_weight):
+    """Weights in {0, 1} give the solution of the sets, and so do weights of 1e-12 outside them."""
+    X, mask = table(80, K=4)
+    expected = solved(X, mask, entropy_weight=entropy_weight).weights
+    for outside in (0.0, 1e-300, 1e-12):
+        weights = solved(X, np.where(mask, 1.0, outside), entropy_weight=entropy_weight).weights
+        np.testing.assert_allclose(weights, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_an_optimum_at_infinity_converges():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
 
-from oneof import CLPL, AvgPegasos, AvgPerceptron
+from oneof import CLPL, AvgPegasos, AvgPerceptron, CandidateSets
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.stream import RiverClassifier
 
@@ -26,6 +26,23 @@ def test_it_is_partial_fit_on_hashed_rows(learner):
     shares = model.predict_proba_one(rows[0])
     assert sum(shares.values()) == pytest.approx(1)
     assert max(shares, key=shares.get) == model.predict_one(rows[0])
+
+
+@pytest.mark.parametrize("learner", [AvgPerceptron, AvgPegasos])
+def test_a_mapping_of_labels_to_weights_is_a_weighted_row(learner):
+    """Rows with weights, one by one, give the weights of the same rows at once."""
+    rng = np.random.default_rng(0)
+    classes, values = ["a", "b", "c"], rng.normal(size=50)
+    weights = rng.random((50, 3)) * (rng.random((50, 3)) < 0.7) + np.eye(3)[rng.integers(3, size=50)]
+    model, peer = RiverClassifier(learner(), classes, hash_bits=6), learner()
+    for x, row in zip(values, weights, strict=True):
+        model.learn_one({"x": x}, {label: w for label, w in zip(classes, row, strict=True) if w > 0})
+    hashed = model._hasher.transform([{"x": x} for x in values])
+    peer.partial_fit(hashed, CandidateSets.from_weights(weights, classes))
+    assert np.array_equal(model.fitted().coef_, peer.coef_)
+    for y in ({"d": 1.0}, {"a": -1.0}, {"a": 0.0}, {}):
+        with pytest.raises(LabelError):
+            model.learn_one({"x": 1.0}, y)
 
 
 def test_invalid_rows_and_classes_are_errors():
@@ -66,7 +83,7 @@ def test_the_cache_of_sets_distinguishes_equal_labels():
     model.learn_one({"x": 1.0}, [1]).learn_one({"x": 1.0}, [1])
     with pytest.raises(LabelError):
         model.learn_one({"x": 1.0}, [2])
-    assert [model._mask(y).tolist() for y in (1, [1], {0, 1}, None)] == [
+    assert [model._evidence(y).tolist() for y in (1, [1], {0, 1}, None)] == [
         [[False, True]],
         [[False, True]],
         [[True, True]],
@@ -80,7 +97,7 @@ def test_the_cache_does_not_change_the_reading_of_labels(y):
 
     def read(model):
         try:
-            return model._mask(y).tolist()
+            return model._evidence(y).tolist()
         except LabelError as error:
             return str(error)
 

@@ -5,7 +5,7 @@ if the only other label is +1, and marks a missing label if there are other numb
 all blocks are read together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from oneof.candidates.collections import is_collection
 from oneof.candidates.conversion import as_candidates
 from oneof.candidates.indicator import is_frame
-from oneof.candidates.labels import is_missing, label_vector
+from oneof.candidates.labels import distinct_labels, is_missing, label_vector
 from oneof.candidates.sets import CandidateSets
 from oneof.errors import LabelError
 from oneof.typing import Labels
@@ -42,6 +42,8 @@ def collect_values(y: Any) -> LabelValues:
     if values.dtype.kind in "iufb":
         return LabelValues(None, np.unique(values), [])
     listed = values.tolist()
+    if any(isinstance(value, Mapping) for value in listed):
+        distinct_labels(listed, range(len(listed)))  # raises, since a mapping is not a label
     members = {member for value in listed if is_collection(value) for member in value}
     labels = dict.fromkeys(None if is_missing(value) else value for value in listed if not is_collection(value))
     return LabelValues(None, list(labels), list(members))

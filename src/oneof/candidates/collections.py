@@ -9,10 +9,12 @@ import numpy as np
 
 from oneof.candidates.indicator import check_nonempty_rows
 from oneof.candidates.labels import (
+    USE_FROM_WEIGHTS,
     as_classes,
     distinct_labels,
     is_minus_one,
     is_missing,
+    is_weight_pair,
     label_vector,
     pack_classes,
     sort_labels,
@@ -53,23 +55,28 @@ def write_sets(mask: Mask, classes: Labels) -> list[set[Any]]:
 
 def read_strings(y: Any, separator: str, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of delimited text such as "sparrow|finch"; each distinct text is split once."""
-    _check_separator(separator)
+    check_separator(separator)
     texts = label_vector(y).tolist()
     sets: dict[Any, list[str] | None] = {}
     distinct_labels(texts, range(len(texts)))
     for row, text in enumerate(texts):
         if text not in sets:
-            sets[text] = _split(row, text, separator)
+            sets[text] = split_text(row, text, separator)[0]
     return read_sets([sets[text] for text in texts], classes)
 
 
 def write_strings(mask: Mask, classes: Labels, separator: str) -> list[str]:
     """Join the labels of each row's set; an unlabeled row becomes the empty text."""
-    _check_separator(separator)
-    escape = re.compile("|".join((re.escape("\\"), re.escape(separator[0]))))
-    labels = np.array([escape.sub(lambda match: "\\" + match[0], str(label)) for label in classes.tolist()], object)
+    check_separator(separator)
+    labels = np.array(escape_labels(classes, "\\" + separator[0]), object)
     full = np.asarray(mask.all(axis=1))
     return ["" if full[i] else separator.join(labels[row]) for i, row in enumerate(mask)]
+
+
+def escape_labels(classes: Labels, special: str) -> list[str]:
+    """Return each label as text in which a backslash precedes every special character."""
+    pattern = re.compile(f"[{re.escape(special)}]")
+    return [pattern.sub(lambda match: "\\" + match[0], str(label)) for label in classes.tolist()]
 
 
 def read_complementary(y: Any, classes: Any = None) -> tuple[Mask, Labels]:
@@ -121,7 +128,7 @@ def read_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) ->
 
 def flatten_sets(sets: Any, classes: Any = None) -> tuple[list[Any], Ints, Mask]:
     """Return all labels in one list, the length of each row's set, and the mask of unlabeled rows."""
-    rows = _as_list(sets)
+    rows = as_rows(sets)
     if not all(kind in _CONTAINERS and kind is not np.ndarray for kind in set(map(type, rows))):
         rows = [_as_collection(value, classes) for value in rows]
     unlabeled = np.fromiter((value is None for value in rows), dtype=bool, count=len(rows))
@@ -137,6 +144,16 @@ def collect_classes(flat: list[Any], rows: Ints) -> Labels:
     if any(is_missing(value) for value in distinct):
         first = next(i for i, value in enumerate(flat) if is_missing(value))
         raise LabelError("the set contains a missing value (None or NaN). Remove it.", row=int(rows[first]))
+    if any(is_weight_pair(value) for value in distinct):
+        first = next(i for i, value in enumerate(flat) if is_weight_pair(value))
+        raise _weight_pair(int(rows[first]), flat[first])
+    if any(_is_fraction(value) for value in distinct):
+        first = next(i for i, value in enumerate(flat) if _is_fraction(value))
+        raise LabelError(
+            f"Unknown label type: {flat[first]!r} is continuous. Labels must be categories. {USE_FROM_WEIGHTS}",
+            row=int(rows[first]),
+            label=flat[first],
+        )
     if not distinct:
         raise LabelError("`y` must name at least one class; every row is unlabeled or empty.")
     return pack_classes(sort_labels(distinct))
@@ -144,19 +161,34 @@ def collect_classes(flat: list[Any], rows: Ints) -> Labels:
 
 def build_mask(flat: list[Any], rows: Ints, shape: tuple[int, int], classes: Labels) -> Mask:
     """Return the mask that is True at (row, class of the label) for every label."""
-    index = {value: code for code, value in enumerate(classes.tolist())}
-    try:
-        codes = np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
-    except (KeyError, TypeError):
-        distinct_labels(flat, rows)
-        first = next(i for i, value in enumerate(flat) if value not in index)
-        raise unknown_label(int(rows[first]), flat[first], classes) from None
     mask = np.zeros(shape, dtype=bool)
-    mask[rows, codes] = True
+    mask[rows, encode_members(flat, rows, classes)] = True
     return mask
 
 
-def _as_list(sets: Any) -> list[Any]:
+def encode_members(flat: list[Any], rows: Ints, classes: Labels) -> Ints:
+    """Return the code of every label; an unknown label is an error that names the row."""
+    index = {value: code for code, value in enumerate(classes.tolist())}
+    try:
+        return np.fromiter(map(index.__getitem__, flat), dtype=np.int64, count=len(flat))
+    except (KeyError, TypeError):
+        distinct_labels(flat, rows)
+        first = next(i for i, value in enumerate(flat) if value not in index)
+        if is_weight_pair(flat[first]):
+            raise _weight_pair(int(rows[first]), flat[first]) from None
+        raise unknown_label(int(rows[first]), flat[first], classes) from None
+
+
+def _is_fraction(value: Any) -> bool:
+    return isinstance(value, float | np.floating) and not float(value).is_integer()
+
+
+def _weight_pair(row: int, pair: Any) -> LabelError:
+    return LabelError(f"{pair!r} is a pair of a label and a number. {USE_FROM_WEIGHTS}", row=row, label=pair)
+
+
+def as_rows(sets: Any) -> list[Any]:
+    """Return a sequence, or a column of a table, as a list."""
     if hasattr(sets, "to_pylist"):  # Arrow
         return list(sets.to_pylist())
     if hasattr(sets, "to_list"):  # pandas, polars
@@ -195,29 +227,52 @@ def _collect_leaves(
     return leaves_of[node]
 
 
-def _check_separator(separator: Any) -> None:
+def check_separator(separator: Any) -> None:
+    """Raise unless labels can be joined by the separator."""
     if not isinstance(separator, str) or not separator or separator.isspace() or "\\" in separator:
         raise InputError(f"`separator` must be visible text without a backslash; got {separator!r}.")
 
 
-def _split(row: int, text: Any, separator: str) -> list[str] | None:
+def split_text(
+    row: int, text: Any, separator: str, *, colons: bool = False
+) -> tuple[list[str] | None, list[str | None]]:
+    """Return the labels of a text, None if the row is unlabeled, and the text after the last colon of each label.
+
+    Colons are part of the label, and the second list has no items, unless `colons`. A backslash escapes a backslash,
+    the first character of the separator and, if `colons`, a colon.
+    """
     if is_missing(text):
-        return None
+        return None, []
     if not isinstance(text, str):
         raise LabelError(
             f"{text!r} is not a string. Use from_labels or from_sets for labels of other types.", row=row, label=text
         )
     if not text.strip():
-        return None
-    # A backslash escapes the first character of the separator, or another backslash.
-    token = re.compile(rf"\\\\|\\{re.escape(separator[0])}|{re.escape(separator)}|.", re.DOTALL)
-    labels = [""]
-    for piece in token.findall(text):
-        if piece == separator:
-            labels.append("")
-        else:
-            labels[-1] += piece.removeprefix("\\") if len(piece) > 1 else piece
+        return None, []
+    labels, last_colon = _split_escaped(text, separator, colons=colons) if "\\" in text else (text.split(separator), [])
+    numbers: list[str | None] = [None] * len(labels) if colons else []
+    if colons:
+        last_colon = last_colon or [label.rfind(":") for label in labels]
+        for i, end in enumerate(last_colon):
+            if end >= 0:
+                labels[i], numbers[i] = labels[i][:end], labels[i][end + 1 :].strip()
     labels = [label.strip() for label in labels]
     if "" in labels:
         raise LabelError(f"{text!r} contains an empty label. Remove the extra {separator!r}.", row=row, label=text)
-    return labels
+    return labels, numbers
+
+
+def _split_escaped(text: str, separator: str, *, colons: bool) -> tuple[list[str], list[int]]:
+    """Return the labels of a text with backslashes, and the position of the last colon in each that is not escaped."""
+    escaped = re.escape(separator[0]) + ("|:" if colons else "")
+    token = re.compile(rf"\\\\|\\(?:{escaped})|{re.escape(separator)}|.", re.DOTALL)
+    labels, last_colon = [""], [-1]
+    for piece in token.findall(text):
+        if piece == separator:
+            labels.append("")
+            last_colon.append(-1)
+        else:
+            if piece == ":":
+                last_colon[-1] = len(labels[-1])
+            labels[-1] += piece.removeprefix("\\") if len(piece) > 1 else piece
+    return labels, last_colon

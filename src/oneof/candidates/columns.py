@@ -11,15 +11,31 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneof.candidates.cells import (
+    ALL_UNLABELED,
+    INDICATOR_CLASSES,
+    booleans_to_digits,
+    check_any_label,
+    check_flat_lists,
+    check_matrix,
+    check_nonempty_sets,
+    empty_set,
+    strict_numbers,
+    texts_or_lists,
+    typed_classes,
+    whole_numbers,
+)
 from oneof.candidates.labels import format_classes
+from oneof.candidates.row_weights import WeightOptions
 from oneof.candidates.sets import CandidateSets
-from oneof.errors import DataError, LabelError
-from oneof.typing import Labels, Mask
+from oneof.candidates.weight_columns import read_weight_cells, read_weight_matrix, read_weighted_columns
+from oneof.candidates.weight_readers import PairRows, read_pairs
+from oneof.errors import DataError, InputError, LabelError
+from oneof.typing import Evidence, Floats, Labels, Mask
 
 if TYPE_CHECKING:
     import polars as pl
 
-_ALL_UNLABELED = "every row is unlabeled, so there is nothing to learn from."
 _ALL_SETS_FULL = (
     "every row is unlabeled, so there is nothing to learn from: a set of all classes counts as a missing label. "
     "Name the classes (--classes) if there are more than those in the column."
@@ -28,9 +44,6 @@ _SIGNS = (
     "the column contains only -1 and 1, which may mean two classes, or class 1 and rows without a label. "
     "Name the classes (--classes=-1,1), or leave the cells of unlabeled rows empty."
 )
-_INDICATOR_CLASSES = "classes cannot be given with several label columns, whose names are the classes."
-_WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?")
-_DECIMAL_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _SIGNED_INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?")
 _FLOAT_OF_INTEGER = re.compile(r"(-?\d{1,18})\.0+")
 
@@ -39,9 +52,18 @@ _FLOAT_OF_INTEGER = re.compile(r"(-?\d{1,18})\.0+")
 
 
 def read_label_columns(
-    frame: "pl.DataFrame", names: Sequence[str], *, separator: str = "|", classes: Sequence[str] | None = None
+    frame: "pl.DataFrame",
+    names: Sequence[str],
+    *,
+    separator: str = "|",
+    classes: Sequence[str] | None = None,
+    weighted: bool = False,
+    weights: str | None = None,
+    kind: str = "likelihood",
+    prior: Any = None,
+    rest: bool | str = False,
 ) -> CandidateSets:
-    """Return the candidate sets in one column, or in several columns of 0 and 1.
+    """Return the candidate sets in one column, or in several columns of 0 and 1 or of weights.
 
     Parameters
     ----------
@@ -53,14 +75,30 @@ def read_label_columns(
         The text between two labels.
     classes : sequence of str, optional
         The classes, as written in the table; by default those that occur.
+    weighted : bool, default=False
+        The labels have weights. One column contains text ("a:0.7|b:0.3"), or structs whose fields are the labels;
+        several columns contain numbers, the weights of the classes that are their names. Cells without weights are
+        sets.
+    weights : str, optional
+        The column of the weights of the labels in the other column: lists, text ("0.7|0.3"), or one number. It implies
+        `weighted`.
+    kind, prior, rest
+        See `CandidateSets.from_weights`; they apply to weights only.
 
     Raises
     ------
     LabelError
         If a cell cannot be read, a set is empty, all rows are unlabeled, or there is only one class.
+    DataError
+        If `classes` or `weights` is given with several columns.
     """
+    options = WeightOptions(kind, prior, rest)
     try:
-        if len(names) > 1:
+        if weighted or weights is not None:
+            candidates = CandidateSets._from_likelihoods(
+                *read_weighted_columns(frame, names, weights, separator, classes, options)
+            )
+        elif len(names) > 1:
             candidates = _read_indicator_columns(frame, names, classes)
         else:
             candidates = _read_column(frame[names[0]], separator, classes)
@@ -69,7 +107,7 @@ def read_label_columns(
     if candidates.shape[1] < 2:
         only = candidates.classes.tolist()
         raise LabelError(
-            f"only one class occurs ({only[0]!r}). A classifier needs at least two." if only else _ALL_UNLABELED
+            f"only one class occurs ({only[0]!r}). A classifier needs at least two." if only else ALL_UNLABELED
         )
     if candidates.is_unlabeled.all():
         raise LabelError(_ALL_SETS_FULL)
@@ -94,10 +132,10 @@ def _read_indicator_columns(
     frame: "pl.DataFrame", names: Sequence[str], classes: Sequence[str] | None = None
 ) -> CandidateSets:
     if classes is not None:
-        raise DataError(_INDICATOR_CLASSES)
+        raise DataError(INDICATOR_CLASSES)
     columns = []
     for name in names:
-        numbers = _strict_numbers(_booleans_to_digits(frame[name]))
+        numbers = strict_numbers(booleans_to_digits(frame[name]))
         if numbers is None:
             raise LabelError(f"column {name!r} must contain 0 and 1, as one of several label columns.")
         columns.append(numbers.to_numpy())
@@ -107,26 +145,23 @@ def _read_indicator_columns(
 def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | None) -> CandidateSets:
     import polars as pl
 
-    if cells.null_count() == len(cells) or (cells.dtype == pl.String and not (cells.str.strip_chars() != "").any()):
-        raise LabelError(_ALL_UNLABELED)
+    check_any_label(cells)
     if isinstance(cells.dtype, pl.List | pl.Array):
         sets = cells.to_list()
-        _check_flat_lists(cells)
+        check_flat_lists(cells)
         inner = cells.dtype.inner
         numeric = isinstance(inner, pl.DataType | type) and inner.is_numeric()
-        return CandidateSets.from_sets(sets, classes=_typed_classes(classes, numbers=numeric))
+        return CandidateSets.from_sets(sets, classes=typed_classes(classes, numbers=numeric))
     if cells.dtype in (pl.Categorical, pl.Enum):
         cells = cells.cast(pl.String)
     if cells.dtype == pl.String:
-        numbers = _whole_numbers(cells, classes)
+        numbers = whole_numbers(cells, classes)
         if numbers is None:
-            _check_nonempty_sets(cells.to_list(), separator)
-            return CandidateSets.from_strings(
-                cells, separator=separator, classes=_typed_classes(classes, numbers=False)
-            )
+            check_nonempty_sets(cells.to_list(), separator)
+            return CandidateSets.from_strings(cells, separator=separator, classes=typed_classes(classes, numbers=False))
         cells = numbers
     if cells.dtype == pl.Boolean:
-        return CandidateSets.from_strings(cells.cast(pl.String), classes=_typed_classes(classes, numbers=False))
+        return CandidateSets.from_strings(cells.cast(pl.String), classes=typed_classes(classes, numbers=False))
     if not cells.dtype.is_numeric():
         raise LabelError(f"labels must be text, whole numbers or lists; got values of type {cells.dtype}.")
     return _read_numbers(cells, classes)
@@ -134,41 +169,11 @@ def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | No
 
 def _read_numbers(cells: "pl.Series", classes: Sequence[str] | None) -> CandidateSets:
     values = cells.to_numpy() if cells.null_count() == 0 else cells.cast(float).fill_null(float("nan")).to_numpy()
-    known = _typed_classes(classes, numbers=True)
+    known = typed_classes(classes, numbers=True)
     candidates = CandidateSets.from_labels(values, classes=known)
     if known is None and candidates.classes.dtype.kind == "f":  # whole numbers with missing values are floats
         return CandidateSets(candidates.mask, candidates.classes.astype(np.int64))
     return candidates
-
-
-def _whole_numbers(cells: "pl.Series", classes: Sequence[str] | None) -> "pl.Series | None":
-    """Return text as numbers if every cell, and every class, is a whole number or empty."""
-    import polars as pl
-
-    texts = {text: text.strip() for text in cells.drop_nulls().unique().to_list()}
-    labels = [*texts.values(), *(classes or [])]
-    if all(not text or _WHOLE_NUMBER.fullmatch(text) for text in labels):
-        numbers = {text: int(float(stripped)) if stripped else None for text, stripped in texts.items()}
-        return pl.Series(cells.name, [numbers.get(text) for text in cells.to_list()], dtype=pl.Int64)
-    if classes is None and all(not text or _DECIMAL_NUMBER.fullmatch(text) for text in labels):
-        row, text = next((i, t) for i, t in enumerate(cells.to_list()) if t and not _WHOLE_NUMBER.fullmatch(t.strip()))
-        raise LabelError(
-            f"labels must not be continuous; got {text!r}. Name the classes (--classes) if the numbers are classes.",
-            row=row,
-            label=text,
-        )
-    return None
-
-
-def _typed_classes(classes: Sequence[str] | None, *, numbers: bool) -> Labels | None:
-    if classes is None:
-        return None
-    if not numbers:
-        return np.asarray(list(classes))
-    try:
-        return np.asarray([int(name) for name in classes])
-    except ValueError:
-        raise LabelError(f"the labels are numbers, but the classes {', '.join(classes)} are not.") from None
 
 
 def _as_written(label: Any) -> str:
@@ -180,24 +185,6 @@ def _as_written(label: Any) -> str:
     return str(label).strip()
 
 
-def _strict_numbers(cells: "pl.Series") -> "pl.Series | None":
-    import polars as pl
-
-    try:
-        return cells.cast(pl.Float64, strict=True)
-    except pl.exceptions.PolarsError:
-        return None
-
-
-def _booleans_to_digits(cells: "pl.Series") -> "pl.Series":
-    """Return "true" and "false", the booleans of CSV files, as 1 and 0."""
-    import polars as pl
-
-    if cells.dtype != pl.String:
-        return cells
-    return cells.str.strip_chars().replace({"true": "1", "True": "1", "false": "0", "False": "0"})
-
-
 # -- batches of a stream ------------------------------------------------------------------------------------------
 
 
@@ -207,12 +194,14 @@ class LabelReader:
     Parameters
     ----------
     columns : sequence of str
-        One column of text, lists or whole numbers; several columns of 0 and 1, whose names are the classes; or none if
-        the labels are a list of text, as in svmlight files.
+        One column of text, lists or whole numbers; several columns of 0 and 1, or of weights, whose names are the
+        classes; or none if the labels are a list of text, as in svmlight files.
     separator : str
         The text between two labels.
     classes : sequence of str, optional
         All classes; without them, only `names` can be called.
+    weighted, weights, kind, prior, rest
+        See `read_label_columns`. Posteriors require a prior, because a batch has no mean of all rows.
 
     Attributes
     ----------
@@ -220,9 +209,26 @@ class LabelReader:
         True if a row was marked as unlabeled by -1 so far.
     """
 
-    def __init__(self, columns: Sequence[str], separator: str, classes: Sequence[str] | None = None) -> None:
-        if len(columns) > 1 and classes is not None and list(classes) != list(columns):
-            raise DataError(_INDICATOR_CLASSES)
+    def __init__(
+        self,
+        columns: Sequence[str],
+        separator: str,
+        classes: Sequence[str] | None = None,
+        *,
+        weighted: bool = False,
+        weights: str | None = None,
+        kind: str = "likelihood",
+        prior: Any = None,
+        rest: bool | str = False,
+    ) -> None:
+        self.options = WeightOptions(kind, prior, rest)
+        if kind == "posterior" and prior is None:
+            raise InputError('`prior` must be given for kind="posterior"; a batch does not contain all rows.')
+        self.weighted = weighted or weights is not None
+        self.weights = weights
+        if len(columns) > 1:
+            named = [name for name in columns if name != rest]
+            check_matrix(None if classes is None or list(classes) == named else classes, weights)
         self.columns = tuple(columns)
         self.separator = separator
         self.classes = None if classes is None else [label_to_text(name) for name in classes]
@@ -238,6 +244,8 @@ class LabelReader:
         ----------
         labels : polars.DataFrame or list of str
         """
+        if self.weighted:
+            return np.asarray(self.evidence(labels) > 0)
         if len(self.columns) > 1:
             return _read_indicator_columns(labels, self.columns).mask
         keys, sets = self._sets(labels)
@@ -252,6 +260,49 @@ class LabelReader:
                 table[number, self._code[name]] = True
         return table[[codes.get(key, 0) for key in keys]]
 
+    def evidence(self, labels: Any) -> Evidence:
+        """Return the mask of a batch, or its (n, K) weights, with row maxima of 1, if a row has any.
+
+        Parameters
+        ----------
+        labels : polars.DataFrame or list of str
+        """
+        if not self.weighted:
+            return self.mask(labels)
+        if len(self.columns) > 1:
+            likelihoods, _ = read_weight_matrix(labels, self.columns, self.options)
+        else:
+            rows, is_set = self._pairs(labels)
+            try:
+                likelihoods, _ = read_pairs(rows, is_set, np.array(list(self._code)), self.options)
+            except LabelError as error:
+                if error.cause != "unknown label" or error.row is None:
+                    raise
+                raise self._unknown_label(error.row, error.label) from None
+        return CandidateSets._from_likelihoods(likelihoods, np.arange(likelihoods.shape[1])).evidence
+
+    def posterior_sum(self, labels: Any) -> tuple[Floats, int]:
+        """Return the sum over the rows with weights of their probabilities, (K,), and the number of these rows.
+
+        The mean over all batches is the prior of ``kind="posterior"``.
+
+        Parameters
+        ----------
+        labels : polars.DataFrame or list of str
+        """
+        options = WeightOptions(rest=self.options.rest)
+        if len(self.columns) > 1:
+            likelihoods, _ = read_weight_matrix(labels, self.columns, options)
+            columns = [strict_numbers(labels[name]) for name in self.columns]
+            missing = [cells.fill_nan(None).is_null().to_numpy() for cells in columns if cells is not None]
+            is_set = np.asarray(np.all(missing, axis=0))
+        else:
+            rows, is_set = self._pairs(labels)
+            likelihoods, _ = read_pairs(rows, is_set, np.array(list(self._code)), options)
+        posterior = likelihoods[~is_set]
+        posterior = posterior / posterior.max(axis=1, keepdims=True, initial=0)  # their sum may overflow
+        return (posterior / posterior.sum(axis=1, keepdims=True)).sum(axis=0), len(posterior)
+
     def names(self, labels: Any) -> set[str]:
         """Return the labels that occur in a batch.
 
@@ -259,19 +310,22 @@ class LabelReader:
         ----------
         labels : polars.DataFrame or list of str
         """
+        if self.weighted:
+            rows, _ = self._pairs(labels)
+            return {label for row in rows for label, _ in row or ()} - {self.options.rest}
         _, sets = self._sets(labels)
         return {name for names in sets.values() for name in names}
 
     def _sets(self, labels: Any) -> tuple[list[Any], dict[Any, Iterable[str]]]:
         """Return a key for each row, and the labels of each distinct key of a labeled row."""
-        cells = labels if isinstance(labels, list) else _texts_or_lists(labels[self.columns[0]])
+        cells = labels if isinstance(labels, list) else texts_or_lists(labels[self.columns[0]])
         sets: dict[Any, Iterable[str]] = {}
         if not isinstance(cells, list):
-            _check_flat_lists(cells)
+            check_flat_lists(cells)
             keys = [None if members is None else tuple(map(label_to_text, members)) for members in cells.to_list()]
             for row, key in enumerate(keys):
                 if key is not None and (not key or None in key):
-                    raise _empty_set(row, "the candidate set is empty, or contains a missing label")
+                    raise empty_set(row, "the candidate set is empty, or contains a missing label")
                 if key is not None:
                     sets[key] = key
             return keys, sets
@@ -283,9 +337,28 @@ class LabelReader:
             sets = {text: names[row].tolist() for text, row in zip(distinct, candidates.mask, strict=True)}
         return cells, sets
 
+    def _pairs(self, labels: Any) -> tuple[PairRows, Mask]:
+        """Return the pairs of each row of one column, whose labels are text, and a mask of the rows without weights."""
+        import polars as pl
+
+        cells = pl.Series(labels, dtype=pl.String) if isinstance(labels, list) else labels[self.columns[0]]
+        if not isinstance(cells.dtype, pl.Struct):
+            texts = texts_or_lists(cells)
+            cells = pl.Series(cells.name, texts, dtype=pl.String) if isinstance(texts, list) else texts
+            check_flat_lists(cells)
+        if cells.dtype == pl.String:
+            check_nonempty_sets(cells.to_list(), self.separator)
+        weights = None if self.weights is None else labels[self.weights]
+        pairs, is_set = read_weight_cells(cells, weights, self.separator)
+        rows: PairRows = [row and [(label_to_text(label), weight) for label, weight in row] for row in pairs]
+        for i, row in enumerate(rows):
+            if row is not None and len(row) == 1 and self._is_unlabeled(row[0][0]):
+                rows[i], is_set[i] = None, True
+        return rows, is_set
+
     def _split(self, cells: list[Any], distinct: list[str]) -> CandidateSets:
         try:
-            _check_nonempty_sets(distinct, self.separator)
+            check_nonempty_sets(distinct, self.separator)
             return CandidateSets.from_strings(distinct, separator=self.separator)
         except LabelError as error:
             if error.row is not None:  # of the distinct texts
@@ -330,7 +403,7 @@ def resolve_classes(names: Iterable[str], *, has_minus_one: bool) -> list[str]:
         raise LabelError(
             f"only one class occurs ({min(labels)!r}). A classifier needs at least two; name all classes (--classes)."
             if labels
-            else _ALL_UNLABELED
+            else ALL_UNLABELED
         )
     numbers = all(re.fullmatch(r"-?\d{1,18}", name) for name in labels)
     return sorted(labels, key=int) if numbers else sorted(labels)
@@ -351,54 +424,3 @@ def number_to_text(text: str) -> str:
     """Return +1, 1 and 1.0, the labels of svmlight files, as the same text; other text is unchanged."""
     match = _SIGNED_INTEGER.fullmatch(text)
     return str(int(match[1])) if match else text
-
-
-def _texts_or_lists(cells: "pl.Series") -> Any:
-    """Return a column as a list of text, or unchanged if it is a column of lists."""
-    import polars as pl
-
-    if isinstance(cells.dtype, pl.List | pl.Array):
-        return cells
-    if cells.dtype.is_float():
-        cells = cells.fill_nan(None)
-        if (cells.drop_nulls() % 1 != 0).any():
-            row = int((cells % 1 != 0).fill_null(value=False).arg_true()[0])
-            raise LabelError(
-                f"labels must not be continuous; got {cells[row]}. Use whole numbers.", row=row, label=cells[row]
-            )
-        cells = cells.cast(pl.Int64)
-    if cells.dtype.is_nested() or cells.dtype.is_temporal() or cells.dtype == pl.Binary:
-        raise LabelError(f"labels must be text or lists; column {cells.name!r} has values of type {cells.dtype}.")
-    return cells.cast(pl.String).to_list()
-
-
-# -- checks for tables and streams
-# -----------------------------------------------------------------------------------------------
-
-
-def _check_flat_lists(cells: "pl.Series") -> None:
-    """Raise if the members of sets are lists."""
-    import polars as pl
-
-    if isinstance(getattr(cells.dtype, "inner", None), pl.List | pl.Array):
-        for row, cell in enumerate(cells.to_list()):
-            if cell is not None and any(member is not None for member in cell):
-                raise LabelError(
-                    f"a set must be one list of labels; got lists within a list, {cell!r}.", row=row, label=cell
-                )
-
-
-def _check_nonempty_sets(texts: Sequence[str | None], separator: str) -> None:
-    """Raise if a cell is the text of an empty set, such as "[]" or "|", which is not an empty cell."""
-    for row, text in enumerate(texts):
-        if text is not None and text.strip() and text.replace(separator, "").strip() in ("", "[]", "{}", "()"):
-            raise _empty_set(row, f"the candidate set is empty ({text!r})", text)
-
-
-def _empty_set(row: int, reason: str, label: Any = None) -> LabelError:
-    return LabelError(
-        f"{reason}. Name at least one label, or leave the cell empty if the row is unlabeled.",
-        row=row,
-        label=label,
-        cause="empty set",
-    )

@@ -23,8 +23,8 @@ def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
     ----------
     y : array-like, sparse matrix, DataFrame or CandidateSets
         One label per row (1-D), one collection of labels per row (a list or 1-D array of them), a 0/1 indicator of
-        shape (n_samples, n_classes) (2-D array, CSR, DataFrame), or candidate sets. A vector of -1 and +1 alone is read
-        as two classes, with a warning.
+        shape (n_samples, n_classes) (2-D array, CSR, DataFrame), or candidate sets, with or without weights. A vector
+        of -1 and +1 alone is read as two classes, with a warning.
     classes : ndarray of shape (n_classes,), optional
         The classes of the result; by default those of `y`.
 
@@ -61,7 +61,7 @@ def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
 
 
 def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:
-    """Return the same sets over other classes, which must include every candidate of a labeled row.
+    """Return the same sets, or weights, over other classes, which must include every candidate of a labeled row.
 
     An unlabeled row stays unlabeled, even if there are now more classes.
     """

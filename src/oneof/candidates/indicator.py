@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates.labels import as_classes, pack_classes
+from oneof.candidates.labels import USE_FROM_WEIGHTS, as_classes, pack_classes
 from oneof.errors import LabelError
 from oneof.typing import Labels, Mask
 from oneof.validation import as_array
@@ -13,14 +13,9 @@ from oneof.validation import as_array
 
 def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of a 0/1 matrix."""
-    if hasattr(Y, "column_names") and hasattr(Y, "to_pydict"):  # Arrow
-        classes = pack_classes(list(Y.column_names)) if classes is None else classes
-        Y = _objects_to_floats(np.array(list(Y.to_pydict().values()), dtype=object).T)
-    if is_frame(Y):
-        classes = pack_classes(list(Y.columns)) if classes is None else classes
-        Y = Y.to_numpy()
-        if Y.dtype.kind == "O":  # nullable columns: pandas' NA and None become NaN
-            Y = _objects_to_floats(Y)
+    if is_table(Y):
+        Y, names = read_table(Y, "an indicator must contain 0 and 1 only")
+        classes = pack_classes(names) if classes is None else classes
     mask = _sparse_to_mask(Y) if sp.issparse(Y) else _dense_to_mask(as_array(Y, "the indicator"))
     classes = np.arange(mask.shape[1]) if classes is None else as_classes(classes)
     if len(classes) != mask.shape[1]:
@@ -34,6 +29,27 @@ def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
 def is_frame(y: Any) -> bool:
     """Return whether `y` is a table with named columns (pandas, polars, Arrow)."""
     return hasattr(y, "columns") and hasattr(y, "shape") and len(y.shape) == 2 and hasattr(y, "to_numpy")
+
+
+def is_arrow_table(y: Any) -> bool:
+    """Return whether `y` is an Arrow table."""
+    return hasattr(y, "column_names") and hasattr(y, "to_pydict")
+
+
+def is_table(y: Any) -> bool:
+    """Return whether `y` is a table with named columns, also an Arrow table."""
+    return is_arrow_table(y) or is_frame(y)
+
+
+def read_table(Y: Any, requirement: str) -> tuple[np.ndarray[Any, Any], list[Any]]:
+    """Return the cells of a table of numbers, missing ones as NaN, and the names of its columns."""
+    if is_arrow_table(Y):
+        columns = [np.array([*cells, None], dtype=object)[:-1] for cells in Y.to_pydict().values()]
+        cells = np.stack(columns, axis=1) if columns else np.empty((0, 0))
+        return _objects_to_floats(cells, requirement), list(Y.column_names)
+    cells = Y.to_numpy()
+    # In nullable columns, pandas' NA and None become NaN.
+    return _objects_to_floats(cells, requirement) if cells.dtype.kind == "O" else cells, list(Y.columns)
 
 
 def check_nonempty_rows(mask: Mask) -> None:
@@ -63,11 +79,7 @@ def _dense_to_mask(Y: np.ndarray[Any, Any]) -> Mask:
         mask[unlabeled] = True
         rows, columns = np.nonzero(wrong)
         if len(rows):
-            raise LabelError(
-                f"an indicator must contain 0 and 1 only; got {Y[rows[0], columns[0]].item()!r}.",
-                row=int(rows[0]),
-                column=int(columns[0]),
-            )
+            raise _not_binary(Y[rows[0], columns[0]].item(), rows[0], columns[0])
     return np.asarray(mask)
 
 
@@ -75,21 +87,24 @@ def _sparse_to_mask(Y: Any) -> Mask:
     coo = sp.coo_array(Y)
     wrong = np.flatnonzero((coo.data != 0) & (coo.data != 1))
     if len(wrong):
-        raise LabelError(
-            f"an indicator must contain 0 and 1 only; got {coo.data[wrong[0]].item()!r}.",
-            row=int(coo.row[wrong[0]]),
-            column=int(coo.col[wrong[0]]),
-        )
+        raise _not_binary(coo.data[wrong[0]].item(), coo.row[wrong[0]], coo.col[wrong[0]])
     mask = np.zeros(coo.shape, dtype=bool)
     ones = coo.data != 0
     mask[coo.row[ones], coo.col[ones]] = True
     return mask
 
 
-def _objects_to_floats(Y: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _not_binary(value: Any, row: Any, column: Any) -> LabelError:
+    """Return the error for a value other than 0 and 1, which may be a weight."""
+    question = f" {USE_FROM_WEIGHTS}" if np.isfinite(value) and value > 0 else ""
+    return LabelError(
+        f"an indicator must contain 0 and 1 only; got {value!r}.{question}", row=int(row), column=int(column)
+    )
+
+
+def _objects_to_floats(Y: np.ndarray[Any, Any], requirement: str) -> np.ndarray[Any, Any]:
     try:
-        return np.array([[np.nan if v is None or type(v).__name__ == "NAType" else v for v in row] for row in Y], float)
+        numbers = [[np.nan if v is None or type(v).__name__ == "NAType" else v for v in row] for row in Y]
+        return np.array(numbers, float).reshape(Y.shape)
     except (TypeError, ValueError):
-        raise LabelError(
-            "an indicator must contain 0 and 1 only; a column of this table contains other values."
-        ) from None
+        raise LabelError(f"{requirement}; a column of this table contains other values.") from None

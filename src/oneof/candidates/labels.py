@@ -1,7 +1,7 @@
 """Label values: detection of missing values, the classes that occur, and the code of each row's label."""
 
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +15,12 @@ SignPolicy = Literal["error", "warn"]
 
 MISSING = -1
 """The code of a row without a label."""
+
+USE_FROM_WEIGHTS = (
+    "If the numbers are likelihoods or posteriors of the labels, pass "
+    'CandidateSets.from_weights(y, kind="likelihood") or kind="posterior".'
+)
+"""The remedy for labels with weights among the labels of sets."""
 
 _SIGNS_HELP = (
     "y contains only -1 and +1, which may mean two classes, or class 1 and rows without a label: "
@@ -134,6 +140,16 @@ def is_minus_one(value: Any) -> bool:
     return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool) and value == -1
 
 
+def is_weight_pair(value: Any) -> bool:
+    """Return whether a value is a pair of a label, which is text or an integer, and a float."""
+    return (
+        isinstance(value, tuple | list)
+        and len(value) == 2
+        and isinstance(value[0], str | int | np.integer)
+        and isinstance(value[1], float | np.floating)
+    )
+
+
 def sort_labels(labels: Iterable[Any]) -> list[Any]:
     """Return distinct labels sorted; a mixture of strings and numbers is an error."""
     listed = list(labels)
@@ -160,7 +176,9 @@ def distinct_labels(values: Sequence[Any], rows: Sequence[int] | Ints) -> set[An
         return set(values)
     except TypeError:
         first = next(i for i, value in enumerate(values) if not is_hashable(value))
-        raise LabelError(f"{values[first]!r} is not a label.", row=int(rows[first]), label=values[first]) from None
+        value = values[first]
+        remedy = f" {USE_FROM_WEIGHTS}" if isinstance(value, Mapping) or is_weight_pair(value) else ""
+        raise LabelError(f"{value!r} is not a label.{remedy}", row=int(rows[first]), label=value) from None
 
 
 def unknown_label(row: int, label: Any, classes: Labels) -> LabelError:

@@ -1,4 +1,4 @@
-"""Weights of the candidates: validation, normalization, and storage of the rows that have them.
+"""Weights of the candidates: normalization, storage of the rows that have them, noise, and priors.
 
 A weight w_ik is proportional to the probability of row i's evidence if its true class is k. It is free up to a factor
 for each row, so the largest weight of a row is 1. A row whose weights are all 0 or 1 is a candidate set.
@@ -8,16 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
-from oneof.candidates.indicator import is_frame
-from oneof.candidates.labels import as_classes, pack_classes
-from oneof.errors import LabelError
-from oneof.typing import Floats, Labels, Mask
-from oneof.validation import check_choice
+from oneof.candidates.levels import LevelSets
+from oneof.errors import InputError, LabelError
+from oneof.typing import Evidence, Floats, Ints, Labels, Mask
+from oneof.validation import as_float_array, check_choice
 
 _TIE_RTOL = 1e-14
-"""Relative difference from the largest weight of a row, a few roundings, up to which a weight is equal to it."""
+"""Relative difference of two weights of a row, a few roundings, up to which they are equal."""
+_MIN_WEIGHT = float(np.finfo(np.float64).tiny)
+"""The smallest weight above 0, relative to the largest of its row; its inverse and its logarithm are finite."""
+_SUM_TOL = 1e-6
+"""Difference of a sum of probabilities from 1, in float32 for instance, that is a rounding error."""
 
 
 @dataclass(frozen=True)
@@ -44,26 +46,116 @@ class RowWeights:
         return weights
 
 
+def scale_rows(weights: Floats) -> Floats:
+    """Return valid (n, K) weights with row maxima of 1, in which no weight above 0 underflows to 0."""
+    scaled = weights / weights.max(axis=1, keepdims=True)
+    np.maximum(scaled, _MIN_WEIGHT, out=scaled, where=weights > 0)
+    return scaled
+
+
 def split_weights(weights: Floats) -> tuple[Mask, RowWeights | None]:
     """Return the candidates of valid (n, K) weights, and the weights of the rows that are not 0/1 up to a factor."""
-    scaled = weights / weights.max(axis=1, keepdims=True)
+    mask = weights > 0
+    scaled = scale_rows(weights)
     scaled[scaled >= 1.0 - _TIE_RTOL] = 1.0
-    mask = scaled > 0
-    is_weighted = (mask & (scaled < 1.0)).any(axis=1)
-    return mask, RowWeights(is_weighted, scaled[is_weighted]) if is_weighted.any() else None
+    is_weighted = np.asarray((mask & (scaled < 1.0)).any(axis=1))
+    return mask, RowWeights(is_weighted, _merge_ties(scaled[is_weighted])) if is_weighted.any() else None
 
 
-def check_weights(weights: Floats, name: str = "a weight") -> Floats:
-    """Return (n, K) weights; raise unless they are finite, at least 0, and not all 0 in any row."""
-    wrong = ~(np.isfinite(weights) & (weights >= 0))
-    if wrong.any():
-        row, column = map(int, np.argwhere(wrong)[0])
-        raise LabelError(
-            f"{name} must be a finite number of at least 0; got {weights[row, column].item()!r}. "
-            "Give an unlabeled row the same weight for all classes.",
-            row=row,
-            column=column,
+def _merge_ties(weights: Floats) -> Floats:
+    """Return (m, K) weights in which those that differ from a larger one by roundings are equal to it."""
+    ranked = -np.sort(-weights, axis=1)
+    tied = (ranked[:, 1:] < ranked[:, :-1]) & (ranked[:, 1:] >= ranked[:, :-1] * (1.0 - _TIE_RTOL))
+    rows = np.flatnonzero(tied.any(axis=1))
+    if len(rows):
+        order, ranked = np.argsort(-weights[rows], axis=1), ranked[rows]
+        for previous, value in zip(ranked.T[:-1], ranked.T[1:]):
+            np.copyto(value, previous, where=value >= previous * (1.0 - _TIE_RTOL))
+        merged = np.empty_like(ranked)
+        np.put_along_axis(merged, order, ranked, axis=1)
+        weights[rows] = merged
+    return weights
+
+
+def same_weights(first: RowWeights | None, second: RowWeights | None) -> bool:
+    """Return whether the same rows have the same weights."""
+    if first is None or second is None:
+        return first is second
+    return np.array_equal(first.is_weighted, second.is_weighted) and np.array_equal(first.values, second.values)
+
+
+def soften_weights(evidence: Evidence, noise_rate: Any) -> Floats:
+    """Return the (n, K) likelihoods of the evidence if its sets exclude the true class with some probability.
+
+    A set of s < K classes that holds the true class with probability 1 - e, all sets of this size with equal
+    probability, has the likelihood (1 - e) / C(K-1, s-1) inside and e / C(K-1, s) outside. The ratio of the second to
+    the first is e / (1 - e) * s / (K - s). The likelihood of weights is the sum of those of their level sets, times
+    their masses.
+    """
+    n, n_classes = evidence.shape
+    rate = as_float_array(noise_rate, "noise_rate")
+    if rate.ndim > 1 or rate.shape not in ((), (n,)):
+        raise InputError(f"`noise_rate` must be a number, or one number for each of the {n} rows; got {noise_rate!r}.")
+    rate = np.broadcast_to(rate, n)
+    wrong = np.flatnonzero(~((rate >= 0) & (rate < 1)))
+    if len(wrong):
+        raise InputError(
+            f"`noise_rate` must be at least 0 and below 1; got {rate[wrong[0]].item()!r}.",
+            row=int(wrong[0]) if np.ndim(noise_rate) else None,
         )
+    levels = LevelSets.from_evidence(evidence)
+    size = np.count_nonzero(levels.mask, axis=1)
+    error = rate[levels.row]
+    outside = levels.mass * (error / (1.0 - error)) * (size / (n_classes - size))
+    softened = evidence.astype(np.float64)
+    np.add.at(softened, levels.row, np.where(levels.mask, 0.0, outside[:, None]))
+    return softened
+
+
+# -- from given numbers to likelihoods ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class WeightOptions:
+    """Meaning of weights: the parameters `kind`, `prior` and `rest` of the constructors."""
+
+    kind: str = "likelihood"
+    prior: Any = None
+    rest: bool | str = False
+
+    def __post_init__(self) -> None:
+        check_choice("kind", self.kind, ("likelihood", "posterior"))
+        if self.prior is not None and self.kind == "likelihood":
+            raise InputError('`prior` requires kind="posterior"; got kind="likelihood". Likelihoods contain no prior.')
+        if not isinstance(self.rest, bool | np.bool_ | str):
+            raise InputError(f"`rest` must be True, False, or the label of the other classes; got {self.rest!r}.")
+
+
+@dataclass(frozen=True)
+class WeightTable:
+    """Weights as they are given, before the steps that make likelihoods of them."""
+
+    weights: Floats
+    """(n, K): finite, at least 0; 0 for a class that the row does not list."""
+    classes: Labels
+    listed: Mask
+    """(n, K): True if the row lists the class."""
+    rest: Floats
+    """(n,): the mass that the row gives to the classes that it does not list."""
+    is_set: Mask
+    """(n,): True for unlabeled rows, and for sets without numbers, which have neither a rest nor a prior."""
+
+
+def to_likelihoods(table: WeightTable, options: WeightOptions) -> tuple[Floats, Labels]:
+    """Return the likelihoods of the classes, up to a factor for each row, and the classes."""
+    weights = table.weights
+    if not len(table.classes):
+        raise LabelError("`W` must have at least one column.")
+    if options.rest:
+        rest = _remainder(table) if options.rest is True else table.rest
+        n_others = np.count_nonzero(~table.listed, axis=1)
+        share = np.divide(rest, n_others, out=np.zeros(len(rest)), where=(n_others > 0) & ~table.is_set)
+        weights = np.where(table.listed | table.is_set[:, None], weights, share[:, None])
     empty = np.flatnonzero(~weights.any(axis=1))
     if len(empty):
         raise LabelError(
@@ -72,27 +164,48 @@ def check_weights(weights: Floats, name: str = "a weight") -> Floats:
             row=int(empty[0]),
             cause="empty set",
         )
-    return weights
+    if options.kind == "posterior":
+        rows = ~table.is_set
+        weights = weights.copy()
+        weights[rows] = _divide_by_prior(weights[rows], np.flatnonzero(rows), table.classes, options.prior)
+    return weights, table.classes
 
 
-def read_weights(W: Any, classes: Any, kind: str, prior: Any) -> tuple[Floats, Labels]:
-    """Return the likelihoods and the classes of a matrix of likelihoods or posteriors."""
-    check_choice("kind", kind, ("likelihood", "posterior"))
-    if is_frame(W):
-        classes = pack_classes(list(W.columns)) if classes is None else classes
-        W = W.to_numpy()
-    weights = np.asarray(W.toarray() if sp.issparse(W) else W, dtype=np.float64)
-    known = np.arange(weights.shape[1]) if classes is None else as_classes(classes)
-    check_weights(weights)
-    if kind == "posterior":
-        weights = weights / weights.sum(axis=1, keepdims=True)
-        prior = weights.mean(axis=0) if prior is None else np.asarray(prior, dtype=np.float64)
-        weights = np.divide(weights, prior, out=np.zeros_like(weights), where=weights > 0)
-    return weights, known
+def _remainder(table: WeightTable) -> Floats:
+    """Return what the probabilities of each row leave to 1."""
+    with np.errstate(over="ignore"):
+        total = table.weights.sum(axis=1)
+    above = np.flatnonzero((total > 1.0 + _SUM_TOL) & ~table.is_set)
+    if len(above):
+        raise LabelError(
+            f"the weights of the row sum to {total[above[0]].item():.6g}, but rest=True requires probabilities, whose "
+            "sum is at most 1. Divide them by their sum, or omit `rest`.",
+            row=int(above[0]),
+        )
+    rest = 1.0 - total
+    return np.where(rest > _SUM_TOL, rest, 0.0)
 
 
-def same_weights(first: RowWeights | None, second: RowWeights | None) -> bool:
-    """Return whether the same rows have the same weights."""
-    if first is None or second is None:
-        return first is second
-    return np.array_equal(first.is_weighted, second.is_weighted) and np.array_equal(first.values, second.values)
+def _divide_by_prior(weights: Floats, rows: Ints, classes: Labels, prior: Any) -> Floats:
+    """Return posteriors of some rows divided by their prior, by default their mean."""
+    if not len(weights):
+        return weights
+    posterior = scale_rows(weights)
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    rates = posterior.mean(axis=0) if prior is None else as_float_array(prior, "prior")
+    if rates.shape != (len(classes),):
+        raise InputError(f"`prior` must have one number for each of the {len(classes)} classes; got {prior!r}.")
+    if not (np.isfinite(rates) & (rates >= 0)).all() or not rates.any():
+        raise InputError(f"`prior` must be finite and at least 0, and not 0 for all classes; got {prior!r}.")
+    if prior is not None:
+        impossible = np.argwhere((posterior > 0) & (rates == 0))
+        if len(impossible):
+            i, k = impossible[0].tolist()
+            raise InputError(
+                f"`prior` must be above 0 for a class whose posterior is above 0; got 0 for class "
+                f"{classes.tolist()[k]!r}.",
+                row=int(rows[i]),
+                column=k,
+            )
+    # A prior below the smallest normal number would make the quotient overflow.
+    return np.asarray(posterior / np.maximum(rates / rates.max(), np.finfo(np.float64).tiny))

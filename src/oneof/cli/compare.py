@@ -11,6 +11,7 @@ EXAMPLES = """\b
 Examples:
   oneof compare birds.csv --labels species
   oneof compare birds.csv --labels species --truth checked --json
+  oneof compare birds.csv --labels species --weighted --kind posterior
 """
 
 
@@ -23,6 +24,10 @@ def run(
         str, typer.Option("--method", help="Name of one method, or auto: all methods except slow ones such as PLGP.")
     ] = "auto",
     separator: options.Separator = "|",
+    weighted: options.Weighted = False,
+    weights: options.Weights = None,
+    kind: options.WeightKind = None,
+    rest: options.Rest = None,
     classes: options.Classes = None,
     drop: options.Drop = None,
     text: options.Text = None,
@@ -49,7 +54,10 @@ def run(
 
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
-        read_options = ReadOptions(options.split(labels), truth, separator, named, overrides, stop_words, stem)
+        weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
+        read_options = ReadOptions(
+            options.split(labels), truth, separator, named, overrides, stop_words, stem, weighting
+        )
         prepared = prepare(table, read_options)
         methods, notes = resolve_methods(prepared, "best" if method.lower() == "auto" else method, seed)
         for sentence in (*prepared.notes, *notes):

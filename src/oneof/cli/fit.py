@@ -1,8 +1,9 @@
 """`oneof fit`: fit a model on a table and write the model, a report and the disambiguated labels."""
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -20,6 +21,7 @@ Examples:
   oneof fit birds.csv --labels species --separator ';' --drop id --truth checked
   oneof fit letters.csv --labels topic --text body --stop-words english --stem english
   oneof fit votes.parquet --labels cat,dog,horse --method CLPL --out model
+  oneof fit birds.csv --labels species --weighted --kind posterior
   oneof fit clicks/ --labels topic --online --checkpoint-rows 1000000
   zcat clicks.csv.gz | oneof fit - --format csv --labels topic --classes news,sport,arts --online
 """
@@ -43,6 +45,10 @@ def run(
         Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default TABLE-oneof.")
     ] = None,
     separator: options.Separator = "|",
+    weighted: options.Weighted = False,
+    weights: options.Weights = None,
+    kind: options.WeightKind = None,
+    rest: options.Rest = None,
     classes: options.Classes = None,
     drop: options.Drop = None,
     text: options.Text = None,
@@ -85,7 +91,7 @@ def run(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Fit a model on a table with partial or missing labels.
+    """Fit a model on a table with partial, weighted or missing labels.
 
     With --method best, Ctrl-C ends the comparison and fits the best method so far; a second Ctrl-C ends the command.
 
@@ -101,7 +107,10 @@ def run(
 
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
-        read_options = ReadOptions(options.split(labels), truth, separator, named, overrides, stop_words, stem)
+        weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
+        read_options = ReadOptions(
+            options.split(labels), truth, separator, named, overrides, stop_words, stem, weighting
+        )
         if online:
             _check_unused(
                 context, ("folds", "budget", "seed"), "cannot be combined with --online, which reads the rows in order"
@@ -131,8 +140,7 @@ def run(
             terminal.print_json(summary)
             return
         terminal.print_line(
-            f"{table}: {summary['rows']} rows ({summary['exact']} exact, {summary['partial']} partial, "
-            f"{summary['unlabeled']} unlabeled), {len(summary['classes'])} classes; "
+            f"{table}: {summary['rows']} rows ({_count_rows(summary)}), {len(summary['classes'])} classes; "
             f"feature columns: {len(summary['features'])}."
         )
         terminal.print_comparison(f"Held-out estimate ({training.comparison.evaluation})", training.comparison)
@@ -142,6 +150,12 @@ def run(
 
 
 _ONLY_ONLINE = ("format", "epochs", "batch_rows", "hash_bits", "checkpoint_rows", "checkpoint_seconds", "resume")
+
+
+def _count_rows(summary: Mapping[str, Any]) -> str:
+    """Format the numbers of exact, partial and unlabeled rows of a summary, and of partial rows with weights."""
+    weighted = f" ({summary['weighted']:,} weighted)" if summary["weighted"] else ""
+    return f"{summary['exact']:,} exact, {summary['partial']:,} partial{weighted}, {summary['unlabeled']:,} unlabeled"
 
 
 def _check_unused(context: typer.Context, names: tuple[str, ...], reason: str) -> None:
@@ -182,8 +196,7 @@ def _fit_online(
         terminal.print_json(summary | {"files": result.files})
         return
     terminal.print_line(
-        f"{summary['stream']}: {summary['rows']:,} rows ({summary['exact']:,} exact, {summary['partial']:,} partial, "
-        f"{summary['unlabeled']:,} unlabeled), {len(summary['classes'])} classes"
+        f"{summary['stream']}: {summary['rows']:,} rows ({_count_rows(summary)}), {len(summary['classes'])} classes"
         + (f"; resumed after {summary['resumed_at']:,} rows." if summary["resumed_at"] else ".")
     )
     terminal.print_windows("Progressive validation (ambiguous 0-1 loss)", result.fit.validation)

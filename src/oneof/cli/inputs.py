@@ -2,7 +2,7 @@
 
 import difflib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from oneof.io import (
     Table,
     TextOptions,
     align_columns,
+    check_no_weights,
     check_texts,
     choose_columns,
     make_encoder,
@@ -32,6 +33,16 @@ _N_ENCODED_ROWS = 1000
 
 
 @dataclass(frozen=True)
+class WeightArguments:
+    """Options of weighted labels, as arguments of `oneof.io.read_labels` and of `oneof.stream.StreamOptions`."""
+
+    weighted: bool = False
+    weights: str | None = None
+    kind: str = "likelihood"
+    rest: bool | str = False
+
+
+@dataclass(frozen=True)
 class ReadOptions:
     """Options of `fit` and `compare` for reading a table."""
 
@@ -42,6 +53,12 @@ class ReadOptions:
     overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
     stop_words: str = "none"
     stem: str = "none"
+    weights: WeightArguments = WeightArguments()
+
+    @property
+    def verbatim(self) -> set[str]:
+        """Columns that are read as text: labels, weights and true labels."""
+        return {*self.labels, *(name for name in (self.weights.weights, self.truth) if name is not None)}
 
 
 @dataclass(frozen=True)
@@ -77,10 +94,18 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     if not read_options.labels:
         raise InputError(f"--labels must name the label column of {path}; got none. Add --labels COLUMN.")
     text_options = read_text_options(read_options.stop_words, read_options.stem)
-    verbatim = {*read_options.labels, *([read_options.truth] if read_options.truth else [])}
+    verbatim = read_options.verbatim
     as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
     table = read_table(path, as_text=as_text - verbatim, verbatim=verbatim)
-    candidates = read_labels(table, read_options.labels, separator=read_options.separator, classes=read_options.classes)
+    candidates = read_labels(
+        table,
+        read_options.labels,
+        separator=read_options.separator,
+        classes=read_options.classes,
+        **asdict(read_options.weights),
+    )
+    if read_options.classes is None and not read_options.weights.weighted:
+        check_no_weights(candidates.classes.tolist(), path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
     columns, column_notes = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
     frame = align_columns(table.frame, columns, path)

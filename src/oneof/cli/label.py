@@ -1,7 +1,7 @@
 """`oneof label`: label the most informative rows of a table on a local page."""
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -100,6 +100,9 @@ def run(
         ),
     ] = None,
     separator: options.Separator = "|",
+    weighted: options.Weighted = False,
+    kind: options.WeightKind = None,
+    rest: options.Rest = None,
     drop: options.Drop = None,
     text: options.Text = None,
     stop_words: options.StopWords = "none",
@@ -125,7 +128,10 @@ def run(
 
         named = None if classes is None else options.split([classes])
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
-        read_options = ReadOptions(options.split(labels), None, separator, named, overrides, stop_words, stem)
+        weighting = options.read_weight_options(weighted=weighted, weights=None, kind=kind, rest=rest)
+        read_options = ReadOptions(
+            options.split(labels), None, separator, named, overrides, stop_words, stem, weighting
+        )
         answers_file = answers or Path(f"{table.stem}-answers.sqlite")
         label_options = LabelOptions(
             show, images, options.split(hide), method, strategy, annotations_per_item, answers_file, seed
@@ -242,7 +248,7 @@ def open_session(
             raise InputError(f"--show must be `text COLUMN` or `image COLUMN`; got `{kind} {column}`.")
         find_column(column, table.frame.columns, path)
     classes = read_options.classes or stored_classes(label_options.answers)
-    start, notes = _read_start(table, label, read_options.separator, classes)
+    start, notes = _read_start(table, label, replace(read_options, classes=classes))
     notes += _warn_formulas(start)
     images = ImageFolder(label_options.images or path.absolute().parent) if kind == "image" else None
     exclude = {label, *hidden, *([column] if images and column else [])}
@@ -278,18 +284,19 @@ def open_session(
     return OpenedSession(session, images, notes)
 
 
-def _read_start(
-    table: "Table", label: str, separator: str, named: tuple[str, ...] | None
-) -> "tuple[CandidateSets, tuple[str, ...]]":
-    """Return the labels of the table; with `named` classes the label column may be empty or missing."""
+def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tuple[CandidateSets, tuple[str, ...]]":
+    """Return the labels of the table; with named classes the label column may be empty or missing."""
     import numpy as np
 
     from oneof.candidates import CandidateSets
     from oneof.errors import DataError, InputError
-    from oneof.io import find_column, read_labels, suspicious_labels
+    from oneof.io import check_no_weights, find_column, read_labels, suspicious_labels
 
+    separator, named = read_options.separator, read_options.classes
     if label in table.frame.columns and not _is_empty(table.frame[label]):
-        start = read_labels(table, [label], separator=separator, classes=named)
+        start = read_labels(table, [label], separator=separator, classes=named, **asdict(read_options.weights))
+        if named is None and not read_options.weights.weighted:
+            check_no_weights(start.classes.tolist(), table.path)
         return start, tuple(suspicious_labels(start.classes.tolist(), separator))
     if named is None:
         if label not in table.frame.columns:

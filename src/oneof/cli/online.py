@@ -3,7 +3,7 @@
 import csv
 import json
 import shlex
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -76,6 +76,7 @@ def fit_online(
         labels=read_options.labels,
         separator=read_options.separator,
         classes=read_options.classes,
+        **asdict(read_options.weights),
         overrides=read_options.overrides,
         text_options=read_text_options(read_options.stop_words, read_options.stem),
         batch_rows=online_options.batch_rows,
@@ -142,6 +143,7 @@ def _summarize(
         "exact": counts.exact,
         "partial": counts.partial,
         "unlabeled": counts.total.rows - counts.total.labeled,
+        "weighted": counts.weighted,
         "epochs": options.n_epochs,
         "classes": fit.classes,
         "features": [{"column": column.name, "kind": column.kind} for column in fit.columns],
@@ -158,14 +160,15 @@ def _summarize(
 def _write_model(path: Path, fit: "StreamResult", read_options: ReadOptions, summary: dict[str, Any]) -> None:
     from oneof.persistence import SavedModel, save
 
-    names = ("rows", "exact", "partial", "unlabeled", "words", "separator", "progressive_validation")
+    names = ("rows", "exact", "partial", "unlabeled", "weighted", "words", "separator", "progressive_validation")
     saved = SavedModel(
         pipeline=fit.model,
         classes=fit.classes,
         columns=[(column.name, column.kind) for column in fit.columns],
         label_columns=list(read_options.labels),
         method=summary["method"],
-        summary={name: summary[name] for name in names} | {"online": True},
+        summary={name: summary[name] for name in names}
+        | {"online": True, "weights": asdict(read_options.weights) | {"prior": fit.prior}},
     )
     save(path, saved)
 

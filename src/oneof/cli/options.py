@@ -1,9 +1,12 @@
 """Options shared by several commands."""
 
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+
+if TYPE_CHECKING:
+    from oneof.cli.inputs import WeightArguments
 
 TableFile: TypeAlias = Annotated[Path, typer.Argument(metavar="TABLE", help=".csv, .tsv, .parquet, .jsonl or .npz.")]
 Stream: TypeAlias = Annotated[
@@ -30,6 +33,43 @@ Labels: TypeAlias = Annotated[list[str], typer.Option("--labels", metavar="COLUM
 LabelsOrNone: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--labels", metavar="COLUMN", help=_LABELS + " Not for svmlight, whose lines begin with the labels."),
+]
+Weighted: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--weighted",
+        help="The labels have weights: text such as 'finch:0.7|wren:0.3', objects in JSON lines, or several label "
+        "columns of numbers. Cells without numbers are sets.",
+    ),
+]
+Weights: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--weights",
+        metavar="COLUMN",
+        help="Column of the weights of the labels, in their order: text such as '0.7|0.3', or lists. Implies "
+        "--weighted.",
+    ),
+]
+WeightKind: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--kind",
+        metavar="likelihood|posterior",
+        help="Meaning of the weights. posterior: probabilities of the classes, such as the output of a classifier or a "
+        "language model; they are divided by their mean over the rows. likelihood: probabilities of the evidence if "
+        "the class is true, such as shares of votes or the accuracy of a rule. By default likelihood, with a note.",
+    ),
+]
+Rest: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--rest",
+        metavar="auto|NAME",
+        help="Spread a rest over the classes that a row does not list. auto: the difference of the sum of the weights "
+        "from 1. Otherwise the name of a label such as 'other', with its weight. By default unlisted classes are ruled "
+        "out.",
+    ),
 ]
 Separator: TypeAlias = Annotated[str, typer.Option("--separator", help="Text between two labels of a cell.")]
 Classes: TypeAlias = Annotated[
@@ -105,6 +145,28 @@ Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write only JSON t
 Debug: TypeAlias = Annotated[
     bool, typer.Option("--debug", envvar="ONEOF_DEBUG", help="Show the traceback of an error.")
 ]
+
+
+def read_weight_options(
+    *, weighted: bool, weights: str | None, kind: str | None, rest: str | None
+) -> "WeightArguments":
+    """Return the options of weighted labels as arguments of `oneof.io.read_labels`."""
+    from oneof.cli import terminal
+    from oneof.cli.inputs import WeightArguments
+    from oneof.errors import InputError
+
+    weighted = weighted or weights is not None
+    for option, value in (("--kind", kind), ("--rest", rest)):
+        if value is not None and not weighted:
+            raise InputError(f"{option} needs weighted labels: add --weighted, or --weights COLUMN.")
+    if kind not in (None, "likelihood", "posterior"):
+        raise InputError(f"--kind must be likelihood or posterior; got {kind!r}.")
+    if weighted and kind is None:
+        terminal.print_note(
+            "the weights are read as likelihoods. If they are probabilities of the classes, such as the output of a "
+            "classifier or a language model, add --kind posterior; otherwise add --kind likelihood."
+        )
+    return WeightArguments(weighted, weights, kind or "likelihood", True if rest == "auto" else rest or False)
 
 
 def split(names: list[str] | None) -> tuple[str, ...]:

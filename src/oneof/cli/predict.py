@@ -24,6 +24,7 @@ EXAMPLES = """\b
 Examples:
   oneof predict birds-oneof/model.skops new.csv
   oneof predict birds-oneof/model.skops new.csv --out - | head
+  oneof predict birds-oneof/model.skops new.csv --as-labels
 """
 
 
@@ -40,6 +41,14 @@ def run(
         ),
     ] = None,
     truth: options.Truth = None,
+    as_labels: Annotated[
+        bool,
+        typer.Option(
+            "--as-labels",
+            help="Add the column `labels` with the probabilities as text, such as 'finch:0.7|wren:0.3', which `fit "
+            "--labels labels --weighted --kind posterior` reads.",
+        ),
+    ] = False,
     format: options.Format = None,  # noqa: A002 - the option's name
     json: options.Json = False,
     debug: options.Debug = False,
@@ -53,11 +62,13 @@ def run(
     with terminal.handle_errors(debug=debug):
         saved = load_model(model)
         if saved.summary.get("online") and table.suffix.lower() != ".npz":
+            if as_labels:
+                raise InputError(f"--as-labels needs probabilities; {saved.method} has scores only.")
             _predict_stream(saved, model, table, out=out, truth=truth, format=format, json=json)
             return
         if format is not None:
             raise InputError("--format needs a model of `oneof fit --online`: remove the option.")
-        result = predict(saved, table, truth=truth)
+        result = predict(saved, table, truth=truth, as_labels=as_labels)
         for sentence in result.notes:
             terminal.print_note(sentence)
         summary = {
@@ -138,7 +149,7 @@ class PredictionResult:
     Attributes
     ----------
     frame : polars.DataFrame
-        Row (from 0), label, confidence, and a probability or score for each class.
+        Row (from 0), label, confidence, and a probability or score for each class; on request the column `labels`.
     method : str
     covering_rate : float or None
         None unless the table has the label columns of the training table.
@@ -154,12 +165,14 @@ class PredictionResult:
     notes: list[str]
 
 
-def predict(model: "SavedModel", table_file: Path, *, truth: str | None = None) -> PredictionResult:
-    """Predict a label for every row of a table."""
+def predict(
+    model: "SavedModel", table_file: Path, *, truth: str | None = None, as_labels: bool = False
+) -> PredictionResult:
+    """Predict a label for every row of a table; `as_labels` adds the probabilities as the text of weighted labels."""
     from oneof.io import Column, align_columns, read_table, read_truth
 
     columns = [Column(name, kind) for name, kind in model.columns]  # type: ignore[arg-type]  # see `load_model`
-    verbatim = {*model.label_columns, *([truth] if truth else [])}
+    verbatim = {*_label_columns(model), *([truth] if truth else [])}
     as_text = {column.name for column in columns if column.kind in ("category", "text")}
     table = read_table(table_file, as_text=as_text - verbatim, verbatim=verbatim)
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
@@ -167,7 +180,7 @@ def predict(model: "SavedModel", table_file: Path, *, truth: str | None = None) 
     labels = model.pipeline.predict(rows)
     notes = check_stemmer(model)
     return PredictionResult(
-        frame=to_frame(model, rows, labels),
+        frame=to_frame(model, rows, labels, as_labels=as_labels),
         method=model.method,
         covering_rate=_covering_rate(model, table, labels, notes),
         accuracy=None if true_labels is None else _accuracy(true_labels, labels),
@@ -227,7 +240,9 @@ def check_stemmer(model: "SavedModel") -> list[str]:
     return [f"the model was fitted with stems of {trained}; {installed} is installed here and some stems may differ."]
 
 
-def to_frame(model: "SavedModel", rows: Any, labels: Any, *, first_row: int = 0) -> "pl.DataFrame":
+def to_frame(
+    model: "SavedModel", rows: Any, labels: Any, *, first_row: int = 0, as_labels: bool = False
+) -> "pl.DataFrame":
     """Return row, label, confidence, and a probability or score for each class."""
     import numpy as np
     import polars as pl
@@ -243,7 +258,35 @@ def to_frame(model: "SavedModel", rows: Any, labels: Any, *, first_row: int = 0)
     }
     values, word = (result.proba, "probability") if result.calibrated else (_scores(model, rows), "score")
     columns.update({f"{word}:{label}": values[:, k] for k, label in enumerate(model.classes)})
+    if as_labels:
+        if not result.calibrated:
+            raise InputError(f"--as-labels needs probabilities; {model.method} has scores only. Fit another method.")
+        columns["labels"] = _to_text(result.proba, model)
     return pl.DataFrame(columns)
+
+
+def _to_text(proba: Any, model: "SavedModel") -> list[str]:
+    """Return probabilities as text such as "finch:0.7|wren:0.3", with six digits."""
+    import numpy as np
+
+    from oneof.candidates.row_weights import RowWeights
+    from oneof.candidates.weight_readers import write_weighted_strings
+
+    rounded = np.array([[float(f"{p:.6g}") for p in row] for row in proba.tolist()])
+    weights = RowWeights(np.ones(len(rounded), dtype=bool), rounded)
+    classes = np.asarray(model.classes, dtype=object)
+    return write_weighted_strings(rounded > 0, classes, weights, model.summary.get("separator", "|"))
+
+
+def _label_columns(model: "SavedModel") -> tuple[str, ...]:
+    """Return the columns of labels and weights."""
+    weights = _weight_arguments(model).get("weights")
+    return (*model.label_columns, *([] if weights is None else [weights]))
+
+
+def _weight_arguments(model: "SavedModel") -> dict[str, Any]:
+    """Return the options of weighted labels in training; none for a model of an earlier version."""
+    return dict(model.summary.get("weights") or {})
 
 
 def _scores(model: "SavedModel", rows: Any) -> Any:
@@ -268,7 +311,7 @@ def _covering_rate(model: "SavedModel", table: "Table", labels: Any, notes: list
     from oneof.io import read_labels
     from oneof.metrics import covering_rate
 
-    if not set(model.label_columns) <= set(table.frame.columns):
+    if not set(_label_columns(model)) <= set(table.frame.columns):
         return None
     several = len(model.label_columns) > 1
     try:
@@ -277,12 +320,13 @@ def _covering_rate(model: "SavedModel", table: "Table", labels: Any, notes: list
             model.label_columns,
             separator=model.summary.get("separator", "|"),
             classes=None if several else [str(label) for label in model.classes],
+            **_weight_arguments(model),
         )
     except OneofError as error:
         notes.append(f"no covering rate: {error}")
         return None
     # The sets were read over the classes as text; the classes of the model have their own type.
-    return covering_rate(CandidateSets(sets.mask, model.pipeline.classes_), labels)
+    return covering_rate(CandidateSets.from_weights(sets.weights, model.pipeline.classes_), labels)
 
 
 class StreamPrediction:
@@ -320,9 +364,13 @@ class StreamPrediction:
         self._source = source
         self._truth = truth
         self._reader: LabelReader | None = LabelReader(
-            model.label_columns, model.summary["separator"], [str(label) for label in model.classes]
+            model.label_columns,
+            model.summary["separator"],
+            [str(label) for label in model.classes],
+            **_weight_arguments(model),
         )
-        self._n_covered = self._n_labeled = self._n_correct = self._n_true = 0
+        self._n_covered = 0.0
+        self._n_labeled = self._n_correct = self._n_true = 0
 
     @property
     def covering_rate(self) -> float | None:
@@ -341,7 +389,7 @@ class StreamPrediction:
 
         model = self._model
         columns = [Column(name, kind) for name, kind in model.columns]  # type: ignore[arg-type]  # see `load_model`
-        verbatim = (*model.label_columns, *([self._truth] if self._truth else []))
+        verbatim = (*_label_columns(model), *([self._truth] if self._truth else []))
         method = model.pipeline[-1]
         spec = BatchSpec(
             verbatim,
@@ -369,6 +417,7 @@ class StreamPrediction:
 
         from oneof.candidates.columns import label_to_text
         from oneof.io import find_column
+        from oneof.likelihoods import constant_rows
 
         names = batch.content.columns if self._model.columns else ()
         if self._truth is not None:
@@ -383,19 +432,19 @@ class StreamPrediction:
                 )
             self._n_true += int(known.sum())
             self._n_correct += int((labels[known] == true[known]).sum())
-        if self._reader is None or not set(self._model.label_columns) <= set(names):
+        if self._reader is None or not set(_label_columns(self._model)) <= set(names):
             return
         try:
-            mask = self._reader.mask(batch.labels)
+            evidence = self._reader.evidence(batch.labels)
         except InputError as error:
             self.notes.append(f"no covering rate: {batch.localize(error)}")
             self._reader = None
             return
-        labeled = ~mask.all(axis=1)
+        labeled = ~constant_rows(evidence)
         code = {label: k for k, label in enumerate(self._model.classes)}
-        covered = mask[np.arange(len(labels)), [code[label] for label in labels.tolist()]]
+        covered = evidence[np.arange(len(labels)), [code[label] for label in labels.tolist()]]
         self._n_labeled += int(labeled.sum())
-        self._n_covered += int((covered & labeled).sum())
+        self._n_covered += float(covered[labeled].sum())
 
 
 def write_stream(prediction: StreamPrediction, path: Path, *, read: list[Path]) -> None:

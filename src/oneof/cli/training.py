@@ -3,7 +3,7 @@
 import datetime
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -182,6 +182,11 @@ def command_line(
         arguments += ["--truth", read_options.truth]
     if read_options.separator != "|":
         arguments += ["--separator", read_options.separator]
+    weighting = read_options.weights
+    if weighting.weighted:
+        arguments += ["--weighted"] if weighting.weights is None else ["--weights", weighting.weights]
+        arguments += ["--kind", weighting.kind]
+        arguments += ["--rest", "auto" if weighting.rest is True else str(weighting.rest)] if weighting.rest else []
     if read_options.classes:
         arguments.append(f"--classes={','.join(read_options.classes)}")
     overrides = read_options.overrides
@@ -214,6 +219,7 @@ def _summarize(
         "exact": exact,
         "partial": len(candidates) - exact - unlabeled,
         "unlabeled": unlabeled,
+        "weighted": int(candidates.is_weighted.sum()),
         "classes": candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
         "words": prepared.text_options.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
@@ -236,8 +242,10 @@ def _write_model(
         columns=[(column.name, column.kind) for column in prepared.columns],
         label_columns=list(read_options.labels),
         method=summary["method"],
-        summary={key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "estimate", "words")}
-        | {"separator": read_options.separator},
+        summary={
+            key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate", "words")
+        }
+        | {"separator": read_options.separator, "weights": asdict(read_options.weights)},
     )
     save(path, saved)
 

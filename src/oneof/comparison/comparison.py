@@ -12,10 +12,18 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
+from oneof.candidates import CandidateSets
 from oneof.comparison import folds as fold_module
 from oneof.comparison.cost import estimate_fold_seconds
 from oneof.comparison.criterion import expected_accuracies
-from oneof.comparison.folds import Progress, Task, check_task, make_folds, try_fit_and_score
+from oneof.comparison.folds import (
+    Progress,
+    Task,
+    check_task,
+    make_folds,
+    try_fit_and_score,
+    unlabeled_rows_by_fold,
+)
 from oneof.comparison.methods import DEFAULT_METHOD, resolve_methods
 from oneof.comparison.results import Comparison, FoldResult, HeldOut, MethodResult, summarize
 from oneof.comparison.schedule import Schedule
@@ -35,6 +43,7 @@ def compare(
     budget: float | None = None,
     time_limit: float | None = None,
     refit: bool = True,
+    keep_predictions: bool = False,
     random_state: Any = 0,
     progress: Progress | None = None,
     n_jobs: int | None = None,
@@ -46,10 +55,11 @@ def compare(
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Passed to the estimators unchanged, by rows, so a pipeline may begin with the encoder of a table.
     y : array-like or CandidateSets of length n_samples
-        The candidate sets, in any form that `fit` accepts.
+        The candidate sets, in any form that `fit` accepts, with or without weights.
     methods : "auto", a list of names, or a dict of estimators by name, default="auto"
-        "auto" is all `default_estimators` except `PLGP`, which takes minutes while the others take seconds. With more
-        than 5,000 features it also excludes `GraphLogisticRegression`, whose time grows with the cube of their number.
+        "auto" is all `default_estimators` except `PLGP` and `CandidateEM`, which take minutes while the others take
+        seconds. With more than 5,000 features it also excludes `GraphLogisticRegression`, whose time grows with the
+        cube of their number.
         Names select from all default estimators. Estimators are cloned; the originals are not fitted.
     cv : "auto", int, splitter or iterable of (train, test), default="auto"
         The number of folds of a `CandidateKFold`, or another way to split. 1 is a single split that holds out a fifth
@@ -64,6 +74,10 @@ def compare(
         Seconds for the folds of each method.
     refit : bool, default=True
         Whether to fit the best estimator on all rows.
+    keep_predictions : bool, default=False
+        Whether the result has the held-out predictions and probabilities of each method: `MethodResult.predictions`
+        and `MethodResult.probabilities` of the rows `Comparison.held_out_rows`. Unlabeled rows are then predicted too,
+        each by one fold, and do not affect any score.
     random_state : int, RandomState instance or None, default=0
         Seed of the folds, of the default estimators and of the samples for the estimates of time.
     progress : callable, optional
@@ -100,10 +114,11 @@ def compare(
     LOORidge, is preferred if it is compared and within one standard error of the highest. The expected accuracy is the
     mean probability of the held-out predictions under a posterior of the labels,
 
-        q_ik  ~  S_ik p_ik prod_{j != k} (C_kj if j in S_i, otherwise 1 - C_kj),
+        q_ik  ~  w_ik p_ik prod_{j != k} C_kj^w_ij (1 - C_kj)^(1 - w_ij),
 
-    where p is the mean of the calibrated held-out probabilities of the five leading methods, and C_kj the rate of class
-    j as a distractor of label k, estimated from q. Over the held-out rows of all folds, it is the accuracy if all rows
+    where w is 1 for the candidates of a set and 0 for other classes, p is the mean of the calibrated held-out
+    probabilities of the five leading methods, and C_kj the rate of class j as a distractor of label k, estimated from
+    q. Over the held-out rows of all folds, it is the accuracy if all rows
     are exact, and at most the covering rate. The covering rate, the former criterion, is biased if the same
     distractors recur: a method that predicts them covers more rows than it predicts correctly.
 
@@ -133,6 +148,7 @@ def compare(
     """
     check_n_jobs(n_jobs)
     check_bool("refit", refit)
+    check_bool("keep_predictions", keep_predictions)
     for name, limit in (("budget", budget), ("time_limit", time_limit)):
         if limit is not None:
             check_positive(name, limit, alternatives=" or None")
@@ -146,16 +162,23 @@ def compare(
     if budget is not None or time_limit is not None:
         costs = _estimate_costs(estimators, task, splits, seconds, limit, random_state, progress)
     schedule = Schedule(costs, len(splits), effective_n_jobs(n_jobs), end=end, time_limit=limit)
-    folds, is_interrupted = _fit_folds(estimators, task, splits, schedule, n_jobs, progress)
+    further = unlabeled_rows_by_fold(task.candidates, splits) if keep_predictions else [None] * len(splits)
+    parts = [(*split, rows) for split, rows in zip(splits, further, strict=True)]
+    folds, is_interrupted = _fit_folds(estimators, task, parts, schedule, n_jobs, progress)
     expected, odds_ratio, tied = _score_held_out(task, splits, folds)
-    results = []
+    results, held_out_rows = [], None
+    if keep_predictions:
+        held_out_rows = np.unique(np.concatenate([rows for _, *tested in parts for rows in tested]))
     for name, outcome in folds.items():
         incomplete = schedule.reasons.get(name)
         if incomplete is None and len(outcome) < len(splits):
             incomplete = f"interrupted after {len(outcome)} of {len(splits)} folds" if outcome else "interrupted"
         estimated = None if math.isnan(costs[name]) else costs[name] * len(splits)
         result = summarize(name, tuple(outcome), incomplete=incomplete, estimated_seconds=estimated)
-        results.append(replace(result, expected_accuracy=expected.get(name)))
+        result = replace(result, expected_accuracy=expected.get(name))
+        if held_out_rows is not None:
+            result = replace(result, **_held_out_predictions(outcome, parts, held_out_rows, task.candidates))
+        results.append(result)
     results = _sorted(results, tied & _default_methods(estimators))
     best = clone(estimators[results[0].method])
     if refit:
@@ -173,6 +196,8 @@ def compare(
         best,
         estimators,
         odds_ratio,
+        task.candidates.classes,
+        held_out_rows,
     )
 
 
@@ -207,7 +232,7 @@ def _estimate_costs(
 def _fit_folds(
     estimators: Mapping[str, Any],
     task: Task,
-    splits: Sequence[tuple[Ints, Ints]],
+    parts: Sequence[tuple[Ints, Ints, Ints | None]],
     schedule: Schedule,
     n_jobs: int | None,
     progress: Progress | None,
@@ -217,7 +242,7 @@ def _fit_folds(
     folds: dict[str, list[FoldResult]] = {name: [] for name in estimators}
     # The next fit is requested when a worker is free, so that the schedule has all times measured so far.
     outcomes = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="n_jobs", batch_size=1)(
-        delayed(_run_fold)(estimators[name], task, *splits[fold], is_parallel) for name, fold in schedule.jobs()
+        delayed(_run_fold)(estimators[name], task, *parts[fold], is_parallel) for name, fold in schedule.jobs()
     )
     try:
         for outcome in outcomes:
@@ -227,17 +252,19 @@ def _fit_folds(
                 progress(schedule.n_done, schedule.n_total, name, schedule.seconds_left())
     except KeyboardInterrupt as interrupt:
         # A subclass is a request to end the process, such as SIGTERM.
-        is_complete = any(len(results) == len(splits) and not _has_failed(results) for results in folds.values())
+        is_complete = any(len(results) == len(parts) and not _has_failed(results) for results in folds.values())
         if type(interrupt) is not KeyboardInterrupt or not is_complete:
             raise
         return folds, True
     return folds, False
 
 
-def _run_fold(estimator: Any, task: Task, train: Ints, test: Ints, is_parallel: bool) -> FoldResult:
+def _run_fold(
+    estimator: Any, task: Task, train: Ints, test: Ints, further: Ints | None, is_parallel: bool
+) -> FoldResult:
     """Fit and score one fold, in parallel with others or not."""
     with single_threaded_blas() if is_parallel else contextlib.nullcontext():
-        return try_fit_and_score(estimator, task, train, test)
+        return try_fit_and_score(estimator, task, train, test, further)
 
 
 def _has_failed(folds: Sequence[FoldResult]) -> bool:
@@ -253,18 +280,49 @@ def _score_held_out(
     """
     outputs: dict[str, list[HeldOut]] = {}
     for name, results in folds.items():
-        held_out = [fold.held_out for fold in results if fold.held_out is not None]
+        held_out = [
+            HeldOut(fold.held_out.predicted[: len(test)], fold.held_out.proba[: len(test)], fold.held_out.has_proba)
+            for fold, (_, test) in zip(results, splits, strict=False)
+            if fold.held_out is not None
+        ]
         if len(held_out) == len(splits):
             outputs[name] = held_out
     if len(outputs) < 2:
         return {}, 1.0, frozenset()
+    evidence = task.candidates.evidence
     selection = expected_accuracies(
-        np.concatenate([task.candidates.mask[test] for _, test in splits]),
+        np.concatenate([evidence[test] for _, test in splits]),
         [np.concatenate([fold.proba for fold in held_out]) for held_out in outputs.values()],
         [np.concatenate([fold.predicted for fold in held_out]) for held_out in outputs.values()],
     )
     tied = frozenset(name for name, is_tied in zip(outputs, selection.is_tied, strict=True) if is_tied)
     return dict(zip(outputs, selection.expected_accuracy.tolist(), strict=True)), selection.odds_ratio, tied
+
+
+def _held_out_predictions(
+    folds: Sequence[FoldResult],
+    parts: Sequence[tuple[Ints, Ints, Ints | None]],
+    rows: Ints,
+    candidates: CandidateSets,
+) -> dict[str, Any]:
+    """Return the fields `predictions` and `probabilities` of a method; None if a fold is missing or has failed."""
+    outputs = [fold.held_out for fold in folds if fold.held_out is not None]
+    if len(outputs) < len(parts):
+        return {}
+    n_rows, n_classes = candidates.shape
+    codes = np.full(n_rows, -1, dtype=np.int64)
+    proba = np.zeros((n_rows, n_classes), dtype=np.float32) if all(output.has_proba for output in outputs) else None
+    for output, (_, test, further) in zip(outputs, parts, strict=True):
+        predicted_rows = np.concatenate([np.arange(n_rows)[test], further])
+        codes[predicted_rows] = output.predicted
+        if proba is not None:
+            proba[predicted_rows] = output.proba
+    codes = codes[rows]
+    predictions = candidates.classes[codes]
+    if (codes < 0).any():  # an estimator predicted a label that is not a class
+        predictions = predictions.astype(object)
+        predictions[codes < 0] = None
+    return {"predictions": predictions, "probabilities": None if proba is None else proba[rows]}
 
 
 def _default_methods(estimators: Mapping[str, Any]) -> frozenset[str]:

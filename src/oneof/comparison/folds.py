@@ -3,7 +3,7 @@
 import math
 import numbers
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -111,30 +111,45 @@ def _split_once(candidates: CandidateSets, n_labeled: int, random_state: Any) ->
     return train, np.flatnonzero(is_test)
 
 
-def try_fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldResult:
+def unlabeled_rows_by_fold(candidates: CandidateSets, splits: Sequence[tuple[Ints, Ints]]) -> list[Ints]:
+    """Divide the unlabeled rows that are in no test subset among the folds, by the remainders of their indices."""
+    is_left = candidates.is_unlabeled
+    for _, test in splits:
+        is_left[test] = False
+    left = np.flatnonzero(is_left)
+    return [left[left % len(splits) == k] for k in range(len(splits))]
+
+
+def try_fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints, further: Ints | None = None) -> FoldResult:
     """Run `fit_and_score` and return a result with the error message if it raises."""
     start = clock()
     try:
-        result = fit_and_score(estimator, task, train, test)
+        result = fit_and_score(estimator, task, train, test, further)
     except Exception as error:  # an error of one method must not stop the others
         result = FoldResult(error=f"{type(error).__name__}: {error}")
     return replace(result, seconds=clock() - start)
 
 
-def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldResult:
-    """Fit a clone on the training rows and score it on the test rows; all candidate sets are over all classes."""
+def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints, further: Ints | None = None) -> FoldResult:
+    """Fit a clone on the training rows and score it on the test rows; all candidate sets are over all classes.
+
+    `further` rows are predicted too, but not scored; ``held_out`` has them after the test rows.
+    """
     X, candidates, truth = task
     model, rows = clone(estimator), _safe_indexing(X, train)
     start = clock()
     model.fit(rows, candidates[train])
     seconds = clock() - start
-    rows, sets = _safe_indexing(X, test), candidates[test]
+    n_test = len(test)
+    rows = _safe_indexing(X, test if further is None else np.concatenate([np.arange(len(candidates))[test], further]))
+    sets = candidates[test]
     if isinstance(model, Pipeline) and len(model) > 1:  # transform the rows once for both calls below
         rows, model = model[:-1].transform(rows), model[-1]
-    predicted, approximated, proba = model.predict(rows), math.nan, None
+    all_predicted, approximated, proba, has_proba = model.predict(rows), math.nan, None, False
+    predicted = all_predicted[:n_test]
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
-        proba = get_proba(model, rows).proba
-        approximated = approximated_accuracy(sets, proba, classes=model.classes_)
+        proba, has_proba = get_proba(model, rows)
+        approximated = approximated_accuracy(sets, proba[:n_test], classes=model.classes_)
     n_true = 0 if truth is None else int((~truth.is_unlabeled[test]).sum())
     return FoldResult(
         covering_rate=covering_rate(sets, predicted),
@@ -143,11 +158,11 @@ def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints) -> FoldRe
         accuracy=covering_rate(truth[test], predicted) if truth is not None and n_true else None,
         n_labeled=int((~sets.is_unlabeled).sum()),
         n_true=n_true,
-        held_out=_as_columns(candidates, predicted, proba, model),
+        held_out=_as_columns(candidates, all_predicted, proba, has_proba, model),
     )
 
 
-def _as_columns(candidates: CandidateSets, predicted: Any, proba: Any, model: Any) -> HeldOut:
+def _as_columns(candidates: CandidateSets, predicted: Any, proba: Any, has_proba: bool, model: Any) -> HeldOut:
     """Return predictions and probabilities in the order of the classes of the sets; -1 for other labels."""
     column = {label: k for k, label in enumerate(candidates.classes.tolist())}
     codes = np.array([column.get(label, -1) for label in np.asarray(predicted).tolist()], dtype=np.int64)
@@ -157,4 +172,4 @@ def _as_columns(candidates: CandidateSets, predicted: Any, proba: Any, model: An
     else:
         columns = np.array([column.get(label, -1) for label in np.asarray(model.classes_).tolist()], dtype=np.int64)
         aligned[:, columns[columns >= 0]] = proba[:, columns >= 0]
-    return HeldOut(codes, aligned)
+    return HeldOut(codes, aligned, has_proba)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneof.comparison.criterion import MAX_ODDS_RATIO
-from oneof.typing import Floats, Ints
+from oneof.typing import Floats, Ints, Labels
 
 
 class HeldOut(NamedTuple):
@@ -18,7 +18,9 @@ class HeldOut(NamedTuple):
     predicted: Ints
     """(n,): column of the prediction; -1 for a label that is not a class."""
     proba: Floats
-    """(n, K): class probabilities; 1 for the prediction without them."""
+    """(n, K): class probabilities, or a softmax of scores; 1 for the prediction without either."""
+    has_proba: bool
+    """Whether `proba` is from `predict_proba`."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,11 @@ class MethodResult:
     expected_accuracy : float or None
         The criterion of `compare`, in [0, 1], over the test rows of all folds; None if folds are missing, or
         for a single method.
+    predictions : ndarray of shape (n_held_out_rows,) or None
+        Held-out predictions of the rows `Comparison.held_out_rows`; None without ``keep_predictions=True``, or if
+        folds are missing.
+    probabilities : ndarray of shape (n_held_out_rows, n_classes) or None
+        Held-out probabilities of these rows, in float32; None if the method has no `predict_proba`.
 
     Examples
     --------
@@ -110,6 +117,8 @@ class MethodResult:
     incomplete: str | None = None
     estimated_seconds: float | None = None
     expected_accuracy: float | None = None
+    predictions: Labels | None = field(default=None, repr=False, compare=False)
+    probabilities: Floats | None = field(default=None, repr=False, compare=False)
 
 
 @dataclass(frozen=True)
@@ -135,6 +144,11 @@ class Comparison:
         The compared estimators, not fitted.
     distractor_odds_ratio : float
         Odds ratio of predicted distractors, see `compare`; 1 if distractors do not depend on the features.
+    classes : ndarray of shape (n_classes,)
+        The classes of the candidate sets, in the order of the columns of `MethodResult.probabilities`.
+    held_out_rows : ndarray of int or None
+        With ``keep_predictions=True`` the rows of `MethodResult.predictions`, ascending: the test rows of all folds,
+        and the unlabeled rows. With several folds these are all rows.
 
     Examples
     --------
@@ -156,6 +170,8 @@ class Comparison:
     best_estimator: Any = field(repr=False, compare=False)
     estimators: Mapping[str, Any] = field(repr=False, compare=False)
     distractor_odds_ratio: float = 1.0
+    classes: Labels = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
+    held_out_rows: Ints | None = field(default=None, repr=False, compare=False)
 
     @property
     def evaluation(self) -> str:

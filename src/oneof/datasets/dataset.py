@@ -8,7 +8,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError
-from oneof.typing import FeatureMatrix, Ints, Labels, Mask
+from oneof.typing import Evidence, FeatureMatrix, Ints, Labels, Mask
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,9 +63,14 @@ class Dataset:
 
 
 def from_codes(
-    name: str, X: FeatureMatrix | None, codes: Ints, classes: Labels, mask: Mask | None = None, **components: Any
+    name: str,
+    X: FeatureMatrix | None,
+    codes: Ints,
+    classes: Labels,
+    evidence: Evidence | None = None,
+    **components: Any,
 ) -> Dataset:
-    """Build a data set from class codes (-1 if unknown) and, optionally, the mask of the candidate sets.
+    """Build a data set from class codes (-1 if unknown) and, optionally, the mask or the weights of the candidate sets.
 
     Raises
     ------
@@ -81,11 +86,12 @@ def from_codes(
     if X is not None and X.shape[0] != len(codes):
         raise DataError(f"X has {X.shape[0]} rows, but there are {len(codes)} labels.")
     known = codes >= 0
-    if mask is None:
-        mask = np.zeros((len(codes), n_classes), dtype=bool)
-        mask[known, codes[known]] = True
-        mask[~known] = True
-    candidates = CandidateSets(mask, classes)
+    if evidence is None:
+        evidence = np.zeros((len(codes), n_classes), dtype=bool)
+        evidence[known, codes[known]] = True
+        evidence[~known] = True
+    weighted = evidence.dtype != bool
+    candidates = CandidateSets.from_weights(evidence, classes) if weighted else CandidateSets(evidence, classes)
     return Dataset(name, X, _labels(codes, known, candidates.classes), candidates, candidates.classes, **components)
 
 

@@ -1,7 +1,8 @@
 """The stored form of a data set: a NumPy `.npz` archive without pickles.
 
 Keys: `X`, or the components of a CSR matrix (`X_data`, `X_indices`, `X_indptr`, `X_shape`); `y`, index into `classes`,
--1 unknown; `candidates`, the bits of the mask packed along the classes; `n_train`; `splits_labeledL`; `answers`, the
+-1 unknown; `candidates`, the bits of the mask packed along the classes, or `weights`, the weights of the candidates
+(n_samples, n_classes), if a row has any; `n_train`; `splits_labeledL`; `answers`, the
 annotations; `Y`, or `Y_top10` and similar; `text` (the UTF-8 bytes of all rows) with `text_offsets`. Other keys are
 ignored. An archive without `y`, or with neither features nor text, is not a data set.
 """
@@ -18,12 +19,12 @@ import scipy.sparse as sp
 from oneof.datasets.dataset import Dataset, from_codes
 from oneof.errors import DataError, InputError
 from oneof.files import read_arrays, read_shapes, unpack_classes, unpack_masks, unpack_texts
-from oneof.typing import Ints
+from oneof.typing import Evidence, Ints
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 _CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
-_KEY = re.compile(r"X|X_data|X_indices|X_indptr|X_shape|y|classes|candidates|n_train|answers|text|text_offsets")
+_KEY = re.compile(r"X|X_data|X_indices|X_indptr|X_shape|y|classes|candidates|weights|n_train|answers|text|text_offsets")
 _SPLITS = re.compile(r"splits_labeled(\d+)")
 _MULTI = re.compile(r"Y|Y_top\d+")
 
@@ -106,7 +107,7 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
         X,
         codes,
         classes,
-        unpack_masks(arrays["candidates"], len(codes), len(classes)) if "candidates" in arrays else None,
+        _evidence(arrays, len(codes), len(classes)),
         n_train=_n_train(arrays, len(codes)),
         splits=_splits(arrays, len(codes)),
         Y=_multi_label(arrays, (len(codes), len(classes))),
@@ -170,6 +171,19 @@ def _features(arrays: Arrays) -> Any:
     except ValueError as error:
         raise DataError(f"the components of the CSR matrix do not fit together ({error}).") from error
     return X
+
+
+def _evidence(arrays: Arrays, n_samples: int, n_classes: int) -> Evidence | None:
+    """Return the weights or, without them, the mask of the candidate sets."""
+    if "weights" in arrays:
+        weights = arrays["weights"]
+        if weights.shape != (n_samples, n_classes) or weights.dtype.kind != "f":
+            raise DataError(
+                f"weights has shape {weights.shape} and type {weights.dtype}, expected floats of shape "
+                f"({n_samples}, {n_classes})."
+            )
+        return weights
+    return unpack_masks(arrays["candidates"], n_samples, n_classes) if "candidates" in arrays else None
 
 
 def _n_train(arrays: Arrays, n_samples: int) -> int | None:

@@ -13,7 +13,7 @@ from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.candidates.labels import label_vector
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels, Mask
-from oneof.validation import as_float_array, check_choice, check_fraction, is_integer
+from oneof.validation import as_float_array, check_choice, check_fraction, check_positive, is_integer
 
 _DISTRACTORS = ("uniform", "confusable", "cooccurring", "dictionary", "rules")
 _BLOCK = 2**22
@@ -31,9 +31,12 @@ def make_partial_labels(
     confusion: Any = None,
     groups: Any = None,
     classes: Any = None,
+    weights: str | None = None,
+    strength: float = 1.0,
+    temperature: float = 1.0,
     random_state: Any = None,
 ) -> CandidateSets:
-    """Add distractors to true labels.
+    """Add distractors to true labels, and weights if requested.
 
     Parameters
     ----------
@@ -74,8 +77,20 @@ def make_partial_labels(
         uninformative sets.
     classes : array-like of shape (n_classes,), optional
         The classes; by default the sorted labels that occur.
+    weights : {None, "graded"}, default=None
+        "graded" gives the candidates of the partial rows weights. Every candidate of a row gets an independent score,
+        which is normal with variance 1 and with mean `strength` for the true class and 0 for the others. The weight of
+        class k is the likelihood of the scores if k is the true class, exp(strength * score_k) up to a factor. With
+        uniform distractors, the weights are thus calibrated: if the true classes have the frequencies pi, the true
+        class is k with probability w_k pi_k / sum_j w_j pi_j.
+    strength : float, default=1.0
+        For graded weights: the difference of the means, above 0. The larger it is, the more often the true class has
+        the largest weight.
+    temperature : float, default=1.0
+        For graded weights: an exponent 1 / `temperature` of the weights, above 0, which makes them wrong by a known
+        amount: overconfident below 1, underconfident above 1.
     random_state : int, Generator, RandomState or None
-        The same seed gives the same sets.
+        The same seed gives the same sets, with or without weights.
 
     Returns
     -------
@@ -109,6 +124,7 @@ def make_partial_labels(
     codes[~labeled] = -1
     count = _check(fraction, n_distractors, set_size, distractors, exact.shape[1], confusion=confusion, groups=groups)
     check_fraction("epsilon", epsilon)
+    _check_weights(weights, strength, temperature)
     rng = as_generator(random_state)
     # The rows are the start of a permutation, so that a smaller fraction with the same seed selects a subset of them.
     rows = rng.permutation(np.flatnonzero(labeled))[: round(fraction * int(labeled.sum()))]
@@ -125,9 +141,11 @@ def make_partial_labels(
     elif confusion is None:
         add_confusable(mask, rows, codes[rows], count, epsilon, rng=rng)
     else:
-        weights = _read_confusion(confusion, exact.classes, codes[rows], count)
-        add_weighted(mask, rows, codes[rows], weights, count, rng=rng)
-    return CandidateSets(mask, exact.classes)
+        rates = _read_confusion(confusion, exact.classes, codes[rows], count)
+        add_weighted(mask, rows, codes[rows], rates, count, rng=rng)
+    if weights is None:
+        return CandidateSets(mask, exact.classes)
+    return CandidateSets.from_weights(draw_weights(mask, rows, codes, strength, temperature, rng=rng), exact.classes)
 
 
 def as_generator(random_state: Any) -> np.random.Generator:
@@ -294,6 +312,36 @@ def add_rules(mask: Mask, rows: Ints, codes: Ints, count: int, *, rng: np.random
         mask[block[partial]] |= marked[partial]
 
 
+def draw_weights(
+    mask: Mask, rows: Ints, codes: Ints, strength: float, temperature: float, *, rng: np.random.Generator
+) -> Floats:
+    """Return weights of the candidates of `rows`, and of all other rows the 0 and 1 of the mask.
+
+    The score of a candidate is normal with variance 1, and with mean `strength` if it is the true class, else 0. The
+    ratio of the likelihoods of all scores for the true classes k and j is exp(strength * (score_k - score_j)).
+
+    Parameters
+    ----------
+    mask : ndarray of shape (n_samples, n_classes), bool
+    rows : ndarray of shape (m,)
+    codes : ndarray of shape (n_samples,)
+        The true class of each row.
+    strength, temperature : float
+        The weights have the exponent 1 / temperature.
+    rng : Generator
+    """
+    weights = mask.astype(np.float64)
+    position, column = np.nonzero(mask[rows])
+    row = rows[position]
+    score = np.full(mask.shape, -np.inf)
+    score[row, column] = rng.standard_normal(len(row)) + np.where(codes[row] == column, strength, 0.0)
+    difference = score[row, column] - score[row].max(axis=1)
+    with np.errstate(over="ignore"):  # an exponent of minus infinity is the smallest weight
+        exponent = min(strength / temperature, 1e300) * difference
+    weights[row, column] = np.maximum(np.exp(exponent), np.finfo(np.float64).tiny)
+    return weights
+
+
 def _skip(index: Ints, excluded: Ints) -> Ints:
     """Convert indices among the remaining classes to class codes; `excluded` is sorted in each row."""
     for column in excluded.T:
@@ -358,6 +406,14 @@ def _check(
             f"got {n_distractors!r}."
         )
     return int(n_distractors)
+
+
+def _check_weights(weights: str | None, strength: float, temperature: float) -> None:
+    check_choice("weights", weights, (None, "graded"))
+    check_positive("strength", strength)
+    check_positive("temperature", temperature)
+    if weights is None and (strength, temperature) != (1.0, 1.0):
+        raise InputError('`strength` and `temperature` require weights="graded"; got weights=None.')
 
 
 def _read_confusion(confusion: Any, classes: Labels, codes: Ints, count: int) -> Floats:

@@ -13,7 +13,8 @@ from sklearn.base import clone
 from oneof.candidates import as_candidates, as_classes, collect_values, common_classes
 from oneof.distributed.reduction import compute, delayed_task, persist, shared
 from oneof.errors import InputError, InputTypeError, LabelError, MissingExtraError
-from oneof.typing import FeatureMatrix, Ints, Labels, Mask
+from oneof.likelihoods import constant_rows, support
+from oneof.typing import Evidence, FeatureMatrix, Ints, Labels, Mask
 from oneof.validation import check_finite
 
 
@@ -87,7 +88,9 @@ def labels_to_delayed(y: Any, rows: DelayedBlocks, classes: Labels | None) -> De
 
 
 def _to_delayed(collection: Any) -> DelayedBlocks | None:
-    """Return the blocks of a dask array or DataFrame, or None for any other object."""
+    """Return the blocks of a dask collection or of a list of delayed blocks, or None for any other object."""
+    if isinstance(collection, list | tuple) and collection and all(isinstance(b, _delayed_type()) for b in collection):
+        return DelayedBlocks(list(collection), None)
     if not hasattr(collection, "__dask_graph__") or not hasattr(collection, "to_delayed"):
         return None
     if hasattr(collection, "chunks"):
@@ -100,6 +103,12 @@ def _to_delayed(collection: Any) -> DelayedBlocks | None:
     return DelayedBlocks(list(collection.to_delayed()), None)
 
 
+def _delayed_type() -> type:
+    from dask.delayed import Delayed
+
+    return Delayed
+
+
 @dataclass(frozen=True)
 class RowBlock:
     """Block of rows on a worker."""
@@ -107,18 +116,23 @@ class RowBlock:
     number: int
     X: FeatureMatrix
     """(n_b, d): validated, in the common precision of all blocks."""
-    mask: Mask
+    evidence: Evidence
     """(n_b, K)."""
+
+    @property
+    def mask(self) -> Mask:
+        """Mask of the candidates, (n_b, K)."""
+        return support(self.evidence)
 
     @property
     def labeled(self) -> Mask:
         """Mask of the rows that are not unlabeled, (n_b,)."""
-        return np.asarray(~self.mask.all(axis=1))
+        return np.asarray(~constant_rows(self.evidence))
 
-    def labeled_rows(self) -> tuple[FeatureMatrix, Mask]:
-        """Return the labeled rows with their sets."""
+    def labeled_rows(self) -> tuple[FeatureMatrix, Evidence]:
+        """Return the labeled rows with their evidence."""
         labeled = self.labeled
-        return (self.X, self.mask) if labeled.all() else (self.X[labeled], self.mask[labeled])
+        return (self.X, self.evidence) if labeled.all() else (self.X[labeled], self.evidence[labeled])
 
 
 @dataclass(frozen=True)
@@ -198,8 +212,8 @@ class RowBlocks:
         if self.metadata[0].names is not None:
             estimator.feature_names_in_ = np.array(self.metadata[0].names, dtype=object)
 
-    def select(self, indices: Ints) -> tuple[FeatureMatrix, Mask]:
-        """Return some labeled rows with their sets.
+    def select(self, indices: Ints) -> tuple[FeatureMatrix, Evidence]:
+        """Return some labeled rows with their evidence, which is float64 if that of any of them is.
 
         Parameters
         ----------
@@ -214,9 +228,9 @@ class RowBlocks:
             if len(block_indices)
         ]
         results = compute(tasks)
-        rows, masks = [X for X, _ in results], [mask for _, mask in results]
+        rows, evidence = [X for X, _ in results], [own for _, own in results]
         joined = sp.vstack(rows, format="csr") if any(map(sp.issparse, rows)) else np.concatenate(rows)
-        return joined, np.concatenate(masks)
+        return joined, np.concatenate(evidence)
 
     def _check(self, numbers: list[int]) -> None:
         if not self.metadata:
@@ -307,7 +321,7 @@ def _validate_block(number: int, X: Any, y: Any, template: Any, classes: Labels)
         rows = estimator._validate_rows(X, reset=True, finite=False)
         check_finite(rows)
         names = tuple(estimator.feature_names_in_) if hasattr(estimator, "feature_names_in_") else None
-        block = RowBlock(number, rows, np.array(candidates.mask))
+        block = RowBlock(number, rows, np.array(candidates.evidence))
         return block, BlockMetadata(n_rows, int(block.labeled.sum()), rows.dtype, rows.shape[1], names)
 
 
@@ -320,6 +334,6 @@ def _first_rows(block: RowBlock) -> Any:
     return first.toarray() if sp.issparse(first) else first
 
 
-def _select_rows(block: RowBlock, indices: Ints) -> tuple[FeatureMatrix, Mask]:
-    rows, mask = block.labeled_rows()
-    return rows[indices], mask[indices]
+def _select_rows(block: RowBlock, indices: Ints) -> tuple[FeatureMatrix, Evidence]:
+    rows, evidence = block.labeled_rows()
+    return rows[indices], evidence[indices]

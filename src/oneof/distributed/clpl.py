@@ -159,7 +159,7 @@ class BlockLineFunction:
 
 def _problem(block: RowBlock, C: float, fit_intercept: bool) -> CLPLProblem:
     sample_weight = np.ones(block.X.shape[0])
-    return CLPLProblem.from_mask(block.X, block.mask, C, sample_weight, fit_intercept=fit_intercept)
+    return CLPLProblem.from_evidence(block.X, block.evidence, C, sample_weight, fit_intercept=fit_intercept)
 
 
 @np.errstate(over="ignore", invalid="ignore")  # `minimize` checks for overflow

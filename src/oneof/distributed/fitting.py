@@ -43,9 +43,11 @@ def fit(estimator: Estimator, X: Any, y: Any, *, classes: Any = None) -> Estimat
         classifiers take a round for each of their `n_epochs`.
     X : dask array or DataFrame of shape (n_samples, n_features)
         Blocks of rows, dense or CSR; some may be empty.
-    y : dask array, Series or DataFrame, or any form of labels that `fit` takes
-        Labels, sets of labels as objects, or a 0/1 indicator, in the blocks of X. Labels in memory are split in the
-        same way as X, whose blocks must then have known lengths.
+    y : dask array, Series, DataFrame or bag, a list of delayed blocks, or any form of labels that `fit` takes
+        Labels, sets of labels as objects, or a 0/1 indicator, in the blocks of X. A delayed block may be a
+        `CandidateSets`, also with weights: ``dask.delayed(CandidateSets.from_weights)(block, classes)`` for each block
+        of an array of weights. Labels in memory are split in the same way as X, whose blocks must then have known
+        lengths.
     classes : array-like of shape (n_classes,), optional
         The classes. Without them, an additional pass over the labels collects them.
 

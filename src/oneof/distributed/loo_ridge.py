@@ -42,10 +42,9 @@ def check_loo_ridge(model: LOORidge) -> None:
 def fit_loo_ridge(model: LOORidge, blocks: RowBlocks) -> None:
     """Fit a model with the result of the ordinary `fit`, without the attributes that have an entry for each row."""
     labeled = blocks.labeled
-    masks = compute([delayed_task(_labeled_mask, block) for block in labeled.blocks])
-    mask = np.concatenate(masks)
+    evidence = np.concatenate(compute([delayed_task(_labeled_evidence, block) for block in labeled.blocks]))
     blocks.set_input_attributes(model)
-    model._solve(_WorkerRows.from_blocks(labeled), CandidateGroups.from_mask(mask), np.arange(len(mask)))
+    model._solve(_WorkerRows.from_blocks(labeled), CandidateGroups.from_evidence(evidence), np.arange(len(evidence)))
     for name in _ROW_ATTRIBUTES:
         model.__dict__.pop(name, None)
 
@@ -82,7 +81,7 @@ def _call(function: Callable[..., Any], block: RowBlock, payload: Any, *values: 
         return function(block.labeled_rows()[0], payload, *values)
 
 
-def _labeled_mask(block: RowBlock) -> Any:
+def _labeled_evidence(block: RowBlock) -> Any:
     return block.labeled_rows()[1]
 
 

@@ -82,7 +82,7 @@ def _seeds(random_state: np.random.RandomState, blocks: RowBlocks) -> list[Any]:
 def _run_epoch(block: RowBlock, solver: EpochSolver, state: OnlineState, seed: Any) -> OnlineState:
     order = None if seed is None else check_random_state(seed).permutation(block.X.shape[0])
     with block_error_context(block.number):
-        return solver(block.X, block.mask, initial=state, order=order)
+        return solver(block.X, block.evidence, initial=state, order=order)
 
 
 def _epoch_update(
@@ -182,9 +182,9 @@ def _run_round(tasks: list[Any]) -> tuple[list[Any], Floats, BlockUpdate]:
 
 def _problem(block: RowBlock, lam: float, has_constant: bool) -> _BlockProblem:
     with block_error_context(block.number):
-        rows, mask = block.labeled_rows()
+        rows, evidence = block.labeled_rows()
         space = FeatureSpace(rows.astype(np.float64, copy=False), has_constant=has_constant)
-        return _BlockProblem(block.number, PLSVMProblem(space, mask, lam))
+        return _BlockProblem(block.number, PLSVMProblem(space, evidence, lam))
 
 
 def _solve(own: _BlockProblem, max_iter: int, tol: float) -> PLSVMSolution:

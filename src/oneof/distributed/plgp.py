@@ -18,6 +18,7 @@ from oneof.estimators.plgp import PLGP
 from oneof.kernels import total_variance
 from oneof.kernels.nystroem import NystroemFeatures
 from oneof.kernels.pairwise import checked_variance
+from oneof.likelihoods import support
 from oneof.solvers.laplace.feature_mode import FeatureRows, WeightPosterior, find_weight_mode
 from oneof.solvers.laplace.model import LikelihoodDerivatives
 from oneof.solvers.laplace.posterior import check_variances, landmark_features, stack_classes
@@ -74,11 +75,11 @@ def _make_and_optimize_kernels(model: PLGP, blocks: RowBlocks, rng: np.random.Ge
     if model.optimizer is None or not any(kernel.n_dims for kernel in kernels):
         return kernels
     sample = subsample(n_labeled, model.optimizer_max_samples, rng)
-    rows, mask = blocks.select(np.arange(n_labeled) if sample is None else sample)
+    rows, evidence = blocks.select(np.arange(n_labeled) if sample is None else sample)
     return optimize_kernels(
         kernels,
         rows,
-        mask,
+        evidence,
         float(model.sharpness),
         optimizer=model.optimizer,
         n_restarts=int(model.n_restarts_optimizer),
@@ -194,14 +195,14 @@ class DistributedFeatureSums:
 
 
 def _features(block: RowBlock, kernels: list[Any], features: list[NystroemFeatures]) -> FeatureRows:
-    rows, mask = block.labeled_rows()
+    rows, evidence = block.labeled_rows()
     with block_error_context(block.number):
         check_variances(kernels, rows)
-    return FeatureRows(stack_classes([own.transform(rows) for own in features]), mask)
+    return FeatureRows(stack_classes([own.transform(rows) for own in features]), evidence)
 
 
 def _n_partial(rows: FeatureRows) -> int:
-    return int((rows.mask.sum(axis=1) > 1).sum())
+    return int((support(rows.evidence).sum(axis=1) > 1).sum())
 
 
 def _derivatives(rows: FeatureRows, weights: Floats, sharpness: float) -> LikelihoodDerivatives:

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.deduplicate import merge_rows
-from oneof.likelihoods import softmax
+from oneof.likelihoods import add_log_weights, constant_rows, softmax
 from oneof.solvers.generative.em import (
     IMPOSSIBLE,
     EMSolution,
@@ -24,7 +24,7 @@ from oneof.solvers.generative.em import (
     select_weight,
     solve_em,
 )
-from oneof.typing import FeatureMatrix, Floats, Mask
+from oneof.typing import Evidence, FeatureMatrix, Floats
 from oneof.validation import check_positive, check_random_state, check_sample_weight
 
 
@@ -47,7 +47,7 @@ class GenerativeClassifier(CandidateClassifier):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
         sample_weight : array-like of shape (n_samples,), optional
             At least 0; a weight of 2 is the same as the row twice.
 
@@ -62,24 +62,24 @@ class GenerativeClassifier(CandidateClassifier):
         """
         self._check_parameters()
         rows, candidates = self._validate_fit(X, y)
-        mask = candidates.mask
+        evidence = candidates.evidence
         weight = check_sample_weight(sample_weight, rows.shape[0], labeled=~candidates.is_unlabeled)
-        selection = self._select_weight(rows, mask, weight)
-        solution = self._solve(rows, mask, weight, selection.weight)
+        selection = self._select_weight(rows, evidence, weight)
+        solution = self._solve(rows, evidence, weight, selection.weight)
         if not solution.converged:
             warnings.warn(
                 f"{type(self).__name__} did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        scores = class_scores(solution.joint, mask.shape[1])
+        scores = class_scores(solution.joint, evidence.shape[1])
         self.unlabeled_weight_ = selection.weight
         self.cv_covering_rates_ = selection.covering_rates
-        self.transduction_ = candidates.classes[np.where(mask, scores, -np.inf).argmax(axis=1)]
+        self.transduction_ = candidates.classes[add_log_weights(scores, evidence).argmax(axis=1)]
         self.objective_path_ = solution.objective_path
         self.objective_ = float(solution.objective_path[-1])
         self.n_iter_ = solution.n_iter
-        self._set_fitted_attributes(solution, mask.shape[1])
+        self._set_fitted_attributes(solution, evidence.shape[1])
         return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -167,36 +167,37 @@ class GenerativeClassifier(CandidateClassifier):
 
     # -- private --------------------------------------------------------------------------------------------------
 
-    def _select_weight(self, rows: FeatureMatrix, mask: Mask, weight: Floats) -> WeightSelection:
+    def _select_weight(self, rows: FeatureMatrix, evidence: Evidence, weight: Floats) -> WeightSelection:
         """Return the weight of unlabeled rows, as given or by cross-validation over the distinct rows."""
         if self.unlabeled_weight != "cv":
             return WeightSelection(float(self.unlabeled_weight), np.full(0, np.nan))
-        sets = mask.astype(np.float64)
-        combined = sp.hstack([rows, sp.csr_array(sets)]).tocsr() if sp.issparse(rows) else np.hstack([rows, sets])
+        labels = evidence.astype(np.float64)
+        combined = sp.hstack([rows, sp.csr_array(labels)]).tocsr() if sp.issparse(rows) else np.hstack([rows, labels])
         first, total = merge_rows(combined, weight)  # a row of weight 2 is the row twice, held out together
-        rows, mask = (rows, mask) if len(first) == len(mask) else (rows[first], mask[first])
+        if len(first) < len(evidence):
+            rows, evidence = rows[first], evidence[first]
 
         def scores(unlabeled_weight: float, sample_weight: Floats) -> Floats:
             try:
-                solution = self._solve(rows, mask, sample_weight, unlabeled_weight)
+                solution = self._solve(rows, evidence, sample_weight, unlabeled_weight)
             except InputError:  # too few labeled rows, or rows of a class, are left
-                return np.full(mask.shape, np.nan)
-            return class_scores(solution.joint, mask.shape[1])
+                return np.full(evidence.shape, np.nan)
+            return class_scores(solution.joint, evidence.shape[1])
 
         weights = sorted({float(w) for w in self.cv_weights})
-        return select_weight(scores, mask, total, weights=weights, n_folds=self.n_folds)
+        return select_weight(scores, evidence, total, weights=weights, n_folds=self.n_folds)
 
     def _solve(
-        self, rows: FeatureMatrix, mask: Mask, sample_weight: Floats, unlabeled_weight: float
+        self, rows: FeatureMatrix, evidence: Evidence, sample_weight: Floats, unlabeled_weight: float
     ) -> EMSolution[Any]:
-        weight = row_weights(mask, sample_weight, unlabeled_weight, self.partial_weight)
-        if not weight[~mask.all(axis=1)].any():
+        weight = row_weights(evidence, sample_weight, unlabeled_weight, self.partial_weight)
+        if not weight[~constant_rows(evidence)].any():
             raise InputError("`partial_weight` must be above 0 if no labeled row is exact; got 0.")
         rng = None
         if self.n_components > 1:
             rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        start = initial_responsibilities(mask, self.n_components, rng)
-        return solve_em(self._family(rows, weight), mask, weight, start, max_iter=self.max_iter, tol=self.tol)
+        start = initial_responsibilities(evidence, self.n_components, rng)
+        return solve_em(self._family(rows, weight), evidence, weight, start, max_iter=self.max_iter, tol=self.tol)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         scores = class_scores(self._log_likelihoods(rows) + self._log_weights, len(self.classes_))

@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier
 from oneof.graphs import Graph, NeighborGraph
-from oneof.likelihoods import normalize_within_sets
+from oneof.likelihoods import normalize_within_sets, support
+from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import FeatureMatrix, Floats, Ints, Labels
 from oneof.validation import check_positive
 
@@ -124,5 +125,6 @@ class GraphClassifier(CandidateClassifier):
 
     def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Return the fitted distributions for the rows of fit, and the mean of the neighbors for others."""
-        proba = self._final_distributions if training else self._finite_scores(rows)
-        return normalize_within_sets(proba, candidates.mask)
+        if training:  # the distributions already contain the weights, but exact rows are not restricted to their label
+            return normalize_within_sets(self._final_distributions, support(without_small_weights(candidates.evidence)))
+        return normalize_within_sets(self._finite_scores(rows), candidates.evidence)

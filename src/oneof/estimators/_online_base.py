@@ -10,7 +10,7 @@ from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import check_lengths
 from oneof.solvers.online import OnlineState
 from oneof.solvers.row_accessors import SparseRows, memory_order
-from oneof.typing import FeatureMatrix, Floats, Ints, Labels, Mask
+from oneof.typing import Evidence, FeatureMatrix, Floats, Ints, Labels
 from oneof.validation import check_bool, check_positive, check_random_state, check_sample_weight
 
 
@@ -42,7 +42,8 @@ class OnlineClassifier:
         X : array-like or CSR matrix of shape (n_samples, n_features)
             Rows of float32 and float64 are not converted.
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets; unlabeled rows are ignored.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights; unlabeled rows are
+            ignored.
 
         Returns
         -------
@@ -57,10 +58,11 @@ class OnlineClassifier:
         check_positive("n_epochs", self.n_epochs, integer=True)
         rows, candidates = self._validate_fit(X, y, finite=False)
         rng = check_random_state(self.random_state)
-        state = self._initial_state(rows, candidates.shape[1])
+        evidence = candidates.evidence
+        state = self._initial_state(rows, evidence.shape[1])
         for _ in range(self.n_epochs):
             order = rng.permutation(rows.shape[0]) if self.shuffle else None
-            state = solve(rows, candidates.mask, initial=state, order=order)
+            state = solve(rows, evidence, initial=state, order=order)
         self._set_fitted_attributes(state)
         return self._finalize_fit(X, y, candidates)
 
@@ -102,13 +104,13 @@ class OnlineClassifier:
             )
         with np.errstate(over="ignore"):  # values out of the range of float32 become infinite, which the solver reports
             rows = rows.astype(state.V.dtype, copy=False)
-        self._set_fitted_attributes(solve(rows, candidates.mask, initial=state, sample_weight=weight))
+        self._set_fitted_attributes(solve(rows, candidates.evidence, initial=state, sample_weight=weight))
         self.classes_ = candidates.classes
         self._fitted_on = None  # the rows of earlier calls are not available
         return self
 
     def _advance(
-        self, state: OnlineState | None, rows: FeatureMatrix | SparseRows, mask: Mask, *, in_place: bool = False
+        self, state: OnlineState | None, rows: FeatureMatrix | SparseRows, evidence: Evidence, *, in_place: bool = False
     ) -> OnlineState:
         """Return the state after one pass over further rows, in the given order.
 
@@ -120,7 +122,7 @@ class OnlineClassifier:
         state : OnlineState or None
             None before the first row.
         rows : ndarray, CSR matrix or SparseRows of shape (n, n_features)
-        mask : ndarray of shape (n, n_classes), bool
+        evidence : ndarray of shape (n, n_classes), bool or float64
         in_place : bool, default=False
             Change the arrays of `state`, which must not be used again.
 
@@ -130,8 +132,8 @@ class OnlineClassifier:
             Unless `in_place`, `state` itself is not changed.
         """
         solve = self._make_solver()
-        start = self._initial_state(rows, mask.shape[1]) if state is None else state
-        return solve(rows, mask, initial=start, in_place=in_place)
+        start = self._initial_state(rows, evidence.shape[1]) if state is None else state
+        return solve(rows, evidence, initial=start, in_place=in_place)
 
     def _predict_at(self, state: OnlineState, rows: FeatureMatrix) -> Ints:
         """Return the class codes that the estimator would predict with `state`.
@@ -144,7 +146,7 @@ class OnlineClassifier:
         Returns
         -------
         ndarray of shape (n,), int
-            Columns of the mask.
+            Columns of the evidence.
         """
         weights = state.mean_weights if self.average else state.weights
         d = rows.shape[1]
@@ -152,7 +154,7 @@ class OnlineClassifier:
         return np.asarray(np.argmax(scores, axis=1))
 
     def _load_state(self, state: OnlineState, classes: Any, n_features: int) -> Self:
-        """Set the fitted attributes from `state`, for `classes` in the order of the mask's columns.
+        """Set the fitted attributes from `state`, for `classes` in the order of the columns of the evidence.
 
         Parameters
         ----------

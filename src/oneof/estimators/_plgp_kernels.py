@@ -15,7 +15,7 @@ from oneof.errors import InputError, InputTypeError
 from oneof.solvers.laplace.hyperparameters import search_hyperparameters
 from oneof.solvers.laplace.posterior import LaplacePosterior, PosteriorCovariance
 from oneof.solvers.laplace.predictive import expected_softmax
-from oneof.typing import FeatureMatrix, Floats, Ints, Mask
+from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 
 N_PROBES = 64
 """Number of rows of `fit` on which predictions are compared with the latent means."""
@@ -66,7 +66,7 @@ def subsample(n_rows: int, max_rows: int | None, rng: np.random.Generator) -> In
 def optimize_kernels(
     kernels: list[Any],
     rows: FeatureMatrix,
-    mask: Mask,
+    evidence: Evidence,
     sharpness: float,
     *,
     optimizer: Any,
@@ -77,12 +77,12 @@ def optimize_kernels(
     """Return the kernels with the hyperparameters that maximize the evidence of at most `max_rows` random rows."""
     if is_torch_array(rows):  # scikit-learn's kernel derivatives need NumPy arrays
         raise InputError("`optimizer` must be None for tensors. Pass optimizer=None.")
-    sample = subsample(len(mask), max_rows, rng)
+    sample = subsample(len(evidence), max_rows, rng)
     if sample is not None:
-        rows, mask = rows[sample], mask[sample]
+        rows, evidence = rows[sample], evidence[sample]
     result = search_hyperparameters(
         np.asarray(rows.toarray() if sp.issparse(rows) else rows, dtype=np.float64),
-        mask,
+        evidence,
         kernels if len(kernels) > 1 else kernels[0],
         sharpness,
         optimizer=optimizer,

@@ -12,10 +12,11 @@ from oneof.estimators._views import ViewFeatures, rows_with_view, stack_views
 from oneof.estimators.deduplicate import merge_rows
 from oneof.graphs import NeighborGraph, check_affinity
 from oneof.kernels import Kernel
+from oneof.likelihoods import constant_rows
 from oneof.solvers.graph_logistic import PriorTerm
 from oneof.solvers.graph_logistic.prior import block_matrix, disagreement_blocks, smoothness_matrix
 from oneof.solvers.graph_logistic.solve import LabeledInstances
-from oneof.typing import FeatureMatrix, Floats, Ints, Labels, Mask
+from oneof.typing import Evidence, FeatureMatrix, Floats, Ints, Labels, Mask
 
 _REFERENCE_N_FEATURES = 100
 """Number of features above which the unit of a precision grows in proportion to it.
@@ -149,9 +150,11 @@ def make_view(
     return EncodedView(features, present, smoothness)
 
 
-def labeled_instances(rows: FeatureMatrix, mask: Mask, weight: Floats, views: list[EncodedView]) -> LabeledInstances:
+def labeled_instances(
+    rows: FeatureMatrix, evidence: Evidence, weight: Floats, views: list[EncodedView]
+) -> LabeledInstances:
     """Return the instances in the likelihood: those of labeled rows with a positive weight."""
-    labeled = ~mask.all(axis=1) & (weight > 0)
+    labeled = ~constant_rows(evidence) & (weight > 0)
     members = [np.flatnonzero(view.present & labeled) for view in views]
     blocks = [view.features.instances(rows[own]) for view, own in zip(views, members, strict=True)]
     row_of_instance = np.concatenate(members)
@@ -159,7 +162,7 @@ def labeled_instances(rows: FeatureMatrix, mask: Mask, weight: Floats, views: li
     instances = stack_views(blocks, indices, [view.size for view in views])
     view_of_instance = np.repeat(indices, [len(own) for own in members])
     return LabeledInstances(
-        instances, mask[row_of_instance], weight[row_of_instance], view_of_instance, row_of_instance
+        instances, evidence[row_of_instance], weight[row_of_instance], view_of_instance, row_of_instance
     )
 
 

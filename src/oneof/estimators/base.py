@@ -26,7 +26,7 @@ class Disambiguation(NamedTuple):
     labels : ndarray of shape (n_samples,)
         Members of ``classes_``.
     confidence : ndarray of shape (n_samples,)
-        Probability of the label among the candidates of its row, in (0, 1]; 1 for exact rows.
+        Probability of the label among the candidates of its row, given their weights, in (0, 1]; 1 for exact rows.
     """
 
     labels: Labels
@@ -72,7 +72,8 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         -------
         Disambiguation
             The tuple (labels, confidence). Confidences are comparable between rows of one model. They are probabilities
-            only if the method has `predict_proba`; otherwise they are a softmax of the scores.
+            only if the method has `predict_proba`; otherwise they are a softmax of the scores. If the candidates of a
+            row have weights, its probabilities are multiplied by them.
 
         Raises
         ------
@@ -183,10 +184,12 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
     def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Return (n, K) probabilities within the sets: 0 outside the set, and rows sum to 1.
 
+        They are proportional to the method's probabilities, by default the softmax of its scores, times the weights.
+
         `training` marks the rows of `fit`, for methods in which a row must not contribute to its own prediction.
         """
         del training
-        return masked_softmax(np.asarray(self._finite_scores(rows), dtype=np.float64), candidates.mask)
+        return masked_softmax(np.asarray(self._finite_scores(rows), dtype=np.float64), candidates.evidence)
 
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())

@@ -13,9 +13,12 @@ from oneof.validation import check_bool, check_positive, check_sample_weight
 class CLPL(LinearClassifierMixin, CandidateClassifier):
     """Linear classifier with the convex loss for partial labels.
 
-    Minimizes 1/2 ||W||^2 + C sum_i w_i [ psi(mean_{k in S_i} s_ik) + sum_{k not in S_i} psi(-s_ik) ] with scores
-    s = X W^T and psi(u) = max(0, 1 - u)^2, over the rows that are not unlabeled. On exact labels this is one
-    squared-hinge support vector machine for each class against the rest.
+    Minimizes 1/2 ||W||^2 + C sum_i c_i [ psi(mean_{k in S_i} s_ik) + sum_{k not in S_i} psi(-s_ik) ] with scores
+    s = X W^T, psi(u) = max(0, 1 - u)^2 and sample weights c_i, over the rows that are not unlabeled. On exact labels
+    this is one squared-hinge support vector machine for each class against the rest.
+
+    In a row with weights, each level set {k : w_k >= a} has a loss, multiplied by the difference between the weight a
+    and the next smaller one: the generalized loss of Hüllermeier.
 
     Parameters
     ----------
@@ -53,6 +56,9 @@ class CLPL(LinearClassifierMixin, CandidateClassifier):
     ----------
     Cour, Sapp & Taskar (2011), Learning from partial labels, JMLR 12.
 
+    Hüllermeier (2014), Learning from imprecise and fuzzy observations: data disambiguation through generalized loss
+    minimization, International Journal of Approximate Reasoning 55(7).
+
     Examples
     --------
     >>> from oneof import CLPL
@@ -75,7 +81,8 @@ class CLPL(LinearClassifierMixin, CandidateClassifier):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets; unlabeled rows are ignored.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights; unlabeled rows are
+            ignored.
         sample_weight : array-like of shape (n_samples,), optional
             At least 0; a weight of 2 is the same as the row twice.
 
@@ -93,7 +100,7 @@ class CLPL(LinearClassifierMixin, CandidateClassifier):
         weight = check_sample_weight(sample_weight, rows.shape[0], labeled=~candidates.is_unlabeled)
         solution = solve_clpl(
             rows,
-            candidates.mask,
+            candidates.evidence,
             C=self.C,
             sample_weight=weight,
             fit_intercept=bool(self.fit_intercept),

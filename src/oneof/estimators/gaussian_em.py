@@ -22,13 +22,13 @@ from oneof.validation import check_choice, check_memory, check_positive
 class GaussianEM(GenerativeClassifier):
     """Gaussian mixture classifier for exact, partial and unlabeled rows, fitted by EM.
 
-    Maximizes by EM l(theta) = log p(theta) + sum_exact log p(x, y) + lambda_partial sum_partial log sum_{k in S_i}
-    p(x, k) + lambda sum_unlabeled log sum_k p(x, k), where p(x, k) = pi_k N(x; mu_k, Sigma_k). The prior is log
-    p(theta) = -nu/2 sum (log |Sigma| + tr T Sigma^-1), over the covariance matrices. It has the weight of nu rows with
-    the covariance T, the diagonal matrix of the variances of all rows. The M-step is Sigma_k = (S_k + nu T) / (N_k +
-    nu), with S_k the scatter of the class and N_k its mass, so that no class degenerates to a single row. With exact
-    labels and nu = 0 the model is quadratic discriminant analysis, or linear if tied, with maximum-likelihood
-    covariances, and Gaussian naive Bayes if diagonal.
+    Maximizes by EM l(theta) = log p(theta) + sum_exact log p(x, y) + lambda_partial sum_partial log sum_{k in S_i} p(x,
+    k) + lambda sum_unlabeled log sum_k p(x, k), where p(x, k) = pi_k N(x; mu_k, Sigma_k). The term of a row with
+    weights w_ik is log sum_k w_ik p(x, k). The prior is log p(theta) = -nu/2 sum (log |Sigma| + tr T Sigma^-1), over
+    the covariance matrices. It has the weight of nu rows with the covariance T, the diagonal matrix of the variances of
+    all rows. The M-step is Sigma_k = (S_k + nu T) / (N_k + nu), with S_k the scatter of the class and N_k its mass, so
+    that no class degenerates to a single row. With exact labels and nu = 0 the model is quadratic discriminant
+    analysis, or linear if tied, with maximum-likelihood covariances, and Gaussian naive Bayes if diagonal.
 
     Parameters
     ----------
@@ -90,11 +90,11 @@ class GaussianEM(GenerativeClassifier):
 
     Notes
     -----
-    EM starts from the labeled and partial rows, divided equally over their candidates. It ends at a stationary point,
-    which may not be the global maximum. Unlabeled rows improve the model if the components are the classes, and can
-    make it worse otherwise, which "cv" detects. It compares weights by the covering rate of held-out rows, for which
-    no true label is needed. With one labeled row per class all covering rates are 0, and the smallest weight is
-    selected.
+    EM starts from the labeled and partial rows, divided over their candidates equally, or by weight. It ends at a
+    stationary point, which may not be the global maximum. Unlabeled rows improve the model if the components are the
+    classes, and can make it worse otherwise, which "cv" detects. It compares weights by the covering rate of held-out
+    rows, for which no true label is needed. With one labeled row per class all covering rates are 0, and the smallest
+    weight is selected.
 
     Shifting or scaling a feature changes no probability; with spherical covariances all features must be scaled alike.
 

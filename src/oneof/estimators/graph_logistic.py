@@ -38,8 +38,9 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
 
     The graph connects all rows, labeled or not, with their nearest neighbors; L is its Laplacian and A = X^T L X. The
     objective is the log likelihood of the candidate sets, sum_i v_i log sum_{k in S_i} p(k | x_i), minus
-    1/2 sum_c w_c^T (lambda_0 A + Lambda) w_c. It is maximized over the weights w_c of all classes but the last, which
-    has weights of 0. Unlabeled rows thus push the decision boundaries into regions of low density. New rows are
+    1/2 sum_c w_c^T (lambda_0 A + Lambda) w_c. If the candidates of row i have weights e_ik, its term is v_i log sum_k
+    e_ik p(k | x_i). The objective is maximized over the weights w_c of all classes but the last, which has weights of
+    0. Unlabeled rows thus push the decision boundaries into regions of low density. New rows are
     classified by the weights alone. The precisions of the terms of the prior are estimated from the data.
 
     Parameters
@@ -234,7 +235,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         X : array-like or CSR matrix of shape (n_samples, n_features)
             With views, a row lacks a view if all columns of the view are NaN.
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
         sample_weight : array-like of shape (n_samples,), optional
             At least 0; a weight of 2 is equivalent to two equal rows, in the likelihood and in the graph.
 
@@ -276,7 +277,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
             numbered=self.views is not None,
         )
         fitted = fit_views(
-            labeled_instances(rows, candidates.mask, weight, views),
+            labeled_instances(rows, candidates.evidence, weight, views),
             tuple(scaled.term for scaled in terms),
             len(views),
             coregularization=self.coregularization
@@ -366,7 +367,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         solution = fitted.solution
         if solution.degenerate:
             warnings.warn(
-                f'precision="em" ended at weights of 0: {len(fitted.labeled.mask)} labeled rows are too few for '
+                f'precision="em" ended at weights of 0: {len(fitted.labeled.evidence)} labeled rows are too few for '
                 f"{solution.weights.size} weights, since a larger precision gives smaller weights, and these give a "
                 'larger precision. Pass precision="evidence", which counts only weights that the labels determine.',
                 ConvergenceWarning,
@@ -397,7 +398,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         self._view_model = ViewModel(features, weights, self.view_weights_, getattr(self, "feature_names_in_", None))
 
     def _set_transduction(self, rows: FeatureMatrix, candidates: CandidateSets) -> None:
-        proba = masked_softmax(self._finite_scores(rows), candidates.mask)
+        proba = masked_softmax(self._finite_scores(rows), candidates.evidence)
         self.transduction_ = candidates.classes[np.where(candidates.mask, proba, -1.0).argmax(axis=1)]
 
     def _scores(self, rows: FeatureMatrix) -> Floats:

@@ -78,7 +78,8 @@ class HarmonicField(GraphClassifier):
     with several candidates the sum of their resulting probabilities.
 
     Rows with several candidates are constrained to them: in every sweep F <- D^-1 W F they lose the mass outside their
-    sets, and the rest is scaled to sum to 1. Exact rows are clamped, and unlabeled rows are free. Without rows of
+    sets, and the rest is scaled to sum to 1. With weights of the candidates, the mean of the neighbors is multiplied by
+    them and scaled. Weights below 1e-6 count as 0. Exact rows are clamped, and unlabeled rows are free. Without rows of
     several candidates the solution is the published one. It is computed by conjugate gradients instead of sweeps, which
     need thousands of iterations if labels are few.
 
@@ -139,7 +140,7 @@ class HarmonicField(GraphClassifier):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
 
         Returns
         -------
@@ -157,7 +158,7 @@ class HarmonicField(GraphClassifier):
         candidates, graph = self._build_graph(X, y)
         solution = solve_harmonic(
             graph.affinity,
-            candidates.mask,
+            candidates.evidence,
             label_penalty=self.label_penalty,
             ridge=self.ridge,
             tol=self.tol,
@@ -165,5 +166,5 @@ class HarmonicField(GraphClassifier):
         )
         balanced = None
         if self.class_mass:
-            balanced = balance_mass(solution.distributions, candidates.mask, solution.unreachable, tol=self.tol)
+            balanced = balance_mass(solution.distributions, candidates.evidence, solution.unreachable, tol=self.tol)
         return self._set_fitted_attributes(X, y, candidates, graph, solution, balanced)

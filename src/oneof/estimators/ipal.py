@@ -26,9 +26,11 @@ class IPAL(DecisionFunctionMixin, CandidateClassifier):
     Each labeled row x_i is reconstructed from its nearest other labeled rows, with weights w_i that minimize
     ||x_i - sum_j w_ij x_j||^2 over w_i >= 0. With these weights, scaled to sum to 1 in each row, the label
     distributions F are propagated from F_0, uniform over each set: F <- alpha W F + (1 - alpha) F_0, restricted to the
-    candidates and scaled to sum to 1 in each iteration. The label of a row is its most probable candidate. A new row x
-    is reconstructed from its nearest labeled rows in the same way, and the prediction is the class k with the smallest
-    error ||x - sum_{j: label_j = k} w_j x_j||^2. Unlabeled rows are not used.
+    candidates and scaled to sum to 1 in each iteration. In a row with weights v_i of the classes, F_0 is v_i / sum_k
+    v_ik, and v_i multiplies the labels of the neighbors: F_i ~ alpha v_i * (W F)_i + (1 - alpha) F_0i. The label of a
+    row is its most probable candidate. A new row x is reconstructed from its nearest labeled rows in the same way, and
+    the prediction is the class k with the smallest error ||x - sum_{j: label_j = k} w_j x_j||^2. Unlabeled rows are not
+    used.
 
     Parameters
     ----------
@@ -112,7 +114,7 @@ class IPAL(DecisionFunctionMixin, CandidateClassifier):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
 
         Returns
         -------
@@ -131,10 +133,12 @@ class IPAL(DecisionFunctionMixin, CandidateClassifier):
         check_choice("prediction", self.prediction, ("reconstruction", "votes"))
         rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
-        index, mask = NeighborIndex(select_rows(labeled, rows)), candidates.mask[labeled]
+        index, evidence = NeighborIndex(select_rows(labeled, rows)), candidates.evidence[labeled]
         weights = reconstruction_matrix(index, self.n_neighbors)
-        result = propagate(weights, mask, alpha=self.alpha, max_iter=self.max_iter, tol=self.tol)
-        F = normalize_class_mass(result.label_distributions, mask) if self.class_mass else result.label_distributions
+        result = propagate(weights, evidence, alpha=self.alpha, max_iter=self.max_iter, tol=self.tol)
+        F = result.label_distributions
+        if self.class_mass:
+            F = normalize_class_mass(F, evidence)
         self.label_distributions_ = np.zeros(candidates.shape)
         self.label_distributions_[labeled] = F
         if not labeled.all():

@@ -66,7 +66,8 @@ class LocalGlobalConsistency(GraphClassifier):
     -----
     No label is clamped: an exact row may get another class. Rows with several candidates have 1/|S| on each of them in
     Y, and are constrained to them: in every sweep they lose the mass outside their sets, and the rest is scaled to the
-    mass that the row had. Without such rows the solution is the published one.
+    mass that the row had. With weights w, Y is w / sum w, and the labels of the neighbors are multiplied by w before
+    the scaling. Weights below 1e-6 count as 0. Without such rows the solution is the published one.
 
     A common factor of all features changes nothing, with two exceptions. `radius` and a numeric `bandwidth` are in
     their unit, and an `affinity` function may depend on it. Different factors for single features change the result.
@@ -118,7 +119,7 @@ class LocalGlobalConsistency(GraphClassifier):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
 
         Returns
         -------
@@ -134,6 +135,6 @@ class LocalGlobalConsistency(GraphClassifier):
             raise InputError(f"`alpha` must be between 0 and 1, excluding both; got {self.alpha!r}.")
         candidates, graph = self._build_graph(X, y)
         solution = solve_local_global_consistency(
-            graph.affinity, candidates.mask, alpha=self.alpha, tol=self.tol, max_iter=self.max_iter
+            graph.affinity, candidates.evidence, alpha=self.alpha, tol=self.tol, max_iter=self.max_iter
         )
         return self._set_fitted_attributes(X, y, candidates, graph, solution)

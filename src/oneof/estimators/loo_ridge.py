@@ -39,9 +39,9 @@ MIN_COMPONENTS, MAX_COMPONENTS, MAX_FEATURE_ENTRIES = 2000, 4000, 200_000_000
 class LOORidge(DecisionFunctionMixin, TensorClassifier):
     """Kernel ridge classifier that disambiguates labels by exact leave-one-out prediction.
 
-    The labels P start as the uniform distribution over each row's candidates. In each iteration every row is predicted
-    from the labels of all other rows, and the prediction within its set becomes its label. This is repeated under three
-    models of the distractors:
+    The labels P start as the uniform distribution over each row's candidates, or as w / sum w with weights w. In each
+    iteration every row is predicted from the labels of all other rows, and the prediction within its set, times the
+    weights, becomes its label. This is repeated under three models of the distractors:
 
     * uniform: all classes are equally probable distractors;
     * cooccurring: distractors are the other labels of the same scene, so that common labels are common distractors;
@@ -141,6 +141,12 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     that are 0 in all rows do not count. The result is invariant to one factor for all features and, without "l2", to
     one factor for each feature.
 
+    Rows with weights. The weights multiply the labels under each distractor model; those below 1e-6 count as 0. The
+    models are about the sets of the main candidates, which have weights of at least .1. Rows belong to one group if
+    they have the identical main candidates, whatever their weights are. Other classes have the mass of their
+    predictions times their weights. If all classes of a row are main candidates, it has no observable distractors: its
+    labels are its predictions times its weights, and the models are selected on the other rows.
+
     Leave-one-out omits only the row's own label. The means of the labels, the transformations, the landmarks of
     "nystroem" and the weights of the kernels are those of all rows. So the leave-one-out scores still depend on the
     row's own label if it is the only used row.
@@ -206,7 +212,7 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         X : array-like, CSR matrix or torch tensor of shape (n_samples, n_features), or (n_samples, n_samples)
             With ``kernel="precomputed"`` the kernel of all pairs of rows, dense.
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
 
         Returns
         -------
@@ -223,7 +229,7 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
             check_square(rows.shape)
         ignored = candidates.is_unlabeled if self.unlabeled == "ignore" else np.zeros(len(candidates), dtype=bool)
         used = np.flatnonzero(~ignored)
-        sets = CandidateGroups.from_mask(candidates.mask[used])
+        sets = CandidateGroups.from_evidence(candidates.evidence[used])
         solution = self._solve(RowsInMemory.from_array(rows if len(used) == rows.shape[0] else rows[used]), sets, used)
         self._set_row_attributes(solution, rows, used, candidates)
         return self._finalize_fit(X, y, candidates)
@@ -348,7 +354,7 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         """Return the label distributions of `fit` for its own rows."""
         if training:
             return normalize_within_sets(self.label_distributions_, candidates.mask)
-        return masked_softmax(self.inverse_temperature_ * self._finite_scores(rows), candidates.mask)
+        return masked_softmax(self.inverse_temperature_ * self._finite_scores(rows), candidates.evidence)
 
     def _is_precomputed(self) -> bool:
         return isinstance(self.kernel, str) and self.kernel == "precomputed"

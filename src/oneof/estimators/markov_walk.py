@@ -2,8 +2,14 @@
 
 from typing import Any, Literal, Self
 
+import numpy as np
+
+from oneof.candidates import CandidateSets
 from oneof.estimators._graph_base import GraphClassifier
+from oneof.likelihoods import normalize_within_sets
 from oneof.solvers.diffusion import solve_markov_walk
+from oneof.solvers.diffusion.markov_walk import restriction_weights
+from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_positive
 
 
@@ -14,7 +20,8 @@ class MarkovWalk(GraphClassifier):
     D the row sums of W + I, from a uniformly distributed start. If it ends at x, it started at i with probability
     P_0|t(i | x) = [P^t]_ix / sum_j [P^t]_jx. The start nodes have distributions theta over the classes, and p(k | x) =
     sum_i theta_ik P_0|t(i | x). EM maximizes sum_x log sum_{k in S_x} p(k | x) over theta, with the sum over the
-    labeled rows x. On exact labels this is the published likelihood. Each row gets its most probable class.
+    labeled rows x. If the candidates of row x have weights w_xk, its term is log sum_k w_xk p(k | x). On exact labels
+    this is the published likelihood. Each row gets its most probable class.
 
     Parameters
     ----------
@@ -45,7 +52,8 @@ class MarkovWalk(GraphClassifier):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        p(k | x), restricted to the set and scaled to sum to 1 in rows with several candidates.
+        p(k | x), restricted to the set, or multiplied by the weights, and scaled to sum to 1 in rows with several
+        candidates.
     start_label_posteriors_ : ndarray of shape (n_samples, n_classes)
         theta; uniform if no walk leads to a labeled row.
     transduction_ : ndarray of shape (n_samples,)
@@ -69,8 +77,9 @@ class MarkovWalk(GraphClassifier):
 
     Notes
     -----
-    No label is clamped: an exact row may get another class. The weight 1 with which a walk stays at a node is the
-    weight of an edge of length 0, as in the paper. Consider this if the affinity has another scale.
+    No label is clamped: an exact row may get another class, and so may a row with only one weight above .001. The
+    weight 1 with which a walk stays at a node is the weight of an edge of length 0, as in the paper. Consider this if
+    the affinity has another scale.
 
     A common factor of all features changes nothing, with two exceptions. `radius` and a numeric `bandwidth` are in
     their unit, and an `affinity` function may depend on it. Different factors for single features change the result.
@@ -122,7 +131,7 @@ class MarkovWalk(GraphClassifier):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
 
         Returns
         -------
@@ -137,7 +146,15 @@ class MarkovWalk(GraphClassifier):
         candidates, graph = self._build_graph(X, y)
         n_steps = int(self.n_steps)  # products of NumPy's small integers overflow
         solution = solve_markov_walk(
-            graph.affinity, candidates.mask, n_steps=n_steps, tol=self.tol, max_iter=self.max_iter
+            graph.affinity, candidates.evidence, n_steps=n_steps, tol=self.tol, max_iter=self.max_iter
         )
         self.start_label_posteriors_ = solution.start_posteriors
         return self._set_fitted_attributes(X, y, candidates, graph, solution)
+
+    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
+        if not training:
+            return super()._candidate_proba(rows, candidates, training=False)
+        evidence = candidates.evidence
+        contained = restriction_weights(evidence)  # in the fitted distributions; not all of the evidence in exact rows
+        missing = np.divide(evidence, contained, out=np.zeros(contained.shape), where=contained > 0)
+        return normalize_within_sets(self._final_distributions, missing)

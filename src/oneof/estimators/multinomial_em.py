@@ -17,7 +17,8 @@ class MultinomialEM(GenerativeClassifier):
 
     Maximizes by EM l(theta) = log p(theta) + sum_exact log p(x, y) + lambda_partial sum_partial log sum_{k in S_i}
     p(x, k) + lambda sum_unlabeled log sum_k p(x, k), where p(x, k) = pi_k prod_j theta_kj^x_j and p(theta) is a
-    Dirichlet prior, prod_kj theta_kj^alpha. With exact labels it is scikit-learn's MultinomialNB.
+    Dirichlet prior, prod_kj theta_kj^alpha. The term of a partial row whose candidates have weights w_ik is log sum_k
+    w_ik p(x, k). With exact labels the model is scikit-learn's MultinomialNB.
 
     Parameters
     ----------
@@ -72,11 +73,12 @@ class MultinomialEM(GenerativeClassifier):
 
     Notes
     -----
-    EM starts from the labeled and partial rows, divided equally over their candidates. It ends at a stationary point,
-    which may not be the global maximum. Unlabeled rows improve the model if the components are the classes, and can
-    make it worse otherwise, which "cv" detects. It compares weights by the covering rate of held-out rows, for which
-    no true label is needed. Several labeled rows of each class are required: a single one is never covered when it is
-    held out. With one labeled row per class all covering rates are 0, and the smallest weight is selected.
+    EM starts from the labeled and partial rows, divided over their candidates equally, or by weight. It ends at a
+    stationary point, which may not be the global maximum. Unlabeled rows improve the model if the components are the
+    classes, and can make it worse otherwise, which "cv" detects. It compares weights by the covering rate of held-out
+    rows, for which no true label is needed. Several labeled rows of each class are required: a single one is never
+    covered when it is held out. With one labeled row per class all covering rates are 0, and the smallest weight is
+    selected.
 
     A row of zeros is allowed. It has no information on the features; its class probabilities are the priors.
 

@@ -12,10 +12,12 @@ from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.sparsefuncs import mean_variance_axis
+from sklearn.utils.validation import has_fit_parameter
 
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
-from oneof.kernels.pairwise import scale_gamma
+from oneof.kernels.pairwise import checked_variance, scale_gamma
 from oneof.parallel import single_threaded_blas
 from oneof.solvers.ecoc import code_targets, decode, draw_codings, fit_code_weights
 from oneof.typing import FeatureMatrix, Floats, Ints
@@ -31,6 +33,11 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
     candidates are all on one side. The prediction is argmin_k sum_l H_kl exp(-h_l(x) M_kl), where H_kl is the fraction
     of the rows with candidate k for which sign h_l = M_kl, scaled to sum to 1 for each class. Unlabeled rows are not
     used.
+
+    A row with weights counts as one row for each of its level sets {k : w_k >= a}. The sample weight of a level set is
+    the difference between the weight a and the next smaller one. So a coding uses the row with the sample weight
+    |a - b|, on the side of the larger one, where a and b are the largest weights of the two sides. The `estimator` must
+    then accept `sample_weight` in `fit`.
 
     Parameters
     ----------
@@ -77,6 +84,9 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
     ----------
     Zhang, Yu & Tang (2017), Disambiguation-free partial label learning, IEEE TKDE 29(10).
 
+    Hüllermeier (2014), Learning from imprecise and fuzzy observations: data disambiguation through generalized loss
+    minimization, International Journal of Approximate Reasoning 55(7).
+
     Examples
     --------
     >>> from oneof import PLECOC
@@ -108,7 +118,8 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets; unlabeled rows are ignored.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights; unlabeled rows are
+            ignored.
 
         Returns
         -------
@@ -117,8 +128,9 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter is invalid, if too few codings use `min_fraction` of the rows, or if no coding
-            separates them. Sets of nearly all classes are an example.
+            If X, y or a parameter is invalid, if some rows have weights and `estimator` does not accept sample weights,
+            if too few codings use `min_fraction` of the rows, or if no coding separates them. Sets of nearly all
+            classes are an example.
         """
         check_positive("min_fraction", self.min_fraction)
         if self.min_fraction > 1:
@@ -129,20 +141,25 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
         classifier = self._binary_classifier()
         rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
-        rows, mask = _as_int32_indices(rows[labeled]), candidates.mask[labeled]
+        rows, evidence = _as_int32_indices(rows[labeled]), candidates.evidence[labeled]
+        if evidence.dtype != bool and not has_fit_parameter(classifier, "sample_weight"):
+            raise InputError(
+                "`estimator` must accept sample_weight in fit, since some rows have weights; got "
+                f"{self.estimator!r}. Use another classifier, such as SVC()."
+            )
         _check_overflow(rows)
         is_default = self.estimator is None
         self._origin = np.median(rows, axis=0).astype(np.float64) if is_default and not sp.issparse(rows) else None
-        code_length = int(np.ceil(10 * np.log2(mask.shape[1]))) if self.code_length is None else self.code_length
+        code_length = int(np.ceil(10 * np.log2(evidence.shape[1]))) if self.code_length is None else self.code_length
         rng = check_random_state(self.random_state)
         coding_rng = np.random.default_rng(rng.randint(np.iinfo(np.int32).max))
-        codes = draw_codings(mask, int(code_length), self.min_fraction, coding_rng)
+        codes = draw_codings(evidence, int(code_length), self.min_fraction, coding_rng)
         distinct, index = np.unique(codes, axis=1, return_inverse=True)
         fitted = self._run_parallel(
             delayed(_fit_binary)(
                 _clone_with_seed(classifier, rng),
                 rows,
-                code_targets(mask, code[:, None])[:, 0],
+                code_targets(evidence, code[:, None])[:, 0],
                 is_default,
                 self._origin,
             )
@@ -152,7 +169,7 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
         self._accepts_sparse = sp.issparse(rows)
         self.estimators_ = [estimators[j] for j in index.ravel()]
         self.code_book_ = codes
-        self.code_weights_ = fit_code_weights(np.column_stack(margins)[:, index.ravel()], mask, codes)
+        self.code_weights_ = fit_code_weights(np.column_stack(margins)[:, index.ravel()], evidence, codes)
         return self._finalize_fit(X, y, candidates)
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
@@ -194,20 +211,39 @@ def _clone_with_seed(classifier: Any, rng: np.random.RandomState) -> Any:
 
 
 def _fit_binary(
-    classifier: Any, rows: FeatureMatrix, targets: Ints, is_default: bool, origin: Floats | None
+    classifier: Any, rows: FeatureMatrix, targets: Ints | Floats, is_default: bool, origin: Floats | None
 ) -> tuple[Any, Floats]:
-    """Fit a classifier to the rows with a target of -1 or +1; return it with its margins of all rows."""
+    """Fit a classifier to the rows with a target other than 0; return it with its margins of all rows.
+
+    The target is -1 or +1, times the sample weight of the row if some rows have weights.
+    """
     used = np.flatnonzero(targets)
     used_rows, targets = rows[used], targets[used]
+    options = {}
+    if targets.dtype.kind == "f":
+        options["sample_weight"], targets = np.abs(targets), np.sign(targets).astype(np.int64)
     if is_default:
-        classifier.set_params(gamma=scale_gamma(used_rows))
+        classifier.set_params(gamma=_scale_gamma(used_rows, options.get("sample_weight")))
     if origin is not None:
         rows, used_rows = rows - origin, used_rows - origin
     if targets.min() == targets.max():
         classifier = DummyClassifier(strategy="constant", constant=targets[0])
     with np.errstate(over="ignore", invalid="ignore"):  # the margins are checked for overflow
-        classifier.fit(used_rows, targets)
+        classifier.fit(used_rows, targets, **options)
     return classifier, _margin(classifier, rows)
+
+
+def _scale_gamma(rows: FeatureMatrix, weight: Floats | None) -> float:
+    """Return 1/(d Var(X)) of the rows, each counted with its weight."""
+    if weight is None:
+        return scale_gamma(rows)
+    if sp.issparse(rows):
+        means, variances = mean_variance_axis(rows.astype(np.float64), axis=0, weights=weight)
+    else:
+        means = np.average(rows, axis=0, weights=weight)
+        variances = np.average((rows - means) ** 2, axis=0, weights=weight)
+    variance = checked_variance(float(variances.mean() + means.var()))
+    return 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0
 
 
 def _margin(classifier: Any, rows: FeatureMatrix) -> Floats:

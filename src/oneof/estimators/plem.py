@@ -3,11 +3,10 @@
 import warnings
 from typing import Any, Self
 
-import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
-from oneof.likelihoods import softmax
+from oneof.likelihoods import add_log_weights, softmax
 from oneof.solvers.plem import solve_plem
 from oneof.typing import Floats
 from oneof.validation import check_bool, check_positive, check_sample_weight
@@ -18,7 +17,8 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
 
     Maximizes sum_i w_i log sum_{k in S_i} p(k | x_i) - lam/2 ||W||^2 - entropy_weight sum_i w_i H(q_i), where p is the
     softmax of the scores X W^T and H(q_i) the entropy of that softmax normalized within the set. On exact labels this
-    is multinomial logistic regression. Each class has weights; the penalty makes them unique.
+    is multinomial logistic regression. If the candidates of row i have weights v_ik, the sum is sum_k v_ik p(k | x_i),
+    and q_ik is proportional to v_ik p(k | x_i). Each class has weights in W; the penalty makes them unique.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
         sample_weight : array-like of shape (n_samples,), optional
             At least 0; a weight of 2 is the same as the row twice.
 
@@ -125,7 +125,7 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
         weight = check_sample_weight(sample_weight, rows.shape[0], labeled=~candidates.is_unlabeled)
         solution = solve_plem(
             rows,
-            candidates.mask,
+            candidates.evidence,
             lam=self.lam,
             entropy_weight=self.entropy_weight,
             sample_weight=weight,
@@ -143,7 +143,7 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
         self.__dict__.pop("transduction_", None)  # from an earlier fit
         if self.entropy_weight > 0:
             self.transduction_ = candidates.classes[
-                np.where(candidates.mask, self._scores(rows), -np.inf).argmax(axis=1)
+                add_log_weights(self._scores(rows), candidates.evidence).argmax(axis=1)
             ]
         self.objective_path_ = solution.objective_path
         self.objective_ = float(solution.objective_path[-1])

@@ -32,7 +32,7 @@ from oneof.solvers.laplace.predictive import (
     fit_temperature,
     sample_latents,
 )
-from oneof.typing import Array, FeatureMatrix, Floats, Mask
+from oneof.typing import Array, Evidence, FeatureMatrix, Floats
 from oneof.validation import check_bool, check_choice, check_positive, check_random_state
 
 
@@ -41,8 +41,9 @@ class PLGP(TensorClassifier):
 
     Each class k has a latent function f_k ~ GP(0, kernel), and p(k | x) = exp f_k(x) / sum_j exp f_j(x). The likelihood
     of a set is the largest probability of its members. With a finite `sharpness` L it is between that and their sum:
-    log p(S | f) = 1/L log sum_{k in S} exp(L f_k) - log sum_j exp f_j. The posterior of the latents is approximated by
-    a Gaussian at its mode (Laplace), and class probabilities are means over this Gaussian.
+    log p(S | f) = 1/L log sum_{k in S} exp(L f_k) - log sum_j exp f_j. If the candidates have weights w_k, f_k is
+    replaced by f_k + log w_k in the first sum. The posterior of the latents is approximated by a Gaussian at its mode
+    (Laplace), and class probabilities are means over this Gaussian.
 
     Parameters
     ----------
@@ -55,7 +56,8 @@ class PLGP(TensorClassifier):
         gradient. A callable has the signature of scikit-learn's GaussianProcessClassifier. None keeps the kernel
         unchanged.
     sharpness : float, default=np.inf
-        L, above 0. 1 is the marginal likelihood, infinity the published maximum. Values below 1 reward ties.
+        L, above 0. 1 is the marginal likelihood, infinity the published maximum. Values below 1 reward ties; the first
+        sum is then that of w_k exp(L f_k).
     anneal : bool, default=True
         Whether to find the mode in stages of increasing sharpness, .1, 1 and 10. Without them the first step determines
         the label of most rows, whose candidates all tie at the start. With 2,000 labeled rows or more, the stages use
@@ -194,7 +196,8 @@ class PLGP(TensorClassifier):
         ----------
         X : array-like, CSR matrix or torch tensor of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets; unlabeled rows do not change the model.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights; unlabeled rows do not
+            change the model.
 
         Returns
         -------
@@ -212,13 +215,13 @@ class PLGP(TensorClassifier):
         labeled = np.flatnonzero(~candidates.is_unlabeled)
         # Copy the rows only if some are unlabeled: a copy of all would double the memory.
         labeled_rows = rows if len(labeled) == len(candidates) else rows[labeled]
-        mask = candidates.mask[labeled]
-        kernels = make_kernels(self.kernel, lambda: total_variance(labeled_rows), mask.shape[1])
+        evidence = candidates.evidence[labeled]
+        kernels = make_kernels(self.kernel, lambda: total_variance(labeled_rows), evidence.shape[1])
         if self.optimizer is not None and any(kernel.n_dims for kernel in kernels):
             kernels = optimize_kernels(
                 kernels,
                 labeled_rows,
-                mask,
+                evidence,
                 float(self.sharpness),
                 optimizer=self.optimizer,
                 n_restarts=int(self.n_restarts_optimizer),
@@ -228,7 +231,7 @@ class PLGP(TensorClassifier):
         posterior, mode = approximate_posterior(
             kernels,
             labeled_rows,
-            to_namespace_of(mask, labeled_rows),
+            to_namespace_of(evidence, labeled_rows),
             float(self.sharpness),
             reference=self.solver == "cholesky",
             n_components=int(self.n_components) if self.approximation else None,
@@ -243,7 +246,7 @@ class PLGP(TensorClassifier):
             unlabeled = np.flatnonzero(candidates.is_unlabeled)
             latents[unlabeled] = posterior.means(rows[unlabeled])
         self.latent_mode_ = latents
-        self._set_fitted_attributes(posterior, mode, mask, normals, seed)
+        self._set_fitted_attributes(posterior, mode, evidence, normals, seed)
         return self._finalize_fit(X, y, candidates)
 
     def _check_parameters(self) -> None:
@@ -278,7 +281,12 @@ class PLGP(TensorClassifier):
         return seed, rng, draw_normals(int(self.n_mc_samples), n_classes, normals_rng)
 
     def _set_fitted_attributes(
-        self, posterior: LaplacePosterior, mode: LaplaceMode | WeightMode, mask: Mask, normals: Floats, seed: int
+        self,
+        posterior: LaplacePosterior,
+        mode: LaplaceMode | WeightMode,
+        evidence: Evidence,
+        normals: Floats,
+        seed: int,
     ) -> None:
         if not mode.converged:
             warnings.warn(
@@ -290,7 +298,7 @@ class PLGP(TensorClassifier):
         self.kernel_ = kernels if isinstance(self.kernel, list | tuple) else kernels[0]
         self.objective_path_ = np.array(mode.objective_path)
         self.objective_, self.n_iter_ = float(mode.objective_path[-1]), mode.n_iter
-        self._posterior, self._mask, self._normals, self._seed = posterior, mask, normals, seed
+        self._posterior, self._evidence, self._normals, self._seed = posterior, evidence, normals, seed
         self._cache: dict[str, Any] = {}
 
     def predict_proba(self, X: Any) -> Array:
@@ -361,10 +369,10 @@ class PLGP(TensorClassifier):
     def log_marginal_likelihood_value_(self) -> float:
         """Laplace evidence of the labeled rows; the first access takes K n^3 operations."""
         check_is_fitted(self)
-        if "evidence" not in self._cache:
-            mask = to_namespace_of(self._mask, self._posterior.coefficients)
-            self._cache["evidence"] = self._posterior.evidence(mask)
-        return self._cache["evidence"]
+        if "log evidence" not in self._cache:
+            evidence = to_namespace_of(self._evidence, self._posterior.coefficients)
+            self._cache["log evidence"] = self._posterior.log_evidence(evidence)
+        return self._cache["log evidence"]
 
     @property
     def temperature_(self) -> float:
@@ -374,7 +382,7 @@ class PLGP(TensorClassifier):
             temperature = self.temperature
             if isinstance(temperature, str):
                 proba = self._expected_softmax(self._posterior.loo_latents(self._covariance()))
-                temperature = fit_temperature(proba, to_namespace_of(self._mask, proba))
+                temperature = fit_temperature(proba, to_namespace_of(self._evidence, proba))
             self._cache["temperature"] = float(temperature)
         return self._cache["temperature"]
 
@@ -401,7 +409,7 @@ class PLGP(TensorClassifier):
 
     def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         del training
-        return normalize_within_sets(as_numpy(self._probabilities(rows)), candidates.mask)
+        return normalize_within_sets(as_numpy(self._probabilities(rows)), candidates.evidence)
 
     def _fitted_rows(self) -> FeatureMatrix | None:
         posterior = getattr(self, "_posterior", None)

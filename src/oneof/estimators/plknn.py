@@ -1,4 +1,4 @@
-"""Nearest-neighbor classifier for candidate sets."""
+"""Nearest-neighbor classifier for candidate sets and weights."""
 
 from typing import Any, Literal, Self
 
@@ -16,8 +16,8 @@ from oneof.validation import check_choice, check_positive
 class PLKNN(CandidateClassifier):
     """Nearest-neighbor classifier in which each neighbor votes for all of its candidates.
 
-    Predicts argmax_k sum_r w_r 1[k in S_r] over the nearest labeled rows r, by Euclidean distance. Unlabeled rows are
-    not used as neighbors.
+    Predicts argmax_k sum_r w_r v_rk over the nearest labeled rows r, by Euclidean distance. v_rk is 1[k in S_r], or the
+    weight of class k in row r. Unlabeled rows are not used as neighbors.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class PLKNN(CandidateClassifier):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
 
         Returns
         -------
@@ -82,7 +82,8 @@ class PLKNN(CandidateClassifier):
         check_choice("weights", self.weights, ("distance", "uniform"))
         rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
-        self._mask, self._index = candidates.mask[labeled], NeighborIndex(select_rows(labeled, rows))
+        # Candidates or weights of the neighbors; the name is that of stored models.
+        self._evidence, self._index = candidates.evidence[labeled], NeighborIndex(select_rows(labeled, rows))
         return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -114,16 +115,16 @@ class PLKNN(CandidateClassifier):
         n_rows = len(self._index) if rows is None else rows.shape[0]
         distances, neighbors = self._index.nearest(self.n_neighbors, rows).reshape_by_row(n_rows)
         weights = neighbor_weights(distances) if self.weights == "distance" else np.ones_like(distances)
-        return vote_fractions(neighbors, weights, self._mask)
+        return vote_fractions(neighbors, weights, self._evidence)
 
     def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Exclude a training row from its own neighbors."""
         if not training:
-            return normalize_within_sets(self._finite_scores(rows), candidates.mask)
+            return normalize_within_sets(self._finite_scores(rows), candidates.evidence)
         labeled = ~candidates.is_unlabeled
         votes = np.ones(candidates.shape)
         if len(self._index) > 1:
             votes[labeled] = self._vote(None)
         if not labeled.all():
             votes[~labeled] = self._finite_scores(rows[~labeled])
-        return normalize_within_sets(votes, candidates.mask)
+        return normalize_within_sets(votes, candidates.evidence)

@@ -22,6 +22,9 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
     & Singer with C = 1/(lam n). With partial labels J is not convex: the default solver starts from smoothed forms of
     it at decreasing temperatures, and then applies the concave-convex procedure.
 
+    In a row with weights, each level set {k : w_k >= a} has a loss, multiplied by the difference between the weight a
+    and the next smaller one: the generalized loss of Hüllermeier.
+
     Parameters
     ----------
     lam : float, default=1e-3
@@ -84,6 +87,9 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
     ----------
     Nguyen & Caruana (2008), Classification with partial labels, KDD, optimization problem II and Algorithm 1.
 
+    Hüllermeier (2014), Learning from imprecise and fuzzy observations: data disambiguation through generalized loss
+    minimization, International Journal of Approximate Reasoning 55(7).
+
     Examples
     --------
     >>> from oneof import PLSVM
@@ -126,7 +132,8 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         X : array-like or CSR matrix of shape (n_samples, n_features), or (n_samples, n_samples)
             With ``kernel="precomputed"`` the kernel of all pairs of rows, dense.
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets; unlabeled rows are ignored.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights; unlabeled rows are
+            ignored.
 
         Returns
         -------
@@ -141,7 +148,7 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         rows, candidates = self._validate_fit(X, y)
         used = np.flatnonzero(~candidates.is_unlabeled)
         space, kernel = self._make_space(rows, used, has_constant=bool(self.fit_intercept))
-        solution = self._solve(PLSVMProblem(space, candidates.mask[used], float(self.lam)))
+        solution = self._solve(PLSVMProblem(space, candidates.evidence[used], float(self.lam)))
         self._store_trace(solution)
         if isinstance(space, FeatureSpace):
             self._set_linear(solution.weights.astype(rows.dtype, copy=False), kernel)

@@ -53,7 +53,7 @@ class SpectralGraphTransducer(GraphClassifier):
         The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
         Distributions of the rows of fit, 0 outside their sets: those nearest to the relative scores
-        (z - gamma_-) / (gamma_+ - gamma_-) of the classes.
+        (z - gamma_-) / (gamma_+ - gamma_-) of the classes, by the weights of the row if it has any.
     transduction_ : ndarray of shape (n_samples,)
         Labels of the rows of fit: the most probable class.
     affinity_ : csr_array of shape (n_samples, n_samples)
@@ -80,7 +80,9 @@ class SpectralGraphTransducer(GraphClassifier):
 
     A row of several candidates counts for each candidate class as q of a row of the class and 1 - q of a row of another
     class. The initial q is 1/|S|; later it is the resulting probability. For a class outside the set, it counts as a
-    row of another class.
+    row of another class. In a row with weights v of the classes, the initial q is v / sum v, and the resulting
+    probability of class k is v_k max(s_k - tau, 0), with s the relative scores and the tau for which the sum is 1.
+    Weights below 1e-6 count as 0.
 
     A common factor of all features changes nothing, with two exceptions. `radius` (except for cosines) and a numeric
     `bandwidth` are in their unit, and an `affinity` function may depend on it. Different factors for single features
@@ -140,7 +142,7 @@ class SpectralGraphTransducer(GraphClassifier):
         ----------
         X : array-like or CSR matrix of shape (n_samples, n_features)
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
 
         Returns
         -------
@@ -156,7 +158,7 @@ class SpectralGraphTransducer(GraphClassifier):
         candidates, graph = self._build_graph(X, y)
         solution = solve_transduction(
             graph.affinity,
-            candidates.mask,
+            candidates.evidence,
             n_eigenvectors=self.n_eigenvectors,
             C=self.C,
             max_iter=self.max_iter,

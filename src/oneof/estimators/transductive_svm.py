@@ -48,8 +48,8 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         each class in the rows that are unlabeled in its problem: different rows for each class, so that the fractions
         need not sum to 1. Given two fractions for two classes, the second is used. The number of positive rows is this
         fraction of them, rounded (halves up). None: the fraction in the rows that are not unlabeled; a row of several
-        candidates counts as 1/|S| for each. Pass it if it is known: no SVM can compensate for an error of this
-        fraction.
+        candidates counts as 1/|S| for each, or as w_k / sum w with weights w. Pass it if it is known: no SVM can
+        compensate for an error of this fraction.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
         As in scikit-learn's SVC; a callable ``kernel(X, Y)`` returns the matrix of all pairs. All but "linear" need
         memory for n x n numbers.
@@ -86,7 +86,8 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         Constant in the score of each class.
     transduction_ : ndarray of shape (n_samples,)
         A candidate of each row of fit. For two classes it is the class of the row's final sign, so that exactly the
-        given number of unlabeled rows are positive. For more classes it is the candidate with the highest score.
+        given number of unlabeled rows are positive. For more classes it is the candidate with the highest score. In a
+        row with weights it is the class with the largest product of its weight and the softmax of the scores.
     objective_ : float
         Final value of the objective, summed over the binary problems: one for each class; for two classes only that of
         the second.
@@ -110,10 +111,11 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
     Notes
     -----
     Candidate sets: in the problem of a class, a row is positive if its set is that class alone, negative if the class
-    is not in its set, and unlabeled otherwise. If no row is positive, or none negative, an SVM cannot give the
-    initial signs. They then depend on the distances to the mean of the rows whose sets contain the class, and to the
-    mean of the others: see `oneof.solvers.transductive.binary_labels`. A class in no set of a labeled row gets no
-    row, and the score -1 everywhere, unless `positive_fraction` is above 0 for it.
+    is not in its set, and unlabeled otherwise. The set of a row with weights is the set of the classes with weights of
+    at least 1e-6. If no row is positive, or none negative, an SVM cannot give the initial signs. They then depend on
+    the distances to the mean of the rows whose sets contain the class, and to the mean of the others: see
+    `oneof.solvers.transductive.binary_labels`. A class in no set of a labeled row gets no row, and the score -1
+    everywhere, unless `positive_fraction` is above 0 for it.
 
     For two classes `decision_function` is 2 f, the score of one class minus that of the other. The final sign of a row
     of fit may differ from the sign of its score if the number of positive rows requires it: `transduction_` then
@@ -176,7 +178,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         X : array-like or CSR matrix of shape (n_samples, n_features), or (n_samples, n_samples)
             With ``kernel="precomputed"`` the kernel of all pairs of rows, dense.
         y : array-like or CandidateSets of length n_samples
-            Labels, sets of labels, a 0/1 indicator, or candidate sets.
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
 
         Returns
         -------
@@ -194,7 +196,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         space, kernel = self._make_space(rows, all_rows)
         solution = solve_one_vs_rest(
             space,
-            candidates.mask,
+            candidates.evidence,
             C=self.C,
             C_unlabeled=self.C_unlabeled,
             positive_fractions=fractions,
@@ -221,7 +223,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         return self._finalize_fit(X, y, candidates)
 
     def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
-        """Return the softmax of the scores within each set; for the rows of fit, `transduction_` comes first."""
+        """Return the softmax of the scores times the weights; for the rows of fit, `transduction_` comes first."""
         proba = super()._candidate_proba(rows, candidates, training=training)
         if training:
             transduced = self.classes_ == self.transduction_[:, None]

@@ -17,7 +17,7 @@ from oneof.io.features import (
     make_encoder,
     read_text_options,
 )
-from oneof.io.table import Table, read_labels, read_table, read_truth, suspicious_labels
+from oneof.io.table import Table, check_no_weights, read_labels, read_table, read_truth, suspicious_labels
 
 __all__ = [
     "Column",
@@ -26,6 +26,7 @@ __all__ = [
     "Table",
     "TextOptions",
     "align_columns",
+    "check_no_weights",
     "check_texts",
     "choose_columns",
     "find_column",

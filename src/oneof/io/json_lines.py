@@ -1,4 +1,7 @@
-"""Reader of JSON lines: one object per line. A column in which some cells are lists becomes a column of lists."""
+"""Reader of JSON lines: one object per line.
+
+A column in which some cells are lists becomes a column of lists, and a column of objects a column of structs.
+"""
 
 import io
 import json
@@ -101,7 +104,7 @@ def _to_series(name: str, cells: list[Any]) -> "pl.Series":
         if len(kinds) > 1:
             cells = [None if cell is None else _to_text(cell) for cell in cells]
     try:
-        return pl.Series(name, cells)
+        return pl.Series(name, cells, strict=kinds != {dict})  # if strict, only the keys of the first objects remain
     except (TypeError, OverflowError, pl.exceptions.PolarsError):
         return pl.Series(name, [None if cell is None else _to_text(cell) for cell in cells])
 

@@ -1,6 +1,7 @@
 """Tables: files that are read in one batch, and their columns of labels."""
 
 import os
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,6 +34,7 @@ SUFFIXES = tuple(_FORMATS)
 
 _PLACEHOLDERS = {"na", "n/a", "nan", "none", "null", "?", "-", "unknown", "missing"}
 _SEPARATORS = (";", ",", "/", "|", "+", "&")
+_LABEL_AND_WEIGHT = re.compile(r".+:\s*(\d*\.\d+([eE][-+]?\d+)?|[01])", re.DOTALL)
 _MAX_LISTED = 6
 """Maximum number of labels listed in a warning; the rest are counted."""
 
@@ -104,7 +106,15 @@ def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), v
 
 
 def read_labels(
-    table: Table, columns: Sequence[str], *, separator: str = "|", classes: Sequence[str] | None = None
+    table: Table,
+    columns: Sequence[str],
+    *,
+    separator: str = "|",
+    classes: Sequence[str] | None = None,
+    weighted: bool = False,
+    weights: str | None = None,
+    kind: str = "likelihood",
+    rest: bool | str = False,
 ) -> CandidateSets:
     """Return the candidate sets of a table.
 
@@ -118,6 +128,13 @@ def read_labels(
         The text between two labels.
     classes : sequence of str, optional
         The classes, as written in the table; by default those that occur.
+    weighted : bool, default=False
+        The labels have weights: one column of text ("finch:0.7|wren:0.3") or of mappings from labels to weights, or
+        several columns of numbers, whose names are the classes. Cells without numbers are sets.
+    weights : str, optional
+        The column of the weights of one label column, in the order of its labels: text ("0.7|0.3"), lists or numbers.
+    kind, rest
+        See `CandidateSets.from_weights`.
 
     Returns
     -------
@@ -132,12 +149,24 @@ def read_labels(
         If a cell cannot be read, a set is empty, all rows are unlabeled, or there is only one class.
     """
     names = [find_column(name, table.frame.columns, table.path) for name in columns]
+    weights = None if weights is None else find_column(weights, table.frame.columns, table.path)
+    if weights in names:
+        raise DataError(f"the column of weights must not be a label column; got {weights!r}.")
     if len(set(names)) < len(names):
         raise DataError(
             f"the label columns must be named once; got {next(n for n in names if names.count(n) > 1)!r} twice."
         )
     try:
-        return read_label_columns(table.frame, names, separator=separator, classes=classes)
+        return read_label_columns(
+            table.frame,
+            names,
+            separator=separator,
+            classes=classes,
+            weighted=weighted,
+            weights=weights,
+            kind=kind,
+            rest=rest,
+        )
     except LabelError as error:
         quoted = repr(names[0]) if len(names) == 1 else f"{names[0]!r} to {names[-1]!r}"
         raise error.at(f"labels {quoted} of {table.path}") from None
@@ -183,6 +212,18 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
     if missing.all():
         raise DataError(f"the truth column {column!r} has no labels.", source=source)
     return truth if missing.any() else np.asarray(truth.tolist(), dtype=classes.dtype)
+
+
+def check_no_weights(classes: Iterable[Any], source: Any) -> None:
+    """Raise if most classes are labels with a weight, such as "finch:0.7", although weights are not requested."""
+    labels = [label for label in classes if isinstance(label, str)]
+    pairs = [label for label in labels if _LABEL_AND_WEIGHT.fullmatch(label)]
+    if 2 * len(pairs) > len(labels) and any("." in label.rpartition(":")[2] for label in pairs):
+        raise LabelError(
+            f"the labels of {source} have weights, such as {min(pairs)!r}. Add --weighted; or name the classes "
+            "(--classes) if the numbers belong to their names.",
+            label=pairs[0],
+        )
 
 
 def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:

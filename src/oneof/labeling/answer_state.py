@@ -8,7 +8,7 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.errors import ConflictError
 from oneof.labeling.answer_log import Entry
-from oneof.typing import Labels, Mask
+from oneof.typing import Evidence, Labels
 
 
 class AnswerState:
@@ -133,7 +133,7 @@ def allowed_classes(entry: Entry, n_classes: int) -> tuple[int, ...]:
 
 def combine(
     answered: Mapping[int, Mapping[str, Entry]],
-    start: Mask,
+    start: Evidence,
     classes: Labels,
     *,
     min_votes: int = 1,
@@ -148,8 +148,8 @@ def combine(
     Parameters
     ----------
     answered : dict of row to dict of annotator to Entry
-    start : ndarray of shape (n_samples, n_classes), bool
-        Candidate sets of rows without an answer.
+    start : ndarray of shape (n_samples, n_classes)
+        Evidence of rows without an answer: a mask of the candidates, or weights.
     classes : ndarray of shape (n_classes,)
     min_votes, top_k
         As for `CandidateSets.from_annotations`.
@@ -158,7 +158,7 @@ def combine(
     -------
     CandidateSets
     """
-    mask = start.copy()
+    evidence = start.copy()
     rows: list[int] = []
     votes: list[list[int]] = []
     for row, answers in answered.items():
@@ -176,5 +176,12 @@ def combine(
             table, classes=np.arange(len(classes)), min_votes=min_votes, top_k=top_k
         )
         informative = ~combined.is_unlabeled
-        mask[np.array(rows)[informative]] = combined.mask[informative]
-    return CandidateSets(mask, classes)
+        evidence[np.array(rows)[informative]] = combined.mask[informative]
+    return from_evidence(evidence, classes)
+
+
+def from_evidence(evidence: Evidence, classes: Labels) -> CandidateSets:
+    """Return the candidate sets of a mask, or of weights."""
+    if evidence.dtype == bool:
+        return CandidateSets(evidence, classes)
+    return CandidateSets.from_weights(evidence, classes)

@@ -8,8 +8,8 @@ from oneof.candidates import CandidateSets
 from oneof.errors import DataError
 from oneof.labeling import quality
 from oneof.labeling.answer_log import AnswerLog, Entry
-from oneof.labeling.answer_state import AnswerState, combine
-from oneof.typing import Labels, Mask
+from oneof.labeling.answer_state import AnswerState, combine, from_evidence
+from oneof.typing import Evidence, Labels
 
 
 class AnswerStore:
@@ -20,8 +20,8 @@ class AnswerStore:
     Parameters
     ----------
     log : AnswerLog
-    start : ndarray of shape (n_samples, n_classes), bool
-        Candidate sets of rows without an answer.
+    start : ndarray of shape (n_samples, n_classes)
+        Evidence of rows without an answer: a mask of the candidates, or weights.
     classes : ndarray of shape (n_classes,)
     min_votes, top
         See `oneof.labeling.answer_state.combine`.
@@ -36,12 +36,12 @@ class AnswerStore:
         Callback ``(row)`` for each row with new entries.
     """
 
-    def __init__(self, log: AnswerLog, start: Mask, classes: Labels, *, min_votes: int, top_k: int | None) -> None:
+    def __init__(self, log: AnswerLog, start: Evidence, classes: Labels, *, min_votes: int, top_k: int | None) -> None:
         self.lock, self.state, self.start = threading.RLock(), AnswerState(), start
         self.on_change: Callable[[int], None] | None = None
         self._log, self._classes = log, classes
         self._min_votes, self._top_k = min_votes, top_k
-        self._mask = start.copy()
+        self._evidence = start.copy()
 
     def sync(self) -> None:
         """Read all entries that this or another process has written since; after an error, read none of them."""
@@ -56,7 +56,7 @@ class AnswerStore:
                 combined = combine(
                     answers, self.start[changed], self._classes, min_votes=self._min_votes, top_k=self._top_k
                 )
-                self._mask[changed] = combined.mask
+                self._evidence[changed] = combined.evidence
             for entry in entries:
                 self.state.add(entry)
             for row in changed:
@@ -98,7 +98,7 @@ class AnswerStore:
         """Return the candidate sets of all rows: the combined answers, or the initial set of a row without answers."""
         with self.lock:
             self.sync()
-            return CandidateSets(self._mask, self._classes)
+            return from_evidence(self._evidence, self._classes)
 
     def current_answer(self, row: int, annotator: str) -> Entry | None:
         """Return the annotator's current answer to a row."""

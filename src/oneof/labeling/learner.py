@@ -133,7 +133,7 @@ def default_estimator(rows: FeatureMatrix) -> GraphLogisticRegression:
 
 def can_learn(candidates: CandidateSets) -> bool:
     """Return whether at least two labeled rows have different candidate sets."""
-    labeled = candidates.mask[~candidates.is_unlabeled]
+    labeled = candidates.evidence[~candidates.is_unlabeled]
     return bool(len(labeled)) and bool((labeled != labeled[0]).any())
 
 
@@ -177,7 +177,7 @@ class Neighbor(NamedTuple):
     distance : float
         Euclidean distance between the features of the model.
     labels : ndarray
-        Candidates of the row.
+        Candidates of the row; if it has weights, those of largest weight.
     """
 
     row: int
@@ -193,8 +193,10 @@ def nearest_labeled(rows: FeatureMatrix, candidates: CandidateSets, row: int, n:
         return []
     distances = euclidean_distances(rows[[row]], rows[labeled])[0]
     order = np.argsort(distances, kind="stable")[:n]
+    best = candidates[labeled[order]].weights == 1
     return [
-        Neighbor(int(labeled[i]), float(distances[i]), candidates.classes[candidates.mask[labeled[i]]]) for i in order
+        Neighbor(int(labeled[i]), float(distances[i]), candidates.classes[row])
+        for i, row in zip(order, best, strict=True)
     ]
 
 

@@ -38,7 +38,8 @@ class LabelingSession(AnswerAPI):
     X : array-like or CSR matrix of shape (n_samples, n_features)
         Features of the rows for the model; finite.
     y : array-like or CandidateSets of length n_samples, optional
-        Initial candidate sets, in any form that `fit` accepts. Exact rows are not asked.
+        Initial candidate sets, with or without weights, in any form that `fit` accepts. Exact rows are not asked. A row
+        with weights has them until it is answered.
     classes : array-like of shape (n_classes,), optional
         The classes, in the order of the page; by default the classes of `y`.
     path : path-like, optional
@@ -130,7 +131,7 @@ class LabelingSession(AnswerAPI):
         self._learner = Learner(rows, estimator, strategy, int(prefetch), rng)
         log = AnswerLog(None if path is None else as_path(path), session_metadata(rows, table, start.classes))
         try:
-            self.answers = AnswerStore(log, start.mask, start.classes, min_votes=min_votes, top_k=top_k)
+            self.answers = AnswerStore(log, start.evidence, start.classes, min_votes=min_votes, top_k=top_k)
             self._scheduler = QuestionScheduler(
                 start.mask, self.answers.state, self._learner, int(annotations_per_item), int(check_interval), rng
             )

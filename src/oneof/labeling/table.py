@@ -140,6 +140,8 @@ class LabelTable:
     def with_labels(self, candidates: CandidateSets) -> "pl.DataFrame":
         """Return the table with the candidate sets as a column of lists, null for unlabeled rows.
 
+        With weights it is a column of text such as "finch:1.0|wren:0.5", empty for unlabeled rows.
+
         Parameters
         ----------
         candidates : CandidateSets
@@ -150,6 +152,8 @@ class LabelTable:
         """
         import polars as pl
 
+        if candidates.is_weighted.any():
+            return self._with_text(candidates)
         unlabeled = candidates.is_unlabeled
         classes = candidates.classes
         sets = [None if unlabeled[i] else classes[row].tolist() for i, row in enumerate(candidates.mask)]
@@ -162,7 +166,8 @@ class LabelTable:
         Parameters
         ----------
         path : Path
-            .csv, with sets as text such as "a|b" and empty cells for unlabeled rows, or .parquet, with lists.
+            .csv, with sets as text such as "a|b" and empty cells for unlabeled rows, or .parquet, with lists. Weights
+            are written as text such as "a:1.0|b:0.5" in both, which `oneof fit --weighted` reads.
         candidates : CandidateSets
 
         Returns
@@ -179,19 +184,21 @@ class LabelTable:
             raise InputError(f"cannot write {path}: the file name must end in {' or '.join(EXPORTS)}.")
         if not path.parent.is_dir():
             raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
-        import polars as pl
-
         with atomic_write(path) as temporary:
             if path.suffix.lower() == ".parquet":
                 _write_parquet(self.with_labels(candidates), temporary)
             else:
-                written = pl.Series(self.label, candidates.to_strings(separator=self.separator))
-                frame = self.frame.with_columns(written)
+                frame = self._with_text(candidates)
                 nested = [name for name in frame.columns if frame[name].dtype.is_nested()]
                 if nested:
                     raise InputError(f"column {nested[0]!r} has lists, which CSV does not support: export to .parquet.")
                 frame.write_csv(temporary)
         return path
+
+    def _with_text(self, candidates: CandidateSets) -> "pl.DataFrame":
+        import polars as pl
+
+        return self.frame.with_columns(pl.Series(self.label, candidates.to_strings(separator=self.separator)))
 
 
 def _write_parquet(frame: "pl.DataFrame", path: Path) -> None:

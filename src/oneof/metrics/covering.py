@@ -7,14 +7,15 @@ import numpy as np
 from oneof.candidates import CandidateSets, align, as_classes, expand_to_predicted
 from oneof.candidates.labels import distinct_labels, pack_classes
 from oneof.errors import InputError, LabelError
-from oneof.typing import Floats, Mask
+from oneof.typing import Evidence, Floats, Mask
 from oneof.validation import as_array, as_float_array, check_sample_weight
 
 
 def ambiguous_zero_one_loss(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
     """Return the fraction of all rows whose prediction is outside the candidate set.
 
-    Unlabeled rows count as covered, since nothing contradicts their prediction.
+    Unlabeled rows count as covered, since nothing contradicts their prediction. A weighted row counts with 1 minus the
+    weight of its prediction.
 
     Parameters
     ----------
@@ -48,14 +49,17 @@ def ambiguous_zero_one_loss(y: Any, y_pred: Any, *, classes: Any = None, sample_
     0.25
     """
     covered, _ = _covered(y, y_pred, classes)
-    return _mean_over(~covered, np.ones(len(covered), dtype=bool), check_sample_weight(sample_weight, len(covered)))
+    return _mean_over(
+        1.0 - covered, np.ones(len(covered), dtype=bool), check_sample_weight(sample_weight, len(covered))
+    )
 
 
 def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
     """Return the fraction of labeled rows whose prediction is in the candidate set.
 
-    Rows whose set contains every class are excluded, since they cover any prediction. On exact labels the covering rate
-    is the accuracy.
+    Rows whose set contains every class are excluded, since they cover any prediction. A weighted row counts with the
+    weight of its prediction, relative to the largest weight of the row. On exact labels the covering rate is the
+    accuracy.
 
     Parameters
     ----------
@@ -71,7 +75,8 @@ def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: An
     Returns
     -------
     float
-        In [0, 1]; higher is better. It is an upper bound of the accuracy if every set contains the true label.
+        In [0, 1]; higher is better. It is an upper bound of the accuracy if every set contains the true label, and if
+        the weight of every true label is 1.
 
     Raises
     ------
@@ -91,7 +96,7 @@ def covering_rate(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: An
 def exact_accuracy(y: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
     """Return the accuracy over the exact rows, whose set contains one label.
 
-    Rows with several candidates are excluded.
+    Rows with several candidates are excluded, and so are weighted rows.
 
     Parameters
     ----------
@@ -131,7 +136,9 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
 
     A row whose predicted class is in its set counts with the probability of that class, divided by the probability of
     the set. Any other row counts 0:  mean_i 1[argmax_k p_ik in S_i] max_k p_ik / sum_{k in S_i} p_ik, over the labeled
-    rows.
+    rows. In a weighted row, every probability is multiplied by the weight of its class: with k the predicted class, the
+    row counts w_ik p_ik / sum_j w_ij p_ij, the probability that the prediction is correct if both `proba` and the
+    weights are.
 
     Parameters
     ----------
@@ -147,7 +154,7 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     Returns
     -------
     float
-        In [0, 1]; higher is better. It is at most the covering rate.
+        In [0, 1]; higher is better. Without weights it is at most the covering rate.
 
     Raises
     ------
@@ -184,14 +191,15 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
         raise InputError(f"`proba` must be nonnegative and finite; row {row} is not.")
     rows = np.arange(len(proba))
     best = proba.argmax(axis=1)
-    set_proba = np.where(candidates.mask, proba, 0.0).sum(axis=1)
+    joint = proba * candidates.evidence  # with the evidence of the row, which is 0 or 1 without weights
+    set_proba = joint.sum(axis=1)
     covered = candidates.mask[rows, best] & (set_proba > 0)
-    values = np.where(covered, proba[rows, best] / np.where(covered, set_proba, 1.0), 0.0)
+    values = np.where(covered, joint[rows, best] / np.where(covered, set_proba, 1.0), 0.0)
     return _mean_over(values, ~_is_uninformative(candidates), check_sample_weight(sample_weight, len(proba)))
 
 
-def _covered(y: Any, y_pred: Any, classes: Any) -> tuple[Mask, CandidateSets]:
-    """Return a mask of the predictions that their sets cover, and the sets."""
+def _covered(y: Any, y_pred: Any, classes: Any) -> tuple[Evidence, CandidateSets]:
+    """Return a mask of the predictions that their sets cover, or the weights of the predictions, and the sets."""
     predicted = as_array(y_pred, "y_pred")
     labels = predicted.ravel().tolist()
     distinct_labels(labels, range(len(labels)))  # raises if a value is not a label
@@ -202,8 +210,8 @@ def _covered(y: Any, y_pred: Any, classes: Any) -> tuple[Mask, CandidateSets]:
         )
     column = {label: k for k, label in enumerate(candidates.classes.tolist())}
     codes = np.array([column.get(label, -1) for label in predicted.tolist()], dtype=np.int64)
-    covered = candidates.mask[np.arange(len(codes)), codes] & (codes >= 0)
-    return covered | _is_uninformative(candidates), candidates
+    covered = np.where(codes >= 0, candidates.evidence[np.arange(len(codes)), codes], 0)
+    return np.maximum(covered, _is_uninformative(candidates)), candidates
 
 
 def _is_uninformative(candidates: CandidateSets) -> Mask:

@@ -4,7 +4,7 @@ A model file is a skops archive (a zip of JSON and plain arrays), never a pickle
 skops trusts by default (scikit-learn's estimators, built-in containers, NumPy arrays) and those in `TRUSTED`.
 
 Reading order: this file (`save` and `load`), `archive` (checks before anything is built), `trusted` (the allowed
-types), `libsvm_checks` (checks of the loaded arrays).
+types), `libsvm_checks` and `tree_checks` (checks of the loaded arrays).
 """
 
 import os
@@ -22,13 +22,14 @@ from oneof.errors import InputError, InputTypeError, ModelFileError
 from oneof.files import as_path, atomic_write
 from oneof.persistence import archive
 from oneof.persistence.libsvm_checks import svm_arrays_consistent
+from oneof.persistence.tree_checks import trees_consistent
 from oneof.persistence.trusted import TRUSTED
 
 __all__ = ["SavedModel", "load", "save"]
 
 FORMAT = "oneof-model"
-FORMAT_VERSION = 6
-"""6: LOORidge has one function with a sum of kernels; files of older formats cannot be read."""
+FORMAT_VERSION = 7
+"""7: models store weights of candidates where they stored candidate sets; files of older formats cannot be read."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +119,11 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
             f"{type(estimator).__name__} was fitted to tensors, which a model file cannot contain. Fit it to "
             "X.cpu().numpy()."
         )
+    if not trees_consistent(estimator):
+        raise InputTypeError(
+            f"{type(estimator).__name__} cannot be saved: it has decision trees with splits of categorical features. "
+            "Encode the categories, for example by OneHotEncoder."
+        )
     path = as_path(path)
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist. Create it before saving.")
@@ -199,6 +205,8 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(
             f"{path} is damaged: the arrays of a support vector machine are inconsistent. Fit the model again."
         )
+    if not trees_consistent(content):
+        raise ModelFileError(f"{path} is damaged: the nodes of a decision tree are inconsistent. Fit the model again.")
     _compare_versions(path, content)
     return _unpack(path, content)
 

@@ -6,6 +6,7 @@ _PROCESS_KERNELS = (
 )
 TRUSTED: tuple[str, ...] = (
     "builtins.range",  # columns of a view
+    "oneof.estimators.candidate_em.CandidateEM",
     "oneof.estimators.clpl.CLPL",
     "oneof.estimators.local_global_consistency.LocalGlobalConsistency",
     "oneof.estimators.gaussian_em.GaussianEM",
@@ -57,6 +58,8 @@ TRUSTED: tuple[str, ...] = (
     "oneof.text.StemTokenizer",
     "oneof.solvers.online.OnlineState",  # for partial_fit
     *(f"sklearn.gaussian_process.kernels.{name}" for name in _PROCESS_KERNELS),
+    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",  # see `tree_checks`
+    "sklearn.tree._tree.Tree",
     "scipy.sparse._csr.csr_array",  # rows stored by a method; see `_check_sparse`
     "scipy.sparse._csr.csr_matrix",
     "numpy.dtype",  # SimpleImputer and OneHotEncoder store the type of their input

@@ -5,7 +5,13 @@ Reading order: `counts` (the numbers of every figure, without matplotlib), `styl
 figure is drawn.
 """
 
-from oneof.plots.figures import plot_class_frequencies, plot_cooccurrence, plot_decisions, plot_set_sizes
+from oneof.plots.figures import (
+    plot_class_frequencies,
+    plot_cooccurrence,
+    plot_decisions,
+    plot_set_sizes,
+    plot_weights,
+)
 from oneof.plots.learning_curve import LearningCurveLike, plot_learning_curve
 
 __all__ = [
@@ -15,4 +21,5 @@ __all__ = [
     "plot_decisions",
     "plot_learning_curve",
     "plot_set_sizes",
+    "plot_weights",
 ]

@@ -1,14 +1,16 @@
-"""Numbers of the figures: functions from a mask to counts and fractions.
+"""Numbers of the figures: functions from the evidence of the rows to counts and fractions.
 
-All counts exclude unlabeled rows, which would add the same number to every class. A partial row has more than one
-candidate, but not all classes.
+The evidence is an (n, K) mask, or weights of which the largest of each row is 1. A row counts for a class by its
+weight, which is 1 for the candidates of a set. All counts exclude unlabeled rows, which would add the same number to
+every class. A partial row has more than one candidate, and is not unlabeled.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from oneof.typing import Floats, Ints, Mask
+from oneof.likelihoods import constant_rows
+from oneof.typing import Evidence, Floats, Ints, Mask
 
 _BLOCK_ROWS = 65_536
 
@@ -34,47 +36,82 @@ class ClassFrequencies(NamedTuple):
     Attributes
     ----------
     candidate : ndarray of shape (K,)
-        Rows with the class as a candidate.
+        Rows with the class as a candidate; floats if there are weights.
     exact : ndarray of shape (K,)
         Rows with the class as the only candidate.
     """
 
-    candidate: Ints
+    candidate: Ints | Floats
     exact: Ints
 
 
 class PairOutcome(NamedTuple):
-    """Disambiguated labels of the sets that contain two given classes."""
+    """Disambiguated labels of the sets that contain two given classes; floats if there are weights."""
 
     first: int
     second: int
-    n_sets: int
-    decided_first: int
-    decided_second: int
+    n_sets: float
+    decided_first: float
+    decided_second: float
 
 
-def partial_rows(mask: Mask) -> Mask:
-    """Return (n,) bool: rows with more than one candidate, but not all classes."""
-    sizes = np.count_nonzero(mask, axis=1)
-    return (sizes > 1) & (sizes < mask.shape[1])
+def labeled_rows(evidence: Evidence) -> Mask:
+    """Return (n,) bool: rows whose classes are not all equally possible."""
+    return np.asarray(~constant_rows(evidence))
+
+
+def partial_rows(evidence: Evidence) -> Mask:
+    """Return (n,) bool: rows with more than one candidate that are not unlabeled."""
+    return (np.count_nonzero(evidence, axis=1) > 1) & labeled_rows(evidence)
 
 
 def set_sizes(mask: Mask) -> SetSizes:
-    """Count the rows of each set size."""
+    """Count the rows of each set size; rows with weights have `effective_sizes` instead."""
     n_classes = mask.shape[1]
     rows = np.bincount(np.count_nonzero(mask, axis=1), minlength=n_classes + 1)
     return SetSizes(rows[:n_classes], int(rows[n_classes]))
 
 
-def class_frequencies(mask: Mask) -> ClassFrequencies:
+def shares(evidence: Evidence) -> Floats:
+    """Return the weights divided by their sum in each row, (n, K): 1 / size for the candidates of a set."""
+    return evidence / evidence.sum(axis=1, keepdims=True)
+
+
+def effective_sizes(evidence: Evidence) -> Floats:
+    """Return the effective number of candidates of each row, (n,): exp of the entropy of the shares.
+
+    For a set it is its size. It lies between 1 (one class has all the weight) and the number of candidates.
+
+    Examples
+    --------
+    >>> effective_sizes(np.array([[1, 1, 0], [1.0, 0.1, 0.1]])).round(2)
+    array([2.  , 1.76])
+    """
+    p = shares(evidence)
+    return np.exp(-(p * np.log(np.where(p > 0, p, 1.0))).sum(axis=1))
+
+
+def largest_shares(weights: Floats, n_bins: int = 10) -> Ints:
+    """Return the number of rows by their largest share, in equal bins of [0, 1].
+
+    An edge belongs to the bin above it.
+    """
+    largest = 1 / weights.sum(axis=1)  # the largest weight is 1
+    return np.bincount(np.minimum((largest * n_bins).astype(np.int64), n_bins - 1), minlength=n_bins)
+
+
+def class_frequencies(evidence: Evidence) -> ClassFrequencies:
     """Count the labeled rows by candidate and by exact label."""
-    sizes = np.count_nonzero(mask, axis=1)
-    candidate = np.count_nonzero(mask[sizes < mask.shape[1]], axis=0)
-    return ClassFrequencies(candidate, np.count_nonzero(mask[sizes == 1], axis=0))
+    sizes = np.count_nonzero(evidence, axis=1)
+    labeled = evidence[labeled_rows(evidence)]
+    candidate = np.count_nonzero(labeled, axis=0) if evidence.dtype == bool else labeled.sum(axis=0)
+    return ClassFrequencies(candidate, np.count_nonzero(evidence[sizes == 1], axis=0))
 
 
-def cooccurrence(mask: Mask) -> Ints:
+def cooccurrence(evidence: Evidence) -> Ints | Floats:
     """Return the (K, K) numbers of labeled rows with both classes in the set; the diagonal counts each class.
+
+    A row with weights counts by the product of the two weights.
 
     Examples
     --------
@@ -83,20 +120,22 @@ def cooccurrence(mask: Mask) -> Ints:
            [2, 3, 1],
            [0, 1, 1]])
     """
-    labeled = mask[~mask.all(axis=1)]
-    counts = np.zeros((mask.shape[1], mask.shape[1]), dtype=np.int64)
+    labeled = evidence[labeled_rows(evidence)]
+    if evidence.dtype != bool:
+        return labeled.T @ labeled
+    counts = np.zeros((evidence.shape[1], evidence.shape[1]), dtype=np.int64)
     for start in range(0, len(labeled), _BLOCK_ROWS):  # the counts of a block are exact in float32, which uses BLAS
         block = labeled[start : start + _BLOCK_ROWS].astype(np.float32)
         counts += (block.T @ block).astype(np.int64)
     return counts
 
 
-def decision_confusion(mask: Mask, decided: Ints) -> Floats:
+def decision_confusion(evidence: Evidence, decided: Ints) -> Floats:
     """Return C[a, b], the fraction of the partial sets with candidate a whose disambiguated label is b.
 
     Parameters
     ----------
-    mask : ndarray of shape (n, K)
+    evidence : ndarray of shape (n, K)
     decided : ndarray of shape (n,)
         The code of the disambiguated label of each row.
 
@@ -113,16 +152,17 @@ def decision_confusion(mask: Mask, decided: Ints) -> Floats:
            [0.33, 0.67, 0.  ],
            [0.  , 1.  , 0.  ]])
     """
-    n_classes = mask.shape[1]
-    partial = partial_rows(mask)
-    rows, candidates = np.nonzero(mask[partial])
+    n_classes = evidence.shape[1]
+    partial = partial_rows(evidence)
+    rows, candidates = np.nonzero(evidence[partial])
     pairs = candidates * n_classes + decided[partial][rows]
-    counts = np.bincount(pairs, minlength=n_classes * n_classes).reshape(n_classes, n_classes)
+    weights = None if evidence.dtype == bool else evidence[partial][rows, candidates]
+    counts = np.bincount(pairs, weights, minlength=n_classes * n_classes).reshape(n_classes, n_classes)
     totals = counts.sum(axis=1, keepdims=True)
-    return np.where(totals > 0, counts / np.maximum(totals, 1), np.nan)
+    return np.where(totals > 0, counts / np.where(totals > 0, totals, 1), np.nan)
 
 
-def top_pairs(counts: Ints, limit: int) -> list[tuple[int, int]]:
+def top_pairs(counts: Ints | Floats, limit: int) -> list[tuple[int, int]]:
     """Return at most `limit` pairs (a, b), a < b, with the highest counts above 0, most frequent first."""
     first, second = np.triu_indices(len(counts), k=1)
     values = counts[first, second]
@@ -130,21 +170,22 @@ def top_pairs(counts: Ints, limit: int) -> list[tuple[int, int]]:
     return [(int(first[i]), int(second[i])) for i in order if values[i] > 0]
 
 
-def pair_outcomes(mask: Mask, decided: Ints, pairs: list[tuple[int, int]]) -> list[PairOutcome]:
+def pair_outcomes(evidence: Evidence, decided: Ints, pairs: list[tuple[int, int]]) -> list[PairOutcome]:
     """Count for each pair the labeled sets with both classes, and the disambiguated labels among the two."""
-    labeled = ~mask.all(axis=1)
+    labeled = labeled_rows(evidence)
     outcomes = []
     for a, b in pairs:
-        selected = decided[labeled & mask[:, a] & mask[:, b]]
-        outcomes.append(PairOutcome(a, b, len(selected), int((selected == a).sum()), int((selected == b).sum())))
+        both = (evidence[:, a] * evidence[:, b])[labeled]  # of a mask: "and"
+        totals = (both[selected].sum().item() for selected in (..., decided[labeled] == a, decided[labeled] == b))
+        outcomes.append(PairOutcome(a, b, *totals))
     return outcomes
 
 
-def argsort_top(weights: Ints, limit: int) -> Ints:
+def argsort_top(weights: Ints | Floats, limit: int) -> Ints:
     """Return the indices of the `limit` largest weights, in ascending order; ties go to the lower index."""
     return np.sort(np.argsort(-weights, kind="stable")[:limit])
 
 
-def most_cooccurring(counts: Ints, limit: int) -> Ints:
+def most_cooccurring(counts: Ints | Floats, limit: int) -> Ints:
     """Return the `limit` classes that cooccur most with other classes, in the order of the classes."""
     return argsort_top(counts.sum(axis=1) - np.diagonal(counts), limit)

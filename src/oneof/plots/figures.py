@@ -34,6 +34,8 @@ _MAX_ANNOTATED = 12
 def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
     """Draw the number of rows by set size; unlabeled rows have a separate bar.
 
+    A row with weights is counted at the effective number of its candidates, exp of the entropy of its weights, rounded.
+
     Parameters
     ----------
     candidates : CandidateSets
@@ -60,24 +62,32 @@ def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes
     """
     check_sets(candidates)
     ax = new_axes() if ax is None else ax
-    sizes = counts.set_sizes(candidates.mask)
-    last = max(int(np.flatnonzero(sizes.rows).max(initial=1)), 1)
+    sizes = counts.set_sizes(candidates.mask[~candidates.is_weighted])
+    weighted = weighted_sizes(candidates)
+    last = max(int(np.flatnonzero(sizes.rows).max(initial=1)), int(np.flatnonzero(weighted).max(initial=1)))
     at = np.arange(1, last + 1)
-    bars = ax.bar(at, sizes.rows[1 : last + 1], width=0.72, color=PALETTE["accent"])
-    containers = [bars]
+    rows = np.pad(sizes.rows, (0, 1))[1 : last + 1]
+    bars = [(ax.bar(at, rows, width=0.72, color=PALETTE["accent"], label="sets"), rows)]
+    if weighted.any():
+        above = weighted[1 : last + 1]
+        stacked = ax.bar(at, above, bottom=rows, width=0.72, color=PALETTE["second"], label="with weights")
+        bars = [(stacked, rows + above)]
+        write_legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2, borderpad=0)
     step = 1 + (last - 1) // 12
     ticks, names = list(range(1, last + 1, step)), [str(size) for size in range(1, last + 1, step)]
     if sizes.n_unlabeled:
         position = last + 1.3 * max(1.0, last / 14)
         width = 0.72 * max(1.0, last / 16)
-        containers.append(ax.bar([position], [sizes.n_unlabeled], width=width, color=PALETTE["muted"]))
+        unlabeled = ax.bar([position], [sizes.n_unlabeled], width=width, color=PALETTE["muted"])
+        bars.append((unlabeled, np.array([sizes.n_unlabeled])))
         ticks, names = [*ticks, position], [*names, "no\nlabel"]  # type: ignore[list-item]  # positions are numbers, names are text
     if last <= 12:
-        for container in containers:
-            ax.bar_label(container, fmt="{:,.0f}", padding=2, fontsize=9, color=PALETTE["ink"])
+        for container, totals in bars:
+            labels = [f"{total:,}" for total in totals.tolist()]
+            ax.bar_label(container, labels, padding=2, fontsize=9, color=PALETTE["ink"])
     ax.set_xticks(ticks, names)
     ax.yaxis.set_major_formatter("{x:,.0f}")
-    ax.set_xlabel("candidates in the set")
+    ax.set_xlabel("effective number of candidates, rounded" if weighted.any() else "candidates in the set")
     ax.set_ylabel("rows")
     ax.margins(y=0.1)
     ax.locator_params(axis="y", integer=True)
@@ -85,10 +95,63 @@ def plot_set_sizes(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes
     return ax
 
 
+def plot_weights(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
+    """Draw a histogram of the largest share of the rows with weights.
+
+    The shares are the weights divided by their sum. A share close to 1 is nearly an exact label.
+
+    Parameters
+    ----------
+    candidates : CandidateSets
+    ax : matplotlib Axes, optional
+        Axes to draw on; by default a new pyplot figure.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    MissingExtraError
+        If matplotlib is not installed.
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    >>> from oneof.candidates import CandidateSets
+    >>> y = CandidateSets.from_weights([[0.9, 0.1], [0.7, 0.3], [0.75, 0.25]], classes=["finch", "wren"])
+    >>> ax = plot_weights(y, ax=Figure().subplots())
+    >>> [int(bar.get_height()) for bar in ax.patches]
+    [0, 0, 0, 0, 0, 0, 0, 2, 0, 1]
+    """
+    check_sets(candidates)
+    ax = new_axes() if ax is None else ax
+    rows = counts.largest_shares(candidates.weights[candidates.is_weighted])
+    if not rows.any():
+        annotate_empty(ax, "No row has weights.")
+        return ax
+    edges = np.linspace(0, 1, len(rows) + 1)
+    ax.bar(edges[:-1], rows, width=np.diff(edges), align="edge", color=PALETTE["second"], edgecolor=PALETTE["paper"])
+    ax.set_xlim(0, 1)
+    ax.set_xticks(edges[::2], [f"{100 * edge:.0f}%" for edge in edges[::2]])
+    ax.yaxis.set_major_formatter("{x:,.0f}")
+    ax.set_xlabel("largest share of the weights of a row")
+    ax.set_ylabel("rows")
+    ax.locator_params(axis="y", integer=True)
+    style_axes(ax, grid="y")
+    return ax
+
+
+def weighted_sizes(candidates: CandidateSets) -> Ints:
+    """Return the number of rows with weights by the effective number of candidates, rounded: index 0 to K."""
+    effective = counts.effective_sizes(candidates.weights[candidates.is_weighted])
+    return np.bincount(np.rint(effective).astype(np.int64), minlength=candidates.shape[1] + 1)
+
+
 def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
     """Draw the number of rows by candidate, and by exact label; at most the 30 most frequent classes.
 
-    Unlabeled rows are excluded.
+    Unlabeled rows are excluded. A row with weights counts for a class by its weight; the largest weight is 1.
 
     Parameters
     ----------
@@ -116,7 +179,7 @@ def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) 
     """
     check_sets(candidates)
     ax = new_axes() if ax is None else ax
-    frequencies = counts.class_frequencies(candidates.mask)
+    frequencies = counts.class_frequencies(candidates.evidence)
     selected = counts.argsort_top(frequencies.candidate, MAX_CLASSES)
     at = np.arange(len(selected))
     partial = frequencies.candidate[selected] - frequencies.exact[selected]
@@ -128,7 +191,7 @@ def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) 
             left=frequencies.exact[selected],
             height=0.72,
             color=PALETTE["accent-soft"],
-            label="one of several",
+            label="one of several, by weight" if candidates.is_weighted.any() else "one of several",
         )
     ax.set_yticks(at, [shorten(name) for name in candidates.classes[selected].tolist()], parse_math=False)
     ax.set_ylim(len(selected) - 0.5, -0.5)
@@ -143,7 +206,7 @@ def plot_class_frequencies(candidates: CandidateSets, ax: "Axes | None" = None) 
 def plot_cooccurrence(candidates: CandidateSets, ax: "Axes | None" = None) -> "Axes":
     """Draw how often two labels cooccur in a candidate set; at most the 30 classes that cooccur most.
 
-    Unlabeled rows and the diagonal are excluded.
+    Unlabeled rows and the diagonal are excluded. A row with weights counts by the product of the two weights.
 
     Parameters
     ----------
@@ -171,7 +234,7 @@ def plot_cooccurrence(candidates: CandidateSets, ax: "Axes | None" = None) -> "A
     """
     check_sets(candidates)
     ax = new_axes() if ax is None else ax
-    cooccurrence = counts.cooccurrence(candidates.mask)
+    cooccurrence = counts.cooccurrence(candidates.evidence)
     selected = counts.most_cooccurring(cooccurrence, MAX_CLASSES)
     values = cooccurrence[np.ix_(selected, selected)].astype(float)
     np.fill_diagonal(values, np.nan)
@@ -180,14 +243,17 @@ def plot_cooccurrence(candidates: CandidateSets, ax: "Axes | None" = None) -> "A
         annotate_empty(ax, "No two labels cooccur.")
         return ax
     names = candidates.classes[selected].tolist()
-    draw_heatmap(ax, values, names, top=top, format_value=lambda value: f"{value:,.0f}", bar_label="rows with both")
+    digits = 1 if top < 10 and candidates.is_weighted.any() else 0
+    draw_heatmap(
+        ax, values, names, top=top, format_value=lambda value: f"{value:,.{digits}f}", bar_label="rows with both"
+    )
     return ax
 
 
 def plot_decisions(candidates: CandidateSets, labels: Any, ax: "Axes | None" = None) -> "Axes":
     """Draw the fraction of partial sets with candidate a (row) whose disambiguated label is b (column).
 
-    At most the 30 classes with the most partial sets are shown.
+    A row with weights counts by the weight of candidate a. At most the 30 classes with the most partial sets are shown.
 
     Parameters
     ----------
@@ -220,7 +286,7 @@ def plot_decisions(candidates: CandidateSets, labels: Any, ax: "Axes | None" = N
     check_sets(candidates)
     ax = new_axes() if ax is None else ax
     decided = encode_decisions(candidates, labels)
-    fractions = counts.decision_confusion(candidates.mask, decided)
+    fractions = counts.decision_confusion(candidates.evidence, decided)
     selected = decision_classes(candidates)
     values = fractions[np.ix_(selected, selected)]
     if not np.isfinite(values).any():
@@ -248,8 +314,8 @@ def encode_decisions(candidates: CandidateSets, labels: Any) -> Ints:
 
 def decision_classes(candidates: CandidateSets) -> Ints:
     """Return the classes of `plot_decisions`: the ones with the most partial sets."""
-    mask = candidates.mask
-    return counts.argsort_top(np.count_nonzero(mask[counts.partial_rows(mask)], axis=0), MAX_CLASSES)
+    evidence = candidates.evidence
+    return counts.argsort_top(evidence[counts.partial_rows(evidence)].sum(axis=0), MAX_CLASSES)
 
 
 def draw_heatmap(

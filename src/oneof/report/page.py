@@ -16,6 +16,7 @@ from oneof.plots import (
     plot_decisions,
     plot_learning_curve,
     plot_set_sizes,
+    plot_weights,
 )
 from oneof.plots.figures import MAX_CLASSES, decision_classes, heatmap_inches
 from oneof.plots.style import clean
@@ -132,7 +133,9 @@ def _template() -> "Template":
     environment.filters.update(
         percent=templating.format_percent, std=templating.format_std, seconds=templating.format_seconds
     )
-    environment.globals.update(pluralize=templating.pluralize, is_known=templating.is_known)
+    environment.globals.update(
+        pluralize=templating.pluralize, is_known=templating.is_known, count=templating.format_count
+    )
     return environment.get_template("report.html")
 
 
@@ -156,8 +159,13 @@ def draw_figures(data: ReportData) -> dict[str, str]:
             "Class frequencies", "A bar chart of the rows per class, split by exact and partial rows.",
         ),
     }  # fmt: skip
-    if counts.partial_rows(sets.mask).any():
-        selected = counts.most_cooccurring(counts.cooccurrence(sets.mask), MAX_CLASSES)
+    if sets.is_weighted.any():
+        figures["weights"] = _svg(
+            "weights", (5.6, 3.0), lambda ax: plot_weights(sets, ax),
+            "Weights of the candidates", "A histogram of the largest share of the weights of each row.",
+        )  # fmt: skip
+    if counts.partial_rows(sets.evidence).any():
+        selected = counts.most_cooccurring(counts.cooccurrence(sets.evidence), MAX_CLASSES)
         figures["cooccurrence"] = _svg(
             "cooccurrence", heatmap_inches(labels[selected].tolist()), lambda ax: plot_cooccurrence(sets, ax),
             "Cooccurring labels", "A heat map of labels against labels: the number of rows with both candidates.",

@@ -8,7 +8,7 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.candidates.labels import is_missing
 from oneof.plots import counts
-from oneof.plots.figures import encode_decisions
+from oneof.plots.figures import encode_decisions, weighted_sizes
 from oneof.plots.style import clean, shorten
 from oneof.report.data import ReportData
 from oneof.report.templating import is_known
@@ -31,9 +31,11 @@ class LabelSummary(NamedTuple):
     partial: int
     unlabeled: int
     mean_size: float
-    """Mean number of candidates of the partial rows; NaN without any."""
+    """Mean effective number of candidates of the partial rows, for a set its size; NaN without any."""
     never_partial: int
     """Number of classes in no partial set."""
+    weighted: int
+    """Number of partial rows with weights."""
 
 
 class Baseline(NamedTuple):
@@ -52,7 +54,10 @@ class TruthComparison(NamedTuple):
     n_partial: int
     right_partial: float
     chance_partial: float
-    """Expected accuracy of a random candidate of each set."""
+    """Expected accuracy of a random candidate of each set, drawn by the weights if there are any."""
+    n_weighted: int
+    top_weighted: float
+    """Accuracy of the class of largest weight in the rows with weights; ties count in equal parts."""
     n_unlabeled: int
     right_unlabeled: float
     n_known: int
@@ -73,17 +78,19 @@ class UncertainRow(NamedTuple):
 
 def label_summary(candidates: CandidateSets) -> LabelSummary:
     """Count exact, partial and unlabeled rows."""
-    sizes, (n_rows, n_classes) = candidates.sizes, candidates.shape
-    partial = counts.partial_rows(candidates.mask)
-    exact, unlabeled = int((sizes == 1).sum()), int((sizes == n_classes).sum())
+    evidence, (n_rows, n_classes) = candidates.evidence, candidates.shape
+    partial = counts.partial_rows(evidence)
+    exact, unlabeled = int(candidates.is_exact.sum()), int(candidates.is_unlabeled.sum())
+    sizes = candidates.sizes if evidence.dtype == bool else counts.effective_sizes(evidence)
     mean_size = float(sizes[partial].mean()) if partial.any() else float("nan")
-    never = n_classes - int(np.count_nonzero(candidates.mask[partial].any(axis=0)))
-    return LabelSummary(n_rows, n_classes, exact, int(partial.sum()), unlabeled, mean_size, never)
+    never = n_classes - int(np.count_nonzero(evidence[partial].any(axis=0)))
+    weighted = int(candidates.is_weighted.sum())
+    return LabelSummary(n_rows, n_classes, exact, int(partial.sum()), unlabeled, mean_size, never, weighted)
 
 
 def baseline(candidates: CandidateSets) -> Baseline | None:
     """Return the covering rates of random and constant predictions on the labeled rows; None without any."""
-    labeled = candidates.mask[~candidates.is_unlabeled]
+    labeled = candidates.evidence[~candidates.is_unlabeled]
     if not len(labeled):
         return None
     rates = labeled.mean(axis=0)
@@ -105,12 +112,19 @@ def compare_with_truth(
     right = np.array([known[i] and bool(decided[i] == truth[i]) for i in range(len(truth))])
     # Index -1 is the last class, which the second factor excludes again.
     inside = candidates.mask[np.arange(len(columns)), columns] & (columns >= 0)
-    partial = known & counts.partial_rows(candidates.mask)
+    evidence = candidates.evidence
+    share = np.where(inside, counts.shares(evidence)[np.arange(len(columns)), columns], 0.0)
+    partial = known & counts.partial_rows(evidence)
     unlabeled = known & candidates.is_unlabeled
+    weighted = known & candidates.is_weighted
+    is_top = evidence == 1
+    top = np.where(inside, is_top[np.arange(len(columns)), columns] / is_top.sum(axis=1), 0.0)
     return TruthComparison(
         n_partial=int(partial.sum()),
         right_partial=_mean(right, partial),
-        chance_partial=_mean(inside / candidates.sizes, partial),
+        chance_partial=_mean(share, partial),
+        n_weighted=int(weighted.sum()),
+        top_weighted=_mean(top, weighted),
         n_unlabeled=int(unlabeled.sum()),
         right_unlabeled=_mean(right, unlabeled),
         n_known=int(known.sum()),
@@ -129,7 +143,7 @@ def least_confident(
     confidence = np.asarray(confidence)
     partial, unlabeled = (
         rows[np.argsort(confidence[rows], kind="stable")]
-        for rows in map(np.flatnonzero, (counts.partial_rows(candidates.mask), candidates.is_unlabeled))
+        for rows in map(np.flatnonzero, (counts.partial_rows(candidates.evidence), candidates.is_unlabeled))
     )
     n_unlabeled = min(len(unlabeled), max(limit // 2, limit - len(partial)))
     return partial[: limit - n_unlabeled], unlabeled[:n_unlabeled]
@@ -157,11 +171,20 @@ def uncertain_rows(data: ReportData) -> tuple[list[str], list[tuple[str, list[Un
 
 
 def name_candidates(candidates: CandidateSets, row: int) -> str:
-    """Format the set of a row; long sets are truncated, and a full set is "any"."""
-    columns = np.flatnonzero(candidates.mask[row])
-    if len(columns) == candidates.shape[1]:
+    """Format the set of a row; long sets are truncated, and a full set is "any".
+
+    Weights are divided by their sum, and the largest come first: "finch 0.70, wren 0.30".
+    """
+    own = candidates[row : row + 1]
+    columns = np.flatnonzero(own.mask[0])
+    if own.is_unlabeled[0]:
         return "any"
-    names = [shorten(candidates.classes[k], LABEL_WIDTH) for k in columns[:MAX_NAMED].tolist()]
+    if own.is_weighted[0]:
+        share = counts.shares(own.weights)[0]
+        columns = columns[np.argsort(-share[columns], kind="stable")]
+        names = [f"{shorten(own.classes[k], LABEL_WIDTH)} {_format_share(share[k])}" for k in columns[:MAX_NAMED]]
+    else:
+        names = [shorten(own.classes[k], LABEL_WIDTH) for k in columns[:MAX_NAMED].tolist()]
     more = len(columns) - len(names)
     return ", ".join(names) + (f", … ({more} more)" if more else "")
 
@@ -173,10 +196,11 @@ def name_truth(label: Any) -> str:
 
 def pair_rows(data: ReportData) -> list[dict[str, Any]]:
     """Return the pairs of labels that cooccur most, and their disambiguated labels."""
-    mask = data.candidates.mask
+    evidence = data.candidates.evidence
     decided = encode_decisions(data.candidates, data.decisions.labels)
     names = [shorten(label, LABEL_WIDTH) for label in data.candidates.classes.tolist()]
-    outcomes = counts.pair_outcomes(mask, decided, counts.top_pairs(counts.cooccurrence(mask), MAX_PAIRS))
+    pairs = counts.top_pairs(counts.cooccurrence(evidence), MAX_PAIRS)
+    outcomes = counts.pair_outcomes(evidence, decided, pairs)
     return [
         {
             "first": names[outcome.first],
@@ -190,18 +214,23 @@ def pair_rows(data: ReportData) -> list[dict[str, Any]]:
     ]
 
 
-def class_rows(candidates: CandidateSets) -> list[tuple[str, int, int]]:
-    """Return the name, the rows with the candidate, and the exact rows of every class in order."""
-    frequencies = counts.class_frequencies(candidates.mask)
+def class_rows(candidates: CandidateSets) -> list[tuple[str, float, int]]:
+    """Return the name, the rows with the candidate (by weight), and the exact rows of every class in order."""
+    frequencies = counts.class_frequencies(candidates.evidence)
     names = [shorten(label, LABEL_WIDTH) for label in candidates.classes.tolist()]
     return list(zip(names, frequencies.candidate.tolist(), frequencies.exact.tolist(), strict=True))
 
 
-def size_rows(candidates: CandidateSets) -> list[tuple[str, int]]:
-    """Return the number of rows of each set size that occurs; unlabeled rows last."""
-    sizes = counts.set_sizes(candidates.mask)
-    rows = [(str(size), int(n)) for size, n in enumerate(sizes.rows) if n]
-    return [*rows, ("no label", sizes.n_unlabeled)] if sizes.n_unlabeled else rows
+def size_rows(candidates: CandidateSets) -> list[tuple[str, int, int]]:
+    """Return the number of rows of each set size that occurs, as sets and with weights; unlabeled rows last.
+
+    The size of a row with weights is the effective number of its candidates, rounded.
+    """
+    sizes = counts.set_sizes(candidates.mask[~candidates.is_weighted])
+    weighted = weighted_sizes(candidates)
+    both = zip(np.pad(sizes.rows, (0, 1)).tolist(), weighted.tolist(), strict=True)
+    rows = [(str(size), n, m) for size, (n, m) in enumerate(both) if n or m]
+    return [*rows, ("no label", sizes.n_unlabeled, 0)] if sizes.n_unlabeled else rows
 
 
 def method_rows(data: ReportData) -> list[dict[str, Any]]:
@@ -223,6 +252,10 @@ def accuracy_known(data: ReportData) -> bool:
     """Return whether the accuracy of any method is known."""
     results = [data.estimate, *(() if data.comparison is None else data.comparison.results)]
     return any(is_known(result.accuracy) for result in results)
+
+
+def _format_share(share: float) -> str:
+    return f"{share:.2f}" if share >= 0.005 else "<0.01"
 
 
 def _truncate(cell: Any) -> str:

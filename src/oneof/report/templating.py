@@ -1,7 +1,7 @@
 """Jinja environment of the HTML pages, and the formatting of numbers and learning curves as text."""
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -64,9 +64,14 @@ def format_seconds(value: float | None) -> str:
     return f"{value / 60:.1f}{_SPACE}min" if value < 597 else f"{value / 60:,.0f}{_SPACE}min"
 
 
-def pluralize(number: Any, noun: str, plural: str | None = None) -> str:
+def format_count(number: float) -> str:
+    """Format a number of rows, which has a decimal if it is a sum of weights."""
+    return f"{number:,}" if isinstance(number, int) else f"{number:,.1f}"
+
+
+def pluralize(number: float, noun: str, plural: str | None = None) -> str:
     """Format a number with its noun: "1 row", "1,200 rows"."""
-    return f"{number:,}{_SPACE}{noun if number == 1 else plural or noun + 's'}"
+    return f"{format_count(number)}{_SPACE}{noun if number == 1 else plural or noun + 's'}"
 
 
 def describe_spread(n_folds: int) -> str:

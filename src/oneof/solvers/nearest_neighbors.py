@@ -8,6 +8,9 @@
   sum 1, and F_0 uniform on the candidates, repeat
 
       F <- alpha W F + (1 - alpha) F_0,   then F_ik <- F_ik / sum_{j in S_i} F_ij for k in S_i, else 0.
+
+  With weights v_ik of the classes, F_0 is v_ik / sum_j v_ij. The weights multiply the labels of the neighbors:
+  F_ik ~ alpha v_ik (W F)_ik + (1 - alpha) F_0,ik. F_0 has them already.
 """
 
 from collections.abc import Iterator
@@ -19,10 +22,10 @@ import scipy.sparse as sp
 from oneof.errors import InputError
 from oneof.graphs.neighbors import NeighborIndex
 from oneof.jit import compiled
-from oneof.likelihoods import normalize_within_sets, uniform_within_sets
+from oneof.likelihoods import is_mask, normalize_within_sets, support, uniform_within_sets
 from oneof.solvers.nnls import nonnegative_least_squares
 from oneof.solvers.row_accessors import DenseRows, SparseRows, as_row_view, row_product, row_square
-from oneof.typing import FeatureMatrix, Floats, Ints, Mask
+from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 
 MAX_GRAM_ENTRIES = 2**22
 """Maximum number of entries of the Gram matrices in memory at once (32 MB)."""
@@ -38,26 +41,27 @@ def neighbor_weights(distances: Floats) -> Floats:
     return np.where(total > 0, 1.0 - distances / np.where(total > 0, total, 1.0), 1.0)
 
 
-def count_votes(neighbors: Ints, weights: Floats, mask: Mask) -> Floats:
-    """Return sum_r w_r 1[k in S_r] over the neighbors r of each row.
+def count_votes(neighbors: Ints, weights: Floats, evidence: Evidence) -> Floats:
+    """Return sum_r w_r v_rk over the neighbors r of each row, where v_rk is 1[k in S_r] or the weight of the class.
 
     Parameters
     ----------
     neighbors : ndarray of shape (n, k)
-        Row indices of `mask`.
+        Row indices of `evidence`.
     weights : ndarray of shape (n, k)
-    mask : ndarray of shape (m, K), bool
+    evidence : ndarray of shape (m, K)
+        v: a mask of candidate sets, or weights of the classes.
 
     Returns
     -------
     ndarray of shape (n, K)
     """
-    return np.asarray(neighbor_matrix(neighbors, weights, len(mask)) @ mask.astype(np.float64))
+    return np.asarray(neighbor_matrix(neighbors, weights, len(evidence)) @ evidence.astype(np.float64))
 
 
-def vote_fractions(neighbors: Ints, weights: Floats, mask: Mask) -> Floats:
+def vote_fractions(neighbors: Ints, weights: Floats, evidence: Evidence) -> Floats:
     """Return the votes of `count_votes`, scaled to sum 1 in each row."""
-    votes = count_votes(neighbors, weights, mask)
+    votes = count_votes(neighbors, weights, evidence)
     return votes / votes.sum(axis=1, keepdims=True)
 
 
@@ -218,7 +222,7 @@ class Propagation:
 
 def propagate(
     weights: sp.csr_array,
-    mask: Mask,
+    evidence: Evidence,
     *,
     alpha: float,
     max_iter: int = 100,
@@ -231,7 +235,8 @@ def propagate(
     ----------
     weights : CSR matrix of shape (n, n)
         W; a row of zeros keeps its F_0.
-    mask : ndarray of shape (n, K), bool
+    evidence : ndarray of shape (n, K)
+        Mask of the candidate sets, or weights of the classes.
     alpha : float
         Weight of the neighbors, in [0, 1].
     max_iter : int
@@ -244,18 +249,20 @@ def propagate(
     -------
     Propagation
     """
-    uniform = uniform_within_sets(mask)
-    F = uniform if initial is None else initial
+    start = uniform_within_sets(evidence)
+    F, own = start if initial is None else initial, start
+    if not is_mask(evidence):
+        own = support(evidence) / evidence.sum(axis=1, keepdims=True)  # F_0 before the weights multiply it
     n_iter, change = 0, np.inf
     while n_iter < max_iter and change > tol:
-        new = normalize_within_sets(alpha * np.asarray(weights @ F) + (1.0 - alpha) * uniform, mask)
+        new = normalize_within_sets(alpha * np.asarray(weights @ F) + (1.0 - alpha) * own, evidence)
         change = float(np.abs(new - F).max())
         F = new
         n_iter += 1
     return Propagation(F, n_iter, change)
 
 
-def normalize_class_mass(label_distributions: Floats, mask: Mask) -> Floats:
+def normalize_class_mass(label_distributions: Floats, evidence: Evidence) -> Floats:
     """Return F with each class scaled to its fraction of all rows in F_0, and rows then scaled to sum 1.
 
     q_k F_ik with q_k = sum_i F_0,ik / sum_i F_ik (class mass normalization). Propagation favors classes that are in
@@ -264,7 +271,8 @@ def normalize_class_mass(label_distributions: Floats, mask: Mask) -> Floats:
     Parameters
     ----------
     label_distributions : ndarray of shape (n, K)
-    mask : ndarray of shape (n, K), bool
+    evidence : ndarray of shape (n, K)
+        As for `propagate`.
 
     Returns
     -------
@@ -272,5 +280,5 @@ def normalize_class_mass(label_distributions: Floats, mask: Mask) -> Floats:
     """
     mass = label_distributions.sum(axis=0)
     has_mass = mass > np.finfo(np.float64).eps * mass.sum()  # with alpha=1 classes vanish, and the rest is rounding
-    factor = np.divide(uniform_within_sets(mask).sum(axis=0), mass, out=np.zeros(len(mass)), where=has_mass)
-    return normalize_within_sets(label_distributions * factor, mask)
+    factor = np.divide(uniform_within_sets(evidence).sum(axis=0), mass, out=np.zeros(len(mass)), where=has_mass)
+    return normalize_within_sets(label_distributions * factor, support(evidence))

@@ -13,6 +13,11 @@ added to U, multiplied by the sum of the scales before it, which again changes t
 would leave the scale far below its mean, digits would cancel in that difference. In that case the full sum is first
 moved into U.
 
+A row with weights is one step t, along the sum of the subgradients of its level sets (`oneof.candidates.LevelSets`) at
+the same W, each times its mass. All coefficients of the row are summed before its features are added. In Pegasos the
+shrink is summed in the same way: W <- (1 - m/t) W, where m is the mass of the level sets with a hinge > 0, and 1 with
+`shrink_always`.
+
 Over several blocks of rows the solver is iterative parameter mixing (McDonald, Hall & Mann 2010, Distributed training
 strategies for the structured perceptron, NAACL, figure 3): one epoch in each block from the averaged weights gives W_b.
 The next weights are the mean sum_b (n_b / n) W_b, with n_b the labeled rows of the block. For the Perceptron their
@@ -28,7 +33,7 @@ import numpy as np
 from oneof.errors import InputError
 from oneof.solvers.online_loop import run_epoch
 from oneof.solvers.row_accessors import SparseRows, as_row_view, memory_order, read_only, total_square
-from oneof.typing import FeatureMatrix, Floats, Ints, Mask
+from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 from oneof.validation import check_finite
 
 Prediction = Literal["average", "max"]
@@ -51,8 +56,9 @@ class OnlineState:
     """Number of rows whose scale is in `total_scale`."""
     n_rows: int
     """Number of rows processed, t; those of weight 0 are not counted."""
-    n_mistakes: int
-    """Number of rows whose prediction before the update was outside the set: the sum of L_A."""
+    n_mistakes: float
+    """Number of rows whose prediction before the update was outside the set: the sum of L_A. A weighted row adds 1 less
+    the weight of its prediction."""
     n_updates: int
     """Number of rows with a positive loss."""
 
@@ -90,7 +96,7 @@ class OnlineState:
 
 def perceptron(
     X: FeatureMatrix | SparseRows,
-    mask: Mask,
+    evidence: Evidence,
     *,
     prediction: Prediction,
     initial: OnlineState,
@@ -108,7 +114,7 @@ def perceptron(
     Parameters
     ----------
     X : ndarray, CSR matrix or SparseRows of shape (n, d)
-    mask : ndarray of shape (n, K), bool
+    evidence : ndarray of shape (n, K), bool or float64
     prediction : {"average", "max"}
     initial : OnlineState
         The state to continue from; it is not changed.
@@ -134,14 +140,14 @@ def perceptron(
         If a row contains NaN or infinity, or its scores overflow.
     """
     return _run(
-        X, mask, prediction, initial, order, sample_weight, predicted, in_place,
+        X, evidence, prediction, initial, order, sample_weight, predicted, in_place,
         eta0=eta0, lam=0.0, shrink_always=False,
     )  # fmt: skip
 
 
 def pegasos(
     X: FeatureMatrix | SparseRows,
-    mask: Mask,
+    evidence: Evidence,
     *,
     prediction: Prediction,
     initial: OnlineState,
@@ -158,14 +164,14 @@ def pegasos(
     hinge > 0 do, as printed in Algorithms 3 and 4. The other parameters are those of `perceptron`.
     """
     return _run(
-        X, mask, prediction, initial, order, sample_weight, predicted, in_place,
+        X, evidence, prediction, initial, order, sample_weight, predicted, in_place,
         eta0=0.0, lam=lam, shrink_always=shrink_always,
     )  # fmt: skip
 
 
 def _run(
     X: FeatureMatrix | SparseRows,
-    mask: Mask,
+    evidence: Evidence,
     prediction: Prediction,
     initial: OnlineState,
     order: Ints | None,
@@ -182,7 +188,7 @@ def _run(
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     # An empty array means that no predictions are stored.
     predicted = np.empty(0, dtype=np.int64) if predicted is None else predicted
-    _check_shapes(initial, mask.shape, weight.shape, (n, d), order)
+    _check_shapes(initial, evidence.shape, weight.shape, (n, d), order)
     if predicted.shape not in ((n,), (0,)) or predicted.dtype != np.int64:
         raise InputError(
             f"`predicted` must be int64 of shape ({n},); got {predicted.dtype} of shape {predicted.shape}."
@@ -194,10 +200,10 @@ def _run(
     # Without the mean, a small unused array has the type of U, so that numba does not compile again.
     U = initial.U if has_mean else np.zeros((2, 2))
     U = np.array(U, dtype=np.float64, order=layout, copy=None if in_place else True)
-    scalars = (initial.scale, initial.square, initial.total_scale)
-    counts = (initial.n_summed, initial.n_rows, initial.n_mistakes, initial.n_updates)
+    scalars = (initial.scale, initial.square, initial.total_scale, float(initial.n_mistakes))
+    counts = (initial.n_summed, initial.n_rows, initial.n_updates)
     scalars, counts, overflowed = run_epoch(
-        rows, read_only(mask), order, weight, V, U, V.ravel(order="K"), U.ravel(order="K"), scalars, counts,
+        rows, read_only(evidence), order, weight, V, U, V.ravel(order="K"), U.ravel(order="K"), scalars, counts,
         prediction == "average", eta0, lam, shrink_always, V.shape[1] > d, has_mean, predicted,
     )  # fmt: skip
     if overflowed >= 0:
@@ -205,26 +211,27 @@ def _run(
         raise InputError(f"row {overflowed}: the scores overflow. Scale the features, for example with StandardScaler.")
     return replace(
         initial, V=V, U=U if has_mean else initial.U, scale=scalars[0], square=scalars[1], total_scale=scalars[2],
-        n_summed=counts[0], n_rows=counts[1], n_mistakes=counts[2], n_updates=counts[3],
+        n_mistakes=int(scalars[3]) if scalars[3].is_integer() else scalars[3],
+        n_summed=counts[0], n_rows=counts[1], n_updates=counts[2],
     )  # fmt: skip
 
 
 def _check_shapes(
-    state: OnlineState, mask: tuple[int, ...], weight: tuple[int, ...], rows: tuple[int, int], order: Ints
+    state: OnlineState, evidence: tuple[int, ...], weight: tuple[int, ...], rows: tuple[int, int], order: Ints
 ) -> None:
     """Raise unless all shapes agree: compiled loops do not check bounds."""
     n, d = rows
     shapes_agree = (
-        state.V.shape in ((mask[1], d), (mask[1], d + 1))
+        state.V.shape in ((evidence[1], d), (evidence[1], d + 1))
         and state.U.shape in (state.V.shape, (0, 0))
-        and mask[0] == n
+        and evidence[0] == n
         and weight == (n,)
         and (len(order) == 0 or 0 <= order.min() <= order.max() < n)
     )
     if not shapes_agree:
         raise InputError(
-            f"`initial` must be a state for these rows; got rows of shape {rows}, a mask of shape {mask}, weights of "
-            f"shape {weight}, an order of {len(order)} rows and a state of shape {state.V.shape}."
+            f"`initial` must be a state for these rows; got rows of shape {rows}, evidence of shape {evidence}, "
+            f"weights of shape {weight}, an order of {len(order)} rows and a state of shape {state.V.shape}."
         )
 
 
@@ -238,7 +245,7 @@ class MixUpdate:
     """(K, D), float64: sum of the weights after each row; (0, 0) if the mean over rows is not stored."""
     n_labeled: int
     n_rows: int
-    n_mistakes: int
+    n_mistakes: float
     n_updates: int
 
     def __add__(self, other: "MixUpdate") -> "MixUpdate":

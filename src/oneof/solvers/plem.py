@@ -1,8 +1,9 @@
 """Logistic regression on candidate sets (Jin & Ghahramani 2003; Grandvalet & Bengio 2004), by Newton steps.
 
-With s = X W^T + b, p_i the softmax of s_i and q_i that softmax normalized within S_i, minimize
+With s = X W^T + b, p_i the softmax of s_i, v_ik the evidence (1 in the set and 0 outside, or a weight), and q_ik
+proportional to v_ik p_ik, minimize
 
-    F(W, b) = 1/2 ||W||_F^2 + 1/lam sum_i w_i [ -log sum_{k in S_i} p_ik + mu H(q_i) ].
+    F(W, b) = 1/2 ||W||_F^2 + 1/lam sum_i w_i [ -log sum_k v_ik p_ik + mu H(q_i) ].
 
 The original algorithm is EM: the responsibilities q, then a logistic regression on them as soft targets, whose Hessian
 is that of F without the terms of q. If sets are large, those terms nearly cancel the rest, and EM takes hundreds of
@@ -24,6 +25,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from oneof.errors import InputError
 from oneof.likelihoods import (
+    constant_rows,
     entropy,
     entropy_gradient,
     entropy_hvp,
@@ -32,9 +34,10 @@ from oneof.likelihoods import (
     masked_softmax,
     softmax,
     softmax_jvp,
+    total_variation,
 )
 from oneof.solvers.linear_objective import OVERFLOW, HessianBlock, LinearProblem
-from oneof.typing import FeatureMatrix, Floats, Mask
+from oneof.typing import Evidence, FeatureMatrix, Floats
 
 STEPS_PER_RESTART = 10
 """Maximum number of steps of the trust region before its preconditioner is computed again."""
@@ -75,16 +78,16 @@ class Evaluation:
 class PLEMProblem(LinearProblem):
     """Objective F over weights of shape (K, D), for rows with a positive weight and a likelihood or an entropy."""
 
-    mask: Mask
+    evidence: Evidence
     cost: Floats
     """(n, 1): w_i / lam."""
     entropy_weight: float
 
     @classmethod
-    def from_mask(
+    def from_evidence(
         cls,
         X: FeatureMatrix,
-        mask: Mask,
+        evidence: Evidence,
         lam: float,
         entropy_weight: float,
         sample_weight: Floats,
@@ -94,30 +97,30 @@ class PLEMProblem(LinearProblem):
         """Return the problem without rows of weight 0 and, if `entropy_weight` is 0, without unlabeled rows."""
         used = sample_weight > 0
         if entropy_weight == 0:
-            used &= ~mask.all(axis=1)
+            used &= ~constant_rows(evidence)
         return cls(
             X=(X if used.all() else X[used]).astype(np.float64, copy=False),
-            n_classes=mask.shape[1],
+            n_classes=evidence.shape[1],
             has_intercept=fit_intercept,
-            mask=mask[used],
+            evidence=evidence[used],
             cost=sample_weight[used][:, None] / lam,
             entropy_weight=entropy_weight,
         )
 
     def evaluate(self, scores: Floats) -> Evaluation:
         """Return the class probabilities at these scores."""
-        return Evaluation(softmax(scores), masked_softmax(scores, self.mask))
+        return Evaluation(softmax(scores), masked_softmax(scores, self.evidence))
 
     def objective(self, weights: Floats, scores: Floats, at: Evaluation) -> float:
         """Return F."""
-        losses = -log_likelihoods(scores, self.mask)
+        losses = -log_likelihoods(scores, self.evidence)
         if self.entropy_weight:
             losses += self.entropy_weight * entropy(at.inside)
         return 0.5 * float((self.penalized(weights) ** 2).sum()) + float(self.cost[:, 0] @ losses)
 
     def gradient(self, weights: Floats, at: Evaluation) -> Floats:
         """Return the (K, D) gradient of F."""
-        by_score = -log_likelihood_gradient(at.proba, at.inside, self.mask)
+        by_score = -log_likelihood_gradient(at.proba, at.inside, self.evidence)
         if self.entropy_weight:
             by_score += self.entropy_weight * entropy_gradient(at.inside)
         return self.penalized(weights) + self.rmatvec(self.cost * by_score, self.X)
@@ -132,9 +135,9 @@ class PLEMProblem(LinearProblem):
 
     def preconditioner(self, at: Evaluation, *, full: bool) -> HessianBlock:
         """Return the Hessian's block of a class, or its diagonal, from the traces of the rows' Hessians."""
-        outside = np.where(self.mask, 0.0, at.proba).sum(axis=1)
+        variation = total_variation(at.proba, at.inside, self.evidence)
         curvature = np.minimum(
-            (at.proba * (1.0 - at.proba)).sum(axis=1), 2.0 * outside
+            (at.proba * (1.0 - at.proba)).sum(axis=1), 2.0 * variation
         )  # diag p - p p^T - (diag q - q q^T)
         curvature += self.entropy_weight * (at.inside * (1.0 - at.inside)).sum(axis=1)
         curvature *= self.cost[:, 0]
@@ -208,7 +211,7 @@ class NewtonObjective:
 @np.errstate(over="ignore", invalid="ignore")  # overflow is checked, and reported in one message
 def solve_plem(
     X: FeatureMatrix,
-    mask: Mask,
+    evidence: Evidence,
     *,
     lam: float,
     entropy_weight: float = 0.0,
@@ -223,8 +226,8 @@ def solve_plem(
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n, d)
-    mask : ndarray of shape (n, K), bool
-        At least one row that is not unlabeled has a weight above 0.
+    evidence : ndarray of shape (n, K), bool or float64
+        The candidate sets, or the weights v. At least one row that is not unlabeled has a sample weight above 0.
     lam : float
         Weight of the penalty, > 0.
     entropy_weight : float
@@ -245,7 +248,7 @@ def solve_plem(
     -------
     PLEMSolution
     """
-    problem = PLEMProblem.from_mask(X, mask, lam, entropy_weight, sample_weight, fit_intercept=fit_intercept)
+    problem = PLEMProblem.from_evidence(X, evidence, lam, entropy_weight, sample_weight, fit_intercept=fit_intercept)
     weights: Floats = np.zeros(problem.shape) if initial is None else np.array(initial, dtype=np.float64)
     zero_scores = np.zeros((len(problem.cost), problem.n_classes))
     at_zero = problem.objective(np.zeros(problem.shape), zero_scores, problem.evaluate(zero_scores))

@@ -24,8 +24,8 @@ from oneof.stream.validation import LabelAutocorrelation, ProgressiveValidation,
 from oneof.validation import check_bool, check_positive
 
 FORMAT = "oneof-checkpoint"
-FORMAT_VERSION = 3
-"""3: the fields have the names of `RunState`."""
+FORMAT_VERSION = 4
+"""4: the state has a prior, and the statistics of labels have weights."""
 
 _PACKAGES = ("oneof", "numpy", "scikit-learn", "numba", "polars")
 """Packages that may change the last bit of a weight if their version changes."""
@@ -99,6 +99,8 @@ class RunState:
     total_rows : int
         Number of rows learned, over all passes.
     classes : list of str, optional
+    prior : list of float, optional
+        The prior by which posteriors are divided.
     columns : list of Column, optional
         None before the first batch, and for svmlight files.
     encoder : StreamEncoder, optional
@@ -118,6 +120,7 @@ class RunState:
     state: OnlineState | None = None
     validation: ProgressiveValidation = ProgressiveValidation()  # noqa: RUF009 - frozen
     notes: list[str] = field(default_factory=list)
+    prior: list[float] | None = None
 
 
 def fingerprint(source: Source, estimator: Any, options: Any) -> dict[str, Any]:
@@ -175,6 +178,7 @@ def pack_state(run: RunState, identity: Mapping[str, Any]) -> tuple[dict[str, An
         "epoch": run.epoch,
         "total_rows": run.total_rows,
         "classes": run.classes,
+        "prior": run.prior,
         "columns": None if run.columns is None else [list(column) for column in run.columns],
         "encoder": None if run.encoder is None else _to_builtin(run.encoder.get_params()),
         "state": {name: number.item() if hasattr(number, "item") else number for name, number in numbers.items()},
@@ -213,6 +217,7 @@ def unpack_state(header: Mapping[str, Any], arrays: Mapping[str, Any], path: Pat
             state,
             ProgressiveValidation(**{**counts, "total": total, "windows": windows, "autocorrelation": order}),
             header["notes"],
+            header["prior"],
         )
     except (KeyError, TypeError, AttributeError, ValueError, IndexError):
         raise DataError(f"{path} lacks fields of a checkpoint. Start again with --restart.") from None

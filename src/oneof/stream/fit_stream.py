@@ -1,11 +1,14 @@
 """Online learning from a stream: read, predict and learn each batch, update the losses, write checkpoints."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from oneof.candidates.columns import LabelReader, resolve_classes
+from oneof.candidates.row_weights import WeightOptions
 from oneof.errors import DataError, InputError, InputTypeError
 from oneof.estimators._online_base import OnlineClassifier, check_online
 from oneof.io import (
@@ -14,6 +17,7 @@ from oneof.io import (
     Table,
     TextOptions,
     align_columns,
+    check_no_weights,
     check_texts,
     choose_columns,
     suspicious_labels,
@@ -43,7 +47,7 @@ from oneof.stream.checkpoint import (
 from oneof.stream.encoder import StreamEncoder
 from oneof.stream.validation import ProgressiveValidation
 from oneof.typing import FeatureMatrix
-from oneof.validation import check_instance, check_positive
+from oneof.validation import as_float_array, check_bool, check_instance, check_positive
 
 StreamCallback = Callable[[ProgressiveValidation, float | None], None]
 """Called after each batch with the losses and the fraction of the pass that is complete, None if it is unknown."""
@@ -56,12 +60,24 @@ class StreamOptions:
     Attributes
     ----------
     labels : tuple of str
-        The column of labels, or several columns of 0 and 1; none for svmlight files.
+        The column of labels, or several columns of 0 and 1, or of weights; none for svmlight files.
     separator : str
         The text between two labels.
     classes : tuple of str, optional
         All classes. By default they are collected in a first pass over the labels, or from the first batch if the
         stream cannot be read twice.
+    weighted : bool
+        The labels have weights: text such as ``"finch:0.7|wren:0.3"``, or mappings from labels to weights (objects of
+        JSON lines, structs of Parquet and Arrow). Not for svmlight files.
+    weights : str, optional
+        The column of the weights of one label column: text such as ``"0.7|0.3"``, or lists. It implies `weighted`.
+    kind : {"likelihood", "posterior"}
+        Meaning of the weights. Posteriors are divided by their prior, see `oneof.CandidateSets.from_weights`.
+    prior : tuple of float, optional
+        The prior of posteriors, one number for each of `classes`. By default the mean of the posteriors, for which the
+        labels are read once more beforehand.
+    rest : bool or str
+        See `oneof.CandidateSets.from_weights`.
     overrides : Overrides
         Kinds of columns, which take precedence over those inferred from the first batch.
     text_options : TextOptions
@@ -88,6 +104,11 @@ class StreamOptions:
     batch_rows: int = BATCH_ROWS
     hash_bits: int = 18
     n_epochs: int = 1
+    weighted: bool = False
+    weights: str | None = None
+    kind: str = "likelihood"
+    prior: tuple[float, ...] | None = None
+    rest: bool | str = False
 
     def __post_init__(self) -> None:
         for name in ("labels", "classes"):
@@ -98,12 +119,38 @@ class StreamOptions:
                 raise InputTypeError(f"`{name}` must be a tuple of names; got {value!r}.")
         if not isinstance(self.separator, str) or not self.separator:
             raise InputError(f"`separator` must be the text between two labels; got {self.separator!r}.")
+        check_bool("weighted", self.weighted)
+        object.__setattr__(self, "weighted", bool(self.weighted))
+        if isinstance(self.rest, np.bool_):
+            object.__setattr__(self, "rest", bool(self.rest))
+        if self.weights is not None and not isinstance(self.weights, str):
+            raise InputTypeError(f"`weights` must be the name of a column, or None; got {self.weights!r}.")
+        WeightOptions(self.kind, self.prior, self.rest)  # raises if one of them is invalid
+        if self.prior is not None:
+            if self.classes is None:
+                raise InputError("`prior` requires `classes`, which give the order of its numbers.")
+            prior = as_float_array(self.prior, "prior")
+            if prior.ndim != 1:
+                raise InputError(f"`prior` must have one number for each class; got {self.prior!r}.")
+            object.__setattr__(self, "prior", tuple(prior.tolist()))
+        if (self.kind != "likelihood" or self.rest) and not self.has_weights:
+            raise InputError("`kind` and `rest` apply to weights only. Add `weighted=True`.")
         check_instance("overrides", self.overrides, Overrides)
         check_instance("text_options", self.text_options, TextOptions)
         for name, max_value in (("batch_rows", 2**30), ("hash_bits", MAX_INDEX_BITS), ("n_epochs", 2**30)):
             value = getattr(self, name)
             check_positive(name, value, integer=True, max_value=max_value)
             object.__setattr__(self, name, int(value))  # a checkpoint is JSON, which has no NumPy numbers
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether the labels have weights."""
+        return self.weighted or self.weights is not None
+
+    @property
+    def label_columns(self) -> tuple[str, ...]:
+        """The columns of labels and weights, which are never features."""
+        return self.labels if self.weights is None else (*self.labels, self.weights)
 
 
 @dataclass(frozen=True)
@@ -116,6 +163,8 @@ class StreamResult:
         A fitted pipeline from a table, as returned by `oneof.io.align_columns`, to labels; for svmlight files, from
         sparse rows.
     classes : list of str
+    prior : list of float or None
+        The prior by which posteriors were divided, in the order of the classes; None without posteriors.
     columns : list of Column
         The features; empty for svmlight files.
     validation : ProgressiveValidation
@@ -144,6 +193,7 @@ class StreamResult:
     validation: ProgressiveValidation
     resumed_at: int | None
     notes: list[str]
+    prior: list[float] | None = None
 
 
 def fit_stream(
@@ -262,9 +312,9 @@ class _StreamFit:
 
     def _batch_spec(self) -> BatchSpec:
         options, columns = self.options, self.run.columns
-        as_text = {*options.overrides.texts, *options.overrides.categories} - set(options.labels)
+        as_text = {*options.overrides.texts, *options.overrides.categories} - set(options.label_columns)
         features = None if columns is None else tuple(columns)
-        return BatchSpec(options.labels, features, as_text, True, options.separator, 2**options.hash_bits)
+        return BatchSpec(options.label_columns, features, as_text, True, options.separator, 2**options.hash_bits)
 
     def _learn(self, batch: Batch, spec: BatchSpec, start: float) -> RunState:
         run, options = self.run, self.options
@@ -276,17 +326,17 @@ class _StreamFit:
             run = replace(run, columns=columns, notes=notes, encoder=encoder)
             spec.features = tuple(columns)
         if run.classes is None:
-            reader = LabelReader(options.labels, options.separator)
-            classes = _resolve_classes(reader.names(batch.labels), reader, f"the first batch of {batch.path}")
+            reader = _label_reader(options)
+            classes = _resolve_classes(reader.names(batch.labels), reader, f"the first batch of {batch.path}", options)
             run = replace(run, classes=classes)
-        mask = LabelReader(options.labels, options.separator, run.classes).mask(batch.labels)
+        evidence = _label_reader(options, run.classes, run.prior).evidence(batch.labels)
         encoder_after, rows = _encode(run, batch)
-        state = self.estimator._advance(run.state, rows, mask)
+        state = self.estimator._advance(run.state, rows, evidence)
         mistakes = state.n_mistakes - (0 if run.state is None else run.state.n_mistakes)
         validation = run.validation
         if run.epoch == 0:
             predicted = None if run.state is None else self.estimator._predict_at(run.state, rows)
-            validation = validation.update(mask, mistakes, predicted, time.perf_counter() - start)
+            validation = validation.update(evidence, mistakes, predicted, time.perf_counter() - start)
         return replace(
             run,
             position=batch.after,
@@ -304,8 +354,8 @@ def choose_stream_columns(batch: Batch, options: StreamOptions) -> tuple[list[Co
     """
     table = Table(batch.content, batch.path)
     scope = f", according to the first {len(batch):,} rows (--batch-rows)"
-    columns, notes = choose_columns(table, exclude=set(options.labels), overrides=options.overrides, scope=scope)
-    named = {column.name for column in columns} | set(options.labels) | set(options.overrides.drop)
+    columns, notes = choose_columns(table, exclude=set(options.label_columns), overrides=options.overrides, scope=scope)
+    named = {column.name for column in columns} | set(options.label_columns) | set(options.overrides.drop)
     for name in batch.content.columns:
         if name not in named and not any(note.startswith(f"column {name!r} ") for note in notes):
             notes.append(
@@ -330,27 +380,67 @@ def _encode(run: RunState, batch: Batch) -> tuple[StreamEncoder | None, FeatureM
 
 
 def _initialize(source: Source, options: StreamOptions) -> RunState:
-    """Return the state before the first batch, with the classes if they are known or can be collected in a pass."""
+    """Return the state before the first batch, with classes and prior if they are known or can be read in a pass."""
+    classes = _initial_classes(source, options)
+    if options.kind != "posterior":
+        return RunState(classes=classes)
+    if options.prior is not None:
+        return RunState(classes=classes, prior=list(options.prior))
+    return RunState(classes=classes, prior=_mean_posterior(source, options, classes or []))
+
+
+def _initial_classes(source: Source, options: StreamOptions) -> list[str] | None:
     if options.classes is not None:
-        return RunState(classes=LabelReader(options.labels, options.separator, options.classes).classes)
+        return _label_reader(options, options.classes, options.prior).classes
     if len(options.labels) > 1:
-        return RunState(classes=list(options.labels))
+        return [name for name in options.labels if name != options.rest]
     if not source.can_be_read_again:
-        return RunState()
-    reader = LabelReader(options.labels, options.separator)
-    names: set[str] = set()
+        return None
+    reader = _label_reader(options)
+    names: set[str] = set().union(*_map_labels(source, options, reader.names))
+    return _resolve_classes(names, reader, source.display_name, options)
+
+
+def _mean_posterior(source: Source, options: StreamOptions, classes: Sequence[str]) -> list[float]:
+    """Return the mean of the posteriors over all rows with weights."""
+    reader, total, n_rows = _label_reader(options, classes), np.zeros(len(classes)), 0
+    for batch_sum, n_batch in _map_labels(source, options, reader.posterior_sum):
+        total, n_rows = total + batch_sum, n_rows + n_batch
+    return (total / n_rows).tolist() if n_rows else [1 / len(classes)] * len(classes)
+
+
+def _map_labels(source: Source, options: StreamOptions, function: Callable[[Any], Any]) -> Iterator[Any]:
+    """Yield a function of the labels of each batch, without the features; errors name the rows of the files."""
     is_empty = True
-    spec = BatchSpec(options.labels, (), separator=options.separator)
+    spec = BatchSpec(options.label_columns, (), separator=options.separator)
     for batch in iterate_batches(source, options.batch_rows, spec):
         is_empty = False
         with batch.localized():
-            names |= reader.names(batch.labels)
+            result = function(batch.labels)
+        yield result
     if is_empty:
         raise DataError(f"{source.display_name} has no rows.")
-    return RunState(classes=_resolve_classes(names, reader, source.display_name))
 
 
-def _resolve_classes(names: set[str], reader: LabelReader, source: str) -> list[str]:
+def _label_reader(
+    options: StreamOptions, classes: Sequence[str] | None = None, prior: Sequence[float] | None = None
+) -> LabelReader:
+    """Return the reader of the labels; without a prior it reads posteriors as they are."""
+    return LabelReader(
+        options.labels,
+        options.separator,
+        classes,
+        weighted=options.weighted,
+        weights=options.weights,
+        kind="likelihood" if prior is None else options.kind,
+        prior=prior,
+        rest=options.rest,
+    )
+
+
+def _resolve_classes(names: set[str], reader: LabelReader, source: str, options: StreamOptions) -> list[str]:
+    if not options.has_weights:
+        check_no_weights(names, source)
     try:
         return resolve_classes(names, has_minus_one=reader.has_minus_one)
     except InputError as error:
@@ -375,7 +465,17 @@ def _check_arguments(source: Source, estimator: Any, options: StreamOptions) -> 
     check_online(estimator)
     if options.n_epochs > 1 and not source.can_be_read_again:
         raise InputError("standard input can be read only once. Use a file for several epochs.")
+    if options.kind == "posterior" and options.prior is None and not source.can_be_read_again:
+        raise InputError(
+            "posteriors are divided by their mean over all rows, but standard input can be read only once. Use a file, "
+            "or divide the weights by the class frequencies and use --kind likelihood."
+        )
     if source.format == "svmlight":
+        if options.has_weights:
+            raise InputError(
+                "svmlight files have no weights of labels, since a weight cannot be distinguished from a feature. Use "
+                "another format."
+            )
         if options.labels:
             raise InputError("the labels of svmlight files are at the start of each line. Omit --labels.")
         if options.overrides != Overrides() or options.text_options != TextOptions():
@@ -406,4 +506,5 @@ def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at:
         run.validation,
         resumed_at,
         [*class_notes, *run.notes, *([] if order_note is None else [order_note])],
+        run.prior,
     )

@@ -14,7 +14,7 @@ from oneof.io.svmlight import MAX_INDEX_BITS
 from oneof.likelihoods import softmax
 from oneof.solvers.online import OnlineState
 from oneof.solvers.row_accessors import SparseRows, read_only
-from oneof.typing import Floats, Ints, Mask
+from oneof.typing import Evidence, Floats, Ints, Mask
 from oneof.validation import check_positive
 
 _MAX_NAMES, _MAX_SETS = 2**20, 2**12
@@ -76,8 +76,9 @@ class RiverClassifier:
         Parameters
         ----------
         x : mapping of str to number or str
-        y : label, collection of labels, or None
-            The candidates of the row; None if it is unlabeled.
+        y : label, collection of labels, mapping of labels to weights, or None
+            The candidates of the row; None if it is unlabeled. A weight is proportional to the probability of the
+            evidence if the label is the true one; labels without a weight are ruled out.
 
         Returns
         -------
@@ -88,12 +89,12 @@ class RiverClassifier:
         InputError
             If a value is not a number or not finite; the model is then unchanged.
         LabelError
-            If a label of `y` is not one of `classes`.
+            If a label of `y` is not one of `classes`, or its weights are invalid.
         """
         columns, values = self._row(x)
         ends = np.array([0, len(columns)], dtype=np.int64)
         row = SparseRows(read_only(values), read_only(columns), read_only(ends), 2**self.hash_bits)
-        self._state = self.estimator._advance(self._state, row, self._mask(y), in_place=True)
+        self._state = self.estimator._advance(self._state, row, self._evidence(y), in_place=True)
         return self
 
     def predict_one(self, x: Mapping[str, Any]) -> Any:
@@ -156,8 +157,10 @@ class RiverClassifier:
             raise InputError("a score overflows, or a feature is infinite. Use finite features, scaled to about 1.")
         return scores
 
-    def _mask(self, y: Any) -> Mask:
-        """Return the mask of a row, (1, K)."""
+    def _evidence(self, y: Any) -> Evidence:
+        """Return the mask or the weights of a row, (1, K)."""
+        if isinstance(y, Mapping):
+            return CandidateSets.from_weights([y], classes=self.classes).evidence
         key = _key(y)
         if key in self._masks:
             return self._masks[key]

@@ -1,5 +1,7 @@
 """Progressive validation: the fraction of rows whose prediction, made before the row is learned, is not a candidate.
 
+A row with weights counts by 1 less the weight of its prediction; the largest weight of a row is 1.
+
 The loss is biased if consecutive rows have the same label, for example in a file that is sorted by class. A prediction
 from the previous rows is then correct for any features. `LabelAutocorrelation` detects this.
 """
@@ -11,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from oneof.typing import Ints, Mask
+from oneof.likelihoods import constant_rows
+from oneof.typing import Evidence, Floats, Ints
 
 _MIN_PERSISTENCE, _MAX_PERSISTENCE = 0.3, 0.99
 _MIN_DEVIATIONS = 5.0
@@ -27,7 +30,7 @@ class LabelAutocorrelation:
     """Statistics of the order of the labels, in memory proportional to the number of classes.
 
     The agreement of two rows is the probability that labels drawn from their sets are equal: for exact labels, 1 if
-    they are equal. Unlabeled rows are skipped.
+    they are equal. From a row with weights, labels are drawn in proportion to them. Unlabeled rows are skipped.
 
     Attributes
     ----------
@@ -41,6 +44,8 @@ class LabelAutocorrelation:
         For each class, the sum of the probabilities that it is drawn.
     last : tuple of int
         Codes of the candidates of the last labeled row.
+    last_shares : tuple of float
+        The probabilities that they are drawn; empty if they are equal.
     """
 
     n_labeled: int = 0
@@ -48,24 +53,28 @@ class LabelAutocorrelation:
     self_agreement: float = 0.0
     class_counts: tuple[float, ...] = ()
     last: tuple[int, ...] = ()
+    last_shares: tuple[float, ...] = ()
 
-    def update(self, mask: Mask) -> "LabelAutocorrelation":
+    def update(self, evidence: Evidence) -> "LabelAutocorrelation":
         """Return the statistics after a batch."""
-        sizes = np.count_nonzero(mask, axis=1)
-        labeled = sizes < mask.shape[1]
-        mask, sizes = mask[labeled], sizes[labeled]
-        if not len(mask):
+        evidence = evidence[~constant_rows(evidence)]
+        if not len(evidence):
             return self
-        agreement = float((np.count_nonzero(mask[1:] & mask[:-1], axis=1) / (sizes[1:] * sizes[:-1])).sum())
+        agreements, self_agreement, class_counts = _compare_neighbors(evidence)
+        agreement = float(agreements.sum())
         if self.last:
-            agreement += np.count_nonzero(mask[0, list(self.last)]) / (len(self.last) * int(sizes[0]))
-        class_counts = np.einsum("i,ik->k", 1 / sizes, mask)  # unlike @, einsum does not convert the mask to floats
+            shares = self.last_shares or (1 / len(self.last),) * len(self.last)
+            agreement += float(evidence[0, list(self.last)] @ np.array(shares)) / float(evidence[0].sum())
+        last = np.flatnonzero(evidence[-1])
+        weights = evidence[-1, last]
+        last_shares = () if (weights == 1).all() else tuple((weights / weights.sum()).tolist())
         return LabelAutocorrelation(
-            self.n_labeled + len(mask),
+            self.n_labeled + len(evidence),
             self.agreement + agreement,
-            self.self_agreement + float((1 / sizes).sum()),
+            self.self_agreement + self_agreement,
             tuple((class_counts + (self.class_counts or 0.0)).tolist()),
-            tuple(np.flatnonzero(mask[-1]).tolist()),
+            tuple(last.tolist()),
+            last_shares,
         )
 
     def note(self) -> str | None:
@@ -103,7 +112,19 @@ class LabelAutocorrelation:
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "LabelAutocorrelation":
         """Return the statistics stored by `dataclasses.asdict` in the types of JSON."""
-        return cls(**{**values, "class_counts": tuple(values["class_counts"]), "last": tuple(values["last"])})
+        tuples = ("class_counts", "last", "last_shares")
+        return cls(**{**values, **{name: tuple(values[name]) for name in tuples}})
+
+
+def _compare_neighbors(evidence: Evidence) -> tuple[Floats, float, Floats]:
+    """Return the agreements of consecutive rows, the sum of those with themselves, and the sum of the shares."""
+    if evidence.dtype != bool:
+        shares = evidence / evidence.sum(axis=1, keepdims=True)
+        return (shares[1:] * shares[:-1]).sum(axis=1), float((shares**2).sum()), shares.sum(axis=0)
+    sizes = np.count_nonzero(evidence, axis=1)
+    agreements = np.count_nonzero(evidence[1:] & evidence[:-1], axis=1) / (sizes[1:] * sizes[:-1])
+    class_counts = np.einsum("i,ik->k", 1 / sizes, evidence)  # unlike @, einsum does not convert the mask to floats
+    return agreements, float((1 / sizes).sum()), class_counts
 
 
 @dataclass(frozen=True)
@@ -115,10 +136,11 @@ class Window:
     rows : int
         Number of rows.
     labeled : int
-        Number of labeled rows, whose candidate sets do not have all classes.
-    mistakes : int
-        Number of labeled rows whose prediction, by the weights just before the row, is not a candidate.
-    model_labeled, model_mistakes : int
+        Number of labeled rows, whose classes are not all equally possible.
+    mistakes : int or float
+        Number of labeled rows whose prediction, by the model's weights just before the row, is not a candidate. A row
+        with weights adds 1 less the weight of its prediction.
+    model_labeled, model_mistakes : int or float
         The same for the model as it would be saved, with averaged weights if requested, just before the batch of the
         row. There is no model before the first batch.
     seconds : float
@@ -133,9 +155,9 @@ class Window:
 
     rows: int = 0
     labeled: int = 0
-    mistakes: int = 0
+    mistakes: float = 0
     model_labeled: int = 0
-    model_mistakes: int = 0
+    model_mistakes: float = 0
     seconds: float = 0.0
 
     @property
@@ -164,7 +186,9 @@ class ProgressiveValidation:
     Attributes
     ----------
     exact, partial : int
-        Number of rows with one candidate, and with several but not all classes.
+        Number of rows with one candidate, and with several that are not all classes with equal weights.
+    weighted : int
+        Number of partial rows with weights.
     total : Window
     windows : tuple of Window
         At most `MAX_WINDOWS`, of equal length except for the last one and those shortened by the end of a file.
@@ -190,14 +214,18 @@ class ProgressiveValidation:
     batches_per_window: int = 1
     batches_in_last: int = 0
     autocorrelation: LabelAutocorrelation = LabelAutocorrelation()
+    weighted: int = 0
 
-    def update(self, mask: Mask, mistakes: int, predicted: Ints | None, seconds: float) -> "ProgressiveValidation":
+    def update(
+        self, evidence: Evidence, mistakes: float, predicted: Ints | None, seconds: float
+    ) -> "ProgressiveValidation":
         """Return the counts after a batch.
 
         Parameters
         ----------
-        mask : ndarray of shape (n, n_classes), bool
-        mistakes : int
+        evidence : ndarray of shape (n, n_classes)
+            A mask of the candidates, or weights of which the largest of each row is 1.
+        mistakes : int or float
             Number of mistakes, row by row.
         predicted : ndarray of shape (n,), optional
             The codes that the model predicted; None if there is no model yet.
@@ -207,15 +235,14 @@ class ProgressiveValidation:
         -------
         ProgressiveValidation
         """
-        sizes = np.count_nonzero(mask, axis=1)
-        full = int((sizes == mask.shape[1]).sum())
-        exact = int((sizes == 1).sum())
-        labeled = len(mask) - full
-        batch = Window(len(mask), labeled, mistakes, seconds=seconds)
+        n = len(evidence)
+        labeled = n - int(constant_rows(evidence).sum())
+        exact = int((np.count_nonzero(evidence, axis=1) == 1).sum())
+        is_mask = evidence.dtype == bool
+        weighted = 0 if is_mask else int(((evidence > 0) & (evidence < 1)).any(axis=1).sum())
+        batch = Window(n, labeled, mistakes, seconds=seconds)
         if predicted is not None:
-            outside = int(
-                (~mask[np.arange(len(mask)), predicted]).sum()
-            )  # in an unlabeled row every class is a candidate
+            outside = n - evidence[np.arange(n), predicted].sum().item()  # in an unlabeled row every weight is 1
             batch = replace(batch, model_labeled=labeled, model_mistakes=outside)
         windows, per_window, in_last = self.windows, self.batches_per_window, self.batches_in_last
         if windows and in_last < per_window:
@@ -229,11 +256,12 @@ class ProgressiveValidation:
             self,
             exact=self.exact + exact,
             partial=self.partial + labeled - exact,
+            weighted=self.weighted + weighted,
             total=self.total + batch,
             windows=windows,
             batches_per_window=per_window,
             batches_in_last=in_last,
-            autocorrelation=self.autocorrelation.update(mask),
+            autocorrelation=self.autocorrelation.update(evidence),
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import scipy.sparse as sp
 from oneof.solvers.diffusion import markov_walk, solve_markov_walk
 from tests.oracles import diffusion as oracle
 from tests.solvers.diffusion.problems import blocks, graph, problem
+from tests.weights import draw_weights
 
 
 @pytest.fixture(params=["dense", "matrix-free"])
@@ -17,11 +18,12 @@ def either_way(request, monkeypatch):
 
 
 @pytest.mark.usefixtures("either_way")
-@pytest.mark.parametrize("kind", ["exact", "partial"])
+@pytest.mark.parametrize("kind", ["exact", "partial", "weights"])
 @pytest.mark.parametrize("n_steps", [1, 3, 8])
 def test_posteriors_are_those_of_the_definition(kind, n_steps):
     """Start posteriors, likelihoods and predictions equal EM on the dense power of P, iteration for iteration."""
-    W, mask = problem(kind)
+    W, mask = problem("exact" if kind == "exact" else "partial")
+    mask = np.maximum(draw_weights(mask), 0.01 * mask) if kind == "weights" else mask
     Q = oracle.start_probabilities(W.toarray(), n_steps, 0.7)
     solution = solve_markov_walk(W, mask, n_steps=n_steps, self_weight=0.7, max_iter=12, tol=0.0)
     assert solution.n_iter == 12
@@ -29,8 +31,7 @@ def test_posteriors_are_those_of_the_definition(kind, n_steps):
     np.testing.assert_allclose(solution.start_posteriors, theta, atol=1e-10)
     np.testing.assert_allclose(solution.log_likelihood, trace, rtol=1e-10)
     p = Q.T @ theta
-    sizes = mask.sum(axis=1)
-    p = np.where(mask | (sizes == 1)[:, None], p, 0.0)
+    p *= np.where(((mask > 0).sum(axis=1) == 1)[:, None], 1.0, mask)
     np.testing.assert_allclose(solution.distributions, p / p.sum(axis=1, keepdims=True), atol=1e-10)
 
 
@@ -48,6 +49,17 @@ def test_the_likelihood_never_decreases_and_converges_to_a_maximum(kind):
     gradient = Q[:, labeled] @ (mask[labeled] / inside[labeled, None])
     mean = (solution.start_posteriors * gradient).sum(axis=1, keepdims=True)
     assert (gradient - mean).max() < 1e-3 * gradient.max()
+
+
+@pytest.mark.parametrize("kind", ["exact", "partial"])
+def test_tiny_weights_outside_the_sets_change_nothing(kind):
+    """As the weights outside go to 0, the distributions go to those of the sets, also in exact rows."""
+    W, mask = problem(kind)
+    expected = solve_markov_walk(W, mask)
+    for outside in (0.0, 1e-300, 1e-12):
+        solution = solve_markov_walk(W, np.where(mask, 1.0, outside))
+        np.testing.assert_allclose(solution.distributions, expected.distributions, atol=1e-8)
+        np.testing.assert_allclose(solution.start_posteriors, expected.start_posteriors, atol=1e-8)
 
 
 def test_full_sets_do_not_change_the_likelihood():

@@ -19,6 +19,7 @@ from oneof.solvers.generative.gaussian import COVARIANCE_TYPES, Gaussian
 from oneof.solvers.generative.multinomial import Multinomial
 from tests.oracles import generative as oracle
 from tests.solvers.generative.problems import clouds, documents
+from tests.weights import draw_weights, informative
 
 WEIGHTS = {
     "equal weights": (1.0, 1.0),
@@ -27,6 +28,7 @@ WEIGHTS = {
 }
 weights = pytest.mark.parametrize(("unlabeled_weight", "partial_weight"), WEIGHTS.values(), ids=WEIGHTS)
 components = pytest.mark.parametrize("C", [1, 2])
+evidences = pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
 covariance_types = pytest.mark.parametrize("form", COVARIANCE_TYPES)
 
 
@@ -54,24 +56,24 @@ def as_matrices(parameters):
 
 
 @weights
-def test_row_weights_depend_on_the_sets(unlabeled_weight, partial_weight):
+@evidences
+def test_row_weights_depend_on_the_sets(unlabeled_weight, partial_weight, evidence_of):
     """Exact rows have their own weight, partial and unlabeled rows their factors, also with two classes."""
-    _, mask = documents()
+    mask = evidence_of(documents()[1])
     w = np.arange(1.0, len(mask) + 1)
-    expected = [
-        oracle.row_weight(row.sum(), len(row), w[i], unlabeled_weight, partial_weight) for i, row in enumerate(mask)
-    ]
+    expected = [oracle.row_weight(row, w[i], unlabeled_weight, partial_weight) for i, row in enumerate(mask)]
     np.testing.assert_allclose(row_weights(mask, w, unlabeled_weight, partial_weight), expected)
     two = np.array([[True, False], [True, True]])
     np.testing.assert_array_equal(row_weights(two, np.ones(2), 0.25, 0.5), [1.0, 0.25])
 
 
 @components
-def test_the_start_is_uniform_over_the_sets(C):
-    """Labeled rows start uniformly over their classes, for any number of components; unlabeled rows have no mass."""
-    _, mask = documents()
+@evidences
+def test_the_start_is_proportional_to_the_evidence(C, evidence_of):
+    """Labeled rows start uniformly or by weight, for any number of components; unlabeled rows have no mass."""
+    mask = evidence_of(documents()[1])
     responsibilities = start(mask, C).reshape(len(mask), 3, C).sum(axis=2)
-    full = mask.all(axis=1)
+    full = ~informative(mask)
     np.testing.assert_array_equal(responsibilities[full], 0.0)
     np.testing.assert_allclose(responsibilities[~full], (mask / mask.sum(axis=1, keepdims=True))[~full])
 
@@ -79,9 +81,11 @@ def test_the_start_is_uniform_over_the_sets(C):
 @weights
 @components
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
-def test_iterations_of_the_multinomial_equal_the_oracle(unlabeled_weight, partial_weight, C, sparse):
+@evidences
+def test_iterations_of_the_multinomial_equal_the_oracle(unlabeled_weight, partial_weight, C, sparse, evidence_of):
     """Start, three iterations and the objective after each agree with loops over entries."""
     X, mask = documents(sparse=sparse, n=25)
+    mask = evidence_of(mask)
     rows = X.toarray() if sparse else X
     c = row_weight(mask, unlabeled_weight, partial_weight)
     solution = solve_em(Multinomial(X, 0.7), mask, c, start(mask, C), max_iter=3, tol=1e-300)
@@ -103,9 +107,11 @@ def test_iterations_of_the_multinomial_equal_the_oracle(unlabeled_weight, partia
 @weights
 @components
 @covariance_types
-def test_iterations_of_the_gaussian_equal_the_oracle(unlabeled_weight, partial_weight, C, form):
+@evidences
+def test_iterations_of_the_gaussian_equal_the_oracle(unlabeled_weight, partial_weight, C, form, evidence_of):
     """Start, three iterations and the objective after each agree with loops over rows, in the units of X."""
     X, mask = clouds(n=30)
+    mask = evidence_of(mask)
     c = row_weight(mask, unlabeled_weight, partial_weight)
     solution = solve_em(
         Gaussian.from_rows(X, c, covariance_type=form, shrinkage=1.5), mask, c, start(mask, C), max_iter=3, tol=1e-300

@@ -59,6 +59,27 @@ def test_each_labeled_row_is_held_out_once_and_unlabeled_rows_never():
     assert solution.weight == 1.0
 
 
+def test_covered_rows_with_weights_count_by_the_weight_of_the_prediction():
+    """The covering rate is the mean weight of the predicted classes; weights in {0, 1} select as sets do."""
+    mask = np.ones((20, 3), dtype=bool)
+    mask[:12] = np.eye(3, dtype=bool)[np.arange(12) % 3]
+    mask[9:12, 0] = True
+
+    def scores(weight, training):
+        return np.eye(3)[np.arange(20) % 3] if weight == 1 else np.tile([1.0, 0.0, 0.0], (20, 1))
+
+    sets, floats = (
+        select_weight(scores, evidence, np.ones(20), weights=[0.0, 1.0], n_folds=4)
+        for evidence in (mask, mask.astype(float))
+    )
+    assert sets.weight == floats.weight
+    np.testing.assert_array_equal(sets.covering_rates, floats.covering_rates)
+    weights = np.where(mask, 1.0, 0.25)
+    weights[12:] = 1.0
+    solution = select_weight(scores, weights, np.ones(20), weights=[0.0, 1.0], n_folds=4)
+    np.testing.assert_allclose(solution.covering_rates, [weights[:12, 0].mean(), 1.0])
+
+
 @pytest.mark.parametrize("labeled", [1, 6])
 def test_without_a_choice_the_smallest_weight_is_selected(labeled):
     """One labeled row cannot be held out, and without unlabeled rows nothing depends on their weight."""

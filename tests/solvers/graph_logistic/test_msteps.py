@@ -11,9 +11,11 @@ from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
 from oneof.solvers.graph_logistic.prior import Prior, UnpenalizedDirections
 from tests.oracles import graph_logistic as oracle
 from tests.solvers.graph_logistic.problems import draw_precisions, make_problem, make_terms, soften
+from tests.weights import draw_weights, informative
 
 MSTEPS = ("newton", "block", "sequential")
 msteps = pytest.mark.parametrize("solver", MSTEPS)
+evidences = pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
 priors = pytest.mark.parametrize("prior", ["graph", "ridge", "graph+ridge", "graph+ard", "graph+ard per class"])
 
 
@@ -44,29 +46,30 @@ def test_the_optimum_is_that_of_scipy(solver, prior, m, d, K):
 
 
 @msteps
-def test_candidate_sets_converge_to_a_stationary_point(solver):
+@evidences
+def test_candidate_sets_converge_to_a_stationary_point(solver, evidence_of):
     """With candidate sets the gradient of the penalized likelihood vanishes, and full sets have no effect."""
     X, mask, A, ridge = make_problem(80, 5, 4, seed=3)
-    sets, terms = soften(mask), make_terms("graph+ridge", A, ridge)
+    sets, terms = evidence_of(soften(mask)), make_terms("graph+ridge", A, ridge)
     precisions = draw_precisions(terms, 3)
     weights = solve_fixed(X, sets, terms, precisions, solver=solver).weights
     Lambda = oracle.precision_matrix(terms, precisions, 3)
     assert np.abs(oracle.gradient(X, sets, weights).ravel() - Lambda @ weights.ravel()).max() <= 1e-5
-    labeled = ~sets.all(axis=1)
+    labeled = informative(sets)
     selected = solve_fixed(X[labeled], sets[labeled], terms, precisions, solver=solver).weights
     np.testing.assert_array_equal(selected, weights)
 
 
 @pytest.mark.parametrize("solver", [bohning_mstep, coordinate_mstep])
-@pytest.mark.parametrize("sets", [False, True])
+@pytest.mark.parametrize("kind", ["exact", "sets", "weights"])
 @pytest.mark.parametrize("prior", ["graph+ridge", "graph+ridge per class"])
-def test_each_step_of_the_bound_increases_the_objective(solver, sets, prior):
+def test_each_step_of_the_bound_increases_the_objective(solver, kind, prior):
     """A step of the bound, in one block or one sweep, never decreases the penalized likelihood, from any start."""
     X, mask, A, ridge = make_problem(50, 5, 4, seed=1)
-    mask = soften(mask) if sets else mask
+    mask = {"exact": mask, "sets": soften(mask), "weights": draw_weights(soften(mask))}[kind]
     terms = make_terms(prior, A, ridge)
     precisions = draw_precisions(terms, 3)
-    likelihood = CandidateLikelihood.from_mask(X, mask, None)
+    likelihood = CandidateLikelihood.from_evidence(X, mask, None)
     own = Prior(
         tuple(terms), 3, UnpenalizedDirections.from_terms(tuple(terms), likelihood.features, likelihood.row_weight)
     )
@@ -77,6 +80,38 @@ def test_each_step_of_the_bound_increases_the_objective(solver, sets, prior):
         values.append(penalized(X, mask, W, terms, precisions))
     assert np.all(np.diff(values) >= -1e-10)
     assert values[-1] > values[0]
+
+
+@evidences
+def test_derivatives_are_those_of_the_likelihood(evidence_of):
+    """Value and gradient equal the oracle; the Hessian product and the curvatures are derivatives of the gradient."""
+    X, mask, _, _ = make_problem(40, 5, 4, seed=3)
+    sets, rng = evidence_of(soften(mask)), np.random.default_rng(0)
+    likelihood = CandidateLikelihood.from_evidence(X, sets, None)
+    W = rng.normal(size=(3, 6))
+    scores = likelihood.features @ W.T
+    at, direction = likelihood.evaluate(scores), rng.normal(size=scores.shape)
+    assert at.log_likelihood == pytest.approx(oracle.likelihood(X, sets, W), rel=1e-12)
+    gradient = likelihood.features.T @ likelihood.gradient(at)
+    np.testing.assert_allclose(gradient.T, oracle.gradient(X, sets, W), atol=1e-12)
+    ahead, behind = (likelihood.gradient(likelihood.evaluate(scores + step * direction)) for step in (1e-6, -1e-6))
+    hvp = likelihood.hvp(at, direction)
+    np.testing.assert_allclose(hvp, (behind - ahead) / 2e-6, atol=1e-8)
+    curvatures = likelihood.curvatures(at, convex=False)
+    np.testing.assert_allclose(np.einsum("ick,ik->ic", curvatures, direction), hvp, atol=1e-12)
+
+
+@msteps
+def test_tiny_weights_outside_the_sets_do_not_change_the_weights(solver):
+    """Weights of 1e-12 outside the sets give the solution of the sets."""
+    X, mask, A, ridge = make_problem(60, 5, 4, seed=3)
+    sets, terms = soften(mask), make_terms("graph+ridge", A, ridge)
+    precisions = draw_precisions(terms, 3)
+    expected = solve_fixed(X, sets, terms, precisions, solver=solver, tol=1e-10).weights
+    for outside in (0.0, 1e-300, 1e-12):
+        evidence = np.where(sets, 1.0, outside)
+        weights = solve_fixed(X, evidence, terms, precisions, solver=solver, tol=1e-10).weights
+        np.testing.assert_allclose(weights, expected, atol=1e-8)
 
 
 def test_conjugate_gradients_and_factorized_steps_agree(monkeypatch):

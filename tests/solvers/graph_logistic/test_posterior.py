@@ -11,6 +11,7 @@ from oneof.solvers.graph_logistic.posterior import leave_one_out_scores, predict
 from tests.estimators.panel import table
 from tests.oracles import graph_logistic as oracle
 from tests.solvers.graph_logistic.problems import draw_precisions, make_problem, make_terms, soften
+from tests.weights import draw_weights, informative
 
 sizes = pytest.mark.parametrize(("m", "coordinates"), [(40, WeightCoordinates), (6, SampleCoordinates)])
 priors = pytest.mark.parametrize("prior", ["graph", "ridge", "graph+ridge", "graph+ard per class"])
@@ -78,18 +79,18 @@ def test_curvature_of_candidate_sets():
     """The curvature is 0 for a full set, diag p - p p^T for an exact label, and in between for other sets."""
     X, mask, _, _ = make_problem(30, 5, 4)
     sets = soften(mask)
-    likelihood = CandidateLikelihood.from_mask(X, sets, None)
-    at = likelihood.evaluate(np.random.default_rng(0).normal(size=(len(likelihood.mask), 3)))
-    exact = CandidateLikelihood.from_mask(X, mask, None)
+    likelihood = CandidateLikelihood.from_evidence(X, sets, None)
+    at = likelihood.evaluate(np.random.default_rng(0).normal(size=(len(likelihood.evidence), 3)))
+    exact = CandidateLikelihood.from_evidence(X, mask, None)
     curvature = likelihood.curvatures(at, convex=True)
     p = at.proba[:, :-1]
     expected = np.eye(3) * p[:, None, :] - p[:, :, None] * p[:, None, :]
-    single = likelihood.mask.sum(axis=1) == 1
+    single = likelihood.evidence.sum(axis=1) == 1
     np.testing.assert_allclose(curvature[single], expected[single], atol=1e-12)
     assert np.linalg.eigvalsh(curvature).min() >= -1e-12
-    assert len(likelihood.mask) < len(exact.mask)
+    assert len(likelihood.evidence) < len(exact.evidence)
     terms, precisions, W = [PriorTerm("r", np.eye(6))], {"r": np.array(1.0)}, np.zeros((3, 6))
-    partial = LogisticPosterior.from_mode(X, W, terms, precisions, mask=sets)
+    partial = LogisticPosterior.from_mode(X, W, terms, precisions, evidence=sets)
     labeled = LogisticPosterior.from_mode(X, W, terms, precisions)
     assert partial.log_determinant < labeled.log_determinant
 
@@ -110,12 +111,14 @@ def solve_fixed(X, mask, weight, terms, precisions):
     ).weights
 
 
-def test_leave_one_out_scores_are_close_to_those_of_a_fit_without_the_row():
+@pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
+def test_leave_one_out_scores_are_close_to_those_of_a_fit_without_the_row(evidence_of):
     """One Newton step approximates the fit without the row ten times better than the fit with it."""
     X, mask = table(60)
+    mask = evidence_of(mask)
     weight = np.ones(len(X))
     weight[:5] = 2.0
-    labeled = ~mask.all(axis=1)
+    labeled = informative(mask)
     X, mask, weight = X[labeled], mask[labeled], weight[labeled]
     terms, precisions = [PriorTerm("ridge", np.eye(4))], {"ridge": np.array(1.0)}
     W = solve_fixed(X, mask, weight, terms, precisions)

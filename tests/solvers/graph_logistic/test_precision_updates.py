@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from oneof.solvers.graph_logistic import PriorTerm, solve_graph_logistic
 from oneof.solvers.graph_logistic.coordinates import choose_coordinates
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
-from oneof.solvers.graph_logistic.precision_updates import Evidence, GammaHyperprior
+from oneof.solvers.graph_logistic.precision_updates import GammaHyperprior, LaplaceEvidence
 from oneof.solvers.graph_logistic.prior import Prior, UnpenalizedDirections
 from tests.oracles import graph_logistic as oracle
 from tests.solvers.graph_logistic.problems import draw_precisions, make_problem, make_terms, soften
@@ -23,13 +23,13 @@ def test_the_evidence_and_its_gradient(prior, m, d):
     terms = tuple(make_terms(prior, A, ridge))
     precisions = draw_precisions(terms, 2)
     W = solve_graph_logistic(X, mask, terms, precision="fixed", precisions=precisions, tol=1e-9).weights
-    likelihood = CandidateLikelihood.from_mask(X, mask, None)
+    likelihood = CandidateLikelihood.from_evidence(X, mask, None)
     expected_prior = Prior(
         terms, 2, UnpenalizedDirections.from_terms(terms, likelihood.features, likelihood.row_weight)
     )
     hyperprior = GammaHyperprior.from_likelihood(terms, likelihood, 0.0, 0.0)
     coordinates = choose_coordinates(expected_prior, precisions, likelihood)
-    evidence = Evidence.at_mode(likelihood, coordinates, precisions, W, hyperprior)
+    evidence = LaplaceEvidence.at_mode(likelihood, coordinates, precisions, W, hyperprior)
     assert evidence.value == pytest.approx(oracle.evidence(X, mask, W, terms, precisions), abs=1e-5)
     gradient = [
         hyperprior.gradient(
@@ -58,7 +58,9 @@ def test_the_evidence_is_stationary_at_the_solution(prior, sets):
     assert np.abs(gradient).max() <= 1e-5
     if sets:
         return
-    hyperprior = GammaHyperprior.from_likelihood(tuple(terms), CandidateLikelihood.from_mask(X, mask, None), 0.0, 0.0)
+    hyperprior = GammaHyperprior.from_likelihood(
+        tuple(terms), CandidateLikelihood.from_evidence(X, mask, None), 0.0, 0.0
+    )
     gradient = oracle.evidence_gradient(X, mask, solution.weights, terms, solution.precisions)
     lower = [np.full(solution.precisions[t.name].size, hyperprior.min_precision[t.name]) for t in terms]
     inside = np.concatenate([solution.precisions[t.name].ravel() for t in terms]) > np.concatenate(lower) * 1.001

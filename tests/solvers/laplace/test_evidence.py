@@ -6,14 +6,16 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, Wh
 
 from oneof.errors import InputError
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
-from oneof.solvers.laplace.evidence import evidence, evidence_gradient
+from oneof.solvers.laplace.evidence import evidence_gradient, log_evidence
 from oneof.solvers.laplace.hyperparameters import search_hyperparameters
 from oneof.solvers.laplace.mode import find_mode
 from oneof.solvers.laplace.model import GramPrior
 from tests.estimators.panel import table
 from tests.oracles import laplace_evidence as oracle
+from tests.weights import draw_weights
 
 SHARPNESSES = [1.0, 2.0, np.inf]
+evidences = pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
 KERNELS = {
     "RBF": 2.0 * RBF(1.5),
     "RBF with a length per feature": 1.5 * RBF([1.0, 2.0, 3.0]),
@@ -46,28 +48,32 @@ def grams(kernel, X):
     return GramPrior.from_gram(np.stack([gram for gram, _ in pairs])), [gradients for _, gradients in pairs]
 
 
+@evidences
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
-def test_evidence_equals_its_definition(rows, kernel, sharpness):
+def test_evidence_equals_its_definition(rows, kernel, sharpness, evidence_of):
     """The evidence is Psi minus half the log determinant of the explicit nK x nK matrices."""
     X, mask = rows
+    mask = evidence_of(mask)
     prior, _ = grams(kernel, X)
     mode = find_mode(prior, mask, sharpness)
     blocks = [prior.of_class(k) for k in range(4)]
-    assert evidence(prior, mode) == pytest.approx(oracle.evidence(blocks, mask, sharpness, mode.coefficients))
+    assert log_evidence(prior, mode) == pytest.approx(oracle.evidence(blocks, mask, sharpness, mode.coefficients))
 
 
+@evidences
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
-def test_the_gradient_is_the_derivative_of_the_evidence(rows, kernel, sharpness):
+def test_the_gradient_is_the_derivative_of_the_evidence(rows, kernel, sharpness, evidence_of):
     """The gradient equals central differences, with each mode computed again in the same basin."""
     X, mask = rows
+    mask = evidence_of(mask)
 
     def evaluate(theta, initial=None):
         prior, gradients = grams(with_theta(kernel, theta), X)
         mode = find_mode(prior, mask, sharpness, initial=initial, tol=1e-12)
         factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
-        return evidence(prior, mode, factors), prior, mode, factors, gradients
+        return log_evidence(prior, mode, factors), prior, mode, factors, gradients
 
     theta = np.concatenate([part.theta for part in kernel]) if isinstance(kernel, list) else kernel.theta
     _, prior, mode, factors, gradients = evaluate(theta)
@@ -87,13 +93,13 @@ def test_underflowing_probabilities_keep_the_gradient_finite(rows):
     mode = find_mode(prior, mask, 1.0, initial=np.where(mask, 1e-5, -1e-5))
     mode = find_mode(prior, mask, 1.0, initial=mode.coefficients)
     factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
-    assert np.isfinite(evidence(prior, mode, factors))
+    assert np.isfinite(log_evidence(prior, mode, factors))
     assert np.isfinite(evidence_gradient(prior, mode, factors, gradients)).all()
 
 
 def value(kernel, rows, sharpness):
     prior, _ = grams(kernel, rows[0])
-    return evidence(prior, find_mode(prior, rows[1], sharpness, tol=1e-8))
+    return log_evidence(prior, find_mode(prior, rows[1], sharpness, tol=1e-8))
 
 
 @pytest.mark.parametrize("sharpness", [1.0, np.inf])
@@ -105,7 +111,7 @@ def test_search_increases_the_evidence_that_it_reports(rows, kernel, sharpness):
     assert result.evidence > value(kernel, rows, sharpness)
     prior, _ = grams(result.kernel, rows[0])
     mode = find_mode(prior, rows[1], sharpness, initial=result.coefficients, tol=1e-8)
-    assert evidence(prior, mode) == pytest.approx(result.evidence)
+    assert log_evidence(prior, mode) == pytest.approx(result.evidence)
     assert repr(kernel) == before
     assert isinstance(result.kernel, list) == isinstance(kernel, list)
 

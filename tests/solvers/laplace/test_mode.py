@@ -9,6 +9,7 @@ from oneof.solvers.laplace.mode import find_mode, find_mode_cholesky, nystroem_p
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior
 from tests.oracles import laplace as oracle
 from tests.solvers.laplace.problems import SHARPNESSES, exact, gram, problem
+from tests.weights import draw_weights
 
 SOLVERS = [find_mode, find_mode_cholesky]
 
@@ -55,11 +56,13 @@ def test_cholesky_mode_is_stationary_and_psi_never_decreases(variance, sharpness
     assert never_decreases(mode)
 
 
+@pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
 @pytest.mark.parametrize("variance", [0.1, 10.0, 100.0])
-def test_mode_is_a_maximum_of_psi(variance, sharpness):
+def test_mode_is_a_maximum_of_psi(variance, sharpness, evidence_of):
     """With an explicit K^-1, Psi has the reported value, gradient 0, and a negative definite Hessian."""
     K, mask = problem("exponential", variance=variance, n=15, fraction=0.5)
+    mask = evidence_of(mask)
     mode = find_mode(GramPrior.from_gram(K), mask, sharpness, tol=1e-10)
     F = mode.latents
     np.testing.assert_allclose(mode.objective_path[-1], oracle.psi(F, mask, K, sharpness), rtol=1e-10)
@@ -68,10 +71,34 @@ def test_mode_is_a_maximum_of_psi(variance, sharpness):
     assert np.linalg.eigvalsh(np.linalg.inv(oracle.covariance(K, 4)) + W_true).min() > 0
 
 
-def test_derivatives_of_the_oracle():
+@pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("sharpness", SHARPNESSES)
+def test_the_mode_with_weights_is_that_of_newtons_method(solver, sharpness):
+    """With weights, explicit Newton steps from near the mode lead back to it."""
+    K, mask = problem("exponential", variance=3.0, n=20)
+    weights = draw_weights(mask)
+    F = solver(GramPrior.from_gram(K), weights, sharpness, tol=1e-12, max_iter=3000).latents
+    start = F + 1e-3 * np.random.default_rng(0).normal(size=F.shape)
+    np.testing.assert_allclose(F, oracle.newton_mode(start, weights, K, sharpness), atol=1e-10)
+
+
+@pytest.mark.parametrize("sharpness", SHARPNESSES)
+def test_tiny_weights_outside_the_sets_do_not_change_the_mode(sharpness):
+    """Weights of 1e-12 outside the sets give the mode of the sets, also through the annealing stages."""
+    K, mask = problem("rbf", variance=3.0)
+    prior = GramPrior.from_gram(K)
+    expected = find_mode(prior, mask, sharpness, tol=1e-10).latents
+    for outside in (0.0, 1e-300, 1e-12):
+        mode = find_mode(prior, np.where(mask, 1.0, outside), sharpness, tol=1e-10)
+        np.testing.assert_allclose(mode.latents, expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
+def test_derivatives_of_the_oracle(evidence_of):
     """The gradient and the Hessian of the oracle equal differences of its Psi."""
     rng = np.random.default_rng(0)
     K, mask = problem("exponential", n=6)
+    mask = evidence_of(mask)
     F, direction = rng.normal(size=(2, 6, 4))
     for sharpness in SHARPNESSES:
         above, below = F + 1e-5 * direction, F - 1e-5 * direction

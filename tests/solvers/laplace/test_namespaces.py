@@ -14,6 +14,7 @@ from oneof.solvers.laplace.mode import find_mode, find_mode_cholesky
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior
 from tests.estimators.panel import table
 from tests.solvers.laplace.problems import SHARPNESSES, problem
+from tests.weights import draw_weights
 
 with contextlib.suppress(ImportError):
     import torch  # noqa: F401 - its BLAS must be loaded before oneof.parallel lists the BLAS libraries
@@ -38,12 +39,13 @@ def same(values, expected, form, atol=1e-12):
     np.testing.assert_allclose(np.from_dlpack(values), expected, rtol=1e-12, atol=atol)
 
 
+@pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
-def test_likelihoods(form, sharpness):
-    """Values and derivatives are equal for sets of every size, including unlabeled rows."""
+def test_likelihoods(form, sharpness, evidence_of):
+    """Values and derivatives are equal for sets of every size, including unlabeled rows, and for weights."""
     rng = np.random.default_rng(0)
     scores, directions = rng.normal(size=(2, 30, 4))
-    _, mask = table(30, K=4)
+    mask = evidence_of(table(30, K=4)[1])
 
     def results(scores, directions, mask):
         p, q = likelihoods.softmax(scores), likelihoods.masked_softmax(scores, mask, sharpness)
@@ -53,6 +55,7 @@ def test_likelihoods(form, sharpness):
             likelihoods.uniform_within_sets(mask),
             likelihoods.log_likelihoods(scores, mask, sharpness),
             likelihoods.log_likelihood_gradient(p, q, mask),
+            likelihoods.total_variation(p, q, mask),
             likelihoods.softmax_jvp(q, directions),
             likelihoods.entropy(q),
             likelihoods.entropy_gradient(q),
@@ -64,11 +67,13 @@ def test_likelihoods(form, sharpness):
         same(values, expected, form)
 
 
+@pytest.mark.parametrize("evidence_of", [np.asarray, draw_weights], ids=["sets", "weights"])
 @pytest.mark.parametrize("solver", [find_mode, find_mode_cholesky])
 @pytest.mark.parametrize("sharpness", SHARPNESSES)
-def test_modes(form, sharpness, solver):
+def test_modes(form, sharpness, solver, evidence_of):
     """F, A and Psi equal those of NumPy, with one kernel and with one per class."""
     K, mask = problem("rbf", variance=2.0)
+    mask = evidence_of(mask)
     for gram in (K, np.stack([K, 2.0 * K, K**2, np.eye(40)])):
         expected = solver(GramPrior.from_gram(gram), mask, sharpness, tol=1e-10)
         mode = solver(GramPrior.from_gram(form(gram)), form(mask), sharpness, tol=1e-10)

@@ -55,3 +55,18 @@ def frequent_partners(n=600, K=6, seed=0):
     mask = np.eye(K, dtype=bool)[truth]
     mask[np.arange(n), np.where(rng.random(n) < 0.9, (truth + 1) % K, (truth + 2) % K)] = True
     return X, truth, mask
+
+
+def weights_of(mask, seed=0):
+    """Return weights of the classes: three of four partial rows have weights, and some rows have them for all classes.
+
+    Weights are rounded up to a few values, so that several rows of a set have equal ones.
+    """
+    rng = np.random.default_rng(seed)
+    weights = np.where(mask, np.ceil(rng.random(mask.shape) * 8) / 8, 0.0)
+    weights /= weights.max(axis=1, keepdims=True)
+    weights[::4] = mask[::4]
+    weights[5::13] = np.ceil(rng.random(weights[5::13].shape) * 8) / 8
+    weights[5::13, 0] = 1.0
+    weights[5::13, 1] = 0.5
+    return weights

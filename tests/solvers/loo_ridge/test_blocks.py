@@ -32,7 +32,12 @@ def problem(n=300):
     mask[1::11] = True
     feature_map = Standard.fit(X)
     kernels = [MappedKernel.from_rows(feature_map, name, feature_map(X), "float64") for name in ("rbf", "laplacian")]
-    return X, KernelSum.from_kernels(kernels, np.array([0.6, 0.4])), CandidateGroups.from_mask(mask), np.arange(0, n, 9)
+    return (
+        X,
+        KernelSum.from_kernels(kernels, np.array([0.6, 0.4])),
+        CandidateGroups.from_evidence(mask),
+        np.arange(0, n, 9),
+    )
 
 
 def ridge_of(X, kernel, landmarks):
@@ -46,7 +51,7 @@ def in_blocks(X, kernel, sets, landmarks, distractors=UNIFORM):
     features = LandmarkFeatures.from_landmarks(kernel, kernel.transform(X[landmarks]), "float64")
     rows, support = kernel.transform(X[:100]), kernel.transform(X[landmarks])
     initial = NystroemRidge.from_gram(kernel.gram(rows, support), kernel.gram(support), 0.05)
-    dual = initial.fit(sets.to_dense(sets.uniform)[:100])
+    dual = initial.fit(sets.to_dense(sets.initial)[:100])
     return fit_in_blocks(RowsInMemory.from_array(X), features, sets, distractors, dual, lam=0.05), dual
 
 

@@ -23,7 +23,7 @@ def problem(n=50, K=5, n_distractors=1):
 def test_the_bound_equals_the_oracle(n_distractors):
     """The contributions of the rows and the selected parameters equal those of loops over groups and rows."""
     P, scores, mask = problem(n_distractors=n_distractors)
-    result = fit_group_shares(P, scores, CandidateGroups.from_mask(mask))
+    result = fit_group_shares(P, scores, CandidateGroups.from_evidence(mask))
     values, exponent, concentration = oracle.fit_group_shares(P, scores, mask)
     np.testing.assert_allclose(result.log_likelihood, values, rtol=0, atol=1e-9)
     assert (result.exponent, result.concentration) == (exponent, concentration)
@@ -37,7 +37,7 @@ def test_the_bound_is_below_the_likelihood(exponent, concentration, monkeypatch)
     monkeypatch.setattr("oneof.solvers.loo_ridge.group_shares.EXPONENTS", (exponent,))
     monkeypatch.setattr("oneof.solvers.loo_ridge.group_shares.CONCENTRATIONS", (concentration,))
     P, scores, mask = problem(24, 4)
-    result = fit_group_shares(P, scores, CandidateGroups.from_mask(mask))
+    result = fit_group_shares(P, scores, CandidateGroups.from_evidence(mask))
     r, m = oracle.density_ratios(P, scores, mask)
     exact = oracle.log_marginal_likelihood(r, m, mask, exponent, concentration)
     bound = result.log_likelihood.sum()
@@ -62,7 +62,7 @@ def test_uninformative_predictions_have_no_information():
     n, K = 400, 4
     truth = np.arange(n) % K
     mask = np.eye(K, dtype=bool)[truth] | np.eye(K, dtype=bool)[(truth + 1) % K]
-    sets = CandidateGroups.from_mask(mask)
+    sets = CandidateGroups.from_evidence(mask)
     assert fit_group_shares(np.eye(K)[truth], np.zeros((n, K)), sets).information == pytest.approx(0, abs=1e-12)
     certain = fit_group_shares(np.eye(K)[truth], np.eye(K)[truth], sets).information
     assert certain == pytest.approx(np.log(K), abs=0.05)
@@ -80,7 +80,7 @@ def test_the_concentration_of_drawn_shares_is_recovered(seed):
         truth = np.concatenate([rng.choice(c, n_rows, p=p) for c, p in zip(candidates, shares, strict=True)])
         mask = np.repeat([np.isin(np.arange(K), c) for c in candidates], n_rows, axis=0)
         scores = np.eye(K)[truth] + rng.normal(0, 0.3, (len(truth), K))
-        shares_of_groups = fit_group_shares(np.eye(K)[truth], scores, CandidateGroups.from_mask(mask))
+        shares_of_groups = fit_group_shares(np.eye(K)[truth], scores, CandidateGroups.from_evidence(mask))
         estimates[concentration] = shares_of_groups.concentration
     assert estimates[0.5] <= 2.0
     assert estimates[1000.0] >= 16.0

@@ -143,7 +143,7 @@ def mixed_sets(n, K, n_distractors):
     mask = sets_of(truth, n_distractors=n_distractors)
     mask[::6] = np.eye(K, dtype=bool)[truth[::6]]
     mask[1::11] = True
-    return X, CandidateGroups.from_mask(mask)
+    return X, CandidateGroups.from_evidence(mask)
 
 
 def labels_within(sets, seed=0):
@@ -213,7 +213,7 @@ def test_predictions_without_the_group_equal_fits_without_it(max_rows, monkeypat
 def test_single_precision():
     """In float32 the Nystroem form predicts the same to 1e-3, and at least 99.5 % of the labels are the same."""
     X, truth = blobs(2000, 6, d=5)
-    sets = CandidateGroups.from_mask(sets_of(truth, n_distractors=2))
+    sets = CandidateGroups.from_evidence(sets_of(truth, n_distractors=2))
     Z = X[::20]
     P, labels = labels_within(sets), []
     predictions = []
@@ -241,7 +241,7 @@ def solved(form, n=60, K=4):
         ridge = ExactRidge.from_gram(grams[0].copy(), 0.05)
     else:
         ridge = LinearLOO.from_ridges([ExactRidge.from_gram(gram.copy(), 0.05) for gram in grams], weights)
-    selection = select_distractor_models(ridge, CandidateGroups.from_mask(mask), max_iter=25)
+    selection = select_distractor_models(ridge, CandidateGroups.from_evidence(mask), max_iter=25)
     return grams, weights, ridge, selection.label_distributions, mask
 
 

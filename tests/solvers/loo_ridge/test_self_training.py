@@ -21,7 +21,7 @@ ZIPF = 1.0 / np.arange(1, 7) / (1.0 / np.arange(1, 7)).sum()
 def select(X, mask, max_iter=25, **options):
     """Return the selection for rows with an RBF kernel."""
     ridge = ExactRidge.from_gram(gram_of(X), 0.05)
-    return select_distractor_models(ridge, CandidateGroups.from_mask(mask), max_iter=max_iter, **options)
+    return select_distractor_models(ridge, CandidateGroups.from_evidence(mask), max_iter=max_iter, **options)
 
 
 PROBLEMS = ("uniform", "cooccurring", "confusable", "dictionary", "partners")
@@ -55,7 +55,7 @@ def test_the_selection_equals_the_oracle(distractors):
 
 def cooccurring_shares(X, mask):
     """Return the class shares of the groups under cooccurring distractors."""
-    ridge, sets = ExactRidge.from_gram(gram_of(X), 0.05), CandidateGroups.from_mask(mask)
+    ridge, sets = ExactRidge.from_gram(gram_of(X), 0.05), CandidateGroups.from_evidence(mask)
     distractors = CooccurringDistractors(exponent=1)
     P = self_train(ridge.pair_predictor(sets), sets, distractors, max_iter=7, tol=0.0).label_distributions
     return fit_group_shares(P, ridge.predict_without_groups(P, sets), sets)
@@ -79,7 +79,7 @@ def test_gains_equal_the_oracle():
     P = rng.dirichlet(np.ones(5), 50) * mask
     P /= P.sum(axis=1, keepdims=True)
     scores = rng.normal(0.2, 0.3, (50, 5))
-    sets = CandidateGroups.from_mask(mask)
+    sets = CandidateGroups.from_evidence(mask)
     result = predictive_gains(P, scores, sets)
     np.testing.assert_allclose(result, oracle.predictive_gains(P, scores, mask), rtol=1e-10)
     assert clustered_z_score(result, sets) == pytest.approx(oracle.clustered_z_score(result, mask))
@@ -145,9 +145,11 @@ def test_unlabeled_rows_do_not_affect_the_selection():
     truth = rng.choice(6, 200, p=ZIPF)
     mask = sets_of(truth, "cooccurring", n_distractors=1)
     scores = rng.dirichlet(np.ones(6), 260)
-    without = select_distractor_models(ConstantPredictor(scores[:200]), CandidateGroups.from_mask(mask), max_iter=25)
+    without = select_distractor_models(
+        ConstantPredictor(scores[:200]), CandidateGroups.from_evidence(mask), max_iter=25
+    )
     full = np.vstack([mask, np.ones((60, 6), dtype=bool)])
-    result = select_distractor_models(ConstantPredictor(scores), CandidateGroups.from_mask(full), max_iter=25)
+    result = select_distractor_models(ConstantPredictor(scores), CandidateGroups.from_evidence(full), max_iter=25)
     assert result.z_scores == pytest.approx(without.z_scores)
     assert result.weights == pytest.approx(without.weights)
     np.testing.assert_allclose(result.label_distributions[:200], without.label_distributions, atol=1e-9)

@@ -47,7 +47,7 @@ class Unrelated(Scaled):
 def problem():
     """Return rows, kernels and sets."""
     X, truth = blobs(40, 4)
-    return X, [Scaled(factor) for factor in (0.5, 1.0, 3.0)], CandidateGroups.from_mask(sets_of(truth))
+    return X, [Scaled(factor) for factor in (0.5, 1.0, 3.0)], CandidateGroups.from_evidence(sets_of(truth))
 
 
 def solve(kernels, X, sets, **options):
@@ -125,7 +125,7 @@ def test_kernels_are_weighted_on_a_part_of_the_rows():
 def test_a_kernel_without_weight_is_not_stored():
     """The model stores exactly the kernels with a positive weight."""
     X, truth = blobs(150, 4)
-    sets = CandidateGroups.from_mask(sets_of(truth))
+    sets = CandidateGroups.from_evidence(sets_of(truth))
     kernels = [Scaled(0.3), Scaled(0.5), Scaled(0.7), Unrelated(1.0)]
     result = solve(kernels, X, sets)
     stored, positive = result.model.kernel, np.flatnonzero(result.kernel_weights)
@@ -180,7 +180,7 @@ def test_a_kernel_of_noise_gets_no_weight():
     """A kernel of unrelated rows has a weight near 0 next to an informative kernel."""
     X, truth = blobs(150, 4)
     noise = np.random.default_rng(1).normal(size=X.shape)
-    sets = CandidateGroups.from_mask(sets_of(truth))
+    sets = CandidateGroups.from_evidence(sets_of(truth))
     ridges = [ExactRidge.from_gram(gram_of(rows), 0.05) for rows in (X, noise)]
     weights = stacking_weights(ridges, sets, max_iter=25)
     assert weights[0] > 0.9

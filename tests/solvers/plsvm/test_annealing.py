@@ -5,8 +5,11 @@ import pytest
 from scipy.special import logsumexp
 
 from oneof.solvers.plsvm.annealing import SmoothedHinge
+from oneof.solvers.plsvm.level_sums import SummedLevels
 from oneof.solvers.plsvm.problem import best_scores
+from tests.oracles.levels import level_sets
 from tests.oracles.losses import best_outside, max_prediction_hinge
+from tests.solvers.plsvm.problems import graded
 
 
 def draw(n=300, K=7, seed=0, spread=3.0):
@@ -44,6 +47,39 @@ def test_value_and_gradient(T, n):
     tau = np.where(mask, 0.0, gradient).sum(axis=1)
     assert (tau <= 1 + 1e-5).all()
     np.testing.assert_allclose(gradient.sum(axis=1), 0, atol=1e-5)
+
+
+def test_weights_are_sums_over_level_sets():
+    """Values and gradients of weighted rows are the sums of those of the level sets, times their masses."""
+    T, scores = 0.1, draw()[0]
+    weights = graded(draw()[1])
+    levels = SummedLevels.from_evidence(weights)
+    single = np.asfortranarray(scores, dtype=np.float32)
+    gradient = np.empty(levels.mask.shape, dtype=np.float32, order="F")
+    hinge = SmoothedHinge(levels.mask, levels)
+    value, hard = hinge(single, T, gradient)
+    sets = [(i, mass, candidates) for i, row in enumerate(weights) for mass, candidates in level_sets(row)]
+    expected = np.zeros_like(scores)
+    losses = np.zeros((2, len(scores)))
+    for i, mass, candidates in sets:
+        mask = np.isin(np.arange(scores.shape[1]), candidates)[None]
+        one = np.empty((1, scores.shape[1]), dtype=np.float32, order="F")
+        losses[:, i] += mass * np.array(SmoothedHinge(mask)(np.asfortranarray(single[[i]]), T, one))
+        expected[i] += mass * one[0]
+    np.testing.assert_allclose(hinge.sum_by_row(gradient), expected, atol=1e-5)
+    assert (value, hard) == pytest.approx(tuple(losses.mean(axis=1)), rel=1e-5)
+
+
+@pytest.mark.parametrize("order", "CF")
+def test_sums_over_the_sets_of_a_row(order):
+    """The sums of values over the sets of each row equal those of a loop, in both memory orders."""
+    levels = SummedLevels.from_evidence(graded(draw()[1]))
+    values = np.asarray(np.random.default_rng(0).normal(size=levels.mask.shape), order=order)
+    expected = np.zeros((300, values.shape[1]))
+    np.add.at(expected, levels.row, values)
+    np.testing.assert_allclose(levels.sum_by_row(values), expected, rtol=1e-12, atol=1e-14)
+    rows, selected = levels.select(np.array([3, 5, 6, 40]))
+    np.testing.assert_array_equal(rows[selected.row], levels.row[[3, 5, 6, 40]])
 
 
 def test_it_converges_to_the_hinge():

@@ -3,45 +3,48 @@
 import numpy as np
 import pytest
 
-from oneof.solvers.plsvm import cccp, solve_cccp, solve_pegasos
+from oneof.solvers.plsvm import PLSVMProblem, cccp, solve_cccp, solve_pegasos
 from oneof.solvers.plsvm.annealing import anneal
 from tests.estimators.panel import table
 from tests.oracles import plsvm as oracle
-from tests.solvers.plsvm.problems import SPACES, problem, random_weights
+from tests.solvers.plsvm.problems import SPACES, problem, random_weights, weighted
 
 
 def solve(p, **options):
     return solve_cccp(p, rng=np.random.default_rng(0), **options)
 
 
+@weighted
 @pytest.mark.parametrize("space", SPACES)
-def test_objective_is_the_definition(space):
+def test_objective_is_the_definition(space, is_weighted):
     """J of random weights equals the oracle."""
-    p = problem(space)
+    p = problem(space, is_weighted=is_weighted)
     for seed in range(3):
         weights = random_weights(p, seed)
         scores = p.space.matvec(weights)
-        expected = oracle.objective(scores, p.space.dot(weights, weights), p.mask, p.lam)
+        expected = oracle.objective(scores, p.space.dot(weights, weights), p.evidence, p.lam)
         assert p.objective(weights, scores) == pytest.approx(expected, rel=1e-12)
 
 
+@weighted
 @pytest.mark.parametrize("lam", [1.0, 0.05, 1e-3])
 @pytest.mark.parametrize("space", SPACES)
-def test_pegasos_is_algorithm_1(space, lam):
+def test_pegasos_is_algorithm_1(space, lam, is_weighted):
     """Every iterate equals that of the published algorithm, with and without projection, linear and kernel."""
-    p = problem(space, lam=lam, n=25)
+    p = problem(space, lam=lam, n=25, is_weighted=is_weighted)
     gram = p.space.gram if space == "kernel" else None
     if gram is None:
         X = p.space.X.toarray() if space == "sparse" else p.space.X
         X = np.column_stack([X, np.ones(len(X))]) if space == "constant" else X
         gram = X @ X.T
-    history = oracle.pegasos(lambda i, j: gram[i, j], p.mask, lam, 12)
+    history = oracle.pegasos(lambda i, j: gram[i, j], p.evidence, lam, 12)
     for t in range(1, 13):
         solution = solve_pegasos(p, max_iter=t)
         expected = gram @ np.array(history[t])
         np.testing.assert_allclose(p.space.matvec(solution.weights), expected, rtol=1e-9, atol=1e-9)
         square = float((np.array(history[t]) * expected).sum())
-        assert solution.objective_path[-1] == pytest.approx(oracle.objective(expected, square, p.mask, lam), rel=1e-9)
+        objective = oracle.objective(expected, square, p.evidence, lam)
+        assert solution.objective_path[-1] == pytest.approx(objective, rel=1e-9)
         assert len(solution.objective_path) == len(solution.times) == t + 1
 
 
@@ -54,8 +57,9 @@ def test_pegasos_stops_early_only_with_a_tolerance():
     assert solution.n_iter < 300
 
 
+@weighted
 @pytest.mark.parametrize("space", SPACES)
-def test_no_outer_step_increases_the_objective(space, monkeypatch):
+def test_no_outer_step_increases_the_objective(space, is_weighted, monkeypatch):
     """No outer step increases the objective; nor does the trace, whose last entry is that of the result."""
     objectives = []
     step = cccp._line_search
@@ -66,10 +70,11 @@ def test_no_outer_step_increases_the_objective(space, monkeypatch):
         return result
 
     monkeypatch.setattr(cccp, "_line_search", recorded)
+    tol = 1e-5 if is_weighted else 1e-8
     for seed in range(3):
         for temperatures in ((), None):
-            p = problem(space, lam=1e-3, seed=seed, n=120)
-            solution = solve(p, tol=1e-8, initial=random_weights(p, seed), temperatures=temperatures)
+            p = problem(space, lam=1e-3, seed=seed, n=60 if is_weighted else 120, is_weighted=is_weighted)
+            solution = solve(p, tol=tol, initial=random_weights(p, seed), temperatures=temperatures)
             assert np.all(np.diff(solution.objective_path) <= 1e-14)
             assert np.all(np.diff(solution.times) >= 0)
             value = p.objective(solution.weights, p.space.matvec(solution.weights))
@@ -78,14 +83,37 @@ def test_no_outer_step_increases_the_objective(space, monkeypatch):
     assert all(after <= before * (1 + 1e-14) for before, after in objectives)
 
 
+@weighted
 @pytest.mark.parametrize("space", SPACES)
-def test_the_solution_is_stationary(space):
+def test_the_solution_is_stationary(space, is_weighted):
     """A restart from the solution returns the same objective."""
-    p = problem(space, n=100)
+    p = problem(space, n=100, is_weighted=is_weighted)
     solution = solve(p, tol=1e-9)
     again = solve(p, tol=1e-9, initial=solution.weights)
     assert solution.converged
     assert again.objective_path[-1] == pytest.approx(solution.objective_path[-1], rel=1e-7)
+
+
+@pytest.mark.parametrize("space", SPACES)
+def test_weights_of_0_and_1_are_a_mask(space):
+    """The path of weights gives the objective and the scores of the path of masks."""
+    hard = problem(space, n=100)
+    soft = PLSVMProblem(hard.space, hard.mask.astype(float), hard.lam)
+    of_sets, of_weights = solve(hard), solve(soft)
+    np.testing.assert_allclose(of_weights.weights, of_sets.weights, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("size", [1e-6, 1e-12])
+@pytest.mark.parametrize("space", SPACES)
+def test_small_weights_outside_the_sets_change_nothing_visible(space, size):
+    """With small weights outside the sets the solution is that of the sets, after nearly as many steps."""
+    hard = problem(space, n=150)
+    noise = np.random.default_rng(0).random(hard.mask.shape)
+    soft = PLSVMProblem(hard.space, np.where(hard.mask, 1.0, size * noise), hard.lam)
+    of_sets, of_weights = solve(hard, tol=1e-6), solve(soft, tol=1e-6)
+    assert of_weights.objective_path[-1] == pytest.approx(of_sets.objective_path[-1], rel=1e-5)
+    assert of_weights.converged
+    assert of_weights.n_iter <= of_sets.n_iter + 5
 
 
 @pytest.mark.slow

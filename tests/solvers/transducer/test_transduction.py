@@ -199,3 +199,51 @@ def test_several_labeled_components_do_not_depend_on_the_basis_of_their_indicato
     solution = solve_transduction(W, mask, n_eigenvectors=20)
     permuted = solve_transduction(sp.csr_array(W[order][:, order]), mask[order], n_eigenvectors=20)
     np.testing.assert_allclose(permuted.distributions, solution.distributions[order], atol=1e-7)
+
+
+def weighted(mask, seed=0):
+    """Return weights: between 0 and 1 for the candidates of half of the rows that are not exact."""
+    rng = np.random.default_rng(seed)
+    weights = np.where(mask, rng.uniform(0.05, 1.0, mask.shape), 0.0)
+    weights /= weights.max(axis=1, keepdims=True)
+    return np.where((rng.random(len(mask)) < 0.5)[:, None], mask, weights)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_nearest_distribution_by_weights_is_a_minimum(seed):
+    """It minimizes sum_k (p_k - w_k s_k)^2 / w_k among distributions, with the optimality conditions at 1e-10."""
+    rng = np.random.default_rng(seed)
+    mask = rng.random((50, 6)) < 0.6
+    mask[:, 0] = True
+    weights, scores = weighted(mask, seed), rng.normal(0.3, 0.7, (50, 6))
+    P = nearest_distributions(scores, weights)
+    np.testing.assert_allclose(P.sum(axis=1), 1, rtol=1e-12)
+    for p, w, s in zip(P, weights, scores, strict=True):
+        assert not p[w == 0].any()
+        tau = (s - np.divide(p, w, out=np.zeros(6), where=w > 0))[p > 0]  # the multiplier of the sum
+        np.testing.assert_allclose(tau, tau[0], rtol=0, atol=1e-10)
+        assert (s[(p == 0) & (w > 0)] <= tau[0] + 1e-10).all()
+    ones = nearest_distributions(scores, mask.astype(float))
+    np.testing.assert_allclose(ones, nearest_distributions(scores, mask), rtol=0, atol=1e-12)
+    near = np.where(mask, 1.0, 1e-9)
+    np.testing.assert_allclose(nearest_distributions(scores, near), ones, rtol=0, atol=1e-8)
+
+
+def test_distributions_of_rows_with_weights_are_a_fixed_point():
+    """Q of every row that is not unlabeled is the nearest distribution to the scores that it leads to."""
+    W, mask = graph(), known(40, 4, n_known=12)
+    mask[np.flatnonzero(mask.all(axis=1))[:10], 0] = False
+    weights = weighted(mask)
+    solution = solve_transduction(W, weights, n_eigenvectors=20, tol=1e-12, max_iter=3000)
+    assert solution.converged
+    q = solution.distributions
+    labeled = ~(weights == 1).all(axis=1)
+    _, V = oracle.eigenvectors(W.toarray(), 20)
+    for k in range(4):
+        positive, negative = np.where(labeled, q[:, k], 0), np.where(labeled, 1 - q[:, k], 0)
+        high, low = np.sqrt(negative.sum() / positive.sum()), -np.sqrt(positive.sum() / negative.sum())
+        C = labeled.sum() / 2 * (positive / positive.sum() + negative / negative.sum())
+        target = labeled.sum() / 2 * (positive / positive.sum() * high + negative / negative.sum() * low)
+        D = np.diag(np.arange(1.0, V.shape[1] + 1) ** 2)
+        w = oracle.minimizer(D + 3200 * V.T @ np.diag(C) @ V, 3200 * V.T @ target, 40)
+        np.testing.assert_allclose(solution.relative_scores[:, k], (V @ w - low) / (high - low), atol=1e-6)

@@ -247,6 +247,40 @@ def test_binary_labels_of_candidate_sets():
     assert third.ranking == pytest.approx(np.array([0, 0, 1, 0, 0, 0]) - np.array([1, 1, 0.5, 1, 0, 0]) / 3.5)
 
 
+def test_binary_labels_of_rows_with_weights():
+    """A row is unlabeled if the class is one of several candidates, and counts as w_ik / sum w in the fraction."""
+    weights = np.array([[1, 0, 0], [0, 1, 0], [0, 0.5, 1], [1, 0.25, 0], [1, 0.6, 0.4], [1, 1, 1]])
+    first = binary_labels(weights, 0)
+    assert first.signs.tolist() == [1, -1, -1, 0, 0, 0]
+    assert first.n_positive == int(np.floor(3 * (1 + 0.8 + 0.5) / 5 + 0.5))
+    third = binary_labels(weights, 2)
+    assert third.signs.tolist() == [-1, -1, 0, -1, 0, 0]
+    q = np.array([0, 0, 2 / 3, 0, 0.2, 0])
+    assert third.ranking == pytest.approx(q / q.sum() - np.array([1, 1, 1 / 3, 1, 0.8, 0]) / (5 - q.sum()))
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_the_label_of_a_row_is_the_best_product_of_its_weight_and_its_probability(K):
+    """Rows with weights get the class with the largest log w + f; for two classes the other rows keep their sign."""
+    rng = np.random.default_rng(0)
+    truth = np.arange(60) % K
+    X = 1.5 * np.eye(K)[truth] + rng.normal(size=(60, K))
+    weights = np.where(rng.random(60)[:, None] < 0.3, 1.0, rng.uniform(0.05, 1.0, (60, K)))
+    weights[np.arange(60), truth] = 1.0
+    weights[: 4 * K] = np.eye(K)[truth[: 4 * K]]
+    solution = solve_one_vs_rest(problem(X).space, weights, rng=generator(), tol=1e-6)
+    scores = X @ (solution.coefficients.T @ X).T + solution.intercepts
+    expected = (np.log(np.maximum(weights, 1e-300)) + scores).argmax(axis=1)
+    is_weighted = (weights > 0).all(axis=1) & (weights < 1).any(axis=1)
+    assert is_weighted.any()
+    if K == 2:
+        expected[~is_weighted] = solution.solutions[0].signs[~is_weighted] > 0
+    np.testing.assert_array_equal(solution.labels, expected)
+    near = np.where(weights == 0, 1e-9, weights)
+    again = solve_one_vs_rest(problem(X).space, near, rng=generator(), tol=1e-6)
+    np.testing.assert_array_equal(again.coefficients, solution.coefficients)
+
+
 def test_a_class_without_exact_rows_is_predicted_from_its_candidates():
     """Rows with the third class as a candidate, and rows near them, get it without any exact row."""
     rng = np.random.default_rng(0)

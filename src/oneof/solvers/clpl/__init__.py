@@ -2,7 +2,10 @@
 
 Over the rows that are not unlabeled, with s = X W^T + b and psi(u) = max(0, 1 - u)^2, minimize
 
-    f(W, b) = 1/2 ||W||_F^2 + C sum_i w_i [ psi(mean_{k in S_i} s_ik) + sum_{k not in S_i} psi(-s_ik) ].
+    f(W, b) = 1/2 ||W||_F^2 + C sum_i c_i [ psi(mean_{k in S_i} s_ik) + sum_{k not in S_i} psi(-s_ik) ].
+
+With weights w_ik, the first term is the sum over the row's level sets of their masses times psi(mean over the set), and
+the term of a class outside is multiplied by 1 - w_ik, the total mass of the level sets without it.
 
 f is convex and piecewise quadratic, so that a Newton step is exact once the active losses stay the same. Each step is
 computed by conjugate gradients, whose Hessian product is two products of X with K columns, preconditioned by the
@@ -11,7 +14,7 @@ close to the full Hessian, since the classes are coupled only by the mean over t
 step needs no product with X. For sparse rows with many features, dual ascent runs first.
 
 Reading order: `newton_cg` (the solver and the objective's protocol), `problem` (objective and derivatives),
-`dual_ascent` (the start for sparse rows with many features).
+`inside_means` (the means over sets and over level sets), `dual_ascent` (the start for sparse rows with many features).
 """
 
 from oneof.solvers.clpl.newton_cg import CLPLSolution, minimize, solve_clpl

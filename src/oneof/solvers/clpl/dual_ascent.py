@@ -1,7 +1,7 @@
 """Dual coordinate ascent, one loss at a time, for many sparse features and weights without an intercept.
 
 Each loss j is a squared hinge, with a_j equal to x_i/|S_i| at each candidate of a row, or to -x_i at one class outside
-its set:
+its set. A row with weights has one for each of its level sets, and one for each class with a weight below 1:
 
     min_W          f(W) = 1/2 ||W||^2 + sum_j c_j max(0, 1 - <W, a_j>)^2
     max_{beta>=0}  D(beta) = sum_j (beta_j - beta_j^2 / (4 c_j)) - 1/2 ||W||^2,    W = sum_j beta_j a_j.
@@ -15,6 +15,7 @@ is slow and stops early.
 import numpy as np
 
 from oneof.jit import compiled
+from oneof.solvers.clpl.inside_means import LevelMeans, SetMeans
 from oneof.solvers.clpl.problem import CLPLProblem
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.row_accessors import row_add, row_scores
@@ -44,22 +45,37 @@ def ascend(problem: CLPLProblem, *, tol: float, rng: np.random.Generator) -> tup
         (f(W) - D) / f(W), which bounds (f(W) - min f) / f(W).
     """
     space, n_classes = FeatureSpace(problem.X), problem.n_classes
-    rows, mask, cost = space.rows(), problem.inside > 0.0, problem.cost[:, 0]
+    rows, evidence, inside = space.rows(), problem.evidence, problem.inside
     internal = space.to_internal(space.zeros(n_classes))
-    betas = np.zeros((len(mask), n_classes + 1))  # for the classes outside the set; the last one for the mean inside it
+    # For each row, the classes outside its sets, then the means inside them.
+    costs = problem.cost if isinstance(inside, SetMeans) else _costs_by_loss(problem, inside)
+    betas = np.zeros((len(evidence), n_classes + 1) if isinstance(inside, SetMeans) else costs.shape)
     n_passes, n_next, previous = 0, 2, np.inf
     while True:
         for _ in range(n_next):
-            order = rng.permutation(len(mask))
-            _run_epoch(rows, mask, problem.inside, order, space.squares, cost, internal, betas)
+            order = rng.permutation(len(evidence))
+            if isinstance(inside, SetMeans):
+                _run_epoch(rows, evidence, inside.fraction, order, space.squares, costs[:, 0], internal, betas)
+            else:
+                sets = inside.order, inside.start, inside.size
+                _run_weighted_epoch(rows, *sets, order, space.squares, costs, internal, betas)
         n_passes, n_next = n_passes + n_next, min(n_passes + n_next, MAX_PASSES_PER_CHECK)
         weights = space.from_internal(internal, betas)
         penalty = 0.5 * float((weights**2).sum())
         value = penalty + problem.losses(space.matvec(weights))
-        gap = (value - float((betas - betas**2 / (4.0 * problem.cost)).sum()) + penalty) / value
+        conjugate = np.divide(betas**2, 4.0 * costs, out=np.zeros_like(betas), where=costs > 0.0)
+        gap = (value - float((betas - conjugate).sum()) + penalty) / value
         if gap <= max(tol, 1e-15) or not gap <= MIN_GAP_REDUCTION * previous or n_passes >= MAX_PASSES:
             return weights, gap
         previous = gap
+
+
+def _costs_by_loss(problem: CLPLProblem, inside: LevelMeans) -> Floats:
+    """Return c_j of each loss, (n, K + the largest number of level sets of a row); 0 for losses that do not exist."""
+    position = np.arange(len(inside.row)) - inside.start[inside.row]
+    by_set = np.zeros((len(problem.cost), 1 + int(position.max())))
+    by_set[inside.row, position] = inside.mass[:, 0]
+    return problem.cost * np.hstack([problem.outside, by_set])
 
 
 @compiled
@@ -89,3 +105,38 @@ def _run_epoch(rows, mask, inside, order, squares, cost, weights, betas):
             for k in range(n_classes):
                 if mask[i, k]:
                     row_add(rows, i, weights, k, (new - beta) * fraction)
+
+
+@compiled
+def _run_weighted_epoch(rows, class_order, start, size, order, squares, costs, weights, betas):
+    n_classes = class_order.shape[1]
+    scores, change = np.empty(n_classes), np.empty(n_classes)
+    for r in range(order.shape[0]):
+        i = order[r]
+        row_scores(rows, i, weights, scores)
+        square = squares[i]
+        # The losses of a row have weights in common, so the scores are updated after each of them.
+        for k in range(n_classes):
+            change[k] = 0.0
+            if costs[i, k] > 0.0:
+                beta, ridge = betas[i, k], 0.5 / costs[i, k]
+                new = max(0.0, beta + (1.0 + scores[k] - ridge * beta) / (square + ridge))
+                betas[i, k] = new
+                change[k] = beta - new
+                scores[k] += square * change[k]
+        for j in range(start[i], start[i + 1]):
+            loss = n_classes + j - start[i]
+            mean = 0.0
+            for p in range(size[j]):
+                mean += scores[class_order[i, p]]
+            mean /= size[j]
+            beta, ridge = betas[i, loss], 0.5 / costs[i, loss]
+            new = max(0.0, beta + (1.0 - mean - ridge * beta) / (square / size[j] + ridge))
+            betas[i, loss] = new
+            step = (new - beta) / size[j]
+            for p in range(size[j]):
+                change[class_order[i, p]] += step
+                scores[class_order[i, p]] += square * step
+        for k in range(n_classes):
+            if change[k] != 0.0:
+                row_add(rows, i, weights, k, change[k])

@@ -15,7 +15,7 @@ from oneof.errors import InputError
 from oneof.solvers.clpl.dual_ascent import ascend
 from oneof.solvers.clpl.problem import CLPLProblem
 from oneof.solvers.linear_objective import OVERFLOW, HessianBlock
-from oneof.typing import FeatureMatrix, Floats, Mask
+from oneof.typing import Evidence, FeatureMatrix, Floats
 
 MAX_CG_ITER = 1000
 """Maximum number of products with the Hessian per step."""
@@ -92,7 +92,7 @@ class Objective(Protocol):
 
 def solve_clpl(
     X: FeatureMatrix,
-    mask: Mask,
+    evidence: Evidence,
     *,
     C: float,
     sample_weight: Floats,
@@ -106,7 +106,7 @@ def solve_clpl(
     Parameters
     ----------
     X : ndarray or CSR matrix of shape (n, d)
-    mask : ndarray of shape (n, K), bool
+    evidence : ndarray of shape (n, K), bool or float64
     C : float
         Weight of the losses, > 0.
     sample_weight : ndarray of shape (n,)
@@ -126,7 +126,7 @@ def solve_clpl(
     -------
     CLPLSolution
     """
-    problem = CLPLProblem.from_mask(X, mask, C, sample_weight, fit_intercept=fit_intercept)
+    problem = CLPLProblem.from_evidence(X, evidence, C, sample_weight, fit_intercept=fit_intercept)
     if initial is None and sp.issparse(X) and len(problem.cost) and not problem.blocks_fit and not fit_intercept:
         initial, gap = ascend(problem, tol=tol**2, rng=np.random.default_rng(0))
         if gap <= tol**2:

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from oneof.solvers.clpl.inside_means import InsideMeans, inside_means
 from oneof.solvers.linear_objective import HessianBlock, LinearProblem
-from oneof.typing import FeatureMatrix, Floats, Mask
+from oneof.typing import Evidence, FeatureMatrix, Floats
 
 MAX_BLOCK_ENTRIES = 2e7
 """Maximum number of entries in the Hessian's K blocks (160 MB) for a factorization."""
@@ -15,26 +16,29 @@ MAX_BLOCK_ENTRIES = 2e7
 class CLPLProblem(LinearProblem):
     """Objective over weights of shape (K, D), for rows that are not unlabeled and have a positive weight."""
 
-    inside: Floats
-    """(n, K): 1/|S_i| in the set and 0 outside, so that the mean over the set is a sum."""
+    evidence: Evidence
+    """(n, K)."""
+    inside: InsideMeans
+    """The means of the sets; weighted rows have one for each of their L level sets."""
     outside: Floats
-    """(n, K): 0 in the set and 1 outside."""
+    """(n, K): 0 in the set and 1 outside; 1 - w_k with weights."""
     cost: Floats
-    """(n, 1): C w_i."""
+    """(n, 1): C times the sample weight."""
 
     @classmethod
-    def from_mask(
-        cls, X: FeatureMatrix, mask: Mask, C: float, sample_weight: Floats, *, fit_intercept: bool
+    def from_evidence(
+        cls, X: FeatureMatrix, evidence: Evidence, C: float, sample_weight: Floats, *, fit_intercept: bool
     ) -> "CLPLProblem":
         """Return the problem of the rows that have a loss."""
-        labeled = ~mask.all(axis=1) & (sample_weight > 0)
-        mask = mask[labeled]
+        labeled = (evidence.min(axis=1) < 1) & (sample_weight > 0)
+        evidence = evidence[labeled]
         return cls(
             X=(X if labeled.all() else X[labeled]).astype(np.float64, copy=False),
-            n_classes=mask.shape[1],
+            n_classes=evidence.shape[1],
             has_intercept=fit_intercept,
-            inside=mask / np.count_nonzero(mask, axis=1)[:, None],
-            outside=(~mask).astype(np.float64),
+            evidence=evidence,
+            inside=inside_means(evidence),
+            outside=1.0 - evidence,
             cost=C * sample_weight[labeled][:, None],
         )
 
@@ -44,9 +48,8 @@ class CLPLProblem(LinearProblem):
         return blocks_fit(self.shape)
 
     def hinges(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Return max(0, 1 - mean over the set), (n, 1), and max(0, 1 + score) outside it, (n, K)."""
-        mean = (self.inside * scores).sum(axis=1, keepdims=True)
-        return np.maximum(0.0, 1.0 - mean), self.outside * np.maximum(0.0, 1.0 + scores)
+        """Return max(0, 1 - mean over the set), (L, 1), and max(0, 1 + score), (n, K)."""
+        return np.maximum(0.0, 1.0 - self.inside.means(scores)), np.maximum(0.0, 1.0 + scores)
 
     def objective(self, weights: Floats, scores: Floats) -> float:
         """Return f."""
@@ -55,27 +58,27 @@ class CLPLProblem(LinearProblem):
     def losses(self, scores: Floats) -> float:
         """Return the sum of the losses."""
         inner, outer = self.hinges(scores)
-        return float(self.cost[:, 0] @ (inner[:, 0] ** 2 + (outer**2).sum(axis=1)))
+        inner_losses = self.inside.of_rows(inner**2)[:, 0]
+        return float(self.cost[:, 0] @ (inner_losses + (self.outside * outer**2).sum(axis=1)))
 
     def score_gradient(self, scores: Floats) -> Floats:
         """Return the (n, K) derivatives of the losses by the scores."""
         inner, outer = self.hinges(scores)
-        return 2.0 * self.cost * (outer - self.inside * inner)
+        return 2.0 * self.cost * (self.outside * outer - self.inside.spread(inner))
 
     def gradient(self, weights: Floats, scores: Floats) -> Floats:
         """Return the (K, D) gradient of f."""
         return self.penalized(weights) + self.rmatvec(self.score_gradient(scores), self.X)
 
     def curvatures(self, scores: Floats) -> tuple[Floats, Floats]:
-        """Return the second derivatives by the mean over the set, (n, 1), and by each score outside it, (n, K)."""
+        """Return the second derivatives by the mean over the set, (L, 1), and by each score outside it, (n, K)."""
         inner, outer = self.hinges(scores)
-        return 2.0 * self.cost * (inner > 0), 2.0 * self.cost * (outer > 0)
+        return 2.0 * self.inside.of_sets(self.cost) * (inner > 0), 2.0 * self.cost * self.outside * (outer > 0)
 
     def hvp_scores(self, curvatures: tuple[Floats, Floats], score_step: Floats) -> Floats:
         """Return the Hessian of the losses by the scores times a step of the scores, (n, K)."""
         inner, outer = curvatures
-        mean = (self.inside * score_step).sum(axis=1, keepdims=True)
-        return self.inside * (inner * mean) + outer * score_step
+        return self.inside.spread(inner * self.inside.means(score_step)) + outer * score_step
 
     def loss_hvp(self, curvatures: tuple[Floats, Floats], direction: Floats) -> Floats:
         """Return the Hessian of the sum of the losses times a direction, (K, D)."""
@@ -88,7 +91,7 @@ class CLPLProblem(LinearProblem):
     def curvature_by_class(self, curvatures: tuple[Floats, Floats]) -> Floats:
         """Return the second derivatives of the losses by each single score, (n, K)."""
         inner, outer = curvatures
-        return self.inside**2 * inner + outer
+        return self.inside.spread_squares(inner) + outer
 
     def hessian_diagonal(self, curvatures: tuple[Floats, Floats]) -> Floats:
         """Return the diagonal of the Hessian of f, (K, D)."""
@@ -106,7 +109,7 @@ class CLPLProblem(LinearProblem):
         hessian = np.empty((n_classes, size, n_classes, size))
         for k in range(n_classes):
             for j in range(k + 1):
-                coupling = inner[:, 0] * self.inside[:, k] * self.inside[:, j]
+                coupling = self.inside.coupling(inner, k, j)
                 hessian[k, :, j] = self.weighted_gram(coupling + outer[:, k] if j == k else coupling)
                 hessian[j, :, k] = hessian[k, :, j]
         return hessian

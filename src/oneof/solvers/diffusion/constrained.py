@@ -1,4 +1,4 @@
-"""Diffusion in which rows with several candidates are constrained to them.
+"""Diffusion in which rows with several candidates, or with weights, are constrained to them.
 
 One sweep of diffusion makes every row a mean of its neighbors and of its own label, F <- D^-1 (B + N F) with M = D - N;
 at the fixed point, M F = B. In a row with several candidates, the values outside the set are then set to 0, and the
@@ -6,10 +6,16 @@ others are scaled to the previous mass of the row. These rows make the fixed poi
 
     F_i = r_i(D^-1 (B + N F))_i      r_i(v)_k = v_k sum_j v_j / sum_{j in S_i} v_j for k in S_i, 0 outside,
 
-with the identity as r_i for all other rows. Given the constrained rows, the others solve a linear system. Each sweep
-here therefore gives the other rows their limit at once, by `LinearSystem`, and moves the constrained rows by one step.
-The fixed points are the same, but information from few labels crosses a large graph in one sweep instead of thousands.
-Constrained rows that converge slowly even so are accelerated, see `oneof.solvers.diffusion.pseudo_transient`.
+with the identity as r_i for all other rows. In a row with weights w_i of the classes,
+
+    r_i(v)_k = w_ik v_k sum_j v_j / sum_j w_ij v_j,
+
+of which sets are the case of weights 0 and 1, and the identity that of equal weights.
+
+Given the constrained rows, the others solve a linear system. Each sweep here therefore gives the other rows their limit
+at once, by `LinearSystem`, and moves the constrained rows by one step. The fixed points are the same, but information
+from few labels crosses a large graph in one sweep instead of thousands. Constrained rows that converge slowly even so
+are accelerated, see `oneof.solvers.diffusion.pseudo_transient`.
 
 There can be several fixed points. The result is the limit of sweeps from uniform distributions, or, if sweeps would
 oscillate forever, the limit of damped sweeps.
@@ -20,10 +26,10 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.likelihoods import normalize_within_sets, uniform_within_sets
+from oneof.likelihoods import constant_rows, is_mask, normalize_within_sets, support, uniform_within_sets
 from oneof.solvers.diffusion.linear_solve import LinearSystem
 from oneof.solvers.diffusion.pseudo_transient import PseudoTransientContinuation
-from oneof.typing import Floats, Ints, Mask
+from oneof.typing import Evidence, Floats, Ints, Mask
 
 SWEEPS_PER_STEP, SETTLING_SWEEPS = 30, 10
 """Sweeps between two accelerated steps, and sweeps after a step until their changes predict the remaining change."""
@@ -48,7 +54,7 @@ class DiffusionSolution:
 def solve_constrained(
     matrix: sp.csr_array,
     right: Floats,
-    mask: Mask,
+    evidence: Evidence,
     *,
     mass: Floats | None = None,
     min_eigenvalue: float = 0.0,
@@ -63,8 +69,9 @@ def solve_constrained(
         M, symmetric, without positive off-diagonal entries, and positive definite on the unconstrained rows.
     right : ndarray of shape (n, K)
         B, at least 0.
-    mask : ndarray of shape (n, K), bool
-        Candidate sets. Rows with one candidate or all are rows of the linear system, with `right` as their labels.
+    evidence : ndarray of shape (n, K)
+        Mask of the candidate sets, or weights of the classes. Rows with one candidate, and unlabeled rows, are rows of
+        the linear system, with `right` as their labels.
     mass : ndarray of shape (n, 1), optional
         Row sums of F, with M mass = B 1, which the constraints do not change. Computed if not given.
     min_eigenvalue : float
@@ -79,19 +86,17 @@ def solve_constrained(
     -------
     DiffusionSolution
     """
-    sizes = mask.sum(axis=1)
-    sets = np.flatnonzero((sizes > 1) & (sizes < mask.shape[1]))
+    constrained = constrained_rows(evidence)
+    sets = np.flatnonzero(constrained)
     if not len(sets):
         return _solve_rows(matrix, right, mass, None, min_eigenvalue, tol, max_iter)
     converged = True
     if mass is None:
         total = _solve_rows(matrix, right.sum(axis=1, keepdims=True), None, None, min_eigenvalue, tol, max_iter)
         mass, converged = total.values, total.converged
-    constrained = np.zeros(len(mask), dtype=bool)
-    constrained[sets] = True
-    sweep = _ConstrainedSweep(matrix, right, mask, mass, min_eigenvalue, tol, max_iter)
-    continuation = PseudoTransientContinuation(matrix, mass, mask, constrained)
-    proba = uniform_within_sets(mask[sets])
+    sweep = _ConstrainedSweep(matrix, right, evidence, mass, min_eigenvalue, tol, max_iter)
+    continuation = PseudoTransientContinuation(matrix, mass, evidence, constrained)
+    proba = uniform_within_sets(evidence[sets])
     n_iter, n_since_step, has_stepped, sweeps_converged = 0, 0, False, False
     change = remaining = np.inf
     while n_iter < max_iter and not sweeps_converged:
@@ -121,12 +126,17 @@ def solve_constrained(
     return DiffusionSolution(final.values, n_iter, converged and sweeps_converged and final.converged)
 
 
+def constrained_rows(evidence: Evidence) -> Mask:
+    """Flag the rows with several candidates that are not unlabeled, (n,)."""
+    return np.asarray((support(evidence).sum(axis=1) > 1) & ~constant_rows(evidence))
+
+
 class _ConstrainedSweep:
     """Sweep of the constrained rows, as distributions; all other rows get their limit at once.
 
     Parameters
     ----------
-    matrix, right, mask, mass, min_eigenvalue, max_iter
+    matrix, right, evidence, mass, min_eigenvalue, max_iter
         As in `solve_constrained`.
     tol : float
         Tolerance of the linear system, which can be changed before a sweep.
@@ -136,19 +146,18 @@ class _ConstrainedSweep:
         self,
         matrix: sp.csr_array,
         right: Floats,
-        mask: Mask,
+        evidence: Evidence,
         mass: Floats,
         min_eigenvalue: float,
         tol: float,
         max_iter: int,
     ) -> None:
-        sizes = mask.sum(axis=1)
-        constrained = (sizes > 1) & (sizes < mask.shape[1])
+        constrained = constrained_rows(evidence)
         self.sets, self.unconstrained = np.flatnonzero(constrained), np.flatnonzero(~constrained)
         self.values: Floats = np.zeros(right.shape)
         self.tol, self.change = tol, np.inf
         self.inflow: Floats = np.zeros(len(self.sets))
-        self._right, self._mass, self._members, self._max_iter = right, mass, mask[self.sets], max_iter
+        self._right, self._mass, self._evidence, self._max_iter = right, mass, evidence[self.sets], max_iter
         self._system = LinearSystem(matrix[self.unconstrained][:, self.unconstrained], min_eigenvalue=min_eigenvalue)
         self._coupling, self._to_sets = matrix[self.unconstrained][:, self.sets], -matrix[self.sets]
         diagonal = matrix.diagonal()[self.sets]
@@ -171,8 +180,9 @@ class _ConstrainedSweep:
         self.change = solution.change
         values[self.unconstrained] = np.maximum(solution.values, 0.0)
         mean = self._right[self.sets] + self._to_sets @ values
-        self.inflow = np.where(self._members, mean, 0.0).sum(axis=1)
-        return normalize_within_sets(mean, self._members)
+        inside = np.where(self._evidence, mean, 0.0) if is_mask(self._evidence) else self._evidence * mean
+        self.inflow = inside.sum(axis=1)
+        return normalize_within_sets(mean, self._evidence)
 
     def state(self, proba: Floats) -> tuple[Floats, Floats]:
         """Return all rows divided by their mass, and the last change of the unconstrained rows, 0 in others."""

@@ -1,14 +1,16 @@
 """Label propagation by linear systems: harmonic functions, and local and global consistency."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from oneof.graphs.affinity import unlabeled_components
-from oneof.likelihoods import normalize_within_sets, uniform_within_sets
+from oneof.likelihoods import constant_rows, is_mask, normalize_within_sets, support, uniform_within_sets
 from oneof.solvers.diffusion.constrained import solve_constrained
-from oneof.typing import Floats, Ints, Mask
+from oneof.solvers.small_weights import without_small_weights
+from oneof.typing import Evidence, Floats, Ints, Mask
 
 RIDGE_RTOL = 4e-15
 """Ridge on every row, relative to its degree. Without it, the equations of rows that are connected to labels by still
@@ -30,7 +32,7 @@ class HarmonicSolution:
 
 def solve_harmonic(
     affinity: sp.csr_array,
-    mask: Mask,
+    evidence: Evidence,
     *,
     label_penalty: float | None = None,
     ridge: float = 0.0,
@@ -54,9 +56,9 @@ def solve_harmonic(
     ----------
     affinity : csr_array of shape (n, n)
         W: symmetric, at least 0, with a diagonal of 0.
-    mask : ndarray of shape (n, K), bool
-        Candidate sets. Rows with several candidates, but not all, are constrained to them: see
-        `oneof.solvers.diffusion.constrained`.
+    evidence : ndarray of shape (n, K)
+        Mask of the candidate sets, or weights of the classes. Rows with several candidates that are not unlabeled are
+        constrained to them: see `oneof.solvers.diffusion.constrained`. Weights below 1e-6 count as 0.
     label_penalty : float, optional
         c, above 0, in the unit of the weights W.
     ridge : float
@@ -73,15 +75,17 @@ def solve_harmonic(
     Zhu, Ghahramani & Lafferty (2003), Semi-supervised learning using Gaussian fields and harmonic functions, ICML,
     equation 5. The soft criterion: Chapelle, Schölkopf & Zien (2006), Semi-supervised learning, section 11.3.
     """
-    exact = mask.sum(axis=1) == 1
-    unreachable = unlabeled_components(affinity, mask)
-    F = uniform_within_sets(mask)  # final for clamped and unreachable rows
+    evidence = without_small_weights(evidence)
+    n_classes, candidates = evidence.shape[1], support(evidence)
+    exact = candidates.sum(axis=1) == 1
+    unreachable = unlabeled_components(affinity, evidence == 1)
+    F = uniform_within_sets(evidence)  # final for clamped and unreachable rows
     penalty = np.where(exact, label_penalty or 0.0, 0.0)
     degree = np.asarray(affinity.sum(axis=1))
     free = np.flatnonzero(~unreachable & ~(exact & (label_penalty is None)) & (degree + penalty + ridge > 0))
     diagonal = (degree + penalty + ridge + RIDGE_RTOL * degree)[free]
     rows = affinity[free]
-    right = np.zeros((len(free), mask.shape[1]))
+    right = np.zeros((len(free), n_classes))
     right[exact[free]] = penalty[free][exact[free], None] * F[free][exact[free]]
     if label_penalty is None:
         right += rows[:, exact] @ F[exact]
@@ -92,15 +96,15 @@ def solve_harmonic(
         source = right.sum(axis=1, keepdims=True) + RIDGE_RTOL * degree[free, None]
         unconstrained = np.ones_like(mass, dtype=bool)
         mass = solve_constrained(matrix, unit * source, unconstrained, tol=tol, max_iter=max_iter).values
-    solution = solve_constrained(matrix, unit * right, mask[free], mass=mass, tol=tol, max_iter=max_iter)
+    solution = solve_constrained(matrix, unit * right, evidence[free], mass=mass, tol=tol, max_iter=max_iter)
     nonzero = solution.values.any(axis=1)  # an isolated row with several candidates stays uniform on them
-    F[free[nonzero]] = normalize_within_sets(
-        solution.values[nonzero], np.ones((nonzero.sum(), mask.shape[1]), dtype=bool)
-    )
+    F[free[nonzero]] = normalize_within_sets(solution.values[nonzero], np.ones((nonzero.sum(), n_classes), dtype=bool))
     return HarmonicSolution(F, solution.n_iter, solution.converged, np.flatnonzero(unreachable))
 
 
-def balance_mass(distributions: Floats, mask: Mask, unreachable: Ints | None = None, *, tol: float = 1e-6) -> Floats:
+def balance_mass(
+    distributions: Floats, evidence: Evidence, unreachable: Ints | None = None, *, tol: float = 1e-6
+) -> Floats:
     """Apply class mass normalization to the unlabeled rows.
 
     The result is q_k f_ik / sum_j f_jk, scaled to row sums of 1. The sum is over the reachable unlabeled rows, and q_k
@@ -110,7 +114,8 @@ def balance_mass(distributions: Floats, mask: Mask, unreachable: Ints | None = N
     Parameters
     ----------
     distributions : ndarray of shape (n, K)
-    mask : ndarray of shape (n, K), bool
+    evidence : ndarray of shape (n, K)
+        As for `solve_harmonic`.
     unreachable : ndarray of int, optional
         Row indices without a path to a label, which are not changed.
     tol : float
@@ -126,9 +131,10 @@ def balance_mass(distributions: Floats, mask: Mask, unreachable: Ints | None = N
     ----------
     Zhu, Ghahramani & Lafferty (2003), equation 9; the 1 is that of their Laplace-smoothed estimate of the proportions.
     """
-    scaled: Mask = np.asarray(mask.all(axis=1))
-    exact = mask.sum(axis=1, keepdims=True) == 1
-    q = np.where(exact, mask, distributions)[~scaled].sum(axis=0) + 1.0
+    evidence = without_small_weights(evidence)
+    scaled: Mask = np.asarray(constant_rows(evidence))
+    exact = support(evidence).sum(axis=1, keepdims=True) == 1
+    q = np.where(exact, evidence, distributions)[~scaled].sum(axis=0) + 1.0
     if unreachable is not None:
         scaled[unreachable] = False
     mass = distributions[scaled].sum(axis=0)
@@ -157,20 +163,21 @@ class LocalGlobalConsistencySolution:
 
 
 def solve_local_global_consistency(
-    affinity: sp.csr_array, mask: Mask, *, alpha: float = 0.99, tol: float = 1e-6, max_iter: int = 10_000
+    affinity: sp.csr_array, evidence: Evidence, *, alpha: float = 0.99, tol: float = 1e-6, max_iter: int = 10_000
 ) -> LocalGlobalConsistencySolution:
     """Return the fixed point of F <- alpha S F + (1 - alpha) Y with S = D^-1/2 W D^-1/2 (label spreading).
 
     The fixed point is (1 - alpha) (I - alpha S)^-1 Y. Y is the indicator in exact rows, 1/|S_i| on the candidates of
     rows with several, and 0 in unlabeled rows. No row is clamped, but rows with several candidates are constrained to
-    them: see `oneof.solvers.diffusion.constrained`.
+    them: see `oneof.solvers.diffusion.constrained`. In a row with weights w_i, Y is w_i / sum_k w_ik, and w_i
+    multiplies only the labels of the neighbors, since Y has the weights already.
 
     Parameters
     ----------
     affinity : csr_array of shape (n, n)
         W: symmetric, at least 0, with a diagonal of 0.
-    mask : ndarray of shape (n, K), bool
-        Candidate sets.
+    evidence : ndarray of shape (n, K)
+        Mask of the candidate sets, or weights of the classes. Weights below 1e-6 count as 0.
     alpha : float
         In (0, 1).
     tol, max_iter
@@ -184,22 +191,34 @@ def solve_local_global_consistency(
     ----------
     Zhou, Bousquet, Lal, Weston & Schölkopf (2004), Learning with local and global consistency, NIPS.
     """
-    right = (1.0 - alpha) * np.where(mask.all(axis=1, keepdims=True), 0.0, uniform_within_sets(mask))
+    evidence = without_small_weights(evidence)
+    unlabeled, candidates = constant_rows(evidence), support(evidence)
+    labels = np.where(unlabeled[:, None], 0.0, uniform_within_sets(evidence))
     degree = np.asarray(affinity.sum(axis=1))
     inverse_root = np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
     off_diagonal = affinity.copy()
     off_diagonal.data *= -alpha * inverse_root[off_diagonal.indices]
     off_diagonal.data *= np.repeat(inverse_root, np.diff(off_diagonal.indptr))
-    matrix = sp.csr_array(sp.eye_array(len(mask)) + off_diagonal)
-    solution = solve_constrained(matrix, right, mask, min_eigenvalue=1.0 - alpha, tol=tol, max_iter=max_iter)
-    support = mask | (mask.sum(axis=1, keepdims=True) == 1)  # exact rows are not restricted to their label
+    matrix = sp.csr_array(sp.eye_array(len(evidence)) + off_diagonal)
+    options: dict[str, Any] = {"min_eigenvalue": 1.0 - alpha, "tol": tol, "max_iter": max_iter}
+    row_sums, converged = None, True
+    if not is_mask(evidence):
+        source = (1.0 - alpha) * labels.sum(axis=1, keepdims=True)
+        total = solve_constrained(matrix, source, np.ones_like(source, dtype=bool), **options)
+        row_sums, converged = total.values, total.converged
+        # A sweep multiplies the mean, with the label of the row, by the weights. So they are removed from the label.
+        labels = np.divide(labels, evidence, out=np.zeros_like(labels), where=candidates)
+    solution = solve_constrained(matrix, (1.0 - alpha) * labels, evidence, mass=row_sums, **options)
+    converged = converged and solution.converged
+    # Exact rows are not restricted to their label.
+    candidates = candidates | (candidates.sum(axis=1, keepdims=True) == 1)
     mass = solution.values.sum(axis=1)
     # A converged label gives mass to all of its component, unless the mass underflows.
-    unreachable = (mass == 0) & mask.all(axis=1) if solution.converged else unlabeled_components(affinity, mask)
+    unreachable = (mass == 0) & unlabeled if converged else unlabeled_components(affinity, evidence == 1)
     return LocalGlobalConsistencySolution(
-        normalize_within_sets(solution.values, support),
+        normalize_within_sets(solution.values, candidates),
         mass,
         solution.n_iter,
-        solution.converged,
+        converged,
         np.flatnonzero(unreachable),
     )

@@ -6,8 +6,9 @@ has a distribution theta_i over the classes, from which the walk takes its label
 
     p(k | x) = sum_i theta_ik P_0|t(i | x),
 
-and theta maximizes sum_x log sum_{k in S_x} p(k | x) over the labeled rows x, which is concave in theta. On exact
-labels this is the published likelihood; full sets add log 1 = 0.
+and theta maximizes sum_x log sum_k w_xk p(k | x) over the labeled rows x, which is concave in theta. The evidence w_xk
+is 1 in the set S_x and 0 outside, or the weight of a candidate. On exact labels this is the published likelihood; full
+sets add log 1 = 0.
 """
 
 from dataclasses import dataclass
@@ -16,8 +17,8 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.likelihoods import normalize_within_sets
-from oneof.typing import Floats, Ints, Mask
+from oneof.likelihoods import constant_rows, normalize_within_sets, weigh
+from oneof.typing import Evidence, Floats, Ints, Mask
 
 MAX_COLUMN_BYTES = 256 * 2**20
 """Maximum memory for the labeled columns of P^t; above it, every pass computes the walks again."""
@@ -27,6 +28,8 @@ EXPECTED_PASSES = 100
 """Expected number of products with the labeled columns in EM: two in each of about fifty iterations."""
 BLOCK_COLUMNS = 64
 """Columns that are computed together."""
+MIN_AMBIGUITY = 1e-3
+"""Second largest weight of a row at which the row is restricted to its evidence in the same way as a partial row."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,7 @@ class MarkovWalkSolution:
     """Result of `solve_markov_walk`."""
 
     distributions: Floats
-    """(n, K): p(k | x), restricted to the candidates in rows that have several; rows sum to 1."""
+    """(n, K): p(k | x), in rows with several candidates multiplied by the evidence; rows sum to 1."""
     start_posteriors: Floats
     """(n, K): theta; uniform for nodes from which no walk reaches a labeled row."""
     log_likelihood: Floats
@@ -138,9 +141,19 @@ def _reachable(operator: _WalkOperator, labeled: Ints, n: int) -> Mask:
     return operator.backward(starts)[:, 0] > 0
 
 
+def restriction_weights(evidence: Evidence) -> Floats:
+    """Return the factors of the final distributions: the evidence, or 1 in exact rows, which are not restricted.
+
+    If the second largest weight of a row is below `MIN_AMBIGUITY`, the factors interpolate, so that they are continuous
+    as the weights of all classes but one go to 0.
+    """
+    share = np.minimum(np.sort(evidence, axis=1)[:, -2:-1] / MIN_AMBIGUITY, 1.0)
+    return (1.0 - share) + share * evidence
+
+
 def solve_markov_walk(
     affinity: sp.csr_array,
-    mask: Mask,
+    evidence: Evidence,
     *,
     n_steps: int = 8,
     self_weight: float = 1.0,
@@ -153,8 +166,8 @@ def solve_markov_walk(
     ----------
     affinity : csr_array of shape (n, n)
         W: symmetric, at least 0, with a diagonal of 0.
-    mask : ndarray of shape (n, K), bool
-        Candidate sets.
+    evidence : ndarray of shape (n, K), bool or float64
+        Candidate sets, or weights of the candidates.
     n_steps : int
         t, at least 1.
     self_weight : float
@@ -171,37 +184,36 @@ def solve_markov_walk(
     ----------
     Szummer & Jaakkola (2002), Partially labeled classification with Markov random walks, NIPS: equations 1 to 5.
     """
-    n, n_classes = mask.shape
-    labeled = np.flatnonzero(~mask.all(axis=1))
+    n, n_classes = evidence.shape
+    labeled = np.flatnonzero(~constant_rows(evidence))
     operator = _WalkOperator(affinity, n_steps, self_weight)
     n_transitions = affinity.nnz + n  # including the one from each row to itself
     columns_type = _Dense if _dense_is_faster(n, len(labeled), n_classes, n_steps * n_transitions) else _MatrixFree
     columns: _Columns = columns_type(operator, labeled, n)
-    sets = mask[labeled]
+    labels = evidence[labeled]
     theta = np.full((n, n_classes), 1.0 / n_classes)
     likelihoods: list[float] = []
     n_iter, converged = 0, False
     while True:
-        inside = np.where(sets, columns.backward(theta), 0.0).sum(axis=1)
+        inside = weigh(columns.backward(theta), labels).sum(axis=1)
         likelihoods.append(float(np.log(inside).sum()))
         increase = likelihoods[-1] - likelihoods[-2] if n_iter else np.inf
         converged = increase <= tol * len(labeled)
         if converged or n_iter >= max_iter:
             break
-        # E: the walk to x started at i, in class k, with probability theta_ik P_0|t(i | x) / inside_x for k in S_x.
+        # E: the walk to x started at i, in class k, with probability w_xk theta_ik P_0|t(i | x) / inside_x.
         # M: theta_ik is the fraction of class k in all walks that started at i.
-        expected = theta * columns.forward(sets / inside[:, None])
+        expected = theta * columns.forward(labels / inside[:, None])
         total = expected.sum(axis=1, keepdims=True)
         theta = np.where(total > 0, expected / np.where(total > 0, total, 1.0), theta)
         n_iter += 1
     proba = operator.backward(theta)
     proba /= proba.sum(axis=1, keepdims=True)
-    support = mask | (mask.sum(axis=1, keepdims=True) == 1)  # exact rows are not restricted to their label
     return MarkovWalkSolution(
-        normalize_within_sets(proba, support),
+        normalize_within_sets(proba, restriction_weights(evidence)),
         theta,
         np.array(likelihoods),
         n_iter,
         converged,
-        np.flatnonzero(mask.all(axis=1) & ~_reachable(operator, labeled, n)),
+        np.flatnonzero(constant_rows(evidence) & ~_reachable(operator, labeled, n)),
     )

@@ -37,7 +37,8 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
-from oneof.typing import Floats, Ints, Mask
+from oneof.likelihoods import is_mask, support
+from oneof.typing import Evidence, Floats, Ints, Mask
 
 MAX_UNKNOWNS = 1000
 """Maximum number of unknowns in one step, those of the rows that move most: the factorization takes about as long as
@@ -65,7 +66,7 @@ class Sweep(Protocol):
     sets: Ints
     """Indices of the constrained rows."""
     inflow: Floats
-    """(len(sets),): inflow into the sets of these rows, by the weights of M, in the last sweep."""
+    """(len(sets),): inflow into the sets of these rows, by the weights of M and of the classes, in the last sweep."""
 
     def __call__(self, proba: Floats) -> Floats:
         """Return the distributions of the constrained rows after a sweep."""
@@ -97,18 +98,19 @@ class PseudoTransientContinuation:
     matrix : csr_array of shape (n, n)
         M, as in `oneof.solvers.diffusion.constrained`.
     mass : ndarray of shape (n, 1)
-    mask : ndarray of shape (n, K), bool
-        Candidate sets.
+    evidence : ndarray of shape (n, K)
+        Mask of the candidate sets, or weights of the classes.
     constrained : ndarray of shape (n,), bool
         The constrained rows. All other rows result from the linear system.
     """
 
-    def __init__(self, matrix: sp.csr_array, mass: Floats, mask: Mask, constrained: Mask) -> None:
+    def __init__(self, matrix: sp.csr_array, mass: Floats, evidence: Evidence, constrained: Mask) -> None:
         off_diagonal = -matrix
         off_diagonal.setdiag(0.0)
         self._weights, self._diagonal = off_diagonal, matrix.diagonal()
-        self._mass, self._mask, self._constrained = mass[:, 0], mask, constrained
-        self._lengths = np.full(len(mask), INITIAL_LENGTH)
+        self._mass, self._mask, self._constrained = mass[:, 0], support(evidence), constrained
+        self._class_weights = None if is_mask(evidence) else np.where(constrained[:, None], evidence, 1.0)
+        self._lengths = np.full(len(evidence), INITIAL_LENGTH)
         self.remaining = np.inf
         """Estimated remaining change of a probability before the last step, by its linear model; inf if the step was
         too long."""
@@ -160,7 +162,8 @@ class PseudoTransientContinuation:
     def _solve(self, rows: Ints, q: Floats, g: Floats, scale: Floats, mask: Mask) -> _ImplicitStep:
         """Solve (1/h - J) d = g in some rows, with the others at rest.
 
-        The inflow into a constrained row changes by sum_j c_ij d_j, with c_ij = n_ij m_j / (inflow into its set).
+        The inflow into a constrained row changes by sum_j c_ij d_j, with c_ij = n_ij m_j / (inflow into its set), and
+        for class k by w_ik times this if the row has weights.
         Because r_i sums to 1, the row loses its own fraction of this sum. Unconstrained rows are always at their
         limit: no 1/h, and no loss.
         """
@@ -179,7 +182,10 @@ class PseudoTransientContinuation:
         weights = c.data / scale[c.row] * self._mass[rows[c.col]]
         edge, k = np.nonzero(mask[c.row] & mask[c.col])
         ends = unknown[c.row[edge], k], unknown[c.col[edge], k]
-        inflow = sp.csr_array((weights[edge], ends), shape=(len(row), len(row)))
+        values = weights[edge]
+        if self._class_weights is not None:
+            values *= self._class_weights[rows[c.row[edge]], k]
+        inflow = sp.csr_array((values, ends), shape=(len(row), len(row)))
         row_sums = sp.csr_array((np.ones(len(row)), (row, np.arange(len(row)))), shape=(len(rows), len(row)))
         r = np.where(constrained[row], (q + g)[rows][row, column], 0.0)
         loss = sp.csr_array((r, (np.arange(len(row)), row)), shape=(len(row), len(rows)))

@@ -3,18 +3,20 @@
 Class k has the components m = k C, ..., k C + C - 1. Row i has the components A_i of the classes in its set, and the
 weight c_i. EM maximizes
 
-    l(theta) = log p(theta) + sum_i c_i log sum_{m in A_i} pi_m p(x_i | theta_m).
+    l(theta) = log p(theta) + sum_i c_i log sum_m v_im pi_m p(x_i | theta_m).
 
-The weights are c_i = w_i for exact rows, w_i lambda for unlabeled rows and w_i lambda_partial for partial rows. Each
+The evidence v_im is 1 for the components in A_i and 0 for the others, or the weight of the class in row i. The weights
+of the rows are c_i = w_i for exact rows, w_i lambda for unlabeled rows and w_i lambda_partial for all other rows. Each
 iteration is
 
-    E:  r_im = pi_m p(x_i | theta_m) / sum_{j in A_i} pi_j p(x_i | theta_j),  0 outside A_i,
+    E:  r_im = v_im pi_m p(x_i | theta_m) / sum_j v_ij pi_j p(x_i | theta_j),
     M:  pi_m = sum_i c_i r_im / sum_i c_i,  theta_m the mode of p(theta) prod_i p(x_i | theta_m)^(c_i r_im).
 
 Cross-validation can select lambda: the labeled and partial rows are divided into folds, and unlabeled rows are in every
 training set. The score of a weight is its covering rate on the held-out rows, which needs no true label. The result is
 the smallest weight within one standard error of the best (Breiman et al. 1984), sum_i w_i d_i <= sqrt(sum_i w_i d_i^2).
-Here d_i is 1 if only the best weight covers row i, -1 if only the smaller weight does, and 0 otherwise. So unlabeled
+Here d_i is 1 if only the best weight covers row i, -1 if only the smaller weight does, and 0 otherwise; in a row with
+weights it is the difference between the weights of the two predictions. So unlabeled
 rows are used only if the gain on held-out rows exceeds chance. Labeled rows are few if unlabeled rows are needed, so
 that differences of one or two rows are not significant.
 """
@@ -27,8 +29,8 @@ import numpy as np
 
 from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError
-from oneof.likelihoods import uniform_within_sets
-from oneof.typing import Floats, Mask
+from oneof.likelihoods import constant_rows, is_mask, support, uniform_within_sets
+from oneof.typing import Evidence, Floats
 
 P = TypeVar("P")
 
@@ -64,37 +66,38 @@ class EMSolution(Generic[P]):
     converged: bool
 
 
-def row_weights(mask: Mask, sample_weight: Floats, unlabeled_weight: float, partial_weight: float) -> Floats:
-    """Return c_i: w_i for exact rows, times lambda for unlabeled rows, or times lambda_partial for partial rows."""
-    size = mask.sum(axis=1)
-    factor = np.where(size == 1, 1.0, partial_weight)
-    factor[size == mask.shape[1]] = unlabeled_weight
+def row_weights(evidence: Evidence, sample_weight: Floats, unlabeled_weight: float, partial_weight: float) -> Floats:
+    """Return c_i: w_i for exact rows, times lambda for unlabeled rows, or times lambda_partial for all other rows."""
+    factor = np.where(support(evidence).sum(axis=1) == 1, 1.0, partial_weight)
+    factor[constant_rows(evidence)] = unlabeled_weight
     return sample_weight * factor
 
 
-def initial_responsibilities(mask: Mask, n_components: int, rng: np.random.Generator | None = None) -> Floats:
-    """Return the responsibilities of the start, (n, M): equal over each row's set, 0 for unlabeled rows.
+def initial_responsibilities(evidence: Evidence, n_components: int, rng: np.random.Generator | None = None) -> Floats:
+    """Return the responsibilities of the start, (n, M): the scaled evidence of each row, 0 for unlabeled rows.
 
     With several components per class, each row's probability of a class is divided among them at random, uniformly over
     the simplex.
     """
-    responsibilities = np.where(mask.all(axis=1, keepdims=True), 0.0, uniform_within_sets(mask))
+    responsibilities = np.where(constant_rows(evidence)[:, None], 0.0, uniform_within_sets(evidence))
     if n_components == 1:
         return responsibilities
     if rng is None:
         raise InputError("`rng` must be a Generator if there are several components per class; got None.")
-    fractions = rng.dirichlet(np.ones(n_components), size=mask.shape)
-    return (responsibilities[:, :, None] * fractions).reshape(len(mask), -1)
+    fractions = rng.dirichlet(np.ones(n_components), size=evidence.shape)
+    return (responsibilities[:, :, None] * fractions).reshape(len(evidence), -1)
 
 
-def e_step(joint: Floats, mask: Mask) -> tuple[Floats, Floats]:
-    """Return the responsibilities r, (n, M), and log sum_{m in A_i} pi_m p(x_i | theta_m), (n,).
+def e_step(joint: Floats, evidence: Evidence) -> tuple[Floats, Floats]:
+    """Return the responsibilities r, (n, M), and log sum_m v_im pi_m p(x_i | theta_m), (n,).
 
-    `joint` has the logarithms log pi_m p(x_i | theta_m), and `mask` is True for the components A_i, both (n, M).
+    `joint` has the logarithms log pi_m p(x_i | theta_m), and `evidence` the v_im or the mask of A_i, both (n, M).
     """
-    inside = np.where(mask, joint, -np.inf)
+    inside = np.where(support(evidence), joint, -np.inf)
     top = inside.max(axis=1, keepdims=True)
     responsibilities = np.exp(inside - top)
+    if not is_mask(evidence):
+        responsibilities *= evidence
     total = responsibilities.sum(axis=1, keepdims=True)
     responsibilities /= total
     return responsibilities, (top + np.log(total))[:, 0]
@@ -111,7 +114,7 @@ def class_scores(joint: Floats, n_classes: int) -> Floats:
 
 @np.errstate(over="ignore", invalid="ignore")  # overflow is checked, and reported in one message
 def solve_em(
-    family: Family[P], mask: Mask, weight: Floats, start: Floats, *, max_iter: int = 1000, tol: float = 1e-4
+    family: Family[P], evidence: Evidence, weight: Floats, start: Floats, *, max_iter: int = 1000, tol: float = 1e-4
 ) -> EMSolution[P]:
     """Maximize l to a stationary point; with exact rows and C = 1, one iteration reaches the maximum.
 
@@ -119,7 +122,8 @@ def solve_em(
     ----------
     family : Family
         The family over the n rows.
-    mask : ndarray of shape (n, K), bool
+    evidence : ndarray of shape (n, K), bool or float64
+        Candidate sets, or weights of the candidates.
     weight : ndarray of shape (n,)
         c, at least 0 and not all 0. Rows of weight 0 are ignored, but are included in the `joint` of the solution.
     start : ndarray of shape (n, M)
@@ -138,7 +142,7 @@ def solve_em(
     InputError
         If likelihoods overflow.
     """
-    component_mask = np.repeat(mask, start.shape[1] // mask.shape[1], axis=1)
+    component_evidence = np.repeat(evidence, start.shape[1] // evidence.shape[1], axis=1)
     used = weight > 0
     trace = []
 
@@ -149,8 +153,8 @@ def solve_em(
 
     def expect(log_weights: Floats, parameters: P) -> tuple[Floats, Floats]:
         joint = family.log_likelihoods(parameters) + log_weights
-        responsibilities, evidence = e_step(joint, component_mask)
-        trace.append(float(weight[used] @ evidence[used]) + family.log_prior(parameters))
+        responsibilities, log_likelihoods = e_step(joint, component_evidence)
+        trace.append(float(weight[used] @ log_likelihoods[used]) + family.log_prior(parameters))
         if not (np.isfinite(trace[-1]) and np.isfinite(joint).all()):
             raise InputError("the likelihood overflows float64. Scale the features, for example with StandardScaler.")
         return joint, responsibilities
@@ -187,7 +191,7 @@ class WeightSelection:
 
 def select_weight(
     scores: Callable[[float, Floats], Floats],
-    mask: Mask,
+    evidence: Evidence,
     sample_weight: Floats,
     *,
     weights: Sequence[float],
@@ -200,7 +204,8 @@ def select_weight(
     scores : callable
         Maps a weight of unlabeled rows and sample weights, (n,), 0 for held-out rows, to (n, K) class scores of all
         rows; NaN, which covers nothing, if the model cannot be fitted.
-    mask : ndarray of shape (n, K), bool
+    evidence : ndarray of shape (n, K), bool or float64
+        Candidate sets, or weights of the candidates.
     sample_weight : ndarray of shape (n,)
     weights : sequence of float
         Candidate weights, in ascending order.
@@ -212,26 +217,30 @@ def select_weight(
     -------
     WeightSelection
     """
-    labeled = np.flatnonzero(~mask.all(axis=1) & (sample_weight > 0))
+    is_unlabeled = constant_rows(evidence)
+    labeled = np.flatnonzero(~is_unlabeled & (sample_weight > 0))
     n_folds = min(n_folds, len(labeled))
-    unlabeled = mask.all(axis=1) & (sample_weight > 0)
-    if n_folds < 2 or not unlabeled.any() or len(weights) < 2:
+    if n_folds < 2 or not (is_unlabeled & (sample_weight > 0)).any() or len(weights) < 2:
         return WeightSelection(weights[0], np.full(len(weights), np.nan))
-    fold = stratified_folds(mask[labeled], n_folds)
-    covered = np.zeros((len(weights), len(labeled)), dtype=bool)
+    # By the classes of more than half the largest weight, since tiny weights must not change the folds.
+    fold = stratified_folds(evidence[labeled] > 0.5, n_folds)
+    covered = np.zeros((len(weights), len(labeled)), dtype=evidence.dtype)
     for f in range(n_folds):
         held_out = labeled[fold == f]
         training = sample_weight.copy()
         training[held_out] = 0.0
         for w, weight in enumerate(weights):
             predicted = scores(weight, training)[held_out]
-            is_covered = mask[held_out, predicted.argmax(axis=1)]
-            covered[w, fold == f] = is_covered & np.isfinite(predicted).all(axis=1)
+            covered_weight = evidence[held_out, predicted.argmax(axis=1)]
+            covered[w, fold == f] = np.where(np.isfinite(predicted).all(axis=1), covered_weight, 0)
     return one_standard_error_rule(covered, sample_weight[labeled], weights)
 
 
-def one_standard_error_rule(covered: Mask, row_weight: Floats, weights: Sequence[float]) -> WeightSelection:
-    """Return the smallest weight within one standard error of the best, from the (n_weights, n) covered rows."""
+def one_standard_error_rule(covered: Evidence, row_weight: Floats, weights: Sequence[float]) -> WeightSelection:
+    """Return the smallest weight within one standard error of the best.
+
+    `covered` has the mask of the covered rows for each weight, or the evidence of the predictions, (n_weights, n).
+    """
     covering_rates = covered @ row_weight / row_weight.sum()
     difference = covered[covering_rates.argmax()].astype(np.float64) - covered
     gain, error = difference @ row_weight, np.sqrt(difference**2 @ row_weight)

@@ -118,9 +118,9 @@ def coordinate_mstep(
     diagonals = [bound + matrix.diagonal() for matrix in matrices]
     views = [as_row_view(matrix) for matrix in matrices]
     weights = np.array(start, dtype=np.float64)
-    mask = np.ascontiguousarray(likelihood.mask)
+    evidence = np.ascontiguousarray(likelihood.evidence)
     stopping = LinearStopping(tol)
-    scores = np.zeros((len(mask), prior.n_vectors + 1))
+    scores = np.zeros((len(evidence), prior.n_vectors + 1))
     for _ in range(max_iter):
         scores[:, :-1], scores[:, -1] = X @ weights.T, 0.0
         before = weights.copy()
@@ -128,7 +128,7 @@ def coordinate_mstep(
         exponentials = np.exp(scores)
         for c in range(prior.n_vectors):
             j = c % len(matrices)
-            _sweep(columns, views[j], diagonals[j], mask, likelihood.row_weight, c, weights[c], exponentials)
+            _sweep(columns, views[j], diagonals[j], evidence, likelihood.row_weight, c, weights[c], exponentials)
         if stopping.converged(np.asarray(X @ (weights - before).T), np.asarray(X @ weights.T)):
             return weights, True
     return weights, False
@@ -189,15 +189,15 @@ def _sparse_value(rows, u, p):  # noqa: ARG001 - one signature for both accessor
 
 
 @compiled
-def _sweep(columns, precision, diagonal, mask, row_weight, c, weights, exponentials):
+def _sweep(columns, precision, diagonal, evidence, row_weight, c, weights, exponentials):
     """Update the weights of class c; `exponentials` are exp(s_ik) up to a factor per row, and are updated too."""
     m, n_classes = exponentials.shape
     sums, candidate_sums = np.zeros(m), np.zeros(m)
     for i in range(m):
         for k in range(n_classes):
             sums[i] += exponentials[i, k]
-            if mask[i, k]:
-                candidate_sums[i] += exponentials[i, k]
+            if evidence[i, k]:
+                candidate_sums[i] += evidence[i, k] * exponentials[i, k]
     for u in range(weights.shape[0]):
         if diagonal[u] <= 0.0:
             continue
@@ -209,7 +209,7 @@ def _sweep(columns, precision, diagonal, mask, row_weight, c, weights, exponenti
         for p in range(start, end):
             i = entry_column(columns, p)
             before = exponentials[i, c]
-            responsibility = before / candidate_sums[i] if mask[i, c] else 0.0
+            responsibility = evidence[i, c] * before / candidate_sums[i] if evidence[i, c] else 0.0
             gradient += row_weight[i] * entry_value(columns, u, p) * (responsibility - before / sums[i])
         step = gradient / diagonal[u]
         if step == 0.0:
@@ -224,9 +224,9 @@ def _sweep(columns, precision, diagonal, mask, row_weight, c, weights, exponenti
                 sums[i], candidate_sums[i] = 0.0, 0.0
                 for k in range(n_classes):
                     sums[i] += exponentials[i, k]
-                    if mask[i, k]:
-                        candidate_sums[i] += exponentials[i, k]
+                    if evidence[i, k]:
+                        candidate_sums[i] += evidence[i, k] * exponentials[i, k]
             else:
                 sums[i] += after - before
-                if mask[i, c]:
-                    candidate_sums[i] += after - before
+                if evidence[i, c]:
+                    candidate_sums[i] += evidence[i, c] * (after - before)

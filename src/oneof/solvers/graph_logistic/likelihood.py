@@ -2,10 +2,11 @@
 
 With s_ik = w^(k)T x_i, w^(K) = 0 and p_i the softmax of s_i,
 
-    l(w) = sum_i v_i log sum_{k in S_i} p_ik,
+    l(w) = sum_i v_i log sum_k e_ik p_ik,
 
-v the weights of the rows. Its gradient by the scores is q_i - p_i, with q_i the distribution p_i normalized within the
-set. The q_i are the responsibilities of the generalized EM algorithm; an exact label has q = 1 at the label.
+v the weights of the rows, and e the evidence: 1 in the set and 0 outside, or the weights of the candidates. Its
+gradient by the scores is q_i - p_i, with q_ik proportional to e_ik p_ik. The q_i are the responsibilities of the
+generalized EM algorithm; an exact label has q = 1 at the label.
 """
 
 from dataclasses import dataclass
@@ -13,8 +14,17 @@ from functools import cached_property
 
 import numpy as np
 
-from oneof.likelihoods import log_likelihood_gradient, log_likelihoods, masked_softmax, softmax, softmax_jvp
-from oneof.typing import FeatureMatrix, Floats, Mask
+from oneof.likelihoods import (
+    constant_rows,
+    log_likelihood_gradient,
+    log_likelihoods,
+    masked_softmax,
+    softmax,
+    softmax_jvp,
+    support,
+    total_variation,
+)
+from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 
 
 @dataclass(frozen=True)
@@ -35,42 +45,49 @@ class CandidateLikelihood:
 
     features: FeatureMatrix
     """(m, D)."""
-    mask: Mask
-    """(m, K)."""
+    evidence: Evidence
+    """(m, K): e."""
     row_weight: Floats
     """v, (m,)."""
 
     @classmethod
-    def from_mask(cls, features: FeatureMatrix, mask: Mask, sample_weight: Floats | None) -> "CandidateLikelihood":
+    def from_evidence(
+        cls, features: FeatureMatrix, evidence: Evidence, sample_weight: Floats | None
+    ) -> "CandidateLikelihood":
         """Select the rows with a positive weight and a set that is not full."""
-        row_weight = np.ones(len(mask)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
-        labeled = (row_weight > 0) & ~mask.all(axis=1)
+        row_weight = np.ones(len(evidence)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        labeled = (row_weight > 0) & ~constant_rows(evidence)
         if labeled.all():
-            return cls(features.astype(np.float64, copy=False), mask, row_weight)
-        return cls(features[labeled].astype(np.float64, copy=False), mask[labeled], row_weight[labeled])
+            return cls(features.astype(np.float64, copy=False), evidence, row_weight)
+        return cls(features[labeled].astype(np.float64, copy=False), evidence[labeled], row_weight[labeled])
 
     @property
     def n_vectors(self) -> int:
         """K-1."""
-        return self.mask.shape[1] - 1
+        return self.evidence.shape[1] - 1
+
+    @cached_property
+    def n_candidates(self) -> Ints:
+        """Number of candidates of each row, (m,)."""
+        return support(self.evidence).sum(axis=1)
 
     @cached_property
     def is_exact(self) -> bool:
         """Whether every set is a single label, so that l is concave."""
-        return bool((self.mask.sum(axis=1) == 1).all())
+        return bool((self.n_candidates == 1).all())
 
     def evaluate(self, scores: Floats) -> LikelihoodEvaluation:
         """Return the likelihood and the distributions at (m, K-1) scores."""
         full = np.concatenate([scores, np.zeros((len(scores), 1))], axis=1)
         return LikelihoodEvaluation(
             softmax(full),
-            masked_softmax(full, self.mask),
-            float(self.row_weight @ log_likelihoods(full, self.mask)),
+            masked_softmax(full, self.evidence),
+            float(self.row_weight @ log_likelihoods(full, self.evidence)),
         )
 
     def gradient(self, at: LikelihoodEvaluation) -> Floats:
         """Return the (m, K-1) gradient of l by the scores."""
-        return self.row_weight[:, None] * log_likelihood_gradient(at.proba, at.responsibilities, self.mask)[:, :-1]
+        return self.row_weight[:, None] * log_likelihood_gradient(at.proba, at.responsibilities, self.evidence)[:, :-1]
 
     def hvp(self, at: LikelihoodEvaluation, direction: Floats) -> Floats:
         """Return minus the Hessian of l by the scores, times a (m, K-1) direction."""
@@ -84,8 +101,7 @@ class CandidateLikelihood:
         """Return an approximate trace of minus the Hessian of l by the K scores of each row, (m,), at least 0."""
         trace = 1.0 - (at.proba**2).sum(axis=1)
         if not self.is_exact:
-            excluded = np.where(self.mask, 0.0, at.proba).sum(axis=1)
-            trace = np.minimum(trace, 2.0 * excluded)
+            trace = np.minimum(trace, 2.0 * total_variation(at.proba, at.responsibilities, self.evidence))
         return np.maximum(trace, 0.0)
 
     def curvatures(self, at: LikelihoodEvaluation, *, convex: bool) -> Floats:
@@ -95,7 +111,7 @@ class CandidateLikelihood:
         negative part. For an exact label it is diag p - p p^T, for a full set 0.
         """
         curvature = _softmax_jacobian(at.proba)
-        partial = np.flatnonzero(self.mask.sum(axis=1) > 1)
+        partial = np.flatnonzero(self.n_candidates > 1)
         if len(partial):
             difference = curvature[partial] - _softmax_jacobian(at.responsibilities[partial])
             if convex:

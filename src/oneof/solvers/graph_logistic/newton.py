@@ -95,12 +95,12 @@ def newton_cg(
 
 
 def _inseparable_classes(likelihood: CandidateLikelihood, coordinates: Coordinates) -> Solve:
-    """Return the function that averages a step over classes that occur in the same sets and share one prior.
+    """Return the function that averages a step over classes with the same evidence and one prior.
 
     At equal weights of such classes the objective may have a saddle, and rounding would lead away from it in an
     arbitrary direction.
     """
-    _, group = np.unique(likelihood.mask[:, :-1], axis=1, return_inverse=True)
+    _, group = np.unique(likelihood.evidence[:, :-1], axis=1, return_inverse=True)
     group = group.ravel()
     counts = np.bincount(group)
     if coordinates.prior.n_distinct > 1 or len(counts) == len(group):

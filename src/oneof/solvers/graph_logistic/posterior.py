@@ -21,7 +21,7 @@ from oneof.solvers.graph_logistic.coordinates import Coordinates, choose_coordin
 from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
 from oneof.solvers.graph_logistic.newton import class_hessian, full_hessian, is_full, try_cholesky
 from oneof.solvers.graph_logistic.prior import Precisions, Prior, PriorTerm, UnpenalizedDirections
-from oneof.typing import FeatureMatrix, Floats, Mask
+from oneof.typing import Evidence, FeatureMatrix, Floats
 
 CHUNK_ROWS = 20_000
 """Number of rows processed at a time."""
@@ -78,7 +78,7 @@ class LogisticPosterior:
         terms: list[PriorTerm] | tuple[PriorTerm, ...],
         precisions: Precisions,
         sample_weight: Floats | None = None,
-        mask: Mask | None = None,
+        evidence: Evidence | None = None,
     ) -> "LogisticPosterior":
         """Compute H at the mode.
 
@@ -90,8 +90,8 @@ class LogisticPosterior:
         terms : sequence of PriorTerm
         precisions : dict
         sample_weight : ndarray of shape (m,), optional
-        mask : ndarray of shape (m, K), bool, optional
-            Candidate sets; by default every row has an exact label.
+        evidence : ndarray of shape (m, K), bool or float64, optional
+            Candidate sets, or weights of the candidates; by default every row has an exact label.
 
         Returns
         -------
@@ -102,10 +102,10 @@ class LogisticPosterior:
         InputError
             If H is not positive definite.
         """
-        if mask is None:
-            mask = np.zeros((features.shape[0], len(weights) + 1), dtype=bool)
-            mask[:, 0] = True
-        likelihood = CandidateLikelihood.from_mask(features, mask, sample_weight)
+        if evidence is None:
+            evidence = np.zeros((features.shape[0], len(weights) + 1), dtype=bool)
+            evidence[:, 0] = True
+        likelihood = CandidateLikelihood.from_evidence(features, evidence, sample_weight)
         unpenalized = UnpenalizedDirections.from_terms(tuple(terms), likelihood.features, likelihood.row_weight)
         coordinates = choose_coordinates(Prior(tuple(terms), len(weights), unpenalized), precisions, likelihood)
         at = likelihood.evaluate(np.asarray(likelihood.features @ weights.T))
@@ -190,7 +190,7 @@ class LogisticPosterior:
 
 
 def leave_one_out_scores(
-    posterior: LogisticPosterior, instances: FeatureMatrix, mask: Mask, sample_weight: Floats
+    posterior: LogisticPosterior, instances: FeatureMatrix, evidence: Evidence, sample_weight: Floats
 ) -> Floats:
     """Return the (m, K-1) scores of labeled instances without their own labels, by one Newton step.
 
@@ -198,7 +198,7 @@ def leave_one_out_scores(
     -H_i^-1 (g_i kron x_i), with H_i = H - B_i kron x_i x_i^T. With V_i = (I kron x_i)^T H^-1 (I kron x_i), its scores
     become s_i - V_i (I - B_i V_i)^-1 g_i. A row of weight 2 is equivalent to two rows, one of which is left out.
     """
-    likelihood = CandidateLikelihood(instances, mask, np.minimum(sample_weight, 1.0))
+    likelihood = CandidateLikelihood(instances, evidence, np.minimum(sample_weight, 1.0))
     scores = np.asarray(instances @ posterior.weights.T)
     at = likelihood.evaluate(scores)
     gradient, curvatures = likelihood.gradient(at), likelihood.curvatures(at, convex=True)
@@ -208,18 +208,18 @@ def leave_one_out_scores(
     return scores - shift[:, :, 0]
 
 
-def predictive_gain(scores: Floats, mask: Mask, sample_weight: Floats) -> float:
+def predictive_gain(scores: Floats, evidence: Evidence, sample_weight: Floats) -> float:
     """Return the mean log likelihood of left-out labels, minus that of the class frequencies, in nats per row.
 
     The (m, K-1) leave-one-out scores are multiplied by the best factor from 0 to 1.
     """
     full = np.concatenate([scores, np.zeros((len(scores), 1))], axis=1)
     fraction = sample_weight / sample_weight.sum()
-    frequencies = np.full(mask.shape[1], 1.0 / mask.shape[1])
+    frequencies = np.full(evidence.shape[1], 1.0 / evidence.shape[1])
     for _ in range(_MAX_EM_ITER):  # EM, which converges in one iteration on exact labels
-        frequencies = fraction @ normalize_within_sets(np.broadcast_to(frequencies, mask.shape), mask)
-    baseline = float(fraction @ np.log((frequencies * mask).sum(axis=1)))
+        frequencies = fraction @ normalize_within_sets(np.broadcast_to(frequencies, evidence.shape), evidence)
+    baseline = float(fraction @ np.log((frequencies * evidence).sum(axis=1)))
     best = scipy.optimize.minimize_scalar(
-        lambda scale: -float(fraction @ log_likelihoods(scale * full, mask)), bounds=(0.0, 1.0), method="bounded"
+        lambda scale: -float(fraction @ log_likelihoods(scale * full, evidence)), bounds=(0.0, 1.0), method="bounded"
     )
     return -float(best.fun) - baseline

@@ -99,7 +99,7 @@ def reference_precision(term: PriorTerm, likelihood: CandidateLikelihood) -> flo
 
 
 @dataclass(frozen=True)
-class Evidence:
+class LaplaceEvidence:
     """Laplace evidence at the mode, and the number of directions of each term that the data determine."""
 
     value: float
@@ -120,7 +120,7 @@ class Evidence:
         precisions: Precisions,
         weights: Floats,
         hyperprior: GammaHyperprior,
-    ) -> "Evidence":
+    ) -> "LaplaceEvidence":
         """Compute H at the mode, and the evidence from it."""
         prior = coordinates.prior
         at = likelihood.evaluate(np.asarray(likelihood.features @ weights.T))

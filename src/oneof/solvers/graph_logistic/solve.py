@@ -16,13 +16,13 @@ from oneof.solvers.graph_logistic.likelihood import CandidateLikelihood
 from oneof.solvers.graph_logistic.newton import newton_mstep
 from oneof.solvers.graph_logistic.posterior import LogisticPosterior, leave_one_out_scores, predictive_gain
 from oneof.solvers.graph_logistic.precision_updates import (
-    Evidence,
     GammaHyperprior,
+    LaplaceEvidence,
     PrecisionUpdater,
     reference_precision,
 )
 from oneof.solvers.graph_logistic.prior import Precisions, Prior, PriorTerm, UnpenalizedDirections
-from oneof.typing import FeatureMatrix, Floats, Ints, Mask
+from oneof.typing import Evidence, FeatureMatrix, Floats, Ints, Mask
 
 BOUND_MSTEPS = {"block": bohning_mstep, "sequential": coordinate_mstep}
 MAX_STEPS = {"newton": 200, "block": 50_000, "sequential": 50_000}
@@ -59,7 +59,7 @@ class GraphLogisticSolution:
 
 def solve_graph_logistic(
     features: FeatureMatrix,
-    mask: Mask,
+    evidence: Evidence,
     terms: list[PriorTerm] | tuple[PriorTerm, ...],
     *,
     precision: Literal["evidence", "em", "fixed"] = "evidence",
@@ -78,8 +78,8 @@ def solve_graph_logistic(
     ----------
     features : ndarray or csr_array of shape (m, D), float64
         Instances of the labeled rows.
-    mask : ndarray of shape (m, K), bool
-        Their candidate sets; full sets have no effect.
+    evidence : ndarray of shape (m, K), bool or float64
+        Their candidate sets, or the weights of the candidates; rows of equal weights have no effect.
     terms : sequence of PriorTerm
         The terms of the prior.
     precision : {"evidence", "em", "fixed"}
@@ -110,7 +110,7 @@ def solve_graph_logistic(
     MacKay (1992), The evidence framework applied to classification networks, Neural Computation.
     """
     terms = tuple(terms)
-    likelihood = CandidateLikelihood.from_mask(features, mask, sample_weight)
+    likelihood = CandidateLikelihood.from_evidence(features, evidence, sample_weight)
     unpenalized = UnpenalizedDirections.from_terms(terms, likelihood.features, likelihood.row_weight)
     prior = Prior(terms, likelihood.n_vectors, unpenalized)
     hyperprior = GammaHyperprior.from_likelihood(terms, likelihood, alpha, beta)
@@ -120,7 +120,7 @@ def solve_graph_logistic(
     mstep_tol = tol if precision == "fixed" else 0.1 * tol
 
     def mstep(start: Floats, at: Precisions, coordinates: Coordinates | None) -> tuple[Floats, bool]:
-        if len(likelihood.mask) == 0:
+        if len(likelihood.evidence) == 0:
             return np.zeros(shape), True
         if solver == "newton":
             coordinates = choose_coordinates(prior, at, likelihood) if coordinates is None else coordinates
@@ -128,7 +128,7 @@ def solve_graph_logistic(
         max_steps = MAX_STEPS[solver] if precision == "fixed" else MAX_STEPS_PER_ITERATION
         return BOUND_MSTEPS[solver](likelihood, prior, at, start, tol=mstep_tol, max_iter=max_steps)
 
-    if precision == "fixed" or len(likelihood.mask) == 0:
+    if precision == "fixed" or len(likelihood.evidence) == 0:
         weights, converged = mstep(weights, current, None)
         at = likelihood.evaluate(np.asarray(likelihood.features @ weights.T))
         value = at.log_likelihood - prior.penalty(weights, current)
@@ -151,19 +151,19 @@ def solve_graph_logistic(
         if coordinates is None:
             path.append(_integrated_objective(likelihood, prior, weights, hyperprior, counts))
         else:
-            evidence = Evidence.at_mode(likelihood, coordinates, current, weights, hyperprior)
+            laplace = LaplaceEvidence.at_mode(likelihood, coordinates, current, weights, hyperprior)
             # With uncoupled evidence the fixed point is not a maximum of one objective, which could show a decrease.
-            limit = DECREASE_TOL * max(1.0, evidence.total_count / 100.0)
-            decreased = evidence.value < path[-1] - limit if path else False
+            limit = DECREASE_TOL * max(1.0, laplace.total_count / 100.0)
+            decreased = laplace.value < path[-1] - limit if path else False
             if not coupled and updater.plain is not None and decreased:
                 current = updater.reject()
                 continue
-            path.append(evidence.value)
-            counts = evidence.posterior_counts
+            path.append(laplace.value)
+            counts = laplace.posterior_counts
             if coupled:
                 uncoupled = choose_coordinates(uncoupled_prior, current, likelihood)
-                uncoupled_evidence = Evidence.at_mode(likelihood, uncoupled, current, weights, hyperprior)
-                counts = {**counts, **uncoupled_evidence.posterior_counts}
+                uncoupled_laplace = LaplaceEvidence.at_mode(likelihood, uncoupled, current, weights, hyperprior)
+                counts = {**counts, **uncoupled_laplace.posterior_counts}
         best = weights, current
         squares = {term.name: term.quadratic(weights) for term in terms}
         gradients = {
@@ -237,8 +237,8 @@ class LabeledInstances(NamedTuple):
     ----------
     instances : ndarray or csr_array of shape (m, D)
         Instances in the columns of all views.
-    mask : ndarray of shape (m, K), bool
-        The candidate sets.
+    evidence : ndarray of shape (m, K), bool or float64
+        The candidate sets, or the weights of the candidates.
     weight : ndarray of shape (m,)
         The sample weights.
     view : ndarray of shape (m,)
@@ -248,7 +248,7 @@ class LabeledInstances(NamedTuple):
     """
 
     instances: FeatureMatrix
-    mask: Mask
+    evidence: Evidence
     weight: Floats
     view: Ints
     row: Ints
@@ -276,14 +276,14 @@ class FittedViews:
         """The Laplace approximation to the posterior of the weights."""
         rows, solution = self.labeled, self.solution
         return LogisticPosterior.from_mode(
-            rows.instances, solution.weights, self.terms, solution.precisions, rows.weight, rows.mask
+            rows.instances, solution.weights, self.terms, solution.precisions, rows.weight, rows.evidence
         )
 
     @cached_property
     def loo_scores(self) -> Floats:
         """The leave-one-out scores of the labeled instances, (m, K-1)."""
         rows = self.labeled
-        return leave_one_out_scores(self.posterior, rows.instances, rows.mask, rows.weight)
+        return leave_one_out_scores(self.posterior, rows.instances, rows.evidence, rows.weight)
 
     @cached_property
     def predictive_gains(self) -> Floats:
@@ -291,7 +291,7 @@ class FittedViews:
         rows, gains = self.labeled, np.zeros(self.n_views)
         for view in np.unique(rows.view):
             in_view = rows.view == view
-            gains[view] = predictive_gain(self.loo_scores[in_view], rows.mask[in_view], rows.weight[in_view])
+            gains[view] = predictive_gain(self.loo_scores[in_view], rows.evidence[in_view], rows.weight[in_view])
         return gains
 
     @cached_property
@@ -337,7 +337,7 @@ def fit_views(
 
     def solve(selected: tuple[PriorTerm, ...], initial: Floats | None = None) -> FittedViews:
         solution = solve_graph_logistic(
-            labeled.instances, labeled.mask, selected, sample_weight=labeled.weight, initial=initial, **settings
+            labeled.instances, labeled.evidence, selected, sample_weight=labeled.weight, initial=initial, **settings
         )
         return FittedViews(labeled, selected, n_views, solution)
 

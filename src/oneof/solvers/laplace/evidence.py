@@ -37,7 +37,7 @@ MAX_CG_ITER = 500
 """Maximum number of conjugate gradient iterations."""
 
 
-def evidence(prior: GramPrior, mode: LaplaceMode, factors: CholeskyFactors | None = None) -> float:
+def log_evidence(prior: GramPrior, mode: LaplaceMode, factors: CholeskyFactors | None = None) -> float:
     """Return log q(Y|X).
 
     Parameters

@@ -22,7 +22,7 @@ from oneof.solvers.laplace.model import Likelihood, LikelihoodDerivatives, matve
 from oneof.solvers.laplace.posterior import LaplacePosterior
 from oneof.solvers.laplace.posterior_covariance import WeightCovariance, curvature_matrix
 from oneof.solvers.laplace.trust_region import Derivatives, TrustRegionNewton
-from oneof.typing import Array, Floats, Mask
+from oneof.typing import Array, Evidence, Floats
 
 
 class FeatureSums(Protocol):
@@ -56,8 +56,8 @@ class FeatureRows:
 
     features: Array
     """Phi: (n, m), shared by all classes, or (K, n, m)."""
-    mask: Mask
-    """(n, K): no row contains every class."""
+    evidence: Evidence
+    """(n, K): candidate sets, or weights of the candidates; no row has equal weights of all classes."""
 
     def latents(self, weights: Floats) -> Floats:
         """Return F = Phi w, (n, K)."""
@@ -69,11 +69,11 @@ class FeatureRows:
 
     def value(self, weights: Floats, sharpness: float) -> float:
         """Return sum_i log p(S_i | f_i)."""
-        return Likelihood(self.mask, sharpness).value(self.latents(weights))
+        return Likelihood(self.evidence, sharpness).value(self.latents(weights))
 
     def derivatives(self, weights: Floats, sharpness: float) -> LikelihoodDerivatives:
         """Return the derivatives with respect to the latents."""
-        return Likelihood(self.mask, sharpness).derivatives(self.latents(weights))
+        return Likelihood(self.evidence, sharpness).derivatives(self.latents(weights))
 
     def hvp(self, derivatives: LikelihoodDerivatives, direction: Floats) -> Floats:
         """Return Phi^T W_true Phi v, (m, K)."""
@@ -193,9 +193,9 @@ class WeightPosterior(LaplacePosterior):
         del rng
         return self.weight_covariance
 
-    def evidence(self, mask: Mask) -> float:
+    def log_evidence(self, evidence: Evidence) -> float:
         """Return the Laplace evidence log q(Y | X) of the training rows."""
-        del mask
+        del evidence
         return self.psi - 0.5 * self.weight_covariance.log_det
 
     def loo_latents(self, covariance: Any) -> Iterator[tuple[Array, Array]]:

@@ -17,10 +17,10 @@ from scipy.optimize import minimize
 
 from oneof.errors import InputError
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
-from oneof.solvers.laplace.evidence import evidence, evidence_gradient
+from oneof.solvers.laplace.evidence import evidence_gradient, log_evidence
 from oneof.solvers.laplace.mode import LaplaceMode, find_mode
 from oneof.solvers.laplace.model import GramPrior
-from oneof.typing import Array, Floats, Mask
+from oneof.typing import Array, Evidence, Floats
 
 MODE_TOL = 1e-8
 """Tolerance of the modes: the gradient of the evidence assumes that Psi is at its maximum."""
@@ -46,7 +46,7 @@ class KernelSearch:
 
 def search_hyperparameters(
     X: Floats,
-    mask: Mask,
+    evidence: Evidence,
     kernel: Any,
     sharpness: float,
     *,
@@ -60,8 +60,8 @@ def search_hyperparameters(
     ----------
     X : ndarray of shape (n, d)
         The rows.
-    mask : boolean ndarray of shape (n, K)
-        The candidate sets; none contains every class.
+    evidence : ndarray of shape (n, K), bool or float64
+        The candidate sets, or weights of the candidates; no row has equal weights of all classes.
     kernel : sklearn.gaussian_process.kernels.Kernel, or list of K
         Kernel shared by all classes, or one for each; its hyperparameters are the first starting point.
     sharpness : float
@@ -86,7 +86,7 @@ def search_hyperparameters(
     """
     if not callable(optimizer) and optimizer != "fmin_l_bfgs_b":
         raise InputError(f'`optimizer` must be "fmin_l_bfgs_b" or a function; got {optimizer!r}.')
-    problem = _EvidenceObjective(X, mask, kernel, sharpness)
+    problem = _EvidenceObjective(X, evidence, kernel, sharpness)
     start, bounds = problem.start, problem.bounds
     starts = [start]
     if n_restarts > 0 and start.size > 0:
@@ -112,8 +112,8 @@ def search_hyperparameters(
 class _EvidenceObjective:
     """Evidence as a function of the hyperparameters, with the best value so far."""
 
-    def __init__(self, X: Floats, mask: Mask, kernel: Any, sharpness: float) -> None:
-        self.X, self.mask, self.sharpness = X, mask, sharpness
+    def __init__(self, X: Floats, evidence: Evidence, kernel: Any, sharpness: float) -> None:
+        self.X, self.evidence, self.sharpness = X, evidence, sharpness
         self.is_shared = not isinstance(kernel, list | tuple)
         self.kernels = [kernel] if self.is_shared else list(kernel)
         self.start = np.concatenate([kernel.theta for kernel in self.kernels])
@@ -121,7 +121,9 @@ class _EvidenceObjective:
         self.best = KernelSearch(self._clone_with_theta(self.start), -np.inf, None, 0)
         self.n_evaluations = 0
         self._best_norm = 0.0  # norm of the latents at the best mode
-        self._lowest = -mask.shape[0] * np.log(mask.shape[1])  # uniform probabilities, the limit of a kernel near 0
+        self._lowest = -evidence.shape[0] * np.log(
+            evidence.shape[1]
+        )  # uniform probabilities, the limit of a kernel near 0
 
     def objective(self, theta: Floats, eval_gradient: bool = True) -> Any:
         """Return -log q(Y|X), with its gradient if `eval_gradient` is true."""
@@ -167,14 +169,16 @@ class _EvidenceObjective:
         if self.best.coefficients is not None:
             starts.append(self._warm_start(prior, self.best.coefficients))
         for initial in starts:
-            mode = find_mode(prior, self.mask, self.sharpness, initial=initial, max_iter=MAX_MODE_ITER, tol=MODE_TOL)
+            mode = find_mode(
+                prior, self.evidence, self.sharpness, initial=initial, max_iter=MAX_MODE_ITER, tol=MODE_TOL
+            )
             is_duplicate = best is not None and np.isclose(
                 mode.objective_path[-1], best[1].objective_path[-1], rtol=1e-9
             )
             if is_duplicate or not mode.converged:
                 continue
             factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
-            value = evidence(prior, mode, factors)
+            value = log_evidence(prior, mode, factors)
             if best is None or value > best[0]:
                 best = value, mode, factors
         if best is None:

@@ -2,7 +2,8 @@
 
 Psi has many maxima if the sets are large. At F = 0 all candidates tie, and with infinite sharpness the first step
 determines the label of most rows. Therefore the sharpness is increased in stages (annealing). As L goes to 0, the
-likelihood becomes the mean of the candidates' latents less log sum_k exp f_ik, which is concave and has one maximum.
+likelihood becomes the mean of the candidates' latents, by weight, less log sum_k exp f_ik, which is concave and has one
+maximum.
 The stages only determine where the last maximization starts. With many rows they use a Nystroem approximation of the
 prior, whose products are cheap.
 
@@ -21,7 +22,7 @@ import numpy as np
 from array_api_compat import array_namespace, device
 
 from oneof.kernels.nystroem import inverse_root
-from oneof.likelihoods import softmax_jvp
+from oneof.likelihoods import softmax_jvp, support
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior, Likelihood, LikelihoodDerivatives, Prior
 from oneof.solvers.laplace.trust_region import TrustRegionNewton, relative_size
@@ -56,7 +57,7 @@ class LaplaceMode:
 
 def find_mode(
     prior: Prior,
-    mask: Array,
+    evidence: Array,
     sharpness: float,
     *,
     initial: Array | None = None,
@@ -70,8 +71,8 @@ def find_mode(
     ----------
     prior : GramPrior or FeaturePrior
         Prior over n rows.
-    mask : boolean array of shape (n, K)
-        The candidate sets; none contains every class.
+    evidence : array of shape (n, K), bool or float
+        The candidate sets, or weights of the candidates; no row has equal weights of all classes.
     sharpness : float
         L, above 0.
     initial : array of shape (n, K), optional
@@ -92,9 +93,9 @@ def find_mode(
     if initial is not None:
         coefficients, latents = initial, prior.matvec(initial)
     else:
-        schedule = annealing_schedule(mask, sharpness) if anneal else []
-        coefficients, latents, n_iter = run_annealing(prior, mask, schedule, max_iter)
-    likelihood = Likelihood(mask, sharpness)
+        schedule = annealing_schedule(evidence, sharpness) if anneal else []
+        coefficients, latents, n_iter = run_annealing(prior, evidence, schedule, max_iter)
+    likelihood = Likelihood(evidence, sharpness)
     newton = TrustRegionNewton(prior, likelihood, coefficients, latents)
     converged = newton.run(max_iter, tol)
     n_iter += newton.n_iter
@@ -102,10 +103,10 @@ def find_mode(
     return LaplaceMode(newton.latents, newton.coefficients, derivatives, newton.objective_path, n_iter, converged)
 
 
-def annealing_schedule(mask: Array, sharpness: float) -> list[float]:
+def annealing_schedule(evidence: Array, sharpness: float) -> list[float]:
     """Return the sharpness of each stage before the last one; empty if every row is exact, since no stage matters."""
-    xp = array_namespace(mask)
-    is_partial = bool(xp.any(xp.sum(xp.astype(mask, xp.int64), axis=1) > 1))
+    xp = array_namespace(evidence)
+    is_partial = bool(xp.any(xp.sum(xp.astype(support(evidence), xp.int64), axis=1) > 1))
     return stages_below(sharpness) if is_partial else []
 
 
@@ -114,14 +115,14 @@ def stages_below(sharpness: float) -> list[float]:
     return [level for level in ANNEALING_SHARPNESS if level < sharpness]
 
 
-def run_annealing(prior: Prior, mask: Array, schedule: list[float], max_iter: int) -> tuple[Array, Array, int]:
+def run_annealing(prior: Prior, evidence: Array, schedule: list[float], max_iter: int) -> tuple[Array, Array, int]:
     """Return the coefficients and latents after the stages, started from 0, and the number of steps."""
-    coefficients = latents = prior.zeros(mask.shape[1])
+    coefficients = latents = prior.zeros(evidence.shape[1])
     n_iter, stage_prior = 0, prior
-    if schedule and isinstance(prior, GramPrior) and mask.shape[0] >= 4 * N_LANDMARKS:
+    if schedule and isinstance(prior, GramPrior) and evidence.shape[0] >= 4 * N_LANDMARKS:
         stage_prior = nystroem_prior(prior)
     for sharpness in schedule:
-        newton = TrustRegionNewton(stage_prior, Likelihood(mask, sharpness), coefficients, latents)
+        newton = TrustRegionNewton(stage_prior, Likelihood(evidence, sharpness), coefficients, latents)
         newton.run(max_iter, STAGE_TOL)
         coefficients, latents, n_iter = newton.coefficients, newton.latents, n_iter + newton.n_iter
     return coefficients, latents if stage_prior is prior else prior.matvec(coefficients), n_iter
@@ -146,7 +147,7 @@ def nystroem_prior(prior: GramPrior) -> FeaturePrior:
 
 def find_mode_cholesky(
     prior: GramPrior,
-    mask: Array,
+    evidence: Array,
     sharpness: float,
     *,
     initial: Array | None = None,
@@ -156,13 +157,13 @@ def find_mode_cholesky(
 ) -> LaplaceMode:
     """Find a mode by Newton steps with Cholesky factors; parameters and result are those of `find_mode`."""
     if initial is None:
-        coefficients = latents = prior.zeros(mask.shape[1])
+        coefficients = latents = prior.zeros(evidence.shape[1])
     else:
         coefficients, latents = initial, prior.matvec(initial)
-    schedule = annealing_schedule(mask, sharpness) if anneal and initial is None else []
+    schedule = annealing_schedule(evidence, sharpness) if anneal and initial is None else []
     n_iter = 0
     for stage_sharpness, stage_tol in [*((level, STAGE_TOL) for level in schedule), (sharpness, tol)]:
-        likelihood = Likelihood(mask, stage_sharpness)
+        likelihood = Likelihood(evidence, stage_sharpness)
         objective_path = [likelihood.psi(coefficients, latents)]
         for step in range(max_iter + 1):
             derivatives = likelihood.derivatives(latents)

@@ -155,16 +155,16 @@ def _single(array: Array) -> Any:
 
 @dataclass(frozen=True)
 class Likelihood:
-    """Likelihood p(S_i | f_i) = exp(G_L(f_i)) / sum_k exp f_ik of the sets, with G_L from `oneof.likelihoods`."""
+    """Likelihood p(S_i | f_i) = exp(G_L(f_i)) / sum_k exp f_ik of the evidence, with G_L from `oneof.likelihoods`."""
 
-    mask: Array
-    """(n, K): no row contains every class."""
+    evidence: Array
+    """(n, K): candidate sets, or weights of the candidates; no row has equal weights of all classes."""
     sharpness: float
     """L, above 0; inf for the largest candidate."""
 
     def value(self, latents: Array) -> float:
         """Return sum_i log p(S_i | f_i)."""
-        values = log_likelihoods(latents, self.mask, self.sharpness)
+        values = log_likelihoods(latents, self.evidence, self.sharpness)
         return float(array_namespace(values).sum(values))
 
     def psi(self, coefficients: Array, latents: Array) -> float:
@@ -173,7 +173,7 @@ class Likelihood:
 
     def derivatives(self, latents: Array) -> "LikelihoodDerivatives":
         """Return the derivatives at these latents."""
-        candidate_proba = masked_softmax(latents, self.mask, self.sharpness)
+        candidate_proba = masked_softmax(latents, self.evidence, self.sharpness)
         return LikelihoodDerivatives(softmax(latents), candidate_proba, self.sharpness)
 
 
@@ -191,7 +191,7 @@ class LikelihoodDerivatives:
     proba: Array
     """pi, (n, K): softmax over all classes."""
     candidate_proba: Array
-    """q, (n, K): softmax over the candidates, 0 for all other classes."""
+    """q, (n, K): the gradient of G_L, which is the softmax over the candidates for L = 1, and 0 for other classes."""
     sharpness: float
 
     @property

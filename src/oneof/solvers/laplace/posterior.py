@@ -142,7 +142,7 @@ class LaplacePosterior:
             covariances = covariances + identity * (added[:, None, None] if added.ndim == 1 else added.mT[:, :, None])
             yield means, covariances
 
-    def evidence(self, mask: Array) -> float:
+    def log_evidence(self, evidence: Array) -> float:
         """Return the Laplace evidence log q(Y | X) of the training rows, Psi - 1/2 log |I + K W|.
 
         Raises
@@ -153,7 +153,7 @@ class LaplacePosterior:
         self._check_memory()
         prior = self.prior()
         latents = prior.matvec(self.coefficients)
-        psi = Likelihood(mask, self.sharpness).psi(self.coefficients, latents)
+        psi = Likelihood(evidence, self.sharpness).psi(self.coefficients, latents)
         with overflow_as_input_error():
             if isinstance(prior, FeaturePrior):
                 log_det = self._weight_covariance(prior).log_det
@@ -201,7 +201,7 @@ class LaplacePosterior:
 def approximate_posterior(
     kernels: list[Any],
     rows: FeatureMatrix,
-    mask: Array,
+    evidence: Array,
     sharpness: float,
     *,
     reference: bool,
@@ -218,8 +218,8 @@ def approximate_posterior(
     kernels : list of kernels
         One kernel, or one for each class.
     rows : array of shape (n, d)
-    mask : boolean array of shape (n, K)
-        The candidate sets; none contains every class.
+    evidence : array of shape (n, K), bool or float
+        The candidate sets, or weights of the candidates; no row has equal weights of all classes.
     sharpness : float
         L, above 0.
     reference : bool
@@ -244,21 +244,23 @@ def approximate_posterior(
         needed = 0 if is_torch_array(rows) else 12 * n**2 * len(kernels)
         check_memory(needed, f"the kernel of {n} labeled rows", 'pass approximation="nystroem"')
     else:
-        m, size = min(n_components, n), min(n_components, n) * mask.shape[1]
+        m, size = min(n_components, n), min(n_components, n) * evidence.shape[1]
         if not is_torch_array(rows):
             check_memory(12 * n * m * len(kernels), f"{m} features of {n} labeled rows", "lower n_components")
             # Predictions need these; the error is better raised before the fit than after it.
-            check_memory(16 * size**2, f"covariances of {m} features and {mask.shape[1]} classes", "lower n_components")
+            check_memory(
+                16 * size**2, f"covariances of {m} features and {evidence.shape[1]} classes", "lower n_components"
+            )
         features = landmark_features(kernels, rows[np.sort(rng.permutation(n)[:m])])
     check_variances(kernels, rows)
     jitters = tuple(0.0 if features else _jitter(kernel, rows) for kernel in kernels)
     prior = make_prior(kernels, features, rows, jitters)
     if reference and isinstance(prior, GramPrior):
-        check_memory(8 * n**2 * (mask.shape[1] + 3), f"factors of {n} labeled rows", 'pass solver="cg"')
+        check_memory(8 * n**2 * (evidence.shape[1] + 3), f"factors of {n} labeled rows", 'pass solver="cg"')
         with overflow_as_input_error():
-            mode = find_mode_cholesky(prior, mask, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
+            mode = find_mode_cholesky(prior, evidence, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
     else:
-        mode = find_mode(prior, mask, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
+        mode = find_mode(prior, evidence, sharpness, anneal=anneal, max_iter=max_iter, tol=tol)
     weights = prior.weights(mode.coefficients) if isinstance(prior, FeaturePrior) else None
     posterior = LaplacePosterior(
         kernels, rows, features, mode.coefficients, softmax(mode.latents), weights, jitters, sharpness, reference

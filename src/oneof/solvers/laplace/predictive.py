@@ -12,7 +12,7 @@ and gradient q_i - pi_i. Removing it from the posterior N(m, V) of the row gives
 Temperature: with many classes and few rows, the means over such posteriors are too flat. Temperature scaling (Guo,
 Pleiss, Sun & Weinberger 2017) sharpens them by one exponent, p_k^(1/T) / sum_j p_j^(1/T), which preserves the order of
 the classes. T maximizes the likelihood of the sets, sum_i log sum_{k in S_i} p_ik, which assumes that the only
-information of a set is that it contains the label.
+information of a set is that it contains the label. With weights of the candidates it is sum_i log sum_k w_ik p_ik.
 """
 
 import numpy as np
@@ -91,13 +91,13 @@ def loo_latents(means: Array, covariances: Array, proba: Array, gradient: Array)
     return means - xp.sum(cavity * gradient[:, None, :], axis=2), cavity
 
 
-def fit_temperature(proba: Array, mask: Array) -> float:
-    """Return the temperature at which probabilities, (n, K), maximize the likelihood of the sets, (n, K)."""
+def fit_temperature(proba: Array, evidence: Array) -> float:
+    """Return the temperature at which probabilities, (n, K), maximize the likelihood of the evidence, (n, K)."""
     log_proba = safe_log(proba)
     xp = array_namespace(log_proba)
 
     def loss(log_temperature: float) -> float:
-        return -float(xp.sum(log_likelihoods(log_proba / float(np.exp(log_temperature)), mask, 1.0)))
+        return -float(xp.sum(log_likelihoods(log_proba / float(np.exp(log_temperature)), evidence, 1.0)))
 
     return float(np.exp(minimize_scalar(loss, bounds=tuple(np.log(TEMPERATURE_BOUNDS)), method="bounded").x))
 

@@ -148,7 +148,7 @@ def fit_in_blocks(
     """
     parts = [_BlockPairs.from_sets(sets, block) for block in blocks.slices]
     square, predictions = blocks.map_reduce(_square_and_predictions, parts, features, initial)
-    P = sets.normalize(np.maximum(np.concatenate(predictions), MIN_PREDICTION))
+    P = sets.normalize(sets.weigh(np.maximum(np.concatenate(predictions), MIN_PREDICTION)))
     ridge_factor = regularized_factor(square, lam)
     factor = as_floats(features.factor, "float64")
     n, n_classes = sets.mask.shape

@@ -7,6 +7,10 @@ p_k = exp(b f_k) / sum_j exp(b f_j), with the b that maximizes the expected log-
 It is concave in b. Without e, labels that are all predicted correctly would have no finite b. With e, each of n labels
 is correct with probability (n + 1) / (n + 2), as if one of two additional rows were an error (Platt, Probabilistic
 outputs for support vector machines, 1999).
+
+The evidence of a row, its set or its weights, enters P only. The scores, and so p, do not depend on it, since they omit
+the label of the row. With t_ik ~ w_ik p_ik this is the M-step of EM for the likelihood sum_i log sum_k w_ik p_ik, in
+which the weights of a row count once.
 """
 
 import numpy as np

@@ -2,6 +2,10 @@
 
 All values of the labels are held as one array of the (row, candidate) pairs, in the order of the rows. The work of an
 iteration then grows with the candidates, not with all classes.
+
+The set of a row with weights has the classes of weights above 0, and the pairs have these weights. Rows are grouped by
+set also if they have weights, since different rows rarely have the same weights. A row of several weights for all
+classes has a set that says nothing about distractors, as the set of an unlabeled row.
 """
 
 from dataclasses import dataclass
@@ -9,34 +13,63 @@ from functools import cached_property
 
 import numpy as np
 
-from oneof.typing import Floats, Ints, Mask
+from oneof.likelihoods import is_mask, support
+from oneof.solvers.small_weights import without_small_weights
+from oneof.typing import Evidence, Floats, Ints, Mask
+
+MIN_MAIN_WEIGHT = 0.1
+"""Weight from which a class is a main candidate."""
 
 
 @dataclass(frozen=True)
 class CandidateGroups:
-    """Candidate sets: their pairs (row, candidate), and the rows with the identical set."""
+    """Candidate sets, with or without weights: their pairs (row, candidate), and the rows with the identical set."""
 
     mask: Mask
     """(n, K)"""
     group: Ints
     """(n,): the group index of each row."""
+    weights: Floats | None = None
+    """(number of pairs,): the weights of the pairs, from 1e-6 to 1; None if all are 1."""
 
     @classmethod
-    def from_mask(cls, mask: Mask) -> "CandidateGroups":
-        """Group the rows by identical set."""
+    def from_evidence(cls, evidence: Evidence) -> "CandidateGroups":
+        """Group the rows of (n, K) evidence by identical set; weights below 1e-6 count as 0.
+
+        Unlabeled rows, and rows with weights for all classes, are different groups.
+        """
+        evidence = without_small_weights(evidence)
+        mask = support(evidence)
         n_bytes = -(-mask.shape[1] // 64) * 8
         keys = np.zeros((len(mask), n_bytes), dtype=np.uint8)
         bits = np.packbits(mask, axis=1)
         keys[:, : bits.shape[1]] = bits
         # Integers are sorted much faster than bytes.
         keys = keys.view(np.uint64 if n_bytes == 8 else np.dtype((np.void, n_bytes))).ravel()
-        return cls(mask, np.unique(keys, return_inverse=True)[1].reshape(-1))
+        group = np.unique(keys, return_inverse=True)[1].reshape(-1)
+        if is_mask(evidence):
+            return cls(mask, group)
+        group = np.unique(2 * group + (evidence == 1).all(axis=1), return_inverse=True)[1]
+        return cls(mask, group, evidence[mask])
 
     def select(self, rows: Mask | Ints) -> "CandidateGroups":
         """Return the groups among the selected rows."""
         if rows.dtype == bool and rows.all():
             return self
-        return CandidateGroups.from_mask(self.mask[rows])
+        evidence = self.mask if self.weights is None else self.to_dense(self.weights)
+        return CandidateGroups.from_evidence(evidence[rows])
+
+    @cached_property
+    def main(self) -> "CandidateGroups":
+        """The main candidates only, grouped by their sets; the same object if all candidates are main candidates.
+
+        The distractor models are about these sets. If a set is softened, so that other classes have small weights, its
+        main candidates are those of the set.
+        """
+        if self.weights is None or (self.weights >= MIN_MAIN_WEIGHT).all():
+            return self
+        weights = self.to_dense(self.weights)
+        return CandidateGroups.from_evidence(np.where(weights >= MIN_MAIN_WEIGHT, weights, 0.0))
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 
@@ -46,14 +79,19 @@ class CandidateGroups:
         return self.mask.sum(axis=1)
 
     @cached_property
-    def unlabeled(self) -> Mask:
+    def full(self) -> Mask:
         """(n,): rows whose set has every class."""
         return self.sizes == self.mask.shape[1]
 
     @cached_property
+    def unlabeled(self) -> Mask:
+        """(n,): rows whose set has every class, with equal weights."""
+        return self.full if self.weights is None else self.full & (np.minimum.reduceat(self.weights, self.starts) == 1)
+
+    @cached_property
     def partial(self) -> Mask:
         """(n,): rows with several candidates, but not all classes; only these have observable distractors."""
-        return (self.sizes > 1) & ~self.unlabeled
+        return (self.sizes > 1) & ~self.full
 
     @cached_property
     def row_counts(self) -> Ints:
@@ -94,9 +132,13 @@ class CandidateGroups:
         return np.arange(len(self.rows)) + offsets[self.rows]
 
     @cached_property
-    def uniform(self) -> Floats:
-        """(number of pairs,): equal probabilities of a row's candidates."""
-        return (1.0 / self.sizes)[self.rows]
+    def initial(self) -> Floats:
+        """(number of pairs,): probabilities of a row's candidates that are proportional to their weights."""
+        return (1.0 / self.sizes)[self.rows] if self.weights is None else self.normalize(self.weights)
+
+    def weigh(self, values: Floats) -> Floats:
+        """Return the values of the pairs times their weights."""
+        return values if self.weights is None else self.weights * values
 
     def values(self, array: Floats) -> Floats:
         """Return the entries of an (n, K) array inside the sets."""

@@ -4,6 +4,11 @@ By Bayes' rule, if class j is a distractor in the set of a row of class k with p
 
     p(y = k | S, x)  ~  p(k | x) prod_{j != k} (q_kj if j in S, otherwise 1 - q_kj)    within the set S.
 
+The models are about the sets. If the candidates of a row have weights, these multiply every correction: S arises as in
+other rows, and the weights say which candidate is likely, given S. S has the main candidates, with weights of at least
+.1, so that a softened set is modeled like the set. A set of all classes has no observable distractors,
+so that the labels of such a row are its predictions times its weights.
+
 * Uniform distractors leave p(k | x) as it is.
 * Cooccurring distractors are the other labels of a scene. Common labels are common distractors, q_kj ~ M_j, the number
   of rows of class j, so that the product is proportional to 1 / M_k.
@@ -47,7 +52,7 @@ class IterationState:
     """Input of one iteration of self-training; arrays have one entry for each pair of row and candidate."""
 
     loo_predictions: Floats
-    """F: the leave-one-out predictions, above 0."""
+    """F: the leave-one-out predictions, above 0, without the weights of the candidates."""
     label_probabilities: Floats
     """P"""
     sets: CandidateGroups
@@ -59,7 +64,7 @@ class Distractors(Protocol):
     """Model of the distractors."""
 
     def update(self, state: IterationState) -> Floats:
-        """Return the new labels of the pairs; the caller normalizes the rows."""
+        """Return the new labels of the pairs, with their weights; the caller normalizes the rows."""
 
 
 @dataclass(frozen=True)
@@ -67,8 +72,8 @@ class UniformDistractors:
     """Every class is an equally probable distractor."""
 
     def update(self, state: IterationState) -> Floats:
-        """Return the predictions F."""
-        return state.loo_predictions
+        """Return the predictions F times the weights."""
+        return state.sets.weigh(state.loo_predictions)
 
 
 @dataclass(frozen=True)
@@ -77,7 +82,8 @@ class CooccurringDistractors:
 
     Common labels are then common distractors. The labels of a scene are the true labels of its rows. So in a group of
     rows with the identical set, each candidate should be the true label of some row. In three passes, the sums of the
-    group are moved a quarter of the way toward equality. Unlabeled rows are not counted and keep their predictions.
+    group are moved a quarter of the way toward equality, also if its rows have weights: each row has its own, but the
+    group is one scene. Rows with sets of all classes are not counted and keep their predictions.
     """
 
     exponent: int = 2
@@ -85,16 +91,16 @@ class CooccurringDistractors:
 
     def update(self, state: IterationState) -> Floats:
         """Return F^b M^(-1/2), corrected by the group sums."""
-        powers, sets = state.loo_predictions**self.exponent, state.sets
-        unlabeled = sets.unlabeled[sets.rows]
-        counted = np.where(unlabeled, 0.0, state.label_probabilities)
+        sets = state.sets
+        powers, full = sets.weigh(state.loo_predictions**self.exponent), sets.full[sets.rows]
+        counted = np.where(full, 0.0, state.label_probabilities)
         labels = powers * ((sets.class_sums(counted) + 1.0) ** -CLASS_EXPONENT)[sets.classes]
         # The expected class counts of the group if its candidates were equally frequent.
         uniform_sums = (sets.row_counts / sets.sizes)[sets.rows]
         for _ in range(N_GROUP_PASSES):
             current = sets.group_sums(sets.normalize(labels))
             labels *= ((uniform_sums + 1.0) / (current + 1.0)) ** GROUP_EXPONENT
-        return np.where(unlabeled, powers, labels)
+        return np.where(full, powers, labels)
 
 
 @dataclass(frozen=True)
@@ -102,8 +108,9 @@ class ConfusableDistractors:
     """Each class has its own distractor rates."""
 
     def update(self, state: IterationState) -> Floats:
-        """Return F prod_{j != k} (C_kj if j in S, otherwise 1 - C_kj)^(1/2); unlabeled rows keep their predictions."""
-        predictions, sets = state.loo_predictions, state.sets
+        """Return F prod_{j != k} (C_kj if j in S, otherwise 1 - C_kj)^(1/2) times the weights; full sets keep F."""
+        sets = state.sets
+        predictions = sets.weigh(state.loo_predictions)
         if state.n_done < N_WARM_UP_ITER or not sets.partial.any():
             return predictions
         rates = confusion_rates(sets.to_dense(state.label_probabilities)[sets.partial], sets.mask[sets.partial])
@@ -115,7 +122,7 @@ class ConfusableDistractors:
         log_likelihood = np.where(sets.distinct, log_likelihood, -np.inf)
         log_likelihood -= log_likelihood.max(axis=1, keepdims=True)
         factors = np.exp(RATE_EXPONENT * log_likelihood)[sets.group[sets.rows], sets.classes]
-        return np.where(sets.unlabeled[sets.rows], predictions, predictions * factors)
+        return np.where(sets.full[sets.rows], predictions, predictions * factors)
 
 
 def confusion_rates(label_distributions: Floats, mask: Mask) -> Floats:
@@ -139,11 +146,32 @@ def _fit_shrinkage_strength(count: Floats, class_mass: Floats, q: float) -> floa
     return float(SHRINKAGE_STRENGTHS[int(np.argmax(values))])
 
 
-# -- unlabeled rows ----------------------------------------------------------------------------------------------------
+# -- small weights and unlabeled rows ----------------------------------------------------------------------------------
 
 
-def with_class_mass(distractors: Distractors, sets: CandidateGroups) -> Distractors:
-    """Return a model with class mass normalization of the unlabeled rows, if there are any."""
+@dataclass(frozen=True)
+class MainCandidates:
+    """Model of the main candidates: the other classes have the mass of their predictions times their weights."""
+
+    distractors: Distractors
+    """Model that divides the rest of the mass among the main candidates."""
+
+    def update(self, state: IterationState) -> Floats:
+        """Return the new labels of the pairs."""
+        sets, main = state.sets, state.sets.main
+        pairs = np.flatnonzero(main.mask[sets.rows, sets.classes])
+        labels = sets.normalize(sets.weigh(state.loo_predictions))
+        mass = main.row_sums(labels[pairs])
+        probabilities = main.normalize(state.label_probabilities[pairs])
+        inner = IterationState(state.loo_predictions[pairs], probabilities, main, state.n_done)
+        labels[pairs] = main.normalize(self.distractors.update(inner)) * mass[main.rows]
+        return labels
+
+
+def model_for(distractors: Distractors, sets: CandidateGroups) -> Distractors:
+    """Return a model of the main candidates, with class mass normalization of the unlabeled rows if there are any."""
+    if sets.main is not sets:
+        distractors = MainCandidates(distractors)
     return ClassMassNormalization(distractors) if sets.unlabeled.any() else distractors
 
 

@@ -16,6 +16,9 @@ Dirichlet allocation, JMLR 3, 2003, without the estimation of topics. With gamma
     q_ik ~ r_ik exp(psi(gamma_Sk) - psi(sum_j gamma_Sj)),
 
     log p >= sum_i log sum_k r_ik exp(psi(gamma_Sk) - psi(sum_j gamma_Sj)) - sum_S KL(Dir(gamma_S) || Dir(alpha b_S)).
+
+If the candidates have weights, r_ik is multiplied by w_ik, the likelihood of the weights of row i under class k. The
+predictions do not depend on the evidence of the row.
 """
 
 from dataclasses import dataclass
@@ -72,7 +75,7 @@ def fit_group_shares(label_distributions: Floats, scores: Floats, sets: Candidat
     b = min(fit_inverse_temperature(scores, label_distributions), MAX_INVERSE_TEMPERATURE)
     proba = np.maximum(softmax(b * scores), MIN_PROBABILITY)
     information = float((proba * np.log(proba / frequency)).sum(axis=1).mean())
-    ratios = sets.values(proba / frequency)
+    ratios = sets.weigh(sets.values(proba / frequency))
     groups = CandidateGroups(sets.distinct, np.arange(len(sets.distinct)))
     n_rows = np.bincount(sets.group).astype(np.float64)
     best: GroupShares | None = None

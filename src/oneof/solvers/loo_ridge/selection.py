@@ -5,7 +5,9 @@
 
     gain_i = log sum_{k in S_i} rho_ik R_ik / p_k
 
-estimates log p(x_i | S_i) - log p(x_i). rho and p have pseudo-counts, 4 in each group and .5 in each class. The
+estimates log p(x_i | S_i) - log p(x_i). With weights, rho_i is multiplied by w_i and scaled to sum 1 again, so that the
+gain is the one of the evidence of the row. Neither rho nor R depends on the evidence of the row itself, which is
+therefore used once. rho and p have pseudo-counts, 4 in each group and .5 in each class. The
 division by p removes the advantage of sets of frequent labels. Labels that collapse to one class have a low gain, since
 one class then has to predict several.
 
@@ -25,7 +27,8 @@ model are each compared with the uniform one, by the z-score of the differences,
 
 T is the distribution function of Student's t, with one degree of freedom less than there are distinct sets. The gain of
 the cooccurring model uses predictions that are not squared, since it is then less noisy. Confusable labels that hardly
-differ from the uniform ones are replaced by the uniform ones.
+differ from the uniform ones are replaced by the uniform ones. The sets are those of the main candidates, and only rows
+whose set excludes a class are compared: a set of all classes contains no information about the distractors.
 """
 
 from dataclasses import dataclass
@@ -40,7 +43,7 @@ from oneof.solvers.loo_ridge.distractors import (
     CooccurringDistractors,
     Distractors,
     UniformDistractors,
-    with_class_mass,
+    model_for,
 )
 from oneof.solvers.loo_ridge.group_shares import GroupShares, fit_group_shares
 from oneof.solvers.loo_ridge.loo_operators import LOOPredictor
@@ -86,6 +89,8 @@ def predictive_gains(label_distributions: Floats, scores: Floats, sets: Candidat
     prior = GROUP_PRIOR * sets.normalize(frequency[sets.classes])
     P = sets.values(label_distributions)
     fraction = (sets.group_sums(P) - P + prior) / (sets.row_counts - 1.0 + GROUP_PRIOR)[sets.rows]
+    if sets.weights is not None:
+        fraction = sets.normalize(sets.weigh(fraction))
     return np.log(sets.row_sums(fraction * sets.values(prediction) / frequency[sets.classes]))
 
 
@@ -117,7 +122,7 @@ class DistractorSelection:
     def distractors(self, sets: CandidateGroups) -> list[tuple[float, Distractors]]:
         """Return the models of positive weight, for further iterations."""
         models = distractor_models()
-        return [(w, with_class_mass(models[name], sets)) for name, w in self.weights.items() if w > 0]
+        return [(w, model_for(models[name], sets)) for name, w in self.weights.items() if w > 0]
 
 
 def distractor_models() -> dict[DistractorModel, Distractors]:
@@ -154,9 +159,10 @@ def select_distractor_models(
     predict = ridge.pair_predictor(sets)
 
     def train(distractors: Distractors) -> SelfTrainingResult:
-        return self_train(predict, sets, with_class_mass(distractors, sets), max_iter=max_iter, tol=tol)
+        return self_train(predict, sets, model_for(distractors, sets), max_iter=max_iter, tol=tol)
 
-    if model is None and not sets.partial.any():
+    main = sets.main
+    if model is None and not main.partial.any():
         model = "uniform"  # there are no distractors to model
     if model is not None:
         result = train(distractor_models()[model])
@@ -168,8 +174,8 @@ def select_distractor_models(
         "cooccurring": train(CooccurringDistractors(exponent=1)),
         "confusable": train(ConfusableDistractors()),
     }
-    z_scores, concentration = _compare(ridge, sets, results)
-    n_sets = len(sets.select(~sets.unlabeled).distinct)
+    z_scores, concentration = _compare(ridge, main, results)
+    n_sets = len(main.select(~main.full).distinct)
     w = float(stdtr(n_sets - 1, z_scores["cooccurring"])) if n_sets > 1 else 0.0
     difference = results["confusable"].label_distributions - results["uniform"].label_distributions
     label_change = float(np.abs(difference).sum(axis=1).mean() / 2.0)
@@ -193,14 +199,14 @@ def _compare(
     ridge: LOOPredictor, sets: CandidateGroups, results: dict[DistractorModel, SelfTrainingResult]
 ) -> tuple[dict[DistractorModel, float], float]:
     """Return the z-scores against the uniform model, and the concentration of the class shares in groups."""
-    labeled = np.flatnonzero(~sets.unlabeled)
-    labeled_sets = sets.select(~sets.unlabeled)
-    compared = labeled[:: -(-len(labeled) // MAX_COMPARED_ROWS)]
-    compared_sets = sets.select(compared) if len(compared) < len(labeled) else labeled_sets
+    with_set = np.flatnonzero(~sets.full)
+    all_sets = sets.select(~sets.full)
+    compared = with_set[:: -(-len(with_set) // MAX_COMPARED_ROWS)]
+    compared_sets = sets.select(compared) if len(compared) < len(with_set) else all_sets
 
     def gains(model: DistractorModel) -> Floats:
         P = results[model].label_distributions
-        return predictive_gains(P[labeled], ridge.predict_loo(P)[labeled], labeled_sets)
+        return predictive_gains(P[with_set], ridge.predict_loo(P)[with_set], all_sets)
 
     def shares(model: DistractorModel) -> GroupShares:
         P = results[model].label_distributions
@@ -209,7 +215,7 @@ def _compare(
 
     names: tuple[DistractorModel, ...] = ("cooccurring", "confusable")
     baseline, cooccurring = gains("uniform"), shares("cooccurring")
-    z_scores = {name: clustered_z_score(gains(name) - baseline, labeled_sets) for name in names}
+    z_scores = {name: clustered_z_score(gains(name) - baseline, all_sets) for name in names}
     if cooccurring.concentration < MIN_CONCENTRATION and cooccurring.information > MIN_INFORMATION:
         likelihood = {"cooccurring": cooccurring, "confusable": shares("confusable"), "uniform": shares("uniform")}
         for name in names:

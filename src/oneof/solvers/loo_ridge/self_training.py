@@ -2,9 +2,10 @@
 
 Each iteration computes F = LOO(P), the leave-one-out predictions of all rows, and
 
-    P_ik  <-  S_ik c(max(F, 1e-6))_ik,  rows scaled to sum 1,
+    P_ik  <-  w_ik c(max(F, 1e-6))_ik,  rows scaled to sum 1,
 
-with the correction c of a distractor model. Since the label of a row does not enter its own prediction, P is not
+with the correction c of a distractor model, from P = w / sum w. The weights w of a set are 1 for its candidates and 0
+for other classes. Since the label of a row does not enter its own prediction, P is not
 confined to the initial guess. Exact rows keep their label, and only predictions inside the sets are computed.
 """
 
@@ -47,7 +48,7 @@ def self_train(
     tol : float
         The iterations end when at most this fraction of the label mass changes.
     """
-    P = sets.uniform
+    P = sets.initial
     changes: list[float] = []
     for t in range(max_iter if (sets.sizes > 1).any() else 0):
         predictions = np.maximum(predict(P), MIN_PREDICTION)

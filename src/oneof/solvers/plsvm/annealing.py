@@ -22,6 +22,7 @@ import numpy as np
 
 from oneof.jit import compiled
 from oneof.solvers.feature_spaces import Space
+from oneof.solvers.plsvm.level_sums import SummedLevels
 from oneof.solvers.plsvm.problem import PLSVMProblem, check_definite
 from oneof.typing import Floats, Mask
 
@@ -47,7 +48,9 @@ class Iterate(NamedTuple):
     scores: Floats
     """(n, K), float32."""
     score_gradient: Floats
-    """(n, K), float32: derivatives of the rows' smoothed hinges by the scores."""
+    """(L, K), float32: derivatives of the sets' smoothed hinges, times their masses, by the scores."""
+    row_gradient: Floats
+    """(n, K), float32: their sums over the sets of each row."""
     smoothed: float
     """J with the smoothed hinge."""
     objective: float
@@ -59,11 +62,14 @@ class SmoothedHinge:
 
     Parameters
     ----------
-    mask : ndarray of shape (n, K), bool
-        No row is unlabeled.
+    mask : ndarray of shape (L, K), bool
+        No set has all classes.
+    levels : SummedLevels, optional
+        The rows and the masses of the sets. By default each row has one set, of mass 1.
     """
 
-    def __init__(self, mask: Mask) -> None:
+    def __init__(self, mask: Mask, levels: SummedLevels | None = None) -> None:
+        self._levels = levels
         self._mask = np.ascontiguousarray(mask.T)
         self._powers = np.empty(self._mask.shape, dtype=np.float32)
 
@@ -75,26 +81,34 @@ class SmoothedHinge:
         scores : ndarray of shape (n, K), float32, in Fortran order
         temperature : float
             T, above 0.
-        gradient : ndarray of shape (n, K), float32, in Fortran order
-            Output: the derivatives of the rows' losses by the scores.
+        gradient : ndarray of shape (L, K), float32, in Fortran order
+            Output: the derivatives of the sets' losses, times their masses, by the scores.
 
         Returns
         -------
         smoothed, hinge : float
         """
-        powers, n = self._powers, len(scores)
-        losses, inside, outside = np.empty((3, n), dtype=np.float32)
-        _exponents(scores.T, self._mask, np.float32(1.0 / temperature), powers, losses)
+        powers, levels = self._powers, self._levels
+        losses, inside, outside = np.empty((3, len(self._mask.T)), dtype=np.float32)
+        by_class = scores.T if levels is None else np.take(scores.T, levels.row, axis=1)
+        _exponents(by_class, self._mask, np.float32(1.0 / temperature), powers, losses)
         np.exp(powers, out=powers)  # vectorized, in contrast to exp in a compiled loop
         _sums(powers, self._mask, inside, outside)
         logits = losses / np.float32(temperature) + np.log(outside / inside)
         small = np.exp(-np.abs(logits))
         taus = np.where(logits > 0, np.float32(1.0), small) / (1.0 + small)
+        if levels is not None:
+            taus *= levels.mass.astype(np.float32)
         _scale_by_side(powers, self._mask, -taus / inside, taus / outside, gradient.T)
-        smoothed = np.maximum(logits, 0.0) + np.log1p(small)
-        return temperature * float(smoothed.mean(dtype=np.float64)), float(
-            np.maximum(losses, 0.0).mean(dtype=np.float64)
-        )
+        smoothed, hinges = np.maximum(logits, 0.0) + np.log1p(small), np.maximum(losses, 0.0)
+        if levels is None:
+            return temperature * float(smoothed.mean(dtype=np.float64)), float(hinges.mean(dtype=np.float64))
+        n = len(scores)
+        return temperature * float((levels.mass * smoothed).sum()) / n, float((levels.mass * hinges).sum()) / n
+
+    def sum_by_row(self, gradient: Floats) -> Floats:
+        """Return the sums of a gradient over the sets of each row, (n, K)."""
+        return gradient if self._levels is None else self._levels.sum_by_row(gradient)
 
 
 def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floats) -> Iterator[Iterate]:
@@ -113,13 +127,14 @@ def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floa
     Iterate
     """
     space, lam = problem.space.as_float32(), problem.lam
-    hinge = SmoothedHinge(problem.mask)
+    hinge = SmoothedHinge(problem.mask, problem.levels)
     weights, scores = initial, _as_float32(space.matvec(initial))
     memory: list[tuple[Floats, Floats, float]] = []
     for temperature in temperatures:
-        score_gradient = np.empty_like(scores)
+        score_gradient = np.empty(problem.mask.shape, dtype=np.float32, order="F")
         losses, penalty = hinge(scores, temperature, score_gradient), problem.penalty(weights)
-        iterate = Iterate(weights, scores, score_gradient, losses[0] + penalty, losses[1] + penalty)
+        row_gradient = hinge.sum_by_row(score_gradient)
+        iterate = Iterate(weights, scores, score_gradient, row_gradient, losses[0] + penalty, losses[1] + penalty)
         gradient = _gradient(space, lam, iterate)
         check_definite(space, gradient)
         for _ in range(MAX_STEPS):
@@ -146,7 +161,7 @@ def _as_float32(scores: Floats) -> Floats:
 
 
 def _gradient(space: Space, lam: float, iterate: Iterate) -> Floats:
-    return lam * iterate.weights + space.rmatvec(iterate.score_gradient) / space.n_rows
+    return lam * iterate.weights + space.rmatvec(iterate.row_gradient) / space.n_rows
 
 
 def _direction(space: Space, gradient: Floats, memory: list[tuple[Floats, Floats, float]]) -> Floats:
@@ -184,7 +199,7 @@ def _line_search(
         return start
     step, slope, score_step = step / size, slope / size, _as_float32(score_step / size)
     squares = tuple(space.dot(a, b) for a, b in ((start.weights, start.weights), (start.weights, step), (step, step)))
-    score_gradient = np.empty_like(score_step)
+    score_gradient = np.empty_like(start.score_gradient)
     low, high, value_low, slope_low, slope_high = 0.0, np.inf, start.smoothed, slope, np.inf
     length = 1.0
     for _ in range(40):
@@ -192,11 +207,13 @@ def _line_search(
         penalty = 0.5 * lam * (squares[0] + length * (2.0 * squares[1] + length * squares[2]))
         losses = hinge(scores, temperature, score_gradient)
         value = losses[0] + penalty
-        derivative = float(np.vdot(score_gradient.T, score_step.T)) / space.n_rows
+        row_gradient = hinge.sum_by_row(score_gradient)
+        derivative = float(np.vdot(row_gradient.T, score_step.T)) / space.n_rows
         derivative = derivative + lam * (squares[1] + length * squares[2])
         too_far = value > start.smoothed + 1e-4 * length * slope
         if not too_far and abs(derivative) <= 0.7 * abs(slope):
-            return Iterate(start.weights + length * step, scores, score_gradient, value, losses[1] + penalty)
+            weights = start.weights + length * step
+            return Iterate(weights, scores, score_gradient, row_gradient, value, losses[1] + penalty)
         if too_far or derivative > 0.0:
             high, slope_high = length, derivative
         else:

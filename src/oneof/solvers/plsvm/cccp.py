@@ -59,7 +59,7 @@ def solve_cccp(
     if temperatures is None:  # with exact sets the problem is convex, and every start is equivalent
         temperatures = () if exact or initial is not None else TEMPERATURES
     trace.add(problem.objective(weights, space.matvec(weights)))
-    duals = np.zeros((space.n_rows, problem.n_classes), dtype=np.float32)
+    duals = np.zeros(problem.mask.shape, dtype=np.float32)
     start, iterate = weights, None
     for iterate in anneal(problem, temperatures, start):
         if iterate.objective < trace.objective[-1] * (1.0 - 1e-5):  # by more than the rounding of single precision
@@ -74,8 +74,8 @@ def solve_cccp(
         trace.objective[-1] = min(value, trace.objective[-2])  # in double precision
     converged, n_iter, min_gap, n_idle = False, 0, np.inf, 0
     while not converged and n_iter < max_iter and n_idle < MAX_IDLE_STEPS:
-        chosen = best_scores(scores, problem.mask).chosen
-        coefficients = restrict_duals(duals, problem.mask, chosen)
+        chosen = best_scores(problem.of_sets(scores), problem.mask).chosen
+        coefficients = restrict_duals(duals, problem.mask, problem.mass, chosen)
         # With exact sets, a small decrease of J is not a reason to stop.
         previous = -np.inf if exact else value
         solution = ascend(problem, chosen, coefficients, tol=tol, value=previous, rng=rng)

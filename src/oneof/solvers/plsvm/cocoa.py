@@ -34,14 +34,14 @@ INITIAL_MAX_ITER, INITIAL_TOL = 3, 1e-2
 
 @dataclass(frozen=True)
 class BlockDuals:
-    """Dual variables of the rows of a block."""
+    """Dual variables of the sets of a block."""
 
     coefficients: Floats
-    """C, (n_b, K)."""
+    """C, (L_b, K)."""
     chosen: Ints
-    """(n_b,): the chosen candidate of each row."""
+    """(L_b,): the chosen candidate of each set."""
     previous: Floats
-    """(n_b, K): the coefficients of the previous iteration."""
+    """(L_b, K): the coefficients of the previous iteration."""
 
 
 @dataclass(frozen=True)
@@ -52,11 +52,11 @@ class BlockUpdate:
     """(K, D): sum of n_b W_b."""
     n_rows: int
     losses: float
-    """Sum of the hinges at W."""
+    """Sum of the hinges at W, times the masses of the sets."""
     taus: float
     """Sum of the dual variables of the chosen candidates, before the iteration."""
     n_changed: int
-    """Number of rows whose chosen candidate changed."""
+    """Number of sets whose chosen candidate changed."""
 
     def __add__(self, other: "BlockUpdate") -> "BlockUpdate":
         """Return the contribution of both sets of blocks."""
@@ -75,9 +75,9 @@ def start(problem: PLSVMProblem, rng: np.random.Generator) -> tuple[BlockDuals, 
     solution = solve_cccp(problem, rng=rng, max_iter=INITIAL_MAX_ITER, tol=INITIAL_TOL)
     if solution.duals is None:  # `solve_cccp` always returns them
         raise ValueError("the solution has no dual variables")
-    chosen = best_scores(space.matvec(solution.weights), problem.mask).chosen
-    coefficients = restrict_duals(solution.duals, problem.mask, chosen)
-    weights = space.n_rows * (space.rmatvec(coefficients) / problem.scale)
+    chosen = best_scores(problem.of_sets(space.matvec(solution.weights)), problem.mask).chosen
+    coefficients = restrict_duals(solution.duals, problem.mask, problem.mass, chosen)
+    weights = space.n_rows * (space.rmatvec(problem.of_rows(coefficients)) / problem.scale)
     return BlockDuals(coefficients, chosen, coefficients), BlockUpdate(weights, space.n_rows, 0.0, 0.0, 0)
 
 
@@ -107,18 +107,19 @@ def step(
         Random generator for the order of the rows.
     """
     space = problem.space
-    best = best_scores(space.matvec(weights), problem.mask)
-    losses = float(np.maximum(0.0, 1.0 - best.inside + best.outside).sum())
+    best = best_scores(problem.of_sets(space.matvec(weights)), problem.mask)
+    losses = float((problem.mass * np.maximum(0.0, 1.0 - best.inside + best.outside)).sum())
     taus = float(np.take_along_axis(duals.coefficients, duals.chosen[:, None], axis=1).sum())
     n_changed = int(np.count_nonzero(best.chosen != duals.chosen))
     coefficients = duals.coefficients + beta * (duals.coefficients - duals.previous)
     current, local = duals.coefficients, extrapolated
     if n_changed:
         changed = np.flatnonzero(best.chosen != duals.chosen)
-        restricted = restrict_duals(current[changed], problem.mask[changed], best.chosen[changed])
+        chosen = best.chosen[changed]
+        restricted = restrict_duals(current[changed], problem.mask[changed], problem.mass[changed], chosen)
         changes = np.zeros_like(current)
         changes[changed] = restricted - coefficients[changed]
-        local = extrapolated + space.rmatvec(changes) / problem.scale
+        local = extrapolated + space.rmatvec(problem.of_rows(changes)) / problem.scale
         current = current.copy()
         coefficients[changed] = current[changed] = restricted
     skip_until, idle_epochs = np.zeros((2, space.n_rows), dtype=np.int64)

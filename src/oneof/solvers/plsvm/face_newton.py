@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from oneof.solvers.feature_spaces import Space
+from oneof.solvers.plsvm.level_sums import SummedLevels
 from oneof.solvers.plsvm.problem import PLSVMProblem
 from oneof.typing import Floats, Ints, Mask
 
@@ -22,6 +23,8 @@ _MAX_SUM = 1.0 - 1e-12
 # Curvature, relative to an upper bound, below which a direction is treated as flat: conjugate gradients meet flat
 # directions with rounding errors, along which a step would be 1e7 times too long.
 CURVATURE_RTOL = 1e-9
+MIN_MASS = 1e-3
+"""Level sets of at most this mass are left to dual ascent: a step that ignores bounds is far too long for them."""
 
 
 def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores: Floats) -> bool:
@@ -30,9 +33,9 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
     Parameters
     ----------
     problem : PLSVMProblem
-    chosen : ndarray of shape (n,)
-        Chosen candidate z of each row.
-    coefficients : ndarray of shape (n, K), float64
+    chosen : ndarray of shape (L,)
+        Chosen candidate z of each set.
+    coefficients : ndarray of shape (L, K), float64
         tau_i at the chosen candidate, -alpha_ik outside the set; changed in place.
     scores : ndarray of shape (n, K)
         Scores of the weights given by the coefficients.
@@ -43,18 +46,25 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
         Whether the dual has increased.
     """
     alphas = np.where(problem.mask, 0.0, -coefficients)
-    rows = np.flatnonzero(_free(alphas).any(axis=1))
-    if not len(rows):
+    is_free = _free(alphas, problem.mass).any(axis=1)
+    sets = rows = np.flatnonzero(is_free if problem.levels is None else is_free & (problem.mass > MIN_MASS))
+    if not len(sets):
         return False
-    free = _FreeVariables(problem.space.subset(rows), chosen[rows], problem.scale)
-    alphas, gradient = alphas[rows], 1.0 - free.margin(scores[rows])
+    levels = None
+    if problem.levels is not None:
+        rows, levels = problem.levels.select(sets)
+        levels = None if len(rows) == len(sets) else levels
+    free = _FreeVariables(problem.space.subset(rows), chosen[sets], problem.mass[sets], levels, problem.scale)
+    alphas, gradient = alphas[sets], 1.0 - free.margin(scores[rows])
     increased = False
     for _ in range(min(100, 1 + _MAX_WORK // alphas.size)):
         step = _face_maximizer(free, gradient, alphas)
-        length = 1.0
-        while length > 1e-6:
-            change = _clip_step(alphas, length * step)
-            weights = free.space.rmatvec(free.coefficients(change)) / free.scale
+        # Level sets of one row with the same chosen candidate have equal effects, so that steps may be far too long.
+        full = 1.0 if free.levels is None else 1.0 / max(float(np.abs(step).max()), 1.0)
+        length = full
+        while length > 1e-6 * full:
+            change = _clip_step(alphas, length * step, free.mass)
+            weights = free.weights(change)
             gain = float(np.vdot(change, gradient)) - 0.5 * free.scale * free.space.dot(weights, weights)
             if gain > 0.0:
                 break
@@ -62,20 +72,23 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
         else:
             break
         increased = True
-        coefficients[rows] += free.coefficients(change)
+        coefficients[sets] += free.coefficients(change)
         alphas = alphas + change
         gradient = gradient - free.margin(free.space.matvec(weights))
-        if length == 1.0 and np.array_equal(alphas > 0.0, alphas - change > 0.0):
+        if length == full and np.array_equal(alphas > 0.0, alphas - change > 0.0):
             break
     return increased
 
 
 @dataclass(frozen=True)
 class _FreeVariables:
-    """Rows with free dual variables, and the effect of changes of these."""
+    """Sets with free dual variables, and the effect of changes of these."""
 
     space: Space
     chosen: Ints
+    mass: Floats
+    levels: SummedLevels | None
+    """The rows of the sets; None if each row has one set."""
     scale: float
 
     def coefficients(self, changes: Floats) -> Floats:
@@ -84,20 +97,29 @@ class _FreeVariables:
         out[np.arange(len(out)), self.chosen] = changes.sum(axis=1)
         return out
 
+    def weights(self, changes: Floats) -> Floats:
+        """Return the change of the weights."""
+        coefficients = self.coefficients(changes)
+        if self.levels is not None:
+            coefficients = self.levels.sum_by_row(coefficients)
+        return self.space.rmatvec(coefficients) / self.scale
+
     def margin(self, scores: Floats) -> Floats:
-        """Return the score of the chosen candidate less that of each class."""
+        """Return the score of the chosen candidate of each set less that of each class, from scores of the rows."""
+        scores = scores if self.levels is None else scores[self.levels.row]
         return scores[np.arange(len(scores)), self.chosen][:, None] - scores
 
 
-def _free(alphas: Floats) -> Mask:
-    """Return the free variables: those above 0, except for one that alone makes up the sum of its row."""
+def _free(alphas: Floats, mass: Floats) -> Mask:
+    """Return the free variables: those above 0, except for one that alone makes up the mass of its set."""
     positive = alphas > 0.0
-    return positive & ((np.count_nonzero(positive, axis=1) > 1) | (alphas.sum(axis=1) < _MAX_SUM))[:, None]
+    return positive & ((np.count_nonzero(positive, axis=1) > 1) | (alphas.sum(axis=1) < _MAX_SUM * mass))[:, None]
 
 
 def _face_maximizer(variables: _FreeVariables, gradient: Floats, alphas: Floats) -> Floats:
     """Return the step to the maximizer on the face by conjugate gradients, of at most `MAX_CG_ITER` iterations."""
-    free, capped = _free(alphas), alphas.sum(axis=1) >= _MAX_SUM
+    mass = variables.mass
+    free, capped = _free(alphas, mass), alphas.sum(axis=1) >= _MAX_SUM * mass
     residual = _project(gradient, free, capped)
     direction, step = residual.copy(), np.zeros_like(residual)
     size = start = float(np.vdot(residual, residual))
@@ -105,8 +127,8 @@ def _face_maximizer(variables: _FreeVariables, gradient: Floats, alphas: Floats)
     for _ in range(MAX_CG_ITER):
         if size <= 1e-24 * start or size == 0.0:
             break
-        weights = variables.space.rmatvec(variables.coefficients(direction)) / variables.scale
-        product = _project(variables.margin(variables.space.matvec(weights)), free, capped)
+        scores = variables.space.matvec(variables.weights(direction))
+        product = _project(variables.margin(scores), free, capped)
         curvature = float(np.vdot(direction, product))
         if curvature <= CURVATURE_RTOL * bound * float(np.vdot(direction, direction)):
             # The step must end at a bound.
@@ -119,14 +141,14 @@ def _face_maximizer(variables: _FreeVariables, gradient: Floats, alphas: Floats)
 
 
 def _project(values: Floats, free: Mask, capped: Mask) -> Floats:
-    """Return the projection onto the face: 0 at bounds, and of sum 0 in rows whose variables sum to 1."""
+    """Return the projection onto the face: 0 at bounds, and of sum 0 in sets whose variables sum to their mass."""
     values = np.where(free, values, 0.0)
     mean = values.sum(axis=1) / np.maximum(np.count_nonzero(free, axis=1), 1)
     return np.where(free & capped[:, None], values - mean[:, None], values)
 
 
-def _clip_step(alphas: Floats, step: Floats) -> Floats:
-    """Return the step with each variable clipped at 0, and each row scaled to a sum of at most 1."""
+def _clip_step(alphas: Floats, step: Floats, mass: Floats) -> Floats:
+    """Return the step with each variable clipped at 0, and each set scaled to a sum of at most its mass."""
     clipped = np.maximum(alphas + step, 0.0)
-    clipped /= np.maximum(clipped.sum(axis=1, keepdims=True), 1.0)
+    clipped /= np.maximum(clipped.sum(axis=1, keepdims=True) / mass[:, None], 1.0)
     return clipped - alphas

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +10,8 @@ import numpy as np
 from oneof.errors import InputError
 from oneof.jit import compiled
 from oneof.solvers.feature_spaces import Space
-from oneof.typing import Floats, Ints, Mask
+from oneof.solvers.plsvm.level_sums import SummedLevels
+from oneof.typing import Evidence, Floats, Ints, Mask
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,7 @@ class PLSVMSolution:
     converged: bool
     """Whether the solver stopped by its `tol`."""
     duals: Floats | None = None
-    """(n, K): coefficients of the rows from which dual ascent can continue; None after Pegasos."""
+    """(L, K): coefficients of the sets from which dual ascent can continue; None after Pegasos."""
 
 
 def check_definite(space: Space, weights: Floats) -> None:
@@ -38,10 +40,14 @@ def check_definite(space: Space, weights: Floats) -> None:
 
 @dataclass(frozen=True)
 class PLSVMProblem:
-    """J(W) = lam/2 ||W||^2 + 1/n sum_i MPH_i, with the max prediction hinge MPH_i, over rows that are not unlabeled."""
+    """J(W) = lam/2 ||W||^2 + 1/n sum_i MPH_i, with the max prediction hinge MPH_i, over rows that are not unlabeled.
+
+    The L sets of the problem are the n candidate sets, or the level sets of weights. The hinge of a row with weights is
+    the sum of those of its level sets, each times its mass.
+    """
 
     space: Space
-    mask: Mask
+    evidence: Evidence
     """(n, K)."""
     lam: float
 
@@ -53,7 +59,41 @@ class PLSVMProblem:
     @property
     def n_classes(self) -> int:
         """K."""
-        return int(self.mask.shape[1])
+        return int(self.evidence.shape[1])
+
+    @cached_property
+    def levels(self) -> SummedLevels | None:
+        """The level sets of weights; None without weights, if each row has one set."""
+        return None if self.evidence.dtype == bool else SummedLevels.from_evidence(self.evidence)
+
+    @property
+    def mask(self) -> Mask:
+        """The classes of each set, (L, K)."""
+        return self.evidence if self.levels is None else self.levels.mask
+
+    @cached_property
+    def mass(self) -> Floats:
+        """The mass of each set, (L,)."""
+        return np.ones(len(self.evidence)) if self.levels is None else self.levels.mass
+
+    @cached_property
+    def start(self) -> Ints:
+        """The first set of each row, and L: (n + 1,)."""
+        return np.arange(len(self.evidence) + 1) if self.levels is None else self.levels.start
+
+    def of_sets(self, values: Floats) -> Floats:
+        """Return the (n, K) values of the rows for each set, (L, K)."""
+        return values if self.levels is None else values[self.levels.row]
+
+    def of_rows(self, values: Floats) -> Floats:
+        """Return the sums of (L, K) values over the sets of each row, (n, K)."""
+        return values if self.levels is None else self.levels.sum_by_row(values)
+
+    def mean_loss(self, losses: Floats) -> float:
+        """Return 1/n times the sum of the losses of the sets, (L,), times their masses."""
+        if self.levels is None:
+            return float(losses.mean(dtype=np.float64))
+        return float((self.mass * losses).sum()) / self.space.n_rows
 
     @property
     def scale(self) -> float:
@@ -66,18 +106,19 @@ class PLSVMProblem:
 
     def objective(self, weights: Floats, scores: Floats) -> float:
         """Return J."""
-        best = best_scores(scores, self.mask)
-        return self.penalty(weights) + float(np.maximum(0.0, 1.0 - best.inside + best.outside).mean())
+        best = best_scores(self.of_sets(scores), self.mask)
+        return self.penalty(weights) + self.mean_loss(np.maximum(0.0, 1.0 - best.inside + best.outside))
 
     def majorant(self, weights: Floats, scores: Floats, chosen: Ints) -> float:
         """Return J with max_{k in S_i} s_ik replaced by the score of one candidate: a convex upper bound of J."""
+        scores = self.of_sets(scores)
         inside = np.take_along_axis(scores, chosen[:, None], axis=1)[:, 0]
         losses = np.maximum(0.0, 1.0 - inside + best_scores(scores, self.mask).outside)
-        return self.penalty(weights) + float(losses.mean(dtype=np.float64))
+        return self.penalty(weights) + self.mean_loss(losses)
 
 
 class BestScores(NamedTuple):
-    """Best scores of each row, in its set and outside it."""
+    """Best scores of each set, in it and outside it."""
 
     inside: Floats
     """(n,), float64."""
@@ -137,7 +178,7 @@ def solve_pegasos(problem: PLSVMProblem, *, max_iter: int = 1000, tol: float = 0
     PLSVMSolution
     """
     space, mask, lam, n = problem.space, problem.mask, problem.lam, problem.space.n_rows
-    rows = np.arange(n)
+    mass, sets = problem.mass, np.arange(len(mask))
     # Added to the scores, these exclude the other classes, or the candidates, from the maximum.
     only_in, only_out = np.where(mask, 0.0, -np.inf), np.where(mask, -np.inf, 0.0)
     trace = Trace()
@@ -146,15 +187,16 @@ def solve_pegasos(problem: PLSVMProblem, *, max_iter: int = 1000, tol: float = 0
     converged = False
     for t in range(1, max_iter + 1):
         # A_L and A_PL: the rows with a loss, with their yPL_i in the set and outside it
+        scores = problem.of_sets(scores)
         into, out = (scores + only_in).argmax(axis=1), (scores + only_out).argmax(axis=1)
-        losses = 1.0 - scores[rows, into] + scores[rows, out]
+        losses = 1.0 - scores[sets, into] + scores[sets, out]
         violators = np.flatnonzero(losses > 0)
-        trace.add(0.5 * lam * square + float(losses[violators].sum(dtype=np.float64)) / n)
+        trace.add(0.5 * lam * square + float((mass[violators] * losses[violators]).sum()) / n)
         steps = np.zeros_like(scores)
-        steps[violators, into[violators]] = 1.0
-        steps[violators, out[violators]] = -1.0
+        steps[violators, into[violators]] = mass[violators]
+        steps[violators, out[violators]] = -mass[violators]
         # W_{t+1/2} = (1 - eta lam) W_t + eta/n sum (x at yPL_i in the set - x at yPL_i outside), eta = 1/(lam t)
-        updated = (1.0 - 1.0 / t) * weights + space.rmatvec(steps) / (lam * t * n)
+        updated = (1.0 - 1.0 / t) * weights + space.rmatvec(problem.of_rows(steps)) / (lam * t * n)
         square = space.dot(updated, updated)
         # W_{t+1} = min(1, 1/sqrt(lam) / ||W_{t+1/2}||) W_{t+1/2}
         if square > 1.0 / lam:

@@ -19,6 +19,10 @@ A row with candidates S that is not unlabeled has for each class k the weight q_
 1 - q_ik as a row of another class. These weights enter l_+, l_- and Gamma. At first q_ik = 1/|S| inside the set and 0
 outside. Then q is the resulting distribution, and the iterations end if it no longer changes. Without rows that have
 several candidates, q does not change, and one iteration is the published method.
+
+In a row with weights v_i of the classes, q is at first v_i / sum_k v_ik, and later the distribution that is nearest to
+the scores s_i in the norm with the weights: it minimizes sum_k (q_k - v_ik s_ik)^2 / v_ik, and is v_ik (s_ik - tau)_+
+with the tau for which the sum is 1.
 """
 
 from dataclasses import dataclass
@@ -31,9 +35,10 @@ from scipy.sparse.linalg import LinearOperator, eigsh
 
 from oneof.graphs import laplacian
 from oneof.graphs.affinity import unlabeled_components
-from oneof.likelihoods import uniform_within_sets
+from oneof.likelihoods import constant_rows, is_mask, support, uniform_within_sets
+from oneof.solvers.small_weights import without_small_weights
 from oneof.solvers.transducer.sphere import minimize_on_constrained_sphere, minimize_on_sphere
-from oneof.typing import Floats, Ints, Mask
+from oneof.typing import Evidence, Floats, Ints, Mask
 from oneof.validation import check_memory
 
 MIN_LABELED = 1e-6
@@ -49,8 +54,8 @@ class TransductionSolution:
     """Result of `solve_transduction`."""
 
     distributions: Floats
-    """(n, K): the distribution over the candidates of each row that is nearest to its relative scores; uniform in rows
-    that no label reaches."""
+    """(n, K): the distribution of each row that is nearest to its relative scores, by its weights; uniform in rows that
+    no label reaches."""
     relative_scores: Floats
     """(n, K): (z - gamma_-) / (gamma_+ - gamma_-) of each class: 0 at the target of other classes, 1 at the target of
     the class, 1/2 at the threshold. Labeled rows have such scores too, and values are not clipped to [0, 1]."""
@@ -64,7 +69,7 @@ class TransductionSolution:
 
 def solve_transduction(
     affinity: sp.csr_array,
-    mask: Mask,
+    evidence: Evidence,
     *,
     n_eigenvectors: int = 80,
     C: float = 3200.0,
@@ -83,8 +88,9 @@ def solve_transduction(
     ----------
     affinity : csr_array of shape (n, n)
         Symmetric, at least 0.
-    mask : ndarray of shape (n, K), bool
-        Candidate sets; rows with all classes are unlabeled.
+    evidence : ndarray of shape (n, K)
+        Mask of the candidate sets, or weights of the classes; rows with all classes and equal weights are unlabeled.
+        Weights below 1e-6 count as 0.
     n_eigenvectors : int
         d, at least 1. All eigenvectors except the constant one are used if there are fewer, and all with eigenvalue 0
         even if they are more.
@@ -104,13 +110,14 @@ def solve_transduction(
     InputError
         If the eigenvectors would not fit in memory.
     """
-    n, n_classes = mask.shape
-    unreachable = unlabeled_components(affinity, mask)
+    evidence = without_small_weights(evidence)
+    n, n_classes = evidence.shape
+    unreachable = unlabeled_components(affinity, evidence == 1)
     connected = ~unreachable & (np.asarray(affinity.sum(axis=1)).ravel() > 0)
     scores, n_iter, remaining = np.full((n, n_classes), 1.0 / n_classes), 0, 0.0
     if connected.any():
-        vectors, sets = smallest_eigenvectors(affinity[connected][:, connected], n_eigenvectors), mask[connected]
-        labeled = np.logical_not(sets.all(axis=1))
+        vectors, sets = smallest_eigenvectors(affinity[connected][:, connected], n_eigenvectors), evidence[connected]
+        labeled = np.logical_not(constant_rows(sets))
         q, change, remaining = uniform_within_sets(sets), np.inf, np.inf
         while n_iter < max_iter and remaining > tol:
             scores[connected] = _relative_scores(vectors, q, labeled, C)
@@ -122,7 +129,7 @@ def solve_transduction(
             q = updated
             n_iter += 1
     return TransductionSolution(
-        nearest_distributions(scores, mask), scores, np.flatnonzero(unreachable), n_iter, remaining <= tol
+        nearest_distributions(scores, evidence), scores, np.flatnonzero(unreachable), n_iter, remaining <= tol
     )
 
 
@@ -146,28 +153,39 @@ def _relative_scores(vectors: "Spectrum | GraphComponents", q: Floats, labeled: 
     return scores
 
 
-def nearest_distributions(scores: Floats, mask: Mask) -> Floats:
-    """Return the distribution over the candidates of each row that is nearest to its scores in Euclidean distance.
+def nearest_distributions(scores: Floats, evidence: Evidence) -> Floats:
+    """Return the distribution of each row that is nearest to its scores, by its weights.
 
-    The largest score has the largest probability. Scores of two classes that sum to 1 are unchanged inside [0, 1],
-    and clipped outside.
+    Over the candidates of a set it is the nearest in Euclidean distance. The largest score has the largest probability
+    there. Scores of two classes that sum to 1 are unchanged inside [0, 1], and clipped outside.
 
     Parameters
     ----------
     scores : ndarray of shape (n, K)
-    mask : ndarray of shape (n, K), bool
+    evidence : ndarray of shape (n, K)
+        Mask of the candidate sets, or weights of the classes.
 
     Returns
     -------
     ndarray of shape (n, K)
-        max(score - tau, 0) within the set, with the tau of each row for which the sum is 1.
+        max(score - tau, 0) times the weight of the class, with the tau of each row for which the sum is 1.
     """
+    mask = support(evidence)
     shifted = np.where(mask, scores - np.max(scores, axis=1, where=mask, initial=-np.inf, keepdims=True), -np.inf)
-    sorted_ = -np.sort(-shifted, axis=1)
-    # For the m largest scores, tau is (their sum - 1) / m, with the largest m whose smallest score is above it.
-    taus = (np.cumsum(sorted_, axis=1) - 1.0) / np.arange(1, scores.shape[1] + 1)
+    # For the m largest scores, tau is (their sum - 1) / m, with the largest m whose smallest score is above it. With
+    # weights it is (their weighted sum - 1) / (their sum of weights).
+    if is_mask(evidence):
+        sorted_ = -np.sort(-shifted, axis=1)
+        taus = (np.cumsum(sorted_, axis=1) - 1.0) / np.arange(1, scores.shape[1] + 1)
+    else:
+        order = np.argsort(-shifted, axis=1, kind="stable")
+        sorted_, weights = np.take_along_axis(shifted, order, axis=1), np.take_along_axis(evidence, order, axis=1)
+        products = np.where(weights > 0, weights * np.where(weights > 0, sorted_, 0.0), -np.inf)
+        taus = (np.cumsum(products, axis=1) - 1.0) / np.cumsum(weights, axis=1)
     tau = taus[np.arange(len(taus)), (sorted_ > taus).sum(axis=1) - 1]
     nearest = np.maximum(shifted - tau[:, None], 0.0)
+    if not is_mask(evidence):
+        nearest *= evidence
     return nearest / nearest.sum(axis=1, keepdims=True)
 
 

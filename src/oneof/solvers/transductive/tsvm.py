@@ -28,10 +28,11 @@ from typing import Literal
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.likelihoods import uniform_within_sets
+from oneof.likelihoods import add_log_weights, constant_rows, is_mask, support, uniform_within_sets
 from oneof.solvers.feature_spaces import Space, kernel_matvec
+from oneof.solvers.small_weights import without_small_weights
 from oneof.solvers.transductive.weighted_svm import SVMProblem, SVMSolution, solve_weighted_svm
-from oneof.typing import Floats, Ints, Mask
+from oneof.typing import Evidence, Floats, Ints
 
 INITIAL_COST = 1e-5
 """C*_- in the first step, relative to C*."""
@@ -53,20 +54,21 @@ class BinaryLabels:
     ranked; None for the scores of the SVM of the labeled rows."""
 
 
-def binary_labels(mask: Mask, k: int, positive_fraction: float | None = None) -> BinaryLabels:
+def binary_labels(evidence: Evidence, k: int, positive_fraction: float | None = None) -> BinaryLabels:
     """Return the labels of class k against the others: S = {k} is positive, S without k negative, all else unlabeled.
 
-    The fraction p of positive rows among the unlabeled is by default the mean of q_i = 1[k in S_i] / |S_i| over the
-    rows that are not full; num_+ = floor(p * unlabeled + 1/2).
+    The fraction p of positive rows among the unlabeled is by default the mean of q_i = 1[k in S_i] / |S_i|, or of
+    q_i = w_ik / sum_j w_ij in rows with weights, over the rows whose weights are not all equal;
+    num_+ = floor(p * unlabeled + 1/2).
 
     If no row is positive, or none negative, an SVM of the labeled rows cannot rank the others. The unlabeled rows are
-    then ranked by the scores <mu_1 - mu_0, Phi(x)>. Here mu_1 is the mean of the rows that are not full weighted by
-    q_i, and mu_0 the mean weighted by 1 - q_i; a mean with total weight 0 is omitted.
+    then ranked by the scores <mu_1 - mu_0, Phi(x)>. Here mu_1 is the mean of the same rows weighted by q_i, and mu_0
+    the mean weighted by 1 - q_i; a mean with total weight 0 is omitted.
 
     Parameters
     ----------
-    mask : ndarray of shape (n, K), bool
-        Not all of its rows are full.
+    evidence : ndarray of shape (n, K)
+        Mask of the candidate sets, or weights of the classes. Not all rows are unlabeled.
     k : int
     positive_fraction : float, optional
         p, from 0 to 1.
@@ -75,10 +77,10 @@ def binary_labels(mask: Mask, k: int, positive_fraction: float | None = None) ->
     -------
     BinaryLabels
     """
-    labeled = ~mask.all(axis=1)
+    labeled, mask = ~constant_rows(evidence), support(evidence)
     positive, negative = mask[:, k] & (mask.sum(axis=1) == 1), ~mask[:, k]
     signs = positive.astype(np.float64) - negative
-    proba = np.where(labeled, uniform_within_sets(mask)[:, k], 0.0)
+    proba = np.where(labeled, uniform_within_sets(evidence)[:, k], 0.0)
     p = float(proba[labeled].mean()) if positive_fraction is None else positive_fraction
     n_unlabeled = int((signs == 0).sum())
     n_positive = min(int(np.floor(p * n_unlabeled + 0.5)), n_unlabeled)
@@ -266,8 +268,8 @@ class OneVsRestSolution:
     intercepts: Floats
     """(K,)."""
     labels: Ints
-    """(n,): a candidate of each row. For two classes the final sign of the row; for more the highest score in its
-    set."""
+    """(n,): a candidate of each row. For two classes the final sign of the row; for more, and in rows with weights, the
+    highest score in its set, with the logarithm of the weight added."""
     solutions: tuple[TransductiveSolution, ...]
     """One for each class; for two classes that of the second only."""
 
@@ -301,7 +303,7 @@ class OneVsRestSolution:
 
 def solve_one_vs_rest(
     space: Space,
-    mask: Mask,
+    evidence: Evidence,
     *,
     C: float | None = None,
     C_unlabeled: float | None = None,
@@ -320,8 +322,9 @@ def solve_one_vs_rest(
     Parameters
     ----------
     space : FeatureSpace or KernelSpace
-    mask : ndarray of shape (n, K), bool
-        Candidate sets. Not all of its rows are full.
+    evidence : ndarray of shape (n, K)
+        Mask of the candidate sets, or weights of the classes. Not all rows are unlabeled. Weights below 1e-6 count as
+        0.
     C, C_unlabeled : float, optional
         The defaults are 1 / mean_i ||Phi(x_i)||^2 over all rows (1 if all are 0), and C.
     positive_fractions : sequence of K floats, optional
@@ -340,7 +343,8 @@ def solve_one_vs_rest(
     InputError
         If a cost is so large that sums would overflow.
     """
-    n_classes = mask.shape[1]
+    evidence = without_small_weights(evidence)
+    n_classes, labeled, mask = evidence.shape[1], ~constant_rows(evidence), support(evidence)
     remedy = "Lower it." if C is not None or C_unlabeled is not None else "Scale the features."
     if C is None:
         mean = float(space.squares.mean())
@@ -352,8 +356,8 @@ def solve_one_vs_rest(
     problem = SVMProblem(space, fit_intercept)
     solutions = []
     for k in range(1 if n_classes == 2 else 0, n_classes):
-        labels = binary_labels(mask, k, None if positive_fractions is None else positive_fractions[k])
-        if not labels.n_positive and not mask[~mask.all(axis=1), k].any():
+        labels = binary_labels(evidence, k, None if positive_fractions is None else positive_fractions[k])
+        if not labels.n_positive and not mask[labeled, k].any():
             solutions.append(_trivial_solution(problem, C_unlabeled))
             continue
         solutions.append(
@@ -373,15 +377,16 @@ def solve_one_vs_rest(
     coefficients = np.column_stack([svm.coefficients for svm in svms])
     intercepts = np.array([svm.intercept for svm in svms])
     if n_classes == 2:
-        positive = (solutions[0].signs > 0).astype(np.int64)
+        best = (solutions[0].signs > 0).astype(np.int64)
+        if not is_mask(evidence):
+            weighted = mask.all(axis=1) & labeled
+            scores = np.column_stack([-svms[0].scores, svms[0].scores])
+            best = np.where(weighted, add_log_weights(scores, evidence).argmax(axis=1), best)
         return OneVsRestSolution(
-            np.column_stack([-coefficients, coefficients]),
-            np.append(-intercepts, intercepts),
-            positive,
-            tuple(solutions),
+            np.column_stack([-coefficients, coefficients]), np.append(-intercepts, intercepts), best, tuple(solutions)
         )
     scores = np.column_stack([svm.scores for svm in svms])
-    best = np.where(mask, scores, -np.inf).argmax(axis=1)
+    best = add_log_weights(scores, evidence).argmax(axis=1)
     return OneVsRestSolution(coefficients, intercepts, best, tuple(solutions))
 
 

@@ -1,4 +1,4 @@
-"""Cross-validation with candidate sets: a splitter, and scorers that need no true labels."""
+"""A splitter for candidate sets, and scorers that need no true labels."""
 
 import copy
 import numbers
@@ -35,6 +35,10 @@ class CandidateKFold(BaseCrossValidator):
     rows of one set, and in the rows of one rarest candidate. Exact labels are thus stratified by class. Rows are sorted
     by the rarest candidate because a random split distributes rare classes badly, and because common labels are often
     distractors.
+
+    A weighted row is assigned by the classes with its largest weight. The folds are thus those of the sets if small
+    weights are added outside the sets, while by all weights above 0 every row would be the same, and by expected counts
+    no class would be rare.
 
     If partial rows overlap, this assignment can still put all rows with some class into one fold, whose training set
     would then lack the class. Rows are exchanged between folds to avoid this, as far as single exchanges suffice. The
@@ -149,7 +153,8 @@ class CandidateKFold(BaseCrossValidator):
         if self.shuffle:
             order = check_random_state(self.random_state).permutation(order)
         fold = np.full(len(candidates), -1, dtype=np.int64)
-        fold[labeled[order]] = stratified_folds(candidates.mask[labeled[order]], self.n_splits)
+        best = candidates[labeled[order]].evidence == 1  # the sets themselves if no row has weights
+        fold[labeled[order]] = stratified_folds(best, self.n_splits)
         return fold
 
 

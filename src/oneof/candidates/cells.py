@@ -1,0 +1,132 @@
+"""Cells of label columns: text, numbers and lists, and the sets that are empty."""
+
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneof.errors import DataError, LabelError
+from oneof.typing import Labels
+
+if TYPE_CHECKING:
+    import polars as pl
+
+ALL_UNLABELED = "every row is unlabeled, so there is nothing to learn from."
+INDICATOR_CLASSES = "classes cannot be given with several label columns, whose names are the classes."
+_WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?")
+_DECIMAL_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+
+
+def check_any_label(cells: "pl.Series") -> None:
+    """Raise if every cell of a column is empty."""
+    import polars as pl
+
+    if cells.null_count() == len(cells) or (cells.dtype == pl.String and not (cells.str.strip_chars() != "").any()):
+        raise LabelError(ALL_UNLABELED)
+
+
+def whole_numbers(cells: "pl.Series", classes: Sequence[str] | None) -> "pl.Series | None":
+    """Return text as numbers if every cell, and every class, is a whole number or empty."""
+    import polars as pl
+
+    texts = {text: text.strip() for text in cells.drop_nulls().unique().to_list()}
+    labels = [*texts.values(), *(classes or [])]
+    if all(not text or _WHOLE_NUMBER.fullmatch(text) for text in labels):
+        numbers = {text: int(float(stripped)) if stripped else None for text, stripped in texts.items()}
+        return pl.Series(cells.name, [numbers.get(text) for text in cells.to_list()], dtype=pl.Int64)
+    if classes is None and all(not text or _DECIMAL_NUMBER.fullmatch(text) for text in labels):
+        row, text = next((i, t) for i, t in enumerate(cells.to_list()) if t and not _WHOLE_NUMBER.fullmatch(t.strip()))
+        raise LabelError(
+            f"labels must not be continuous; got {text!r}. Name the classes (--classes) if the numbers are classes.",
+            row=row,
+            label=text,
+        )
+    return None
+
+
+def typed_classes(classes: Sequence[str] | None, *, numbers: bool) -> Labels | None:
+    """Return the named classes as text or, if `numbers`, as integers."""
+    if classes is None:
+        return None
+    if not numbers:
+        return np.asarray(list(classes))
+    try:
+        return np.asarray([int(name) for name in classes])
+    except ValueError:
+        raise LabelError(f"the labels are numbers, but the classes {', '.join(classes)} are not.") from None
+
+
+def booleans_to_digits(cells: "pl.Series") -> "pl.Series":
+    """Return "true" and "false", the booleans of CSV files, as 1 and 0."""
+    import polars as pl
+
+    if cells.dtype != pl.String:
+        return cells
+    return cells.str.strip_chars().replace({"true": "1", "True": "1", "false": "0", "False": "0"})
+
+
+def check_flat_lists(cells: "pl.Series") -> None:
+    """Raise if the members of sets are lists."""
+    import polars as pl
+
+    if isinstance(getattr(cells.dtype, "inner", None), pl.List | pl.Array):
+        for row, cell in enumerate(cells.to_list()):
+            if cell is not None and any(member is not None for member in cell):
+                raise LabelError(
+                    f"a set must be one list of labels; got lists within a list, {cell!r}.", row=row, label=cell
+                )
+
+
+def check_nonempty_sets(texts: Sequence[str | None], separator: str) -> None:
+    """Raise if a cell is the text of an empty set, such as "[]" or "|", which is not an empty cell."""
+    for row, text in enumerate(texts):
+        if text is not None and text.strip() and text.replace(separator, "").strip() in ("", "[]", "{}", "()"):
+            raise empty_set(row, f"the candidate set is empty ({text!r})", text)
+
+
+def empty_set(row: int, reason: str, label: Any = None) -> LabelError:
+    """Return the error for a set without labels."""
+    return LabelError(
+        f"{reason}. Name at least one label, or leave the cell empty if the row is unlabeled.",
+        row=row,
+        label=label,
+        cause="empty set",
+    )
+
+
+def texts_or_lists(cells: "pl.Series") -> Any:
+    """Return a column as a list of text, or unchanged if it is a column of lists."""
+    import polars as pl
+
+    if isinstance(cells.dtype, pl.List | pl.Array):
+        return cells
+    if cells.dtype.is_float():
+        cells = cells.fill_nan(None)
+        if (cells.drop_nulls() % 1 != 0).any():
+            row = int((cells % 1 != 0).fill_null(value=False).arg_true()[0])
+            raise LabelError(
+                f"labels must not be continuous; got {cells[row]}. Use whole numbers.", row=row, label=cells[row]
+            )
+        cells = cells.cast(pl.Int64)
+    if cells.dtype.is_nested() or cells.dtype.is_temporal() or cells.dtype == pl.Binary:
+        raise LabelError(f"labels must be text or lists; column {cells.name!r} has values of type {cells.dtype}.")
+    return cells.cast(pl.String).to_list()
+
+
+def strict_numbers(cells: "pl.Series") -> "pl.Series | None":
+    """Return a column as float64; None if a cell is not a number."""
+    import polars as pl
+
+    try:
+        return cells.cast(pl.Float64, strict=True)
+    except pl.exceptions.PolarsError:
+        return None
+
+
+def check_matrix(classes: Any, weights: str | None) -> None:
+    """Raise if classes, or a column of weights, are given with several label columns."""
+    if classes is not None:
+        raise DataError(INDICATOR_CLASSES)
+    if weights is not None:
+        raise DataError(f"a column of weights ({weights!r}) requires one label column, but there are several.")

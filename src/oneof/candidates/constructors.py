@@ -1,0 +1,311 @@
+"""Constructors of candidate sets, one for each form of supervision."""
+
+from typing import Any, Literal, Self
+
+from oneof.candidates import annotations, collections, indicator
+from oneof.candidates.labels import codes_to_mask, encode_labels
+from oneof.candidates.row_weights import RowWeights, WeightOptions, split_weights
+from oneof.candidates.weight_readers import read_weighted_strings, read_weights
+from oneof.errors import InputError
+from oneof.typing import Floats, Labels, Mask
+
+
+class Constructors:
+    """The `from_` methods of `CandidateSets`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _from_validated(cls, mask: Mask, classes: Labels, row_weights: RowWeights | None = None) -> Self:
+        raise NotImplementedError  # CandidateSets has the storage
+
+    @classmethod
+    def _from_likelihoods(cls, weights: Floats, classes: Labels) -> Self:
+        mask, row_weights = split_weights(weights)
+        return cls._from_validated(mask, classes, row_weights)
+
+    @classmethod
+    def from_labels(cls, y: Any, *, classes: Any = None) -> Self:
+        """Build candidate sets from one label per row.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_samples,)
+            Labels. None and NaN mean "unlabeled"; so does -1 among other integers, unless `classes` lists it.
+        classes : array-like of shape (n_classes,), optional
+            The classes; by default the sorted labels that occur.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes): one class in each labeled row, all classes in the others.
+
+        Raises
+        ------
+        LabelError
+            If a label is unknown, continuous or infinite, or if `y` contains only -1 and +1 and `classes` is not given.
+        """
+        codes, known = encode_labels(y, classes)
+        return cls._from_validated(codes_to_mask(codes, len(known)), known)
+
+    @classmethod
+    def from_sets(cls, sets: Any, *, classes: Any = None) -> Self:
+        """Build candidate sets from one collection of labels per row.
+
+        Parameters
+        ----------
+        sets : sequence of length n_samples
+            Each a list, tuple, set or array of labels; also a single label, or None for "unlabeled". List columns of
+            pandas, polars and Arrow are accepted. A label that is repeated within a set counts once.
+        classes : array-like of shape (n_classes,), optional
+            The classes; by default the sorted labels that occur.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes): the labels of each row, all classes in unlabeled rows.
+
+        Raises
+        ------
+        LabelError
+            If a set is empty, or contains an unknown or missing label or a (label, weight) pair, which is for
+            `from_weights`; the error names the row.
+        """
+        return cls._from_validated(*collections.read_sets(sets, classes))
+
+    @classmethod
+    def from_indicator(cls, Y: Any, *, classes: Any = None) -> Self:
+        """Build candidate sets from a 0/1 matrix with one column per class.
+
+        Parameters
+        ----------
+        Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_classes)
+            1 (or True) if the class is a candidate. A row that is all NaN is unlabeled.
+        classes : array-like of shape (n_classes,), optional
+            The classes, in the order of the columns; by default the column names of a DataFrame, else 0, 1, ...
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes): the ones of `Y`, all classes in rows of NaN.
+
+        Raises
+        ------
+        LabelError
+            If a value is neither 0 nor 1, such as a weight, which is for `from_weights`, or a row has no 1; the error
+            names the row.
+        """
+        return cls._from_validated(*indicator.read_indicator(Y, classes))
+
+    @classmethod
+    def from_weights(
+        cls,
+        W: Any,
+        classes: Any = None,
+        *,
+        kind: Literal["likelihood", "posterior"] = "likelihood",
+        prior: Any = None,
+        rest: bool | str = False,
+    ) -> Self:
+        """Build candidate sets with weights, such as probabilities that a classifier or a language model printed.
+
+        Parameters
+        ----------
+        W : array-like, sparse matrix or DataFrame of shape (n_samples, n_classes), or sequence of length n_samples
+            Numbers of at least 0. A weight of 0 rules out the class. A row of equal weights is unlabeled, and a row
+            whose weights above 0 are equal is a candidate set. A row of a table with empty cells only is unlabeled. In
+            a sequence, each row is a mapping ``{label: weight}``, a list of (label, weight) pairs, or None for
+            "unlabeled"; a label that a row does not list has the weight 0.
+        classes : array-like of shape (n_classes,), optional
+            The classes, in the order of the columns; by default the column names of a DataFrame, else 0, 1, ..., or the
+            sorted labels of a sequence. The columns of a DataFrame are matched by name if one of them is a class.
+        kind : {"likelihood", "posterior"}, default="likelihood"
+            "likelihood": proportional to p(evidence | class), such as the votes of annotators or the accuracy of a
+            rule. "posterior": p(class | evidence), which contains a prior, such as the output of a classifier; it is
+            divided by the prior.
+        prior : array-like of shape (n_classes,), optional
+            The class frequencies on which the posteriors are based; by default the mean of the posteriors over the
+            rows that are not None. Only for ``kind="posterior"``.
+        rest : bool or str, default=False
+            True: the weights of a row are probabilities, and the remainder to a sum of 1 is spread equally over the
+            classes that the row does not list. In a matrix these are the classes with the weight 0. Remainders up to
+            1e-6 are rounding errors. A string is the label, or the column, of that remainder, such as "other", which
+            is not a class. A remainder has no effect in a row that lists all classes.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes). The largest weight of each row is 1.
+
+        Raises
+        ------
+        LabelError
+            If a weight is negative, NaN or infinite, a row is all 0, a label is unknown or repeated in a row, or
+            the probabilities of a row have a sum above 1 with ``rest=True``; the error names the row.
+        InputError
+            If `kind` or `rest` is unknown or the prior is invalid.
+
+        Examples
+        --------
+        >>> from oneof import CandidateSets
+        >>> y = CandidateSets.from_weights([{"finch": 0.8, "wren": 0.1}, [("owl", 1.0)], None], rest=True)
+        >>> y.classes.tolist()
+        ['finch', 'owl', 'wren']
+        >>> y.weights
+        array([[1.   , 0.125, 0.125],
+               [0.   , 1.   , 0.   ],
+               [1.   , 1.   , 1.   ]])
+        """
+        return cls._from_likelihoods(*read_weights(W, classes, WeightOptions(kind, prior, rest)))
+
+    @classmethod
+    def from_annotations(
+        cls,
+        answers: Any,
+        *,
+        classes: Any = None,
+        min_votes: int = 1,
+        top_k: int | None = None,
+        reliabilities: Any = None,
+    ) -> Self:
+        """Build candidate sets from the answers of several annotators.
+
+        Parameters
+        ----------
+        answers : array-like of shape (n_samples, n_annotators)
+            Labels; None, NaN, or -1 among integers for a missing answer.
+        classes : array-like of shape (n_classes,), optional
+            The classes; by default the sorted labels that occur.
+        min_votes : int, default=1
+            Number of votes, at least 1, that a label needs to be a candidate.
+        top_k : int, optional
+            Retain only the labels with the `top_k` highest vote counts of the row, and all labels that tie with the
+            last of them.
+        reliabilities : array-like of shape (n_annotators,), optional
+            The accuracies of the annotators, above 1 / n_classes and below 1, for weights instead of sets: the weight
+            of class k is the product over the answers of r if the answer is k, else (1 - r) / (n_classes - 1), where r
+            is the accuracy of the annotator. An alternative to `min_votes` and `top_k`.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes). A row without answers, or in which no label has enough votes, is unlabeled.
+
+        Raises
+        ------
+        InputError
+            If `min_votes` or `top_k` is not an integer above 0, `min_votes` exceeds the number of annotators, or
+            `reliabilities` is invalid or is passed with one of them.
+        LabelError
+            If an answer is unknown or not a label, rows have different lengths, or `answers` contains only -1 and +1
+            and `classes` is not given.
+        """
+        if reliabilities is not None:
+            if min_votes != 1 or top_k is not None:
+                raise InputError("`reliabilities` is an alternative to `min_votes` and `top_k`: pass only one of them.")
+            return cls._from_likelihoods(*annotations.read_reliable_annotations(answers, classes, reliabilities))
+        return cls._from_validated(*annotations.read_annotations(answers, classes, min_votes=min_votes, top_k=top_k))
+
+    @classmethod
+    def from_complementary(cls, y: Any, *, classes: Any = None) -> Self:
+        """Build candidate sets from complementary labels, which are ruled out; all other classes are candidates.
+
+        Parameters
+        ----------
+        y : sequence of length n_samples
+            A label, or a collection of labels, that is ruled out for the row; None if no label is.
+        classes : array-like of shape (n_classes,), optional
+            The classes; by default the sorted labels that occur. Required if some class is never ruled out.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes): the classes that are not ruled out.
+
+        Raises
+        ------
+        LabelError
+            If all classes of a row are ruled out; the error names the row.
+        """
+        return cls._from_validated(*collections.read_complementary(y, classes))
+
+    @classmethod
+    def from_hierarchy(cls, y: Any, hierarchy: Any, *, classes: Any = None) -> Self:
+        """Build candidate sets from the labels of a tree: a coarse label stands for all leaves below it.
+
+        Parameters
+        ----------
+        y : sequence of length n_samples
+            Coarse labels or leaves, or collections of them; None for an unlabeled row.
+        hierarchy : mapping
+            From a coarse label to its children, which may be coarse labels themselves.
+        classes : array-like of shape (n_classes,), optional
+            The leaves in the requested order; by default all leaves, sorted.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes), with a column per leaf: in each row the leaves below its labels, all leaves
+            in unlabeled rows.
+
+        Raises
+        ------
+        LabelError
+            If a label is neither in the hierarchy nor a leaf (the error names row and label), or if the hierarchy has a
+            cycle.
+        """
+        return cls._from_validated(*collections.read_hierarchy(y, hierarchy, classes))
+
+    @classmethod
+    def from_strings(
+        cls,
+        y: Any,
+        *,
+        separator: str = "|",
+        classes: Any = None,
+        weighted: bool = False,
+        kind: Literal["likelihood", "posterior"] = "likelihood",
+        prior: Any = None,
+        rest: bool | str = False,
+    ) -> Self:
+        r"""Build candidate sets from delimited text such as ``"sparrow|finch"``, or ``"sparrow:0.7|finch:0.3"``.
+
+        Parameters
+        ----------
+        y : sequence of str of length n_samples
+            Labels joined by the separator; spaces around a label are removed. Empty text, None and NaN mean
+            "unlabeled". A separator or backslash within a label is escaped by a backslash.
+        separator : str, default="|"
+            The text between two labels; without a colon if `weighted`.
+        classes : array-like of shape (n_classes,), optional
+            The classes; by default the sorted labels that occur.
+        weighted : bool, default=False
+            Read the number after the last colon of a label as its weight. A label without a number has the weight 1. A
+            colon within a label is escaped by a backslash. A row without any number is a candidate set, to which `kind`
+            and `rest` do not apply.
+        kind : {"likelihood", "posterior"}, default="likelihood"
+            See `from_weights`; only if `weighted`.
+        prior : array-like of shape (n_classes,), optional
+            See `from_weights`; only for ``kind="posterior"``.
+        rest : bool or str, default=False
+            See `from_weights`; only if `weighted`.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (n_samples, n_classes): the labels of each text, all classes in unlabeled rows.
+
+        Raises
+        ------
+        LabelError
+            If a label is empty (``"a||b"``) or unknown, a weight is not a finite number of at least 0, all weights of
+            a row are 0, or a row with weights repeats a label; the error names the row.
+        InputError
+            If `separator`, `kind`, `prior` or `rest` is invalid.
+        """
+        options = WeightOptions(kind, prior, rest)
+        if weighted:
+            return cls._from_likelihoods(*read_weighted_strings(y, separator, classes, options))
+        if options != WeightOptions():
+            raise InputError("`kind`, `prior` and `rest` apply to weights only. Pass weighted=True.")
+        return cls._from_validated(*collections.read_strings(y, separator, classes))

@@ -1,0 +1,157 @@
+"""Columns of weights in tables and batches: text, lists, structs, and one column of numbers for each class."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneof.candidates.cells import (
+    check_any_label,
+    check_flat_lists,
+    check_matrix,
+    check_nonempty_sets,
+    strict_numbers,
+    typed_classes,
+    whole_numbers,
+)
+from oneof.candidates.collections import split_text
+from oneof.candidates.row_weights import WeightOptions
+from oneof.candidates.weight_readers import (
+    PairRows,
+    pair_lists,
+    parse_number,
+    read_pairs,
+    read_weights,
+    split_weighted_strings,
+)
+from oneof.errors import LabelError
+from oneof.typing import Floats, Labels, Mask
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def read_weighted_columns(
+    frame: "pl.DataFrame",
+    names: Sequence[str],
+    weights: str | None,
+    separator: str,
+    classes: Sequence[str] | None,
+    options: WeightOptions,
+) -> tuple[Floats, Labels]:
+    """Return the likelihoods and the classes of one column of labels, or of several columns of weights."""
+    import polars as pl
+
+    if len(names) > 1:
+        check_matrix(classes, weights)
+        return read_weight_matrix(frame, names, options)
+    cells = frame[names[0]]
+    check_any_label(cells)
+    if cells.dtype in (pl.Categorical, pl.Enum, pl.Boolean):
+        cells = cells.cast(pl.String)
+    numeric = cells.dtype.is_numeric()
+    if isinstance(cells.dtype, pl.List | pl.Array):
+        check_flat_lists(cells)
+        numeric = isinstance(cells.dtype.inner, pl.DataType) and cells.dtype.inner.is_numeric()
+    elif cells.dtype == pl.String:
+        check_nonempty_sets(cells.to_list(), separator)
+        numbers = whole_numbers(cells, classes)
+        cells, numeric = (cells, False) if numbers is None else (numbers, True)
+    elif not numeric and (weights is not None or not isinstance(cells.dtype, pl.Struct)):
+        raise LabelError(f"labels must be text, whole numbers or lists; got values of type {cells.dtype}.")
+    known = typed_classes(classes, numbers=numeric)
+    rows, is_set = read_weight_cells(cells, None if weights is None else frame[weights], separator)
+    if numeric:
+        rows, is_set = _drop_minus_one(rows, is_set, known)
+    return read_pairs(rows, is_set, known, options)
+
+
+def read_weight_matrix(frame: "pl.DataFrame", names: Sequence[str], options: WeightOptions) -> tuple[Floats, Labels]:
+    """Return the likelihoods and the classes of columns of weights, whose names are the classes.
+
+    A row with empty cells only is unlabeled. Any other empty cell is an error.
+    """
+    import polars as pl
+
+    columns = {}
+    for name in names:
+        numbers = strict_numbers(frame[name])
+        if numbers is None:
+            raise LabelError(f"column {name!r} must contain numbers, the weights of the class of this name.")
+        columns[name] = numbers
+    return read_weights(pl.DataFrame(columns), None, options)
+
+
+def read_weight_cells(labels: "pl.Series", weights: "pl.Series | None", separator: str) -> tuple[PairRows, Mask]:
+    """Return the (label, weight) pairs of each row, and a mask of the rows without weights.
+
+    Parameters
+    ----------
+    labels : polars.Series
+        Without `weights`: text such as "finch:0.7|wren:0.3", structs whose fields are the labels, or lists, which have
+        no weights. With `weights`: lists, text such as "finch|wren", or single labels.
+    weights : polars.Series, optional
+        Lists, text such as "0.7|0.3", or numbers; as many in each cell as there are labels. An empty cell is a set
+        without weights.
+    separator : str
+        The text between two labels and between two weights.
+
+    Raises
+    ------
+    LabelError
+        If a cell cannot be read, or has another number of weights than of labels; the error names the row.
+    """
+    import polars as pl
+
+    if weights is not None:
+        return pair_lists(_label_lists(labels, separator), _weight_lists(weights, separator))
+    if isinstance(labels.dtype, pl.Struct):
+        rows = [None if row is None or all(v is None for v in row.values()) else row for row in labels.to_list()]
+        listed = [None if row is None else [name for name in row if row[name] is not None] for row in rows]
+        values = [None if row is None else [v for v in row.values() if v is not None] for row in rows]
+        return pair_lists(listed, values)
+    if labels.dtype == pl.String:
+        return split_weighted_strings(labels, separator)
+    return pair_lists(_label_lists(labels, separator), [None] * len(labels))
+
+
+def _label_lists(cells: "pl.Series", separator: str) -> list[list[Any] | None]:
+    import polars as pl
+
+    if isinstance(cells.dtype, pl.List | pl.Array):
+        return [None if row is None else list(row) for row in cells.to_list()]
+    if cells.dtype == pl.String:
+        return [split_text(i, text, separator)[0] for i, text in enumerate(cells.to_list())]
+    if cells.dtype.is_float():
+        whole = cells.fill_nan(None)
+        cells = whole.cast(pl.Int64) if not (whole.drop_nulls() % 1 != 0).any() else whole
+    return [None if label is None else [label] for label in cells.to_list()]
+
+
+def _weight_lists(cells: "pl.Series", separator: str) -> list[list[Any] | None]:
+    import polars as pl
+
+    if isinstance(cells.dtype, pl.List | pl.Array):
+        return [None if row is None else list(row) for row in cells.to_list()]
+    if cells.dtype == pl.String:
+        return [_split_weights(i, text, separator) for i, text in enumerate(cells.to_list())]
+    if not cells.dtype.is_numeric():
+        raise LabelError(f"weights must be numbers, text or lists; column {cells.name!r} has type {cells.dtype}.")
+    return [None if weight is None else [weight] for weight in cells.to_list()]
+
+
+def _split_weights(row: int, text: str | None, separator: str) -> list[float] | None:
+    if text is None or not text.strip():
+        return None
+    weights = [parse_number(piece.strip()) for piece in text.split(separator)]
+    if None in weights:
+        raise LabelError(f"{text!r} must contain numbers separated by {separator!r}.", row=row, label=text)
+    return [weight for weight in weights if weight is not None]
+
+
+def _drop_minus_one(rows: PairRows, is_set: Mask, classes: Labels | None) -> tuple[PairRows, Mask]:
+    """Return the rows in which the single label -1, which marks an unlabeled row unless it is a class, is dropped."""
+    if classes is not None and -1 in classes.tolist():
+        return rows, is_set
+    dropped = np.array([row is not None and len(row) == 1 and row[0][0] == -1 for row in rows], dtype=bool)
+    return [None if drop else row for row, drop in zip(rows, dropped.tolist(), strict=True)], is_set | dropped

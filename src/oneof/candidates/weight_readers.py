@@ -1,0 +1,331 @@
+"""Weights in matrices, tables, ranked lists and text.
+
+Every form is read in the same steps: its cells become an (n, K) array of numbers, the mass of the classes that a row
+does not list is spread over them, and posteriors are divided by their prior.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.candidates.collections import (
+    as_rows,
+    check_separator,
+    collect_classes,
+    encode_members,
+    escape_labels,
+    is_collection,
+    split_text,
+)
+from oneof.candidates.indicator import is_table, read_table
+from oneof.candidates.labels import (
+    as_classes,
+    distinct_labels,
+    format_classes,
+    is_missing,
+    label_vector,
+    pack_classes,
+)
+from oneof.candidates.row_weights import RowWeights, WeightOptions, WeightTable, to_likelihoods
+from oneof.errors import InputError, LabelError
+from oneof.typing import Floats, Ints, Labels, Mask
+
+PairRows: TypeAlias = list[list[tuple[Any, float]] | None]
+"""The (label, weight) pairs of each row; None for an unlabeled row."""
+
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+_REQUIREMENT = "weights must be numbers"
+_PAIRS = "a mapping from labels to weights, a list of (label, weight) pairs, or None for an unlabeled row"
+
+
+# -- forms ------------------------------------------------------------------------------------------------------------
+
+
+def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
+    """Return the likelihoods and the classes of a matrix, a table or ranked lists."""
+    if not (is_table(W) or sp.issparse(W) or (isinstance(W, np.ndarray) and W.ndim != 1)):
+        if hasattr(W, "__array__") and not hasattr(W, "to_numpy") and not isinstance(W, np.ndarray):
+            W = np.asarray(W)  # an array of another library
+        else:
+            W = _as_list(W)
+            if _are_ranked_lists(W):
+                rows = [_as_pairs(i, row) for i, row in enumerate(W)]
+                return read_pairs(rows, np.array([row is None for row in rows], dtype=bool), classes, options)
+    return to_likelihoods(_read_matrix(W, classes, options.rest), options)
+
+
+def read_weighted_strings(y: Any, separator: str, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
+    """Return the likelihoods and the classes of text such as "finch:0.7|wren:0.3"."""
+    return read_pairs(*split_weighted_strings(y, separator), classes, options)
+
+
+def split_weighted_strings(y: Any, separator: str) -> tuple[PairRows, Mask]:
+    """Return the pairs of each text, and a mask of those without numbers; each distinct text is split once."""
+    _check_separator(separator)
+    texts = label_vector(y).tolist()
+    distinct_labels(texts, range(len(texts)))
+    rows: dict[Any, list[tuple[Any, float]] | None] = {}
+    sets = set()
+    for row, text in enumerate(texts):
+        if text not in rows:
+            labels, numbers = split_text(row, text, separator, colons=True)
+            if all(number is None for number in numbers):
+                sets.add(text)
+            weights = [_as_number(row, text, number) for number in numbers]
+            rows[text] = None if labels is None else list(zip(labels, weights, strict=True))
+    is_set = np.fromiter((text in sets for text in texts), dtype=bool, count=len(texts))
+    return [rows[text] for text in texts], is_set
+
+
+def pair_lists(labels: Sequence[Any], weights: Sequence[Any]) -> tuple[PairRows, Mask]:
+    """Return the pairs of labels and weights in two columns of lists, and a mask of the rows without weights.
+
+    A row without labels (None) is unlabeled, one without weights (None) is a set.
+    """
+    rows: PairRows = []
+    for i, (names, numbers) in enumerate(zip(labels, weights, strict=True)):
+        if names is not None and numbers is not None and len(names) != len(numbers):
+            raise LabelError(
+                f"the row has {len(names)} labels and {len(numbers)} weights. Give each label one weight.", row=i
+            )
+        if names is None and numbers is not None:
+            raise LabelError("the row has weights, but no labels. Leave both cells empty if it is unlabeled.", row=i)
+        rows.append(None if names is None else _as_pairs(i, list(zip(names, numbers or [1.0] * len(names)))))
+    return rows, np.array([numbers is None for numbers in weights], dtype=bool)
+
+
+def read_pairs(rows: PairRows, is_set: Mask, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
+    """Return the likelihoods and the classes of rows of (label, weight) pairs, None for an unlabeled row."""
+    return to_likelihoods(_tabulate(rows, is_set, classes, options.rest), options)
+
+
+def write_weighted_strings(mask: Mask, classes: Labels, row_weights: RowWeights, separator: str) -> list[str]:
+    """Join the labels of each row, with their weights in rows that have any; an unlabeled row becomes empty text."""
+    _check_separator(separator)
+    labels = escape_labels(classes, "\\:" + separator[0])
+    position = np.cumsum(row_weights.is_weighted) - 1
+    texts = []
+    for i, row in enumerate(mask):
+        columns = np.flatnonzero(row).tolist()
+        if row_weights.is_weighted[i]:
+            weights = row_weights.values[position[i]].tolist()
+            texts.append(separator.join(f"{labels[k]}:{weights[k]!r}" for k in columns))
+        else:
+            texts.append("" if len(columns) == len(labels) else separator.join(labels[k] for k in columns))
+    return texts
+
+
+def _read_matrix(W: Any, classes: Any, rest: bool | str) -> WeightTable:
+    """Read an array or a table; the columns of a table are matched by name if one of them is the name of a class."""
+    names: set[Any] = set()
+    if is_table(W):
+        cells, listed = read_table(W, _REQUIREMENT)
+        weights, names = _as_numbers(cells), set(listed)
+        is_set = np.asarray(np.isnan(weights).all(axis=1))
+        weights = np.where(is_set[:, None], 1.0, weights)
+        columns = pack_classes(listed) if classes is None or names & set(as_classes(classes).tolist()) else classes
+    else:
+        weights, columns = _as_numbers(W), classes
+        is_set = np.zeros(len(weights) if weights.ndim else 0, dtype=bool)
+    if weights.ndim != 2:
+        raise LabelError(f"`W` must be a 2-D array with one column per class; got shape {weights.shape}.")
+    known = _name_columns(weights.shape[1], columns)
+    _check_cells(weights)
+    rest_mass: Floats = np.zeros(len(weights))
+    if isinstance(rest, str):
+        if rest not in known.tolist():
+            raise InputError(f"`rest` must be the name of a column; got {rest!r}.")
+        column = known.tolist().index(rest)
+        rest_mass, weights, known = weights[:, column], np.delete(weights, column, axis=1), np.delete(known, column)
+    if names and classes is not None and columns is not classes:
+        weights, known = _align_columns(weights, known, as_classes(classes)), as_classes(classes)
+        weights[is_set] = 1.0
+    return WeightTable(weights, known, weights > 0, rest_mass, is_set)
+
+
+def _tabulate(rows: PairRows, is_set: Mask, classes: Any, rest: bool | str) -> WeightTable:
+    n = len(rows)
+    lengths = np.fromiter((len(row or ()) for row in rows), dtype=np.int64, count=n)
+    row = np.repeat(np.arange(n), lengths)
+    labels = [label for pairs in rows for label, _ in pairs or ()]
+    values = np.fromiter((weight for pairs in rows for _, weight in pairs or ()), dtype=np.float64, count=len(labels))
+    _check_pairs(row, labels, values)
+    rest_mass = np.zeros(n)
+    if isinstance(rest, str):
+        is_rest = np.fromiter((label == rest for label in labels), dtype=bool, count=len(labels))
+        _check_repetitions(row[is_rest], [0] * int(is_rest.sum()), [rest])
+        rest_mass[row[is_rest]] = values[is_rest]
+        labels = [label for label, skipped in zip(labels, is_rest.tolist()) if not skipped]
+        row, values = row[~is_rest], values[~is_rest]
+    known = collect_classes(labels, row) if classes is None else as_classes(classes)
+    if isinstance(rest, str) and rest in known.tolist():
+        raise InputError(f"`rest` must not be one of the classes; got {rest!r}.")
+    codes = encode_members(labels, row, known)
+    _check_repetitions(row, codes, known.tolist())
+    weights = np.zeros((n, len(known)))
+    listed = np.zeros((n, len(known)), dtype=bool)
+    weights[row, codes], listed[row, codes] = values, True
+    is_unlabeled = is_set & (lengths == 0)
+    weights[is_unlabeled] = 1.0
+    return WeightTable(weights, known, listed, rest_mass, is_set)
+
+
+# -- validation -------------------------------------------------------------------------------------------------------
+
+
+def _as_list(W: Any) -> list[Any]:
+    if isinstance(W, str | bytes):
+        raise LabelError(f"`W` must have one row of weights per sample; got the text {W!r}.")
+    try:
+        return as_rows(W)
+    except LabelError:
+        raise LabelError(f"`W` must have one row of weights per sample; got {W!r}.") from None
+
+
+def _are_ranked_lists(rows: list[Any]) -> bool:
+    """Return whether rows are mappings, lists of pairs or None, judged by the first row that is not empty."""
+    for i, row in enumerate(rows):
+        if isinstance(row, str):
+            raise LabelError(
+                f"{row!r} is text. Use CandidateSets.from_strings(y, weighted=True) for weights in text.",
+                row=i,
+                label=row,
+            )
+        if isinstance(row, Mapping):
+            return True
+        if not is_missing(row):
+            if isinstance(row, np.ndarray) or not is_collection(row):
+                return False
+            if len(row):
+                return isinstance(next(iter(row)), list | tuple)
+    return bool(rows)
+
+
+def _as_pairs(i: int, row: Any) -> list[tuple[Any, float]] | None:
+    """Return a row as (label, weight) pairs; None if it is unlabeled."""
+    if is_missing(row):
+        return None
+    if isinstance(row, Mapping):
+        # A struct of Arrow or polars has all labels; those without a weight are None.
+        pairs = [(label, weight) for label, weight in row.items() if weight is not None]
+        if row and not pairs:
+            return None
+    elif is_collection(row):
+        pairs = list(row)
+    else:
+        raise LabelError(f"a row of weights must be {_PAIRS}; got {row!r}.", row=i)
+    for pair in pairs:
+        if not isinstance(pair, list | tuple) or len(pair) != 2:
+            raise LabelError(f"a row of weights must be {_PAIRS}; got {pair!r} in the row.", row=i)
+        if _to_float(pair[1]) is None:
+            raise LabelError(f"the weight of {pair[0]!r} must be a number; got {pair[1]!r}.", row=i, label=pair[0])
+    return [(label, _to_float(weight) or 0.0) for label, weight in pairs]
+
+
+def _to_float(weight: Any) -> float | None:
+    """Return a number as a float; None if it is not a number."""
+    if isinstance(weight, str | bytes):
+        return None
+    try:
+        return float(weight)
+    except OverflowError:
+        return np.inf
+    except (TypeError, ValueError):
+        return None
+
+
+def parse_number(text: str) -> float | None:
+    """Return a decimal number; None for other text, such as "nan" and "1_000"."""
+    return float(text) if _NUMBER.fullmatch(text) else None
+
+
+def _as_number(row: int, text: str, number: str | None) -> float:
+    weight = 1.0 if number is None else parse_number(number)
+    if weight is None:
+        raise LabelError(
+            f"{text!r} has {number!r} after a colon, which is not a number. Escape a colon within a label by a "
+            "backslash.",
+            row=row,
+            label=text,
+        )
+    return weight
+
+
+def _as_numbers(W: Any) -> Floats:
+    try:
+        weights = np.asarray(W.toarray() if sp.issparse(W) else W)
+    except ValueError:
+        raise LabelError("`W` must have rows of equal length, one number for each class.") from None
+    if weights.dtype.kind not in "biufO":
+        raise LabelError(f"{_REQUIREMENT}; got values of type {weights.dtype}.")
+    try:
+        with np.errstate(over="ignore"):
+            return weights.astype(np.float64)
+    except (TypeError, ValueError):
+        raise LabelError(f"{_REQUIREMENT}; got values of another type.") from None
+
+
+def _name_columns(n_columns: int, classes: Any) -> Labels:
+    """Return the classes of the columns of an array, by default 0, 1, ..."""
+    known = np.arange(n_columns) if classes is None else as_classes(classes)
+    if len(known) != n_columns:
+        raise LabelError(f"`W` must have one column per class; got {n_columns} columns, {len(known)} classes.")
+    return known
+
+
+def _align_columns(weights: Floats, names: Labels, classes: Labels) -> Floats:
+    """Return the named columns of a table in the order of the classes."""
+    column = {label: k for k, label in enumerate(classes.tolist())}
+    aligned = np.zeros((len(weights), len(classes)))
+    for k, name in enumerate(names.tolist()):
+        if name not in column:
+            listed = format_classes([repr(label) for label in column])
+            raise LabelError(f"column {name!r} is not one of the classes {listed}.", label=name, cause="unknown label")
+        aligned[:, column[name]] = weights[:, k]
+    return aligned
+
+
+def _check_cells(weights: Floats) -> None:
+    wrong = ~(np.isfinite(weights) & (weights >= 0))
+    if wrong.any():
+        row, column = map(int, np.argwhere(wrong)[0])
+        raise LabelError(
+            f"a weight must be a finite number of at least 0; got {weights[row, column].item()!r}. "
+            "Give an unlabeled row the same weight for all classes.",
+            row=row,
+            column=column,
+        )
+
+
+def _check_pairs(row: Ints, labels: list[Any], values: Floats) -> None:
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
+    if len(wrong):
+        first = int(wrong[0])
+        raise LabelError(
+            f"the weight of {labels[first]!r} must be a finite number of at least 0; got {values[first].item()!r}. "
+            "Use None for an unlabeled row.",
+            row=int(row[first]),
+            label=labels[first],
+        )
+
+
+def _check_repetitions(row: Ints, codes: Any, labels: list[Any]) -> None:
+    """Raise if a row lists a label twice."""
+    keys = row * len(labels) + np.asarray(codes, dtype=np.int64)
+    order = np.argsort(keys, kind="stable")
+    repeated = np.flatnonzero(np.diff(keys[order]) == 0)
+    if len(repeated):
+        first = int(order[repeated[0] + 1])
+        label = labels[codes[first]]
+        raise LabelError(
+            f"the row lists {label!r} twice. Give every label of a row one weight.", row=int(row[first]), label=label
+        )
+
+
+def _check_separator(separator: Any) -> None:
+    check_separator(separator)
+    if ":" in separator:
+        raise InputError(f"`separator` must not contain a colon if labels have weights; got {separator!r}.")

@@ -1,0 +1,20 @@
+"""Cross-validation with candidate sets: a splitter, scorers that need no true labels, and held-out predictions."""
+
+from oneof.model_selection.prediction import cross_val_predict
+from oneof.model_selection.scoring import (
+    CandidateKFold,
+    Scorer,
+    approximated_accuracy_scorer,
+    covering_rate_scorer,
+    exact_accuracy_scorer,
+)
+from oneof.model_selection.scoring import get_proba as get_proba
+
+__all__ = [
+    "CandidateKFold",
+    "Scorer",
+    "approximated_accuracy_scorer",
+    "covering_rate_scorer",
+    "cross_val_predict",
+    "exact_accuracy_scorer",
+]

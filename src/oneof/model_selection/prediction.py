@@ -1,0 +1,179 @@
+"""Held-out predictions of all rows by cross-validation."""
+
+import numbers
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.model_selection import check_cv
+from sklearn.utils import _safe_indexing
+from sklearn.utils.parallel import Parallel, delayed
+
+from oneof.candidates import CandidateSets, as_candidates
+from oneof.errors import InputError, reraise_as_input_error
+from oneof.model_selection.scoring import CandidateKFold
+from oneof.typing import Floats, Ints, Labels
+from oneof.validation import as_array, check_choice, check_estimator, check_n_jobs
+
+METHODS = ("predict", "predict_proba", "predict_log_proba", "decision_function")
+MISSING_CLASS = {"predict_proba": 0.0, "predict_log_proba": -np.inf, "decision_function": -np.inf}
+"""Value of a class that is not in a training set."""
+
+
+def cross_val_predict(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 5,
+    method: Literal["predict", "predict_proba", "predict_log_proba", "decision_function"] = "predict",
+    groups: Any = None,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+) -> Any:
+    """Predict each row by a model that was not fitted to its label.
+
+    Parameters
+    ----------
+    estimator : estimator or Pipeline
+        An estimator of oneof or, for exact labels, any classifier. It is cloned; the original is not fitted.
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        Passed to the estimator unchanged, by rows.
+    y : array-like or CandidateSets of length n_samples
+        Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
+    cv : int, splitter or iterable of (train, test), default=5
+        The number of folds of a `CandidateKFold`, or another way to split.
+    method : {"predict", "predict_proba", "predict_log_proba", "decision_function"}, default="predict"
+        Method of the estimator.
+    groups : array-like of shape (n_samples,), optional
+        Groups of rows that stay together, for a splitter that uses them.
+    n_jobs : int, optional
+        The number of folds fitted in parallel (joblib).
+    random_state : int, RandomState instance or None, default=0
+        Seed of the folds if `cv` is an integer.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,) or (n_samples, n_classes)
+        One prediction for each row. The columns are the sorted classes of `y`, or those of a `CandidateSets` in their
+        order. A class that is not in the training rows of a fold has probability 0, and score -inf. For two classes a
+        decision function has shape (n_samples,).
+
+    Raises
+    ------
+    InputError
+        If a labeled row is not in exactly one test subset, a parameter is invalid, or X and y differ in length.
+
+    See Also
+    --------
+    sklearn.model_selection.cross_val_predict : The same for exact labels.
+
+    Notes
+    -----
+    `CandidateKFold` has unlabeled rows in every training subset and in no test subset. They are predicted too: row i
+    by the model of fold i modulo the number of folds. Its label is unknown, but a semi-supervised method was fitted to
+    its features.
+
+    Decision functions of different folds have different scales. Compare them within a row only.
+
+    Examples
+    --------
+    >>> from oneof import PLKNN
+    >>> from oneof.model_selection import cross_val_predict
+    >>> X = [[0.0], [0.1], [0.2], [5.0], [5.1], [5.2]]
+    >>> y = [["finch"], ["finch", "wren"], ["finch"], ["wren"], ["wren"], None]
+    >>> cross_val_predict(PLKNN(n_neighbors=1), X, y, cv=2).tolist()
+    ['finch', 'finch', 'finch', 'wren', 'wren', 'wren']
+    """
+    check_estimator(estimator)
+    check_choice("method", method, METHODS)
+    check_n_jobs(n_jobs)
+    if not hasattr(estimator, method):
+        raise InputError(f"`estimator` must have {method}; {type(estimator).__name__} does not have it.")
+    X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else as_array(X, "X")
+    candidates = as_candidates(y)
+    if len(X.shape) == 0 or X.shape[0] != len(candidates):
+        raise InputError(
+            f"`X` and `y` must have the same length; got {X.shape[0] if len(X.shape) else 'a scalar'} and "
+            f"{len(candidates)}."
+        )
+    targets = _as_targets(y, candidates)
+    folds = [
+        (train, test, _safe_indexing(X, train), _safe_indexing(X, test))
+        for train, test in _predicted_folds(X, targets, candidates, cv, groups, random_state)
+    ]
+    values = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_and_call)(estimator, rows, targets[train], test_rows, method, candidates.classes)
+        for train, _, rows, test_rows in folds
+    )
+    order = np.concatenate([test for _, test, _, _ in folds])
+    predictions = np.concatenate(values)[np.argsort(order, kind="stable")]
+    if method == "decision_function" and candidates.shape[1] == 2:
+        return predictions[:, 1] - predictions[:, 0]
+    return predictions
+
+
+def _as_targets(y: Any, candidates: CandidateSets) -> Labels | CandidateSets:
+    """Return labels if all rows are exact, since any classifier accepts them; otherwise the candidate sets.
+
+    Estimators of oneof would read a label -1 as a missing one, unless it is given as a vector of -1 and +1.
+    """
+    is_safe = -1 not in candidates.classes.tolist() or (
+        not isinstance(y, CandidateSets) and not sp.issparse(y) and np.ndim(y) == 1
+    )
+    if candidates.is_exact.all() and is_safe:
+        return candidates.classes[candidates.mask.argmax(axis=1)]
+    return candidates
+
+
+def _predicted_folds(
+    X: Any, targets: Any, candidates: CandidateSets, cv: Any, groups: Any, random_state: Any
+) -> list[tuple[Ints, Ints]]:
+    """Return the training rows of each fold and the rows that it predicts: each row once, and unlabeled rows too."""
+    if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
+        if groups is not None:
+            raise InputError(f"`groups` must be None if `cv` is an integer; got cv={cv!r}. Pass cv=GroupKFold({cv!r}).")
+        cv, targets = CandidateKFold(int(cv), random_state=random_state), candidates
+    index = np.arange(len(candidates))
+    with reraise_as_input_error():
+        try:
+            folds = [(index[train], index[test]) for train, test in check_cv(cv).split(X, targets, groups)]
+        except IndexError as error:
+            raise InputError(f"`cv` must contain row indices from 0 to {len(index) - 1}: {error}.") from None
+    if not folds:
+        raise InputError("`cv` must have at least one pair of training and test rows; got none.")
+    times = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(index))
+    unlabeled = candidates.is_unlabeled
+    wrong = np.flatnonzero((times > 1) | ((times == 0) & ~unlabeled))
+    if len(wrong):
+        raise InputError(
+            f"`cv` must have each labeled row in exactly one test subset; row {wrong[0]} is in {times[wrong[0]]}."
+        )
+    fold_of_rest = np.where(times == 0, index % len(folds), -1)
+    return [(train, np.concatenate([test, np.flatnonzero(fold_of_rest == k)])) for k, (train, test) in enumerate(folds)]
+
+
+def _fit_and_call(estimator: Any, rows: Any, targets: Any, test_rows: Any, method: str, classes: Labels) -> Any:
+    """Fit a clone, and return its values of the test rows, with a column for each of the classes."""
+    model = clone(estimator).fit(rows, targets)
+    if not test_rows.shape[0]:
+        return np.empty(0, dtype=classes.dtype) if method == "predict" else np.empty((0, len(classes)))
+    values = np.asarray(getattr(model, method)(test_rows))
+    if method == "predict":
+        return values
+    return _align_columns(values, method, np.asarray(model.classes_), classes)
+
+
+def _align_columns(values: Any, method: str, known: Labels, classes: Labels) -> Floats:
+    """Return values with a column for each of the classes; those of one score are half of it, with either sign."""
+    if values.ndim == 1:
+        values = np.stack([-0.5 * values, 0.5 * values], axis=1)
+    if values.shape[1] != len(known):
+        raise InputError(
+            f"`{method}` must return one column for each of the {len(known)} classes; got {values.shape[1]}."
+        )
+    column = {label: k for k, label in enumerate(classes.tolist())}
+    aligned = np.full((len(values), len(classes)), MISSING_CLASS[method], dtype=values.dtype)
+    aligned[:, [column[label] for label in known.tolist()]] = values
+    return aligned

@@ -1,0 +1,33 @@
+"""Weights that count as 0 in methods that treat a class of weight 0 differently from all others.
+
+These methods clamp rows with one candidate, group rows by their candidates, or take a row as one of another class if a
+class is not a candidate. However small a weight above 0 is, the class would remain a candidate, and the result would
+differ from that of the set without the class.
+"""
+
+import numpy as np
+
+from oneof.likelihoods import is_mask
+from oneof.typing import Evidence
+
+MIN_WEIGHT = 1e-6
+"""Smaller weights count as 0: predictions of the methods are not accurate to this factor."""
+
+
+def without_small_weights(evidence: Evidence) -> Evidence:
+    """Return (n, K) evidence with small weights replaced by 0, and the mask if no row has weights then.
+
+    Examples
+    --------
+    >>> without_small_weights(np.array([[1.0, 0.5, 1e-9], [1.0, 0.0, 1.0]]))
+    array([[1. , 0.5, 0. ],
+           [1. , 0. , 1. ]])
+    >>> without_small_weights(np.array([[1.0, 1.0, 1e-9], [1.0, 0.0, 1.0]]))
+    array([[ True,  True, False],
+           [ True, False,  True]])
+    """
+    if is_mask(evidence):
+        return evidence
+    weights = np.where(evidence < MIN_WEIGHT, 0.0, evidence)
+    mask = weights > 0
+    return mask if np.array_equal(weights, mask) else weights

@@ -1,0 +1,520 @@
+"""Weights of candidate sets: every form in which they are given, text, storage and noise."""
+
+import copy
+import itertools
+import math
+import pickle
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneof import CandidateSets
+from oneof.candidates import as_candidates
+from oneof.errors import InputError, LabelError
+
+LABELS = ["ant", "bee", "cat", "dog"]
+W = np.array([[0.5, 0.25, 0.0], [0.2, 0.2, 0.6], [0.0, 0.25, 0.25], [3.0, 3.0, 3.0]])
+EXPECTED = np.array([[1, 0.5, 0], [1 / 3, 1 / 3, 1], [0, 1, 1], [1, 1, 1]])
+
+positive = st.floats(1e-6, 1.0)
+ranked_rows = st.lists(
+    st.one_of(st.none(), st.dictionaries(st.sampled_from(LABELS), positive, min_size=1)), min_size=1, max_size=6
+)
+
+
+def literal_weights(rows, labels):
+    """Return the weights of mappings by a loop over rows and labels."""
+    weights = np.array([[1.0 if row is None else row.get(label, 0.0) for label in labels] for row in rows])
+    return weights / weights.max(axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        W,
+        W.tolist(),
+        [tuple(row) for row in W.tolist()],
+        list(W),
+        W.astype(object),
+        np.asfortranarray(W),
+        sp.csr_array(W),
+        sp.csr_matrix(W),
+        sp.csc_matrix(W),
+        sp.coo_array(W),
+        pd.DataFrame(W, columns=[0, 1, 2]),
+        pd.Series(W.tolist()),
+        pl.Series(W.tolist()),
+        pa.array(W.tolist()),
+        W * np.array([[1e300], [1e-300], [4.0], [1.0]]),
+    ],
+    ids=lambda form: f"{type(form).__module__}.{type(form).__name__}",
+)
+def test_matrices_of_every_type(form):
+    """Arrays, lists, sparse matrices and tables give the weights up to a factor for each row."""
+    y = CandidateSets.from_weights(form)
+    np.testing.assert_allclose(y.weights, EXPECTED, rtol=1e-15)
+    np.testing.assert_array_equal(y.mask, EXPECTED > 0)
+    assert y.is_weighted.tolist() == [True, True, False, False]
+    assert y.is_unlabeled.tolist() == [False, False, False, True]
+    assert y.classes.tolist() == [0, 1, 2]
+    assert y.evidence.dtype == np.float64
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.int8, np.uint64, bool])
+def test_matrices_of_every_number_type(dtype):
+    """Integers, booleans and small floats are converted exactly; 0 and 1 are stored as a mask alone."""
+    counts = np.array([[4, 2, 0], [1, 1, 0], [0, 0, 1]], dtype=dtype)
+    y = CandidateSets.from_weights(counts, classes=["a", "b", "c"])
+    np.testing.assert_array_equal(y.weights[0], [1, 1, 0] if dtype is bool else [1, 0.5, 0])
+    hard = y[1:]
+    assert hard == CandidateSets(counts[1:] > 0, ["a", "b", "c"])
+    assert hard.evidence is hard.mask
+
+
+def test_tables_are_matched_by_name():
+    """Columns of tables are matched with the classes by name, cells may be nullable, and an empty row is unlabeled."""
+    frame = pd.DataFrame({"wren": [0.5, None], "finch": [1.0, None]})
+    tables = (frame, frame.astype("Float64"), pl.from_pandas(frame), pa.Table.from_pandas(frame))
+    for table in tables:
+        y = CandidateSets.from_weights(table)
+        assert y.classes.tolist() == ["wren", "finch"]
+        np.testing.assert_array_equal(y.weights, [[0.5, 1], [1, 1]])
+        named = CandidateSets.from_weights(table, classes=["finch", "owl", "wren"])
+        np.testing.assert_array_equal(named.weights, [[1, 0, 0.5], [1, 1, 1]])
+    positions = pd.DataFrame([[0.5, 1.0]])
+    assert CandidateSets.from_weights(positions, classes=["a", "b"]).classes.tolist() == ["a", "b"]
+    with pytest.raises(LabelError, match="column 'wren' is not one of the classes 'finch', 'owl'"):
+        CandidateSets.from_weights(frame, classes=["finch", "owl"])
+
+
+@given(ranked_rows)
+def test_ranked_lists_equal_the_literal_weights(rows):
+    """Mappings, lists of pairs and columns of tables give the weights of a literal loop."""
+    y = CandidateSets.from_weights(rows, classes=LABELS)
+    np.testing.assert_allclose(y.weights, literal_weights(rows, LABELS), rtol=2e-14)
+    pairs = [None if row is None else list(row.items()) for row in rows]
+    structs = [None if row is None else {label: row.get(label) for label in LABELS} for row in rows]
+    forms = (pairs, pd.Series(rows), pd.Series(pairs), [row and [list(p) for p in row] for row in pairs], structs)
+    for form in forms:
+        assert CandidateSets.from_weights(form, classes=LABELS) == y
+
+
+@given(ranked_rows, st.integers(-300, 300), st.permutations(LABELS))
+def test_weights_are_free_up_to_a_factor_and_classes_permute(rows, exponent, order):
+    """A factor of the rows and the order of the classes do not matter."""
+    y = CandidateSets.from_weights(rows, classes=LABELS)
+    scaled = [row and {label: math.ldexp(weight, exponent) for label, weight in row.items()} for row in rows]
+    assert CandidateSets.from_weights(scaled, classes=LABELS) == y
+    permuted = CandidateSets.from_weights(rows, classes=order)
+    np.testing.assert_array_equal(permuted.weights, y.weights[:, [LABELS.index(label) for label in order]])
+
+
+def test_ties_up_to_rounding_are_ties():
+    """Weights that differ by roundings are equal, also below the largest, so that they have one level."""
+    y = CandidateSets.from_weights([[0.1 + 0.2, 0.3, 0.1, 0.3 - 0.2]])
+    assert len(np.unique(y.weights)) == 2
+    scaled = CandidateSets.from_weights(7.0 * np.array([[0.1 + 0.2, 0.3, 0.1, 0.3 - 0.2]]))
+    np.testing.assert_allclose(scaled.weights, y.weights, rtol=1e-15)
+    assert len(np.unique(scaled.weights)) == 2
+    assert y == CandidateSets.from_weights(y.weights)
+
+
+def test_extreme_numbers_neither_overflow_nor_vanish():
+    """Numbers near the limits of float64 give finite weights, and a positive one remains above 0."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for row in ([1e308, 1.7e308, 0.0], [5e-324, 1e-320, 0.0], [1e308, 1e-320, 0.0], [1.0, 1e-320, 0.0]):
+            for kind in ("likelihood", "posterior"):
+                weights = CandidateSets.from_weights([row, [1.0, 0.0, 1e-320]], kind=kind).weights
+                assert np.isfinite(weights).all()
+                assert weights.max(axis=1).tolist() == [1, 1]
+                np.testing.assert_array_equal(weights > 0, [[True, True, False], [True, False, True]])
+                assert np.isfinite(1.0 / weights[weights > 0]).all()
+        y = CandidateSets.from_weights([[0.5, 0.5]], kind="posterior", prior=[1e-320, 1.0])
+        assert np.isfinite(y.weights).all()
+
+
+def test_posteriors_are_divided_by_their_prior():
+    """The weights are W / prior, with the mean of the normalized rows as the default prior."""
+    posterior = np.array([[0.5, 0.3, 0.2], [0.8, 0.2, 0.0], [0.1, 0.1, 0.8]])
+    for prior in (None, [0.2, 0.3, 0.5], [2, 3, 5]):
+        y = CandidateSets.from_weights(posterior * [[1.0], [2.0], [5.0]], kind="posterior", prior=prior)
+        expected = posterior / (posterior.mean(axis=0) if prior is None else np.array(prior))
+        np.testing.assert_allclose(y.weights, expected / expected.max(axis=1, keepdims=True), rtol=1e-12)
+    rows = [dict(enumerate(row)) for row in posterior.tolist()]
+    for sequence in ([*rows, None], [None, *rows]):
+        mixed = CandidateSets.from_weights(sequence, kind="posterior")[~np.array([row is None for row in sequence])]
+        assert mixed == CandidateSets.from_weights(posterior, kind="posterior")
+    assert CandidateSets.from_weights([None, None], classes=["a", "b"], kind="posterior").is_unlabeled.all()
+
+
+def test_the_rest_is_spread_over_the_classes_that_a_row_does_not_list():
+    """rest=True spreads what is left to 1, a string the mass under this label; listed classes get none of it."""
+    rows = [{"ant": 0.6, "bee": 0.2}, {"ant": 0.6, "bee": 0.3, "cat": 0.0}, {"cat": 1.0}, None, {}, {"dog": 0.6}]
+    expected = [
+        [0.6, 0.2, 0.1, 0.1],
+        [0.6, 0.3, 0.0, 0.1],
+        [0.0, 0.0, 1.0, 0.0],
+        [1.0, 1.0, 1.0, 1.0],
+        [1.0, 1.0, 1.0, 1.0],
+        [0.4 / 3, 0.4 / 3, 0.4 / 3, 0.6],
+    ]
+    expected = CandidateSets.from_weights(expected, classes=LABELS).weights
+    y = CandidateSets.from_weights(rows, classes=LABELS, rest=True)
+    np.testing.assert_allclose(y.weights, expected, rtol=1e-12)
+    named = [row if row is None else {**row, "other": 1.0 - sum(row.values())} for row in rows]
+    np.testing.assert_allclose(
+        CandidateSets.from_weights(named, classes=LABELS, rest="other").weights, expected, rtol=1e-12
+    )
+    matrix = np.array([[0.6, 0.2, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]])
+    for form in (matrix, sp.csr_array(matrix), pd.DataFrame(matrix, columns=LABELS)):
+        y = CandidateSets.from_weights(form, classes=LABELS, rest=True)
+        np.testing.assert_allclose(y.weights, expected[[0, 2]], rtol=1e-12)
+    frame = pd.DataFrame(np.column_stack([matrix, [0.2, 0.0]]), columns=[*LABELS, "other"])
+    for form, classes in ((frame, None), (frame, LABELS), (frame.to_numpy(), [*LABELS, "other"])):
+        y = CandidateSets.from_weights(form, classes=classes, rest="other")
+        assert y.classes.tolist() == LABELS
+        np.testing.assert_allclose(y.weights, expected[[0, 2]], rtol=1e-12)
+    rounded = CandidateSets.from_weights([{"ant": 0.1, "bee": 0.2, "cat": 0.7}], classes=LABELS, rest=True)
+    assert rounded.to_sets() == [{"ant", "bee", "cat"}]
+
+
+@pytest.mark.parametrize(
+    ("call", "message", "fields"),
+    [
+        (
+            lambda: CandidateSets.from_weights([[1, 0], [0.5, -1]]),
+            "finite number of at least 0; got -1.0",
+            (1, 1, None),
+        ),
+        (lambda: CandidateSets.from_weights([[1, 0], [np.nan, 1]]), "finite number .*; got nan", (1, 0, None)),
+        (lambda: CandidateSets.from_weights([[np.inf, 0]]), "finite number .*; got inf", (0, 0, None)),
+        (lambda: CandidateSets.from_weights(sp.csr_array([[1, 0], [0, -2.0]])), "got -2.0", (1, 1, None)),
+        (lambda: CandidateSets.from_weights([[1, 0], [0, 0]]), "all weights of the row are 0", (1, None, None)),
+        (lambda: CandidateSets.from_weights([1, 2]), r"2-D array .*; got shape \(2,\)", (None, None, None)),
+        (lambda: CandidateSets.from_weights(np.ones((2, 2, 2))), r"2-D array .*; got shape", (None, None, None)),
+        (lambda: CandidateSets.from_weights(np.ones((2, 0))), "at least", (None, None, None)),
+        (lambda: CandidateSets.from_weights([[1, 2], [3]]), "rows of equal length", (None, None, None)),
+        (lambda: CandidateSets.from_weights(3.0), "one row of weights per sample; got 3.0", (None, None, None)),
+        (lambda: CandidateSets.from_weights("ab"), "got the text 'ab'", (None, None, None)),
+        (lambda: CandidateSets.from_weights(np.array([["x"]])), "weights must be numbers", (None, None, None)),
+        (lambda: CandidateSets.from_weights(np.array([[1j]])), "weights must be numbers", (None, None, None)),
+        (lambda: CandidateSets.from_weights(["a:1"]), r"from_strings\(y, weighted=True\)", (0, None, "a:1")),
+        (
+            lambda: CandidateSets.from_weights(np.eye(2), classes=LABELS),
+            "2 columns, 4 classes",
+            (None, None, None),
+        ),
+        (lambda: CandidateSets.from_weights([{"ant": 1}, {"elk": 1}], classes=LABELS), "label 'elk'", (1, None, "elk")),
+        (lambda: CandidateSets.from_weights([[("a", 0.5), ("a", 0.5)]]), "lists 'a' twice", (0, None, "a")),
+        (lambda: CandidateSets.from_weights([{"a": 1}, {"b": -0.5}]), "weight of 'b' must be .*-0.5", (1, None, "b")),
+        (lambda: CandidateSets.from_weights([{"a": np.nan}]), "weight of 'a' must be .*nan", (0, None, "a")),
+        (lambda: CandidateSets.from_weights([{"a": "x"}]), "weight of 'a' must be a number; got 'x'", (0, None, "a")),
+        (lambda: CandidateSets.from_weights([{"a": 1}, {"a": 0.0}]), "all weights of the row are 0", (1, None, None)),
+        (lambda: CandidateSets.from_weights([{"a": 1}, {}]), "all weights of the row are 0", (1, None, None)),
+        (lambda: CandidateSets.from_weights([{"a": 1}, {None: 1}]), "missing value", (1, None, None)),
+        (lambda: CandidateSets.from_weights([{"a": 1}, 3]), "must be a mapping .*; got 3", (1, None, None)),
+        (lambda: CandidateSets.from_weights([[("a", 1, 2)]]), r"pairs, .*\('a', 1, 2\)", (0, None, None)),
+        (
+            lambda: CandidateSets.from_weights([{"a": 1}, {"a": 0.7, "b": 0.6}], rest=True),
+            "sum to 1.3",
+            (1, None, None),
+        ),
+        (lambda: CandidateSets.from_weights([[0.5, 0.5], [1, 0.5]], rest=True), "sum to 1.5", (1, None, None)),
+    ],
+)
+def test_bad_weights_are_errors_with_the_place(call, message, fields):
+    """Invalid weights are one sentence, with the row, the column and the label as fields."""
+    with pytest.raises(LabelError, match=message) as caught:
+        call()
+    error = caught.value
+    assert (error.row, error.column, error.label) == fields
+    assert "\n" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "odds"}, '`kind` must be "likelihood" or "posterior"'),
+        ({"prior": [0.5, 0.5]}, '`prior` requires kind="posterior"'),
+        ({"kind": "posterior", "prior": [1, 1, 1]}, "one number for each of the 2 classes"),
+        ({"kind": "posterior", "prior": [1, -1]}, "`prior` must be finite and at least 0"),
+        ({"kind": "posterior", "prior": [1, np.nan]}, "`prior` must be finite and at least 0"),
+        ({"kind": "posterior", "prior": [1, 0]}, "row 1, column 1: `prior` must be above 0 .* for class 1"),
+        ({"rest": "other"}, "`rest` must be the name of a column; got 'other'"),
+        ({"rest": 3}, "`rest` must be True, False, or the label"),
+    ],
+)
+def test_bad_options_are_errors(options, message):
+    """An unknown kind, an invalid prior and an invalid rest are errors."""
+    with pytest.raises(InputError, match=message):
+        CandidateSets.from_weights([[1.0, 0.0], [0.5, 0.5]], **options)
+    if "rest" not in options:
+        with pytest.raises(InputError, match=message.replace("class 1", "class '1'")):
+            CandidateSets.from_strings(["0:1", "0:0.5|1:0.5"], weighted=True, **options)
+
+
+# -- text ---------------------------------------------------------------------------------------------------------
+
+
+label_text = st.text(st.one_of(st.sampled_from("|:\\;a "), st.characters(codec="utf-8")), min_size=1)
+label_text = label_text.map(str.strip).filter(bool)
+
+
+@given(
+    st.lists(
+        st.one_of(st.none(), st.dictionaries(label_text, st.floats(5e-324, 1e308), min_size=1, max_size=4)),
+        min_size=1,
+        max_size=8,
+    ),
+    st.sampled_from(["|", ";", "||", " or "]),
+)
+def test_weighted_text_round_trip(rows, separator):
+    """Sets with weights are equal after writing and reading, also if labels contain colons and separators."""
+    classes = sorted({label for row in rows for label in row or ()} | {"another"})
+    y = CandidateSets.from_weights(rows, classes=classes)
+    text = y.to_strings(separator=separator)
+    weighted = bool(y.is_weighted.any())
+    assert CandidateSets.from_strings(text, separator=separator, classes=classes, weighted=weighted) == y
+
+
+def test_weighted_text():
+    """A label without a number has weight 1, an empty text is unlabeled, and weights are written if there are any."""
+    y = CandidateSets.from_strings(["finch:0.7|wren : .35", "wren|finch:5e-1|owl:0", "owl", "", None], weighted=True)
+    assert y.classes.tolist() == ["finch", "owl", "wren"]
+    np.testing.assert_array_equal(y.weights, [[1, 0, 0.5], [0.5, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 1]])
+    assert y.to_strings() == ["finch:1.0|wren:0.5", "finch:0.5|wren:1.0", "owl", "", ""]
+    assert y[2:].to_strings() == ["owl", "", ""]
+    assert CandidateSets.from_strings([r"a\:b:0.5|c", "x:y:0.5|c"], weighted=True).classes.tolist() == [
+        "a:b",
+        "c",
+        "x:y",
+    ]
+    assert CandidateSets.from_strings(["a:0.5"]).classes.tolist() == ["a:0.5"]
+    assert CandidateSets.from_labels(["a:b", "c"]).to_strings() == ["a:b", "c"]
+
+
+def test_kind_and_rest_apply_to_weighted_text():
+    """Text with `kind`, `prior` and `rest` gives the weights of the same mappings; rows without numbers are sets."""
+    texts = ["a:0.6|b:0.3", "b:0.8", "a:0.25|b:0.25|c:0.5"]
+    rows = [{"a": 0.6, "b": 0.3}, {"b": 0.8}, {"a": 0.25, "b": 0.25, "c": 0.5}]
+    for options in (
+        {"rest": True},
+        {"kind": "posterior"},
+        {"kind": "posterior", "prior": [0.2, 0.3, 0.5], "rest": True},
+    ):
+        y = CandidateSets.from_strings([*texts, "a|b", ""], weighted=True, **options)
+        assert y[:3] == CandidateSets.from_weights(rows, **options)
+        assert y[3:] == CandidateSets.from_sets([["a", "b"], None], classes=["a", "b", "c"])
+    y = CandidateSets.from_strings(["a:0.5|other:0.5"], classes=["a", "b", "c"], weighted=True, rest="other")
+    np.testing.assert_array_equal(y.weights, [[1, 0.5, 0.5]])
+    with pytest.raises(InputError, match="`rest` must not be one of the classes; got 'a'"):
+        CandidateSets.from_strings(["a:0.5|b:0.5"], classes=["a", "b"], weighted=True, rest="a")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a:x", "'a:x' has 'x' after a colon, which is not a number"),
+        ("a:", "'a:' has '' after a colon"),
+        ("http://x", "'http://x' has '//x' after a colon.*backslash"),
+        ("a:nan", "which is not a number"),
+        ("a:1_0", "which is not a number"),
+        ("a:-0.5|b", "the weight of 'a' must be a finite number of at least 0; got -0.5"),
+        ("a:1e999", "the weight of 'a' must be a finite number of at least 0; got inf"),
+        ("a:0|b:0.0", "all weights of the row are 0"),
+        ("a:0.5|a:0.5", "the row lists 'a' twice"),
+        (":0.5", "contains an empty label"),
+        ("a:0.5||b", "contains an empty label"),
+    ],
+)
+def test_bad_weighted_text_names_the_row(text, message):
+    """Text that has no valid weights is an error that names the row."""
+    with pytest.raises(LabelError, match=f"row 1: .*{message}") as caught:
+        CandidateSets.from_strings(["b:0.5", text], weighted=True)
+    assert caught.value.row == 1
+
+
+def test_options_of_weights_require_weighted_text():
+    """`kind`, `prior` and `rest` without `weighted`, and a separator with a colon, are errors."""
+    for options in ({"kind": "posterior"}, {"kind": "posterior", "prior": [1]}, {"rest": True}):
+        with pytest.raises(InputError, match="Pass weighted=True"):
+            CandidateSets.from_strings(["a"], **options)
+    weighted = CandidateSets.from_weights([[1.0, 0.5]])
+    for call in (
+        lambda: CandidateSets.from_strings(["a"], weighted=True, separator="::"),
+        lambda: weighted.to_strings(separator=":"),
+    ):
+        with pytest.raises(InputError, match="must not contain a colon"):
+            call()
+
+
+# -- storage ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [slice(1, 3), slice(None, None, -1), [3, 0, 0], np.array([True, False, True, True])])
+def test_storage_keeps_weights(rows):
+    """Indexing, pickling and copying keep the weights; sets without weighted rows are stored as a mask."""
+    y = CandidateSets.from_weights(W)
+    np.testing.assert_array_equal(y[rows].weights, y.weights[rows])
+    assert y[rows] == CandidateSets.from_weights(W[rows])
+    for other in (pickle.loads(pickle.dumps(y)), copy.copy(y), copy.deepcopy(y), y[:]):
+        assert other == y
+    assert y != CandidateSets(y.mask, y.classes)
+    assert y != CandidateSets.from_weights(W**2)
+    assert y[2:].evidence.dtype == bool
+    assert repr(y) == "<CandidateSets of 4 rows, 3 classes: 0 exact, 3 partial, 2 weighted, 1 unlabeled>"
+    np.testing.assert_array_equal(y.to_indicator(), EXPECTED > 0)
+    np.testing.assert_array_equal(y.to_indicator(sparse=True).toarray(), EXPECTED > 0)
+    assert y.to_sets() == [{0, 1}, {0, 1, 2}, {1, 2}, {0, 1, 2}]
+
+
+def test_states_of_earlier_versions_have_no_weights():
+    """A pickled state of a mask and classes is restored as candidate sets without weights."""
+    y = CandidateSets(np.eye(2), ["a", "b"])
+    old = object.__new__(CandidateSets)
+    old.__setstate__((y.mask.copy(), y.classes.copy()))
+    assert old == y
+    assert old.evidence.dtype == bool
+
+
+def test_alignment_keeps_weights():
+    """Weights of other classes are 0, and an unlabeled row remains unlabeled among more classes."""
+    y = as_candidates(CandidateSets.from_weights(W, classes=["a", "b", "c"]), classes=np.array(["c", "x", "a", "b"]))
+    np.testing.assert_allclose(y.weights[:3], np.insert(EXPECTED[:3, [2, 0, 1]], 1, 0.0, axis=1), rtol=1e-15)
+    assert y.is_unlabeled.tolist() == [False, False, False, True]
+
+
+# -- noise --------------------------------------------------------------------------------------------------------
+
+
+@given(ranked_rows, st.floats(0, 0.999), st.integers(0, 2**32 - 1))
+def test_softened_weights_equal_the_literal_likelihood(rows, noise_rate, seed):
+    """A softened row is the sum over its level sets of the binomial likelihoods of noisy sets."""
+    y = CandidateSets.from_weights(rows, classes=LABELS)
+    rates = np.random.default_rng(seed).uniform(0, 0.999, len(y))
+    for rate in (noise_rate, rates):
+        expected = np.zeros(y.shape)
+        for i, row in enumerate(y.weights):
+            e = np.broadcast_to(rate, len(y))[i]
+            levels = sorted({*row.tolist(), 0.0}, reverse=True)
+            for above, below in itertools.pairwise(levels):
+                inside = row >= above
+                s, K = int(inside.sum()), len(LABELS)
+                odds = 0.0 if s == K else (e / math.comb(K - 1, s)) / ((1 - e) / math.comb(K - 1, s - 1))
+                expected[i] += (above - below) * np.where(inside, 1.0, odds)
+        np.testing.assert_allclose(
+            y.soften(rate).weights, expected / expected.max(axis=1, keepdims=True), rtol=1e-9, atol=1e-300
+        )
+    assert y.soften(0.0) == y
+    np.testing.assert_array_equal(y.soften(noise_rate).is_unlabeled[y.is_unlabeled], True)
+
+
+def test_a_noise_rate_above_one_half_favors_the_other_classes():
+    """With a high noise rate, the classes outside the set have the largest weight."""
+    y = CandidateSets.from_labels(["a"], classes=["a", "b", "c"]).soften(0.8)
+    np.testing.assert_allclose(y.weights, [[0.5, 1, 1]])
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.0, np.nan, [0.1, 2.0], [0.1], [[0.1], [0.1]], "a"])
+def test_bad_noise_rates_are_errors(rate):
+    """A noise rate is at least 0 and below 1, for all rows or for each of them."""
+    with pytest.raises(InputError):
+        CandidateSets.from_labels(["a", "b"]).soften(rate)
+
+
+# -- refusals of weights where sets are expected ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, pd.DataFrame, pl.DataFrame, np.float32])
+def test_a_matrix_of_weights_is_not_an_indicator(convert):
+    """A float matrix that is not an indicator is an error that asks for the kind of its numbers."""
+    matrix = convert(np.array([[0.0, 1.0], [0.75, 0.25]]))
+    for call in (as_candidates, CandidateSets.from_indicator):
+        with pytest.raises(LabelError, match=r'from_weights\(y, kind="likelihood"\) or kind="posterior"') as caught:
+            call(matrix)
+        assert (caught.value.row, caught.value.column) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["a"], [("a", 0.95), ("b", 0.03)]],
+        [["a"], (("a", np.float32(0.95)),)],
+        [[0], [(0, 0.95), (1, 0.03)]],
+        [["a"], [["a", 0.95], ["b", 0.03]]],
+        ["a", {"a": 0.95, "b": 0.03}],
+        [[0.0, 1.0], [0.75, 0.25]],
+        [np.array([0.0, 1.0]), np.array([0.75, 0.25])],
+        pd.Series([["a"], [("a", 0.95)]]),
+        pl.Series([{"a": 0.5, "b": 0.1}, {"a": 0.95, "b": 0.03}]),
+    ],
+    ids=str,
+)
+def test_pairs_and_mappings_are_not_labels(rows):
+    """Rows of (label, weight) pairs, and mappings, are errors that name from_weights."""
+    for call in (as_candidates, CandidateSets.from_sets):
+        with pytest.raises(LabelError, match=r'from_weights\(y, kind="likelihood"\) or kind="posterior"') as caught:
+            call(rows)
+        assert caught.value.row in (0, 1)
+
+
+def test_tuples_may_be_labels():
+    """Tuples without floats, and pairs that are listed as classes, are labels."""
+    rows = [[("a", "b"), ("c", "d")], [("a", "b")]]
+    assert as_candidates(rows).classes.tolist() == [("a", "b"), ("c", "d")]
+    assert as_candidates([[("a", 1), ("b", 2)]]).classes.tolist() == [("a", 1), ("b", 2)]
+    pairs = [[("a", 0.5), ("b", 0.5)], [("a", 0.5)]]
+    classes = np.array([("a", 0.5), ("b", 0.5), None], dtype=object)[:-1]
+    np.testing.assert_array_equal(CandidateSets.from_sets(pairs, classes=classes).mask, [[1, 1], [1, 0]])
+
+
+# -- annotators ---------------------------------------------------------------------------------------------------
+
+
+@given(st.integers(2, 5), st.integers(1, 6), st.integers(0, 2**32 - 1))
+def test_reliable_annotations_equal_the_literal_likelihood(n_classes, n_annotators, seed):
+    """The weight of a class is the product over the answers of their probabilities if the class is the true one."""
+    rng = np.random.default_rng(seed)
+    answers = rng.integers(-1, n_classes, (8, n_annotators))
+    accuracy = rng.uniform(1 / n_classes + 0.01, 0.99, n_annotators)
+    y = CandidateSets.from_annotations(answers, classes=range(n_classes), reliabilities=accuracy)
+    expected = np.ones((8, n_classes))
+    for (i, j), answer in np.ndenumerate(answers):
+        for k in range(n_classes):
+            if answer >= 0:
+                expected[i, k] *= accuracy[j] if answer == k else (1 - accuracy[j]) / (n_classes - 1)
+    np.testing.assert_allclose(y.weights, expected / expected.max(axis=1, keepdims=True), rtol=1e-9)
+
+
+def test_many_reliable_annotators_do_not_underflow():
+    """The weights of thousands of answers are finite and above 0; a row without answers is unlabeled."""
+    answers = np.vstack([np.zeros((1, 5000), dtype=int), np.full((1, 5000), -1), [np.arange(5000) % 2]])
+    y = CandidateSets.from_annotations(answers, classes=[0, 1], reliabilities=np.full(5000, 0.999))
+    assert y.weights[0, 0] == 1
+    assert 0 < y.weights[0, 1] < 1e-300
+    assert y.is_unlabeled.tolist() == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reliabilities": [0.9]}, r"one number for each of the 2 annotators; got shape \(1,\)"),
+        ({"reliabilities": [0.9, 0.5]}, "column 1: `reliabilities` must be above 1/2.*; got 0.5"),
+        ({"reliabilities": [1.0, 0.9]}, "column 0: .*below 1; got 1.0"),
+        ({"reliabilities": [np.nan, 0.9]}, "column 0: .*got nan"),
+        ({"reliabilities": [0.9, 0.9], "min_votes": 2}, "pass only one of them"),
+        ({"reliabilities": [0.9, 0.9], "top_k": 1}, "pass only one of them"),
+    ],
+)
+def test_bad_reliabilities_are_errors(options, message):
+    """Accuracies are above those of guesses and below 1, one for each annotator."""
+    with pytest.raises(InputError, match=message):
+        CandidateSets.from_annotations([["a", "b"], ["b", "b"]], **options)

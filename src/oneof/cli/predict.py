@@ -269,8 +269,8 @@ def _to_text(proba: Any, model: "SavedModel") -> list[str]:
     """Return probabilities as text such as "finch:0.7|wren:0.3", with six digits."""
     import numpy as np
 
+    from oneof.candidates.readers.weights import write_weighted_strings
     from oneof.candidates.row_weights import RowWeights
-    from oneof.candidates.weight_readers import write_weighted_strings
 
     rounded = np.array([[float(f"{p:.6g}") for p in row] for row in proba.tolist()])
     weights = RowWeights(np.ones(len(rounded), dtype=bool), rounded)

@@ -11,6 +11,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.candidates.labels import label_vector
+from oneof.candidates.row_weights import MIN_STORED_WEIGHT
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import as_float_array, check_choice, check_fraction, check_positive, is_integer
@@ -336,9 +337,10 @@ def draw_weights(
     score = np.full(mask.shape, -np.inf)
     score[row, column] = rng.standard_normal(len(row)) + np.where(codes[row] == column, strength, 0.0)
     difference = score[row, column] - score[row].max(axis=1)
-    with np.errstate(over="ignore"):  # an exponent of minus infinity is the smallest weight
-        exponent = min(strength / temperature, 1e300) * difference
-    weights[row, column] = np.maximum(np.exp(exponent), np.finfo(np.float64).tiny)
+    # A finite factor, since infinity times 0 is NaN. An exponent of minus infinity gives the smallest weight.
+    with np.errstate(over="ignore"):
+        exponent = min(strength / temperature, np.finfo(np.float64).max) * difference
+    weights[row, column] = np.maximum(np.exp(exponent), MIN_STORED_WEIGHT)
     return weights
 
 

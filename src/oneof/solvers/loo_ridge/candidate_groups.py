@@ -4,8 +4,8 @@ All values of the labels are held as one array of the (row, candidate) pairs, in
 iteration then grows with the candidates, not with all classes.
 
 The set of a row with weights has the classes of weights above 0, and the pairs have these weights. Rows are grouped by
-set also if they have weights, since different rows rarely have the same weights. A row of several weights for all
-classes has a set that says nothing about distractors, as the set of an unlabeled row.
+set also if they have weights, since different rows rarely have the same weights. If a row has
+different weights for all classes, its set contains no information about distractors, as that of an unlabeled row.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, Floats, Ints, Mask
 
 MIN_MAIN_WEIGHT = 0.1
-"""Weight from which a class is a main candidate."""
+"""Minimum weight of a main candidate. Softened sets have lower weights outside the set at low noise rates."""
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from oneof.comparison import default_estimators
 
 SPEED, HARD_SETS = DOCS / "weights_speed.csv", DOCS / "weights_hard_sets.csv"
 SIZES = ((2000, 50, 10), (5000, 100, 20))
-QUADRATIC = ("PLGP", "GraphLogisticRegression")
+SLOW = ("PLGP", "GraphLogisticRegression", "PLECOC")
 """Estimators that are measured at the first size only, because a fit at the second one takes minutes."""
 
 
@@ -40,8 +40,8 @@ def make_lists(n, d, n_classes):
 
 
 def estimators(n):
-    """Return the estimators of `compare`, without the scalers."""
-    return {name: pipeline[-1] for name, pipeline in default_estimators(n_rows=n).items()}
+    """Return the estimators of `compare`, without the scalers, and without CandidateEM, which has its own benchmark."""
+    return {name: pipeline[-1] for name, pipeline in default_estimators(n_rows=n).items() if name != "CandidateEM"}
 
 
 def rows_for(name, X):
@@ -66,7 +66,7 @@ def fits(*names: str, rounds=3):
         labels = {"sets": CandidateSets(P > 0, np.arange(n_classes)), "weights": CandidateSets.from_weights(P)}
         for name, estimator in estimators(n).items():
             size = f"{n:,} x {d}, {n_classes}"
-            skipped = (names and name not in names) or (name in QUADRATIC and (n, d, n_classes) != SIZES[0])
+            skipped = (names and name not in names) or (name in SLOW and (n, d, n_classes) != SIZES[0])
             if skipped or (name, size) in done:
                 continue
             rows = rows_for(name, X)
@@ -109,12 +109,22 @@ def _significant(value):
     return f"{float(value):.2g}" if value and float(value) < 10 else value and f"{float(value):.0f}"
 
 
-def hard_sets(before: str, *, rounds=5):
-    """Write the time and memory of hard sets to docs/weights_hard_sets.csv, and those of the checkout `before`."""
+def hard_sets(before: str, *, rounds=4):
+    """Add the time and memory of hard sets, here and in the checkout `before`, to docs/weights_hard_sets.csv.
+
+    Lines in the file are kept: delete it to measure again.
+    """
     folders = {"before": Path(before) / "src", "now": ROOT / "src"}
+    done = set()
+    if HARD_SETS.exists():
+        with HARD_SETS.open(newline="", encoding="utf-8") as file:
+            done = {line[0] for line in csv.reader(file)}
+    else:
+        write_csv(HARD_SETS, ("task", "before", "now", "ratio"), ())
     sides = {side: _start_child(folder) for side, folder in folders.items()}
-    lines = []
     for task in ("CandidateSets: megabytes", "CandidateSets: construction", *estimators(SIZES[0][0])):
+        if task in done:
+            continue
         values = {side: [] for side in sides}
         for _ in range(rounds):
             for side, child in sides.items():
@@ -122,11 +132,11 @@ def hard_sets(before: str, *, rounds=5):
         old, new = (min(values[side]) for side in folders)
         line = (task, f"{old:.4f}", f"{new:.4f}", f"{new / old:.2f}")
         print(*line, sep="  ", flush=True)
-        lines.append(line)
+        with HARD_SETS.open("a", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerow(line)
     for child in sides.values():
         child.stdin.close()
         child.wait()
-    write_csv(HARD_SETS, ("task", "before", "now", "ratio"), lines)
 
 
 def hard_sets_child() -> None:

@@ -116,6 +116,14 @@ def test_small_weights_outside_a_set_give_the_model_of_the_set(estimator):
     np.testing.assert_allclose(model.disambiguate().confidence, labels.confidence, atol=1e-6)
 
 
+@every
+def test_negligible_weights_do_not_break_ties(estimator):
+    """Weights of 1e-300 outside the sets give the model of the sets, also with many classes and few rows."""
+    X, mask = table(n=30, K=7, like=estimator)
+    weights = np.where(mask, 1.0, 1e-300 * np.random.default_rng(3).random(mask.shape))
+    same_model(fit_weights(estimator, X, weights), clone(estimator).fit(X, mask), X, rtol=1e-6)
+
+
 @variants
 def test_hard_and_weighted_rows_in_one_fit(estimator):
     """One row with weights close to its set does not change how the hard rows are read."""

@@ -33,6 +33,7 @@ import numpy as np
 from oneof.errors import InputError
 from oneof.solvers.online_loop import run_epoch
 from oneof.solvers.row_accessors import SparseRows, as_row_view, memory_order, read_only, total_square
+from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 from oneof.validation import check_finite
 
@@ -184,6 +185,7 @@ def _run(
     shrink_always: bool,
 ) -> OnlineState:
     n, d = X.shape
+    evidence = without_small_weights(evidence)  # they would break ties between classes that no row has changed yet
     order = np.arange(n) if order is None else np.asarray(order, dtype=np.int64)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     # An empty array means that no predictions are stored.

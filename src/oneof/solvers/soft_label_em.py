@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oneof.solvers.small_weights import MIN_WEIGHT
 from oneof.typing import Evidence, Floats, Ints, Mask
 
 MIN_PROBABILITY = 1e-6
@@ -95,8 +96,8 @@ def solve_soft_labels(
 
 
 def has_several_candidates(evidence: Evidence) -> Mask:
-    """Return an (n,) mask of the rows with several classes of positive weight."""
-    return np.count_nonzero(evidence, axis=1) > 1
+    """Return an (n,) mask of the rows with several classes, without those whose weight is too small to matter."""
+    return np.count_nonzero(evidence >= MIN_WEIGHT, axis=1) > 1
 
 
 def posterior(weights: Floats, proba: Floats) -> Floats:

@@ -13,7 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from oneof.likelihoods import is_mask, support
+from oneof.likelihoods import constant_rows, is_mask, support
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, Floats, Ints, Mask
 
@@ -49,7 +49,7 @@ class CandidateGroups:
         group = np.unique(keys, return_inverse=True)[1].reshape(-1)
         if is_mask(evidence):
             return cls(mask, group)
-        group = np.unique(2 * group + (evidence == 1).all(axis=1), return_inverse=True)[1]
+        group = np.unique(2 * group + constant_rows(evidence), return_inverse=True)[1]
         return cls(mask, group, evidence[mask])
 
     def select(self, rows: Mask | Ints) -> "CandidateGroups":

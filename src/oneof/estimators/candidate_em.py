@@ -33,9 +33,6 @@ from oneof.solvers.soft_label_em import (
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_n_jobs, check_positive, check_random_state
 
-MIN_STRATUM_WEIGHT = 0.5
-"""Minimum weight of a class, relative to the largest one of its row, for the stratification of the folds."""
-
 
 class CandidateEM(CandidateClassifier):
     """EM around any classifier with `predict_proba`: gradient boosting, a forest, a neural network.
@@ -289,10 +286,7 @@ class CandidateEM(CandidateClassifier):
                 return []
             order = rng.permutation(n_rows)
             fold = np.empty(n_rows, dtype=np.int64)
-            likely = (
-                known.evidence >= MIN_STRATUM_WEIGHT
-            )  # the mask of sets; negligible weights do not change the folds
-            fold[order] = stratified_folds(likely[order], min(int(self.cv), n_rows))
+            fold[order] = stratified_folds(known.evidence[order], min(int(self.cv), n_rows))
             return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)]
         index = np.arange(n_rows)
         with reraise_as_input_error():

@@ -32,7 +32,9 @@ MIN_PROBABILITY = 1e-6
 N_FULL_STEPS = 6
 """Number of rounds before the labels are averaged."""
 MIN_LABEL_WEIGHT = 1e-3
-"""Soft labels below this fraction of the largest one of their row are not fitted."""
+"""Soft labels below this fraction of the largest one of their row are not fitted, since each costs a further row."""
+COPIES_TOL = 1e-9
+"""Difference of two numbers of copies that is a rounding error."""
 
 
 @dataclass(frozen=True)
@@ -120,8 +122,8 @@ def repeat_pairs(pairs: LabelPairs, n_copies: int) -> LabelPairs:
     to the labels with the largest remainders, and among equal ones to the first class.
     """
     shares = pairs.weight * n_copies
-    counts = np.floor(shares + 1e-9).astype(np.int64)
-    remainder = np.round(shares - counts, 9)
+    counts = np.floor(shares + COPIES_TOL).astype(np.int64)
+    remainder = np.rint((shares - counts) / COPIES_TOL)
     n_left = n_copies - np.bincount(pairs.row, weights=counts).astype(np.int64)
     order = np.lexsort((pairs.label, -remainder, pairs.row))
     starts = np.flatnonzero(np.diff(pairs.row[order], prepend=-1))

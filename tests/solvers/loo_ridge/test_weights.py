@@ -18,26 +18,13 @@ from oneof.solvers.loo_ridge.distractors import (
 )
 from oneof.solvers.loo_ridge.selection import predictive_gains
 from tests.oracles import loo_ridge as oracle
-from tests.solvers.loo_ridge.problems import blobs, dictionary, frequent_partners, gram_of, sets_of, weights_of
+from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of, small_problem, weights_of
 
 
 def select(X, evidence, max_iter=7, **options):
     """Return the selection for rows with an RBF kernel."""
     ridge = ExactRidge.from_gram(gram_of(X), 0.05)
     return select_distractor_models(ridge, CandidateGroups.from_evidence(evidence), max_iter=max_iter, **options)
-
-
-def small_problem(distractors):
-    """Return rows and sets, some of them exact."""
-    if distractors == "dictionary":
-        X, truth, mask = dictionary(90, 5, n_words=8)
-    elif distractors == "partners":
-        X, truth, mask = frequent_partners(60, 4, seed=1)
-    else:
-        X, truth = blobs(40, 5)
-        mask = sets_of(truth, distractors)
-    mask[::7] = np.eye(mask.shape[1], dtype=bool)[truth[::7]]
-    return X, mask
 
 
 @pytest.mark.parametrize("distractors", ["cooccurring", "dictionary", "partners"])

@@ -5,9 +5,9 @@ By Bayes' rule, if class j is a distractor in the set of a row of class k with p
     p(y = k | S, x)  ~  p(k | x) prod_{j != k} (q_kj if j in S, otherwise 1 - q_kj)    within the set S.
 
 The models are about the sets. If the candidates of a row have weights, these multiply every correction: S arises as in
-other rows, and the weights say which candidate is likely, given S. S has the main candidates, with weights of at least
-.1, so that a softened set is modeled like the set. A set of all classes has no observable distractors,
-so that the labels of such a row are its predictions times its weights.
+other rows, and the weights are the likelihoods of the candidates given S. S has the main candidates, with weights of at
+least .1, so that a softened set is modeled like the set. A set of all classes has no observable distractors, so that
+the labels of such a row are its predictions times its weights.
 
 * Uniform distractors leave p(k | x) as it is.
 * Cooccurring distractors are the other labels of a scene. Common labels are common distractors, q_kj ~ M_j, the number

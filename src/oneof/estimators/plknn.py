@@ -8,7 +8,7 @@ from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier, select_rows
 from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets
-from oneof.solvers.nearest_neighbors import neighbor_weights, vote_fractions
+from oneof.solvers.neighbors.nearest_neighbors import neighbor_weights, vote_fractions
 from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_choice, check_positive
 

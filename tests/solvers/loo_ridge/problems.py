@@ -75,7 +75,7 @@ def weights_of(mask, seed=0):
 def small_problem(distractors):
     """Return rows and sets, some of them exact."""
     if distractors == "dictionary":
-        X, truth, mask = dictionary(90, 5, n_words=8)
+        X, truth, mask = dictionary(100, 5, n_words=8)
     elif distractors == "partners":
         X, truth, mask = frequent_partners(60, 4, seed=1)
     else:

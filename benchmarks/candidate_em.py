@@ -108,7 +108,7 @@ def table():
 def large(n_rows: int = 60_000, *, boosting_iterations: int = 20, only: str = ""):
     """Print accuracy, time and memory of CandidateEM on pixels of MNIST with two random distractors in every row.
 
-    The time of one fit of the classifier to the true labels is printed as well. `only` is a part of a classifier's name.
+    The time of one fit of the classifier to the true labels is printed too. `only` is a part of a classifier's name.
     """
     data = load("mnist")
     X, y = np.asarray(data.X, dtype=np.float32), class_indices(data)

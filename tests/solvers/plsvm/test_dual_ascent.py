@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneof.solvers.plsvm.dual_ascent import _row_duals, ascend, restrict_duals
+from oneof.solvers.plsvm.dual_ascent import ascend, restrict_duals
 from oneof.solvers.plsvm.face_newton import face_step
 from oneof.solvers.plsvm.problem import best_scores
+from oneof.solvers.plsvm.row_duals import row_duals
 from tests.estimators.panel import table
 from tests.oracles import plsvm as oracle
 from tests.solvers.plsvm.problems import SPACES, problem, random_weights, weighted
@@ -18,7 +19,7 @@ from tests.solvers.plsvm.problems import SPACES, problem, random_weights, weight
 def test_the_subproblem_of_a_set_is_solved_exactly(gains, c, mass):
     """The closed form of a set's dual variables is optimal over all supports."""
     alphas = np.empty(len(gains))
-    tau = _row_duals(np.array(gains), c, mass, alphas)
+    tau = row_duals(np.array(gains), c, mass, alphas)
     assert tau == pytest.approx(alphas.sum(), abs=1e-12)
     np.testing.assert_allclose(alphas, oracle.row_duals(gains, c, mass), atol=1e-6 / c)
 
@@ -26,7 +27,7 @@ def test_the_subproblem_of_a_set_is_solved_exactly(gains, c, mass):
 def test_candidates_have_no_dual_variables():
     """Classes with a gain of -inf, such as candidates, have dual variables of 0."""
     alphas = np.empty(3)
-    assert _row_duals(np.array([-np.inf, 0.5, -np.inf]), 2.0, 1.0, alphas) == pytest.approx(0.125)
+    assert row_duals(np.array([-np.inf, 0.5, -np.inf]), 2.0, 1.0, alphas) == pytest.approx(0.125)
     assert alphas[[0, 2]].tolist() == [0, 0]
 
 

@@ -230,7 +230,8 @@ def _run_epoch(
                 inside = scores[z] - c * sums[z]
                 for k in range(n_classes):
                     gains[k] = -np.inf if mask[first, k] else 1.0 + scores[k] - c * sums[k] - inside
-                rounding = STEP_RTOL * (total_mass + max(0.0, gains.max()) / c)
+                # Sets without nested bounds have the same steps as without weights.
+                rounding = STEP_RTOL * (total_mass + max(0.0, gains.max()) / c) if end > first + 1 else 0.0
                 block_duals(gains, c, mask, mass, first, end, alphas)
                 tau_step = block_change = 0.0
                 for k in range(n_classes):

@@ -28,6 +28,9 @@ CURVATURE_RTOL = 1e-9
 MIN_MASS = 1e-3
 """Level sets of at most this mass are left to dual ascent: a step that ignores bounds is far too long for them."""
 
+MIN_GAIN = 0.1
+"""Fraction of the largest gain below which steps over blocks of level sets end: they meet more bounds than sets."""
+
 
 def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores: Floats) -> bool:
     """Raise the dual over the variables that are not at their bounds, if it can be raised.
@@ -51,11 +54,13 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
     if free is None:
         return False
     alphas, gradient = free.alphas, 1.0 - free.margin(scores[free.rows])
-    increased = False
+    increased, largest_gain = False, 0.0
     for _ in range(min(100, 1 + _MAX_WORK // alphas.size)):
         step = _face_maximizer(free, gradient, alphas)
         length = 1.0
-        while length > 1e-6:
+        # Steps that ignore nested bounds may be far too long.
+        min_length = 1e-6 / max(float(np.abs(step).max()), 1.0) if free.is_nested else 1e-6
+        while length > min_length:
             change = free.clip_step(alphas, length * step)
             weights = free.weights(change)
             gain = float(np.vdot(change, gradient)) - 0.5 * free.scale * free.space.dot(weights, weights)
@@ -68,7 +73,10 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
         alphas = alphas + change
         free.store(coefficients, change, alphas)
         gradient = gradient - free.margin(free.space.matvec(weights))
+        largest_gain = max(largest_gain, gain)
         if length == 1.0 and np.array_equal(alphas > 0.0, alphas - change > 0.0):
+            break
+        if free.is_nested and gain < MIN_GAIN * largest_gain:
             break
     return increased
 
@@ -84,6 +92,8 @@ class _FreeSets:
     chosen: Ints
     alphas: Floats
     """Dual variables at the start, (F, K)."""
+    is_nested: bool
+    """Whether there are several bounds on the sums of the variables of a set."""
 
     def coefficients(self, changes: Floats) -> Floats:
         """Return changes of the alphas as changes of the coefficients."""
@@ -133,7 +143,7 @@ def _free_sets(problem: PLSVMProblem, chosen: Ints, coefficients: Floats) -> _Fr
     rows = np.flatnonzero(_free(alphas).any(axis=1))
     if not len(rows):
         return None
-    return _FreeSets(problem.space.subset(rows), problem.scale, rows, chosen[rows], alphas[rows])
+    return _FreeSets(problem.space.subset(rows), problem.scale, rows, chosen[rows], alphas[rows], False)
 
 
 @dataclass(frozen=True)
@@ -186,7 +196,8 @@ def _free_blocks(problem: PLSVMProblem, chosen: Ints, coefficients: Floats) -> _
     bounds, alphas = bounds[is_free], alphas[is_free]
     rows, index = np.unique(row[bounds[:, 0]], return_inverse=True)
     space = problem.space.subset(rows)
-    return _FreeBlocks(space, problem.scale, rows, chosen[bounds[:, 0]], alphas, problem, index.ravel(), bounds, chosen)
+    own, is_nested = chosen[bounds[:, 0]], bool((bounds[:, 1] - bounds[:, 0]).max() > 1)
+    return _FreeBlocks(space, problem.scale, rows, own, alphas, is_nested, problem, index.ravel(), bounds, chosen)
 
 
 @compiled

@@ -11,7 +11,8 @@ A row with weights has a chosen candidate z_ij, and dual variables of sum at mos
 sets j. Its loss is the sum of those of the level sets times m_ij, and its contribution to W the sum of theirs.
 
 The dual is raised row by row, with the exact solution for the variables of each row (Keerthi et al. 2008, A sequential
-dual method for large scale multi-class linear SVMs). At any time D <= min P <= P.
+dual method for large scale multi-class linear SVMs), or of each of its blocks of level sets with the same chosen
+candidate (`oneof.solvers.plsvm.row_duals`). At any time D <= min P <= P.
 """
 
 from dataclasses import dataclass

@@ -26,8 +26,7 @@ _MAX_SUM = 1.0 - 1e-12
 # directions with rounding errors, along which a step would be 1e7 times too long.
 CURVATURE_RTOL = 1e-9
 MIN_MASS = 1e-3
-"""Level sets of at most this mass are left to dual ascent: a step that ignores bounds is far too long for them."""
-
+"""Blocks of level sets of at most this mass are left to dual ascent: a step that ignores bounds is far too long for them."""
 MIN_GAIN = 0.1
 """Fraction of the largest gain below which steps over blocks of level sets end: they meet more bounds than sets."""
 
@@ -50,7 +49,11 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
     bool
         Whether the dual has increased.
     """
-    free = _free_sets(problem, chosen, coefficients) if problem.levels is None else _free_blocks(problem, chosen, coefficients)
+    free = (
+        _free_sets(problem, chosen, coefficients)
+        if problem.levels is None
+        else _free_blocks(problem, chosen, coefficients)
+    )
     if free is None:
         return False
     alphas, gradient = free.alphas, 1.0 - free.margin(scores[free.rows])

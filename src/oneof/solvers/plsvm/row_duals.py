@@ -1,14 +1,14 @@
-"""Dual variables of adjacent level sets of a row with the same chosen candidate z, solved jointly as one block.
+"""Exact maximization of the dual over the variables of one row: of its set, or of a block of its level sets.
 
-Let S_1 < S_2 < ... < S_m be the level sets of a block, with masses m_j. Only the sums alpha_k of their dual variables
-affect W. Since a class outside S_j is also outside the smaller sets, sums are feasible if and only if
+Level sets S_1 < S_2 < ... < S_m of a row with the same chosen candidate z are a block. Only the sums alpha_k of their
+dual variables affect W. Since a class outside S_j is also outside the smaller sets, sums are feasible if and only if
 
     alpha >= 0,  alpha_k = 0 for k in S_1,  sum_{k in N_j} alpha_k <= m_1 + ... + m_j for each j,
 
-where N_j contains the classes outside S_1 that are in S_{j+1}, and N_m all classes outside S_1. A block is thus one set
-with nested bounds. Separate variables of the level sets would be redundant: their Gram matrix has rank 1 or 2.
+where m_j are the masses, N_j contains the classes outside S_1 that are in S_{j+1}, and N_m all classes outside S_1. A
+block is thus one set with nested bounds. The separate variables of its sets are redundant, which makes ascent slow.
 
-The functions are compiled. They take the arrays of all level sets, of which those of a block are first, ..., end - 1.
+The functions take the arrays of all level sets, of which those of a block are first, ..., end - 1.
 """
 
 import numpy as np

@@ -26,7 +26,7 @@ _MAX_SUM = 1.0 - 1e-12
 # directions with rounding errors, along which a step would be 1e7 times too long.
 CURVATURE_RTOL = 1e-9
 MIN_MASS = 1e-3
-"""Blocks of level sets of at most this mass are left to dual ascent: a step that ignores bounds is far too long for them."""
+"""Blocks of level sets of at most this mass are left to dual ascent: steps that ignore bounds are too long for them."""
 MIN_GAIN = 0.1
 """Fraction of the largest gain below which steps over blocks of level sets end: they meet more bounds than sets."""
 
@@ -52,7 +52,7 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
     free = (
         _free_sets(problem, chosen, coefficients)
         if problem.levels is None
-        else _free_blocks(problem, chosen, coefficients)
+        else _free_blocks(problem, problem.levels.row, chosen, coefficients)
     )
     if free is None:
         return False
@@ -187,8 +187,8 @@ class _FreeBlocks(_FreeSets):
         _split(alphas, self.problem.mask, self.problem.mass, self.chosen_of_all, self.bounds, coefficients)
 
 
-def _free_blocks(problem: PLSVMProblem, chosen: Ints, coefficients: Floats) -> _FreeBlocks | None:
-    row, mask, mass = problem.levels.row, problem.mask, problem.mass
+def _free_blocks(problem: PLSVMProblem, row: Ints, chosen: Ints, coefficients: Floats) -> _FreeBlocks | None:
+    mask, mass = problem.mask, problem.mass
     first = np.flatnonzero((np.diff(row, prepend=-1) != 0) | (np.diff(chosen, prepend=-1) != 0))
     bounds = np.column_stack([first, np.append(first[1:], len(row))])
     alphas = np.add.reduceat(coefficients, first, axis=0)

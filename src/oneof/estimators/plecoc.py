@@ -24,6 +24,8 @@ from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_n_jobs, check_positive, check_random_state
 
 OVERFLOW = "The {} overflow float64. Scale the features, for example with StandardScaler."
+MAX_KERNEL_SIZE = 10**6
+"""Maximum number of entries of a kernel matrix that are computed at once."""
 
 
 class PLECOC(DecisionFunctionMixin, CandidateClassifier):
@@ -230,7 +232,38 @@ def _fit_binary(
         classifier = DummyClassifier(strategy="constant", constant=targets[0])
     with np.errstate(over="ignore", invalid="ignore"):  # the margins are checked for overflow
         classifier.fit(used_rows, targets, **options)
-    return classifier, _margin(classifier, rows)
+    is_kernel = is_default and origin is not None and len(classifier.classes_) == 2
+    return classifier, _training_margin(classifier, rows) if is_kernel else _margin(classifier, rows)
+
+
+def _training_margin(classifier: SVC, rows: Floats) -> Floats:
+    """Return the margins of dense rows by an SVC with an RBF kernel, up to rounding errors, but with exact signs.
+
+    Products of matrices are much faster than `decision_function`, which is used for margins that are not larger than
+    the rounding errors.
+    """
+    vectors, factors = classifier.support_vectors_, classifier.dual_coef_[0]
+    gamma = float(classifier.gamma)
+    rows = np.asarray(rows, dtype=np.float64)
+    margins = np.empty(len(rows))
+    with np.errstate(over="ignore", invalid="ignore"):  # such margins are computed again below
+        squares, vector_squares = np.einsum("ij,ij->i", rows, rows), np.einsum("ij,ij->i", vectors, vectors)
+        size = max(1, MAX_KERNEL_SIZE // len(vectors))
+        for start in range(0, len(rows), size):
+            part = slice(start, start + size)
+            powers = rows[part] @ (2.0 * gamma * vectors.T)
+            powers -= gamma * squares[part, None]
+            powers -= gamma * vector_squares
+            np.minimum(powers, 0.0, out=powers)
+            margins[part] = np.exp(powers, out=powers) @ factors + classifier.intercept_[0]
+        rounding = (
+            4.0 * np.finfo(np.float64).eps * sum(vectors.shape) * (1.0 + gamma * (squares + vector_squares.max()))
+        )
+        rounding *= np.abs(factors).sum() + abs(float(classifier.intercept_[0]))
+    unsure = ~(np.abs(margins) > rounding)  # also NaN
+    if unsure.any():
+        margins[unsure] = _margin(classifier, rows[unsure])
+    return margins
 
 
 def _scale_gamma(rows: FeatureMatrix, weight: Floats | None) -> float:

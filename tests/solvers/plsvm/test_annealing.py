@@ -78,8 +78,6 @@ def test_sums_over_the_sets_of_a_row(order):
     expected = np.zeros((300, values.shape[1]))
     np.add.at(expected, levels.row, values)
     np.testing.assert_allclose(levels.sum_by_row(values), expected, rtol=1e-12, atol=1e-14)
-    rows, selected = levels.select(np.array([3, 5, 6, 40]))
-    np.testing.assert_array_equal(rows[selected.row], levels.row[[3, 5, 6, 40]])
 
 
 def test_it_converges_to_the_hinge():

@@ -5,9 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from oneof.solvers.plsvm.dual_ascent import _row_duals, ascend, restrict_duals
+from oneof.solvers.plsvm.dual_ascent import ascend, restrict_duals
 from oneof.solvers.plsvm.face_newton import face_step
 from oneof.solvers.plsvm.problem import best_scores
+from oneof.solvers.plsvm.row_duals import (
+    block_duals,
+    clip_to_bounds,
+    number_faces,
+    row_duals,
+    split_block,
+)
 from tests.estimators.panel import table
 from tests.oracles import plsvm as oracle
 from tests.solvers.plsvm.problems import SPACES, problem, random_weights, weighted
@@ -18,7 +25,7 @@ from tests.solvers.plsvm.problems import SPACES, problem, random_weights, weight
 def test_the_subproblem_of_a_set_is_solved_exactly(gains, c, mass):
     """The closed form of a set's dual variables is optimal over all supports."""
     alphas = np.empty(len(gains))
-    tau = _row_duals(np.array(gains), c, mass, alphas)
+    tau = row_duals(np.array(gains), c, mass, alphas)
     assert tau == pytest.approx(alphas.sum(), abs=1e-12)
     np.testing.assert_allclose(alphas, oracle.row_duals(gains, c, mass), atol=1e-6 / c)
 
@@ -26,8 +33,61 @@ def test_the_subproblem_of_a_set_is_solved_exactly(gains, c, mass):
 def test_candidates_have_no_dual_variables():
     """Classes with a gain of -inf, such as candidates, have dual variables of 0."""
     alphas = np.empty(3)
-    assert _row_duals(np.array([-np.inf, 0.5, -np.inf]), 2.0, 1.0, alphas) == pytest.approx(0.125)
+    assert row_duals(np.array([-np.inf, 0.5, -np.inf]), 2.0, 1.0, alphas) == pytest.approx(0.125)
     assert alphas[[0, 2]].tolist() == [0, 0]
+
+
+def draw_block(seed):
+    """Return the nested sets of a block with the first class in all of them, and their masses."""
+    rng = np.random.default_rng(seed)
+    K = int(rng.integers(3, 7))
+    weights = rng.choice([1.0, 0.7, 0.4, 0.2], K)
+    weights[0], weights[-1] = 1.0, 0.1
+    sizes = np.unique(weights)[::-1]
+    return rng, weights >= sizes[:-1, None], sizes[:-1] - sizes[1:]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_subproblem_of_a_block_is_solved_exactly(seed):
+    """The dual variables of nested sets have the sums that maximization over one set after the other converges to."""
+    rng, mask, mass = draw_block(seed)
+    c, gains = float(rng.choice([0.1, 1.0, 5.0])), np.where(mask[0], -np.inf, rng.normal(size=mask.shape[1]) + 0.5)
+    alphas = np.empty(mask.shape[1])
+    block_duals(gains, c, mask, mass, 0, len(mask), alphas)
+    finite = np.where(mask[0], 0.0, gains)
+    np.testing.assert_allclose(alphas, oracle.block_duals(finite.tolist(), c, mask, mass), atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_block_is_split_into_feasible_variables_of_its_sets(seed):
+    """Clipped variables split into variables of the sets, of sums at most the masses; feasible ones are not clipped."""
+    rng, mask, mass = draw_block(seed)
+    alphas = rng.normal(size=mask.shape[1])
+    clip_to_bounds(alphas, mask, mass, 0, len(mask))
+    again = alphas.copy()
+    clip_to_bounds(again, mask, mass, 0, len(mask))
+    np.testing.assert_allclose(again, alphas, atol=1e-15)
+    coefficients = np.empty(mask.shape)
+    split_block(alphas, mask, mass, np.zeros(len(mask), dtype=np.int64), 0, len(mask), coefficients)
+    np.testing.assert_allclose(coefficients.sum(axis=1), 0.0, atol=1e-15)
+    outside = np.where(mask, 0.0, -coefficients)
+    assert (outside >= 0).all()
+    assert (outside.sum(axis=1) <= mass + 1e-15).all()
+    np.testing.assert_allclose(outside.sum(axis=0), alphas, atol=1e-15)
+
+
+def test_faces_follow_the_innermost_active_bound():
+    """Variables within one active bound share a face, and a bound takes away one degree of freedom."""
+    mask = np.array([[True, False, False, False, False], [True, True, True, False, False]])
+    mass, faces = np.array([0.4, 0.6]), np.empty(5, dtype=np.int64)
+    for alphas, expected, n_free in (
+        ([0.0, 0.1, 0.3, 0.2, 0.0], [0, 2, 2, 1, 0], 2),
+        ([0.0, 0.1, 0.2, 0.2, 0.5], [0, 3, 3, 3, 3], 3),
+        ([0.0, 0.1, 0.3, 0.2, 0.4], [0, 2, 2, 3, 3], 2),
+        ([0.0, 0.4, 0.0, 0.6, 0.0], [0, 2, 0, 3, 0], 0),
+    ):
+        assert number_faces(np.array(alphas), mask, mass, 0, 2, faces) == n_free
+        assert faces.tolist() == expected
 
 
 def dual_value(p, coefficients):

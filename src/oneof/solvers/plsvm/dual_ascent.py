@@ -11,7 +11,8 @@ A row with weights has a chosen candidate z_ij, and dual variables of sum at mos
 sets j. Its loss is the sum of those of the level sets times m_ij, and its contribution to W the sum of theirs.
 
 The dual is raised row by row, with the exact solution for the variables of each row (Keerthi et al. 2008, A sequential
-dual method for large scale multi-class linear SVMs). At any time D <= min P <= P.
+dual method for large scale multi-class linear SVMs), or of each of its blocks of level sets with the same chosen
+candidate (`oneof.solvers.plsvm.row_duals`). At any time D <= min P <= P.
 """
 
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ import numpy as np
 from oneof.jit import compiled
 from oneof.solvers.plsvm.face_newton import face_step
 from oneof.solvers.plsvm.problem import PLSVMProblem
+from oneof.solvers.plsvm.row_duals import block_duals, block_end, row_duals, split_block
 from oneof.solvers.row_accessors import row_add, row_scores
 from oneof.typing import Floats, Ints, Mask
 
@@ -32,7 +34,9 @@ MAX_GAP_RATIO = 0.2
 over sparse rows, for which it is seldom needed."""
 
 MIN_MASS = 1e-9
-"""A row is skipped although the dual variables of a level set of at most this mass change."""
+"""A row is skipped although the dual variables of a block of at most this mass change."""
+STEP_RTOL = 1e-14
+"""Change of a dual variable that is treated as rounding, relative to its mass and its value without the bound."""
 
 
 @dataclass(frozen=True)
@@ -137,12 +141,13 @@ def run_epochs(
     """
     space, scale = problem.space, problem.scale
     rows, squares, internal = space.rows(), space.squares / scale, space.to_internal(weights)
+    start = None if problem.levels is None else problem.levels.start
     for epoch in epochs:
         order = rng.permutation(np.flatnonzero(skip_until <= epoch))
         _run_epoch(
             rows,
             problem.mask,
-            problem.start,
+            start,
             problem.mass,
             order,
             chosen,
@@ -181,12 +186,13 @@ def _run_epoch(
     epoch,
 ):
     n_classes = mask.shape[1]
-    scores, gains, alphas, steps = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    scores, gains, alphas = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
     for r in range(order.shape[0]):
         i = order[r]
         c = squares[i]
         if c == 0.0:  # the loss of a row of zeros is 1 for all weights
-            for j in range(start[i], start[i + 1]):
+            first, stop = (i, i + 1) if start is None else (start[i], start[i + 1])
+            for j in range(first, stop):
                 coefficients[j, :] = 0.0
                 for k in range(n_classes):
                     if not mask[j, k]:
@@ -196,79 +202,56 @@ def _run_epoch(
             continue
         row_scores(rows, i, weights, scores)
         change = 0.0
-        steps[:] = 0.0
-        for j in range(start[i], start[i + 1]):
-            z, coefficient = chosen[j], coefficients[j]
+        if start is None:  # numba compiles this branch only, if there are no weights
+            z, coefficient = chosen[i], coefficients[i]
             # The hinge without the contribution of this set to the weights.
             inside = scores[z] - c * coefficient[z]
-            best, first, second, n_nonzero = 0, -np.inf, -np.inf, 0
             for k in range(n_classes):
-                gains[k] = -np.inf if mask[j, k] else 1.0 + scores[k] - c * coefficient[k] - inside
-                n_nonzero += coefficient[k] != 0.0
-                if gains[k] > first:
-                    best, first, second = k, gains[k], first
-                else:
-                    second = max(second, gains[k])
-            # Most sets stay at a bound: no loss, or the whole mass on one class.
-            if first <= 0.0 and n_nonzero == 0:
-                continue
-            is_capped = first - c * mass[j] >= max(second, 0.5 * first)
-            if is_capped and n_nonzero == 2 and coefficient[best] == -mass[j] and coefficient[z] == mass[j]:
-                continue
-            tau = _row_duals(gains, c, mass[j], alphas)
-            set_change = 0.0
+                gains[k] = -np.inf if mask[i, k] else 1.0 + scores[k] - c * coefficient[k] - inside
+            tau = row_duals(gains, c, 1.0, alphas)
             for k in range(n_classes):
-                if not mask[j, k]:
+                if not mask[i, k]:
                     step = -alphas[k] - coefficient[k]
                     if step != 0.0:
                         coefficient[k] = -alphas[k]
-                        steps[k] += step
-                        scores[k] += c * step
-                        set_change += abs(step)
+                        row_add(rows, i, weights, k, step * per_scale)
+                        change += abs(step)
             step = tau - coefficient[z]
             if step != 0.0:
                 coefficient[z] = tau
-                steps[z] += step
-                scores[z] += c * step
-            if mass[j] > MIN_MASS:
-                change += set_change
-        for k in range(n_classes):
-            if steps[k] != 0.0:
-                row_add(rows, i, weights, k, steps[k] * per_scale)
+                row_add(rows, i, weights, z, step * per_scale)
+        else:
+            first = start[i]
+            while first < start[i + 1]:
+                end = block_end(chosen, first, start[i + 1])
+                z, total_mass = chosen[first], mass[first:end].sum()
+                sums = coefficients[first].copy()
+                for j in range(first + 1, end):
+                    sums += coefficients[j]
+                inside = scores[z] - c * sums[z]
+                for k in range(n_classes):
+                    gains[k] = -np.inf if mask[first, k] else 1.0 + scores[k] - c * sums[k] - inside
+                # Sets without nested bounds have the same steps as without weights.
+                rounding = STEP_RTOL * (total_mass + max(0.0, gains.max()) / c) if end > first + 1 else 0.0
+                block_duals(gains, c, mask, mass, first, end, alphas)
+                tau_step = block_change = 0.0
+                for k in range(n_classes):
+                    if not mask[first, k]:
+                        step = -alphas[k] - sums[k]
+                        if abs(step) > rounding or (alphas[k] == 0.0 and step != 0.0):
+                            scores[k] += c * step
+                            row_add(rows, i, weights, k, step * per_scale)
+                            block_change += abs(step)
+                            tau_step -= step
+                        else:
+                            alphas[k] = -sums[k]
+                if block_change > 0.0:
+                    scores[z] += c * tau_step
+                    row_add(rows, i, weights, z, tau_step * per_scale)
+                    split_block(alphas, mask, mass, chosen, first, end, coefficients)
+                    if total_mass > MIN_MASS:
+                        change += block_change
+                first = end
         # A row that stays at its bounds is skipped for an increasing number of epochs.
         idle_epochs[i] = min(2 * idle_epochs[i] + 1, 31) if change == 0.0 else 0
         skip_until[i] = epoch + 1 + idle_epochs[i]
-
-
-@compiled
-def _row_duals(gains: Floats, c: float, mass: float, alphas: Floats) -> float:
-    """Maximize sum_k alpha_k gain_k - c/2 (tau^2 + sum_k alpha_k^2) over alpha >= 0, tau = sum_k alpha_k <= mass.
-
-    The solution is alpha_k = max(0, gain_k - theta) / c, with theta = c tau if tau < mass. Classes are added in
-    decreasing order of their gains, until the next gain is below theta.
-    """
-    n_classes = gains.shape[0]
-    total, size, theta = 0.0, 0, 0.0
-    for k in range(n_classes):
-        alphas[k] = gains[k]
-    while size < n_classes:
-        best = 0
-        for k in range(1, n_classes):
-            if alphas[k] > alphas[best]:
-                best = k
-        if alphas[best] <= theta:
-            break
-        total += alphas[best]
-        size += 1
-        alphas[best] = -np.inf
-        theta = max(total / (1.0 + size), (total - c * mass) / size)
-    capped = size > 0 and (total - c * mass) / size >= total / (1.0 + size)
-    tau = 0.0
-    for k in range(n_classes):
-        alphas[k] = max(0.0, (gains[k] - theta) / c) if size > 0 else 0.0
-        tau += alphas[k]
-    if capped and size == 1:  # exactly, so that a row at its bound does not change by rounding
-        for k in range(n_classes):
-            alphas[k] = mass if alphas[k] > 0.0 else 0.0
-        return mass
-    return tau

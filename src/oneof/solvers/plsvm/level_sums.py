@@ -31,11 +31,6 @@ class SummedLevels(LevelSets):
         _sum_segments_of_columns(np.ascontiguousarray(values.T), self.start, sums)
         return sums.T
 
-    def select(self, sets: Ints) -> tuple[Ints, "SummedLevels"]:
-        """Return the rows of some sets, ascending, and these sets with their rows numbered from 0."""
-        rows, row = np.unique(self.row[sets], return_inverse=True)
-        return rows, SummedLevels(row.ravel(), self.mask[sets], self.mass[sets])
-
 
 @compiled
 def _add_segments(values: Floats, start: Ints, sums: Floats) -> None:

@@ -1,6 +1,7 @@
 """Objective of the partial-label SVM, and its published solver (Nguyen & Caruana 2008, Algorithm 1: Pegasos)."""
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -75,11 +76,6 @@ class PLSVMProblem:
     def mass(self) -> Floats:
         """The mass of each set, (L,)."""
         return np.ones(len(self.evidence)) if self.levels is None else self.levels.mass
-
-    @cached_property
-    def start(self) -> Ints:
-        """The first set of each row, and L: (n + 1,)."""
-        return np.arange(len(self.evidence) + 1) if self.levels is None else self.levels.start
 
     def of_sets(self, values: Floats) -> Floats:
         """Return the (n, K) values of the rows for each set, (L, K)."""
@@ -177,26 +173,17 @@ def solve_pegasos(problem: PLSVMProblem, *, max_iter: int = 1000, tol: float = 0
     -------
     PLSVMSolution
     """
-    space, mask, lam, n = problem.space, problem.mask, problem.lam, problem.space.n_rows
-    mass, sets = problem.mass, np.arange(len(mask))
-    # Added to the scores, these exclude the other classes, or the candidates, from the maximum.
-    only_in, only_out = np.where(mask, 0.0, -np.inf), np.where(mask, -np.inf, 0.0)
+    space, lam, n = problem.space, problem.lam, problem.space.n_rows
+    subgradient = _set_subgradient(problem.mask) if problem.levels is None else _level_subgradient(problem.levels)
     trace = Trace()
     weights, square = space.zeros(problem.n_classes), 0.0
     scores = space.matvec(weights)
     converged = False
     for t in range(1, max_iter + 1):
-        # A_L and A_PL: the rows with a loss, with their yPL_i in the set and outside it
-        scores = problem.of_sets(scores)
-        into, out = (scores + only_in).argmax(axis=1), (scores + only_out).argmax(axis=1)
-        losses = 1.0 - scores[sets, into] + scores[sets, out]
-        violators = np.flatnonzero(losses > 0)
-        trace.add(0.5 * lam * square + float((mass[violators] * losses[violators]).sum()) / n)
-        steps = np.zeros_like(scores)
-        steps[violators, into[violators]] = mass[violators]
-        steps[violators, out[violators]] = -mass[violators]
+        losses, steps = subgradient(scores)
+        trace.add(0.5 * lam * square + losses / n)
         # W_{t+1/2} = (1 - eta lam) W_t + eta/n sum (x at yPL_i in the set - x at yPL_i outside), eta = 1/(lam t)
-        updated = (1.0 - 1.0 / t) * weights + space.rmatvec(problem.of_rows(steps)) / (lam * t * n)
+        updated = (1.0 - 1.0 / t) * weights + space.rmatvec(steps) / (lam * t * n)
         square = space.dot(updated, updated)
         # W_{t+1} = min(1, 1/sqrt(lam) / ||W_{t+1/2}||) W_{t+1/2}
         if square > 1.0 / lam:
@@ -210,3 +197,54 @@ def solve_pegasos(problem: PLSVMProblem, *, max_iter: int = 1000, tol: float = 0
             break
     trace.add(problem.objective(weights, scores))
     return PLSVMSolution(weights, np.array(trace.objective), np.array(trace.times), t, converged)
+
+
+def _set_subgradient(mask: Mask) -> Callable[[Floats], tuple[float, Floats]]:
+    """Return the function of the scores that gives the sum of the hinges, and minus its derivatives by the scores."""
+    rows = np.arange(len(mask))
+    # Added to the scores, these exclude the other classes, or the candidates, from the maximum.
+    only_in, only_out = np.where(mask, 0.0, -np.inf), np.where(mask, -np.inf, 0.0)
+
+    def subgradient(scores: Floats) -> tuple[float, Floats]:
+        # A_L and A_PL: the rows with a loss, with their yPL_i in the set and outside it
+        into, out = (scores + only_in).argmax(axis=1), (scores + only_out).argmax(axis=1)
+        losses = 1.0 - scores[rows, into] + scores[rows, out]
+        violators = np.flatnonzero(losses > 0)
+        steps = np.zeros_like(scores)
+        steps[violators, into[violators]] = 1.0
+        steps[violators, out[violators]] = -1.0
+        return float(losses[violators].sum(dtype=np.float64)), steps
+
+    return subgradient
+
+
+def _level_subgradient(levels: SummedLevels) -> Callable[[Floats], tuple[float, Floats]]:
+    """Return the same function as `_set_subgradient` for level sets, whose hinges are multiplied by their masses."""
+    start = levels.start
+
+    def subgradient(scores: Floats) -> tuple[float, Floats]:
+        steps = np.zeros(scores.shape, dtype=scores.dtype)
+        return _add_level_steps(np.ascontiguousarray(scores), levels.mask, levels.mass, start, steps), steps
+
+    return subgradient
+
+
+@compiled
+def _add_level_steps(scores: Floats, mask: Mask, mass: Floats, start: Ints, steps: Floats) -> float:
+    """Add the steps of all level sets to `steps`, (n, K), and return the sum of their losses."""
+    total = 0.0
+    for i in range(scores.shape[0]):
+        for j in range(start[i], start[i + 1]):
+            into, out = -1, -1
+            for k in range(scores.shape[1]):
+                if mask[j, k]:
+                    if into < 0 or scores[i, k] > scores[i, into]:
+                        into = k
+                elif out < 0 or scores[i, k] > scores[i, out]:
+                    out = k
+            loss = 1.0 - scores[i, into] + scores[i, out]
+            if loss > 0.0:
+                total += mass[j] * loss
+                steps[i, into] += mass[j]
+                steps[i, out] -= mass[j]
+    return total

@@ -1,8 +1,9 @@
 """Constructors of candidate sets, one for each form of supervision."""
 
+import warnings
 from typing import Any, Literal, Self
 
-from oneof.candidates.labels import codes_to_mask, encode_labels
+from oneof.candidates.labels import codes_to_mask, encode_labels, labels_with_weights
 from oneof.candidates.readers import annotations, collections, indicator
 from oneof.candidates.readers.weights import read_weighted_strings, read_weights
 from oneof.candidates.row_weights import RowWeights, WeightOptions, split_weights
@@ -123,14 +124,15 @@ class Constructors:
             "likelihood": proportional to p(evidence | class), such as the votes of annotators or the accuracy of a
             rule. "posterior": p(class | evidence), which contains a prior, such as the output of a classifier; it is
             divided by the prior.
-        prior : array-like of shape (n_classes,), optional
+        prior : array-like of shape (n_classes,) or mapping of labels to numbers, optional
             The class frequencies on which the posteriors are based; by default the mean of the posteriors over the
-            rows that are not None. Only for ``kind="posterior"``.
+            rows that are not None, with a warning if that is less than one of at least 100 rows. Only for
+            ``kind="posterior"``.
         rest : bool or str, default=False
             True: the weights of a row are probabilities, and the remainder to a sum of 1 is spread equally over the
             classes that the row does not list. In a matrix these are the classes with the weight 0. Remainders up to
-            1e-6 are rounding errors. A string is the label, or the column, of that remainder, such as "other", which
-            is not a class. A remainder has no effect in a row that lists all classes.
+            1e-6, and sums up to 1.01, are rounding errors. A string is the label, or the column, of that remainder,
+            such as "other", which is not a class. A remainder has no effect in a row that lists all classes.
 
         Returns
         -------
@@ -308,4 +310,11 @@ class Constructors:
             return cls._from_likelihoods(*read_weighted_strings(y, separator, classes, options))
         if options != WeightOptions():
             raise InputError("`kind`, `prior` and `rest` apply to weights only. Pass weighted=True.")
-        return cls._from_validated(*collections.read_strings(y, separator, classes))
+        mask, known = collections.read_strings(y, separator, classes)
+        if classes is None and len(pairs := labels_with_weights(known.tolist())) > 1:
+            warnings.warn(
+                f"{pairs[0]!r} is read as one label. Pass weighted=True if the number after the colon is a weight.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return cls._from_validated(mask, known)

@@ -7,7 +7,14 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates.labels import as_classes, codes_to_mask, encode_labels, label_vector, pack_classes
+from oneof.candidates.labels import (
+    as_classes,
+    codes_to_mask,
+    encode_labels,
+    label_vector,
+    labels_with_weights,
+    pack_classes,
+)
 from oneof.candidates.readers.collections import is_collection
 from oneof.candidates.readers.indicator import is_frame
 from oneof.candidates.row_weights import split_weights
@@ -158,6 +165,14 @@ def _read_vector(y: Any, classes: Labels | None) -> CandidateSets:
 
 def _warn_of_joined_labels(labels: list[Any]) -> None:
     """Warn if a label consists of other labels separated by "|", as a set in a text file."""
+    if len(pairs := labels_with_weights(labels)) > 1:
+        warnings.warn(
+            f"{pairs[0]!r} is read as one class: pass CandidateSets.from_strings(y, weighted=True) if the number is a "
+            "weight.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return
     members = {text: text.split("|") for text in labels if isinstance(text, str) and "|" in text}
     count = Counter(member for listed in members.values() for member in set(listed))
     count.update(labels)

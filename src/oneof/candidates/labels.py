@@ -1,5 +1,6 @@
 """Label values: detection of missing values, the classes that occur, and the code of each row's label."""
 
+import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal
@@ -12,6 +13,8 @@ from oneof.typing import Ints, Labels, Mask
 
 SignPolicy = Literal["error", "warn"]
 """Treatment of a vector whose only values are -1 and +1: an error, or two classes with a warning."""
+
+_LABEL_AND_WEIGHT = re.compile(r".+:\s*(\d*\.\d+([eE][-+]?\d+)?|[01])", re.DOTALL)
 
 MISSING = -1
 """The code of a row without a label."""
@@ -192,6 +195,14 @@ def unknown_label(row: int, label: Any, classes: Labels) -> LabelError:
 def format_classes(names: Sequence[str]) -> str:
     """Return the first 8 class names, separated by commas, and the number of all if there are more."""
     return ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
+
+
+def labels_with_weights(labels: Iterable[Any]) -> list[str]:
+    """Return the labels that end with a colon and a weight, such as "finch:0.7", if most labels do; otherwise none."""
+    texts = [label for label in labels if isinstance(label, str)]
+    pairs = [text for text in texts if _LABEL_AND_WEIGHT.fullmatch(text)]
+    is_most = 2 * len(pairs) > len(texts) and any("." in text.rpartition(":")[2] for text in pairs)
+    return pairs if is_most else []
 
 
 def _are_plain_numbers(values: Sequence[Any]) -> bool:

@@ -4,6 +4,8 @@ A weight w_ik is proportional to the probability of row i's evidence if its true
 for each row, so the largest weight of a row is 1. A row whose weights are all 0 or 1 is a candidate set.
 """
 
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +20,10 @@ _TIE_RTOL = 1e-14
 """Relative difference of two weights of a row, a few roundings, up to which they are equal."""
 MIN_STORED_WEIGHT = float(np.finfo(np.float64).tiny)
 """The smallest weight above 0, relative to the largest of its row; its inverse and its logarithm are finite."""
+_MAX_SUM = 1.01
+"""Maximum sum of probabilities that were rounded to a few decimals."""
+_MIN_ROWS_WARNING = 100
+"""Rows from which their mean is an estimate of the class frequencies, so that a class of less than one row is rare."""
 _SUM_TOL = 1e-6
 """Difference of a sum of probabilities from 1, in float32 for instance, that is a rounding error."""
 
@@ -175,15 +181,30 @@ def _remainder(table: WeightTable) -> Floats:
     """Return what the probabilities of each row leave to 1."""
     with np.errstate(over="ignore"):
         total = table.weights.sum(axis=1)
-    above = np.flatnonzero((total > 1.0 + _SUM_TOL) & ~table.is_set)
+    above = np.flatnonzero((total > _MAX_SUM) & ~table.is_set)
     if len(above):
         raise LabelError(
-            f"the weights of the row sum to {total[above[0]].item():.6g}, but rest=True requires probabilities, whose "
-            "sum is at most 1. Divide them by their sum, or omit `rest`.",
+            f"the weights of the row sum to {total[above[0]].item():.6g} (such rows: {len(above)}), but a rest "
+            "requires probabilities, whose sum is at most 1, or 1.01 if they are rounded. Divide them by their sum, or "
+            "omit the rest.",
             row=int(above[0]),
         )
     rest = 1.0 - total
     return np.where(rest > _SUM_TOL, rest, 0.0)
+
+
+def _read_prior(prior: Any, classes: Labels) -> Floats:
+    """Return the prior of each class, from numbers in their order or from a mapping of labels to numbers."""
+    if hasattr(prior, "to_dict") and set(classes.tolist()) & set(prior.keys()):  # a pandas Series by label
+        prior = prior.to_dict()
+    if not isinstance(prior, Mapping):
+        if isinstance(prior, str):
+            raise InputError(f"`prior` must be numbers, or a mapping of labels to numbers; got {prior!r}.")
+        return as_float_array(prior, "prior")
+    missing = [label for label in classes.tolist() if label not in prior]
+    if missing:
+        raise InputError(f"`prior` must have a number for each class; it has none for {missing[0]!r}.")
+    return as_float_array([prior[label] for label in classes.tolist()], "prior")
 
 
 def _divide_by_prior(weights: Floats, rows: Ints, classes: Labels, prior: Any) -> Floats:
@@ -192,7 +213,7 @@ def _divide_by_prior(weights: Floats, rows: Ints, classes: Labels, prior: Any) -
         return weights
     posterior = scale_rows(weights)
     posterior /= posterior.sum(axis=1, keepdims=True)
-    rates = posterior.mean(axis=0) if prior is None else as_float_array(prior, "prior")
+    rates = posterior.mean(axis=0) if prior is None else _read_prior(prior, classes)
     if rates.shape != (len(classes),):
         raise InputError(f"`prior` must have one number for each of the {len(classes)} classes; got {prior!r}.")
     if not (np.isfinite(rates) & (rates >= 0)).all() or not rates.any():
@@ -207,5 +228,14 @@ def _divide_by_prior(weights: Floats, rows: Ints, classes: Labels, prior: Any) -
                 row=int(rows[i]),
                 column=k,
             )
+    rare = np.flatnonzero((rates > 0) & (rates * len(posterior) < 1.0))
+    if prior is None and len(posterior) >= _MIN_ROWS_WARNING and len(rare):
+        warnings.warn(
+            f"the posteriors of class {classes.tolist()[rare[0]]!r} sum to {rates[rare[0]] * len(posterior):.2g} over "
+            f"{len(posterior)} rows (classes below 1: {len(rare)}). Divided by so small a prior, any posterior of the "
+            "class becomes a large weight. Pass `prior`, the class frequencies, or leave the class out.",
+            UserWarning,
+            stacklevel=5,
+        )
     # A prior below the smallest normal number would make the quotient overflow.
     return np.asarray(posterior / np.maximum(rates / rates.max(), MIN_STORED_WEIGHT))

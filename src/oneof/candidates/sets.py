@@ -205,7 +205,7 @@ class CandidateSets(Constructors):
         if isinstance(rows, int | np.integer) and not isinstance(rows, bool | np.bool_):
             raise InputTypeError(
                 f"the index of candidate sets must be a slice, mask or array; got {rows}. Use "
-                f"candidates[{rows}:{rows + 1}], or to_sets()[{rows}]."
+                f"candidates[[{rows}]], or to_sets()[{rows}]."
             )
         try:
             mask = self._mask[rows]

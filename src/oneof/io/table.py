@@ -1,7 +1,6 @@
 """Tables: files that are read in one batch, and their columns of labels."""
 
 import os
-import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.columns import match_true_labels, read_label_columns
+from oneof.candidates.labels import labels_with_weights
 from oneof.errors import DataError, LabelError, MissingExtraError
 from oneof.files import as_path
 from oneof.io.batches import BatchSpec, iterate_batches
@@ -34,7 +34,6 @@ SUFFIXES = tuple(_FORMATS)
 
 _PLACEHOLDERS = {"na", "n/a", "nan", "none", "null", "?", "-", "unknown", "missing"}
 _SEPARATORS = (";", ",", "/", "|", "+", "&")
-_LABEL_AND_WEIGHT = re.compile(r".+:\s*(\d*\.\d+([eE][-+]?\d+)?|[01])", re.DOTALL)
 _MAX_LISTED = 6
 """Maximum number of labels listed in a warning; the rest are counted."""
 
@@ -216,9 +215,8 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
 
 def check_no_weights(classes: Iterable[Any], source: Any) -> None:
     """Raise if most classes are labels with a weight, such as "finch:0.7", although weights are not requested."""
-    labels = [label for label in classes if isinstance(label, str)]
-    pairs = [label for label in labels if _LABEL_AND_WEIGHT.fullmatch(label)]
-    if 2 * len(pairs) > len(labels) and any("." in label.rpartition(":")[2] for label in pairs):
+    pairs = labels_with_weights(classes)
+    if pairs:
         raise LabelError(
             f"the labels of {source} have weights, such as {min(pairs)!r}. Add --weighted; or name the classes "
             "(--classes) if the numbers belong to their names.",

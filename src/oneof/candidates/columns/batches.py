@@ -24,6 +24,7 @@ from oneof.candidates.columns.cells import (
 from oneof.candidates.columns.tables import read_indicator_columns
 from oneof.candidates.columns.weights import read_weight_cells, read_weight_matrix
 from oneof.candidates.labels import format_classes
+from oneof.candidates.readers.collections import read_strings
 from oneof.candidates.readers.weights import PairRows, read_pairs
 from oneof.candidates.row_weights import WeightOptions
 from oneof.candidates.sets import CandidateSets
@@ -202,7 +203,7 @@ class LabelReader:
     def _split(self, cells: list[Any], distinct: list[str]) -> CandidateSets:
         try:
             check_nonempty_sets(distinct, self.separator)
-            return CandidateSets.from_strings(distinct, separator=self.separator)
+            return CandidateSets._from_validated(*read_strings(distinct, self.separator))
         except LabelError as error:
             if error.row is not None:  # of the distinct texts
                 error = error.at(first_row=cells.index(distinct[error.row]) - error.row)

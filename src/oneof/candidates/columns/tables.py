@@ -22,6 +22,7 @@ from oneof.candidates.columns.cells import (
     whole_numbers,
 )
 from oneof.candidates.columns.weights import read_weighted_columns
+from oneof.candidates.readers.collections import read_strings
 from oneof.candidates.row_weights import WeightOptions
 from oneof.candidates.sets import CandidateSets
 from oneof.errors import DataError, LabelError
@@ -144,10 +145,12 @@ def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | No
         numbers = whole_numbers(cells, classes)
         if numbers is None:
             check_nonempty_sets(cells.to_list(), separator)
-            return CandidateSets.from_strings(cells, separator=separator, classes=typed_classes(classes, numbers=False))
+            return CandidateSets._from_validated(*read_strings(cells, separator, typed_classes(classes, numbers=False)))
         cells = numbers
     if cells.dtype == pl.Boolean:
-        return CandidateSets.from_strings(cells.cast(pl.String), classes=typed_classes(classes, numbers=False))
+        return CandidateSets._from_validated(
+            *read_strings(cells.cast(pl.String), "|", typed_classes(classes, numbers=False))
+        )
     if not cells.dtype.is_numeric():
         raise LabelError(f"labels must be text, whole numbers or lists; got values of type {cells.dtype}.")
     return _read_numbers(cells, classes)

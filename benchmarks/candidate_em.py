@@ -24,7 +24,7 @@ MAX_ROWS = 2_000
 OTHERS = ("LOORidge", "PLEM", "AvgPegasos", "PLKNN", "GaussianEM")
 EM = {
     "CandidateEM, boosting": lambda seed: oneof.CandidateEM(
-        HistGradientBoostingClassifier(early_stopping=False),
+        HistGradientBoostingClassifier(l2_regularization=1.0, early_stopping=False),
         cv=3,
         round_params={"max_iter": 20},
         random_state=seed,
@@ -117,7 +117,7 @@ def large(n_rows: int = 60_000, *, boosting_iterations: int = 20, only: str = ""
     classifiers = {
         "forest": (RandomForestClassifier(50, min_samples_leaf=5, n_jobs=2, random_state=0), None),
         "boosting": (
-            HistGradientBoostingClassifier(early_stopping=False, random_state=0),
+            HistGradientBoostingClassifier(l2_regularization=1.0, early_stopping=False, random_state=0),
             {"max_iter": boosting_iterations},
         ),
     }

@@ -47,7 +47,8 @@ class CandidateEM(CandidateClassifier):
     ----------
     estimator : classifier, default=None
         Any classifier with `predict_proba`, such as those of scikit-learn, XGBoost or LightGBM, or a pipeline that ends
-        with one. None is ``HistGradientBoostingClassifier(early_stopping=False)``. It is cloned.
+        with one. None is ``HistGradientBoostingClassifier(l2_regularization=1, early_stopping=False)``. The
+        penalty is the default of XGBoost; without it, boosting diverges if classes have few rows. It is cloned.
     cv : int, splitter or iterable of (train, test), default=5
         Number of stratified folds, at least 2, or another way to split the rows that are not unlabeled. Each row of
         several candidates must be in one test subset.
@@ -255,7 +256,7 @@ class CandidateEM(CandidateClassifier):
             # Imported here: the trees take longer to import than the other methods.
             from sklearn.ensemble import HistGradientBoostingClassifier
 
-            return HistGradientBoostingClassifier(early_stopping=False)
+            return HistGradientBoostingClassifier(l2_regularization=1.0, early_stopping=False)
         if isinstance(self.estimator, type) or not hasattr(self.estimator, "fit"):
             raise InputTypeError(
                 f"`estimator` must be a classifier object, such as RandomForestClassifier(); got {self.estimator!r}."

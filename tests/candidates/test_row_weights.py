@@ -29,7 +29,7 @@ def test_storage_keeps_weights(rows):
     assert y != CandidateSets(y.mask, y.classes)
     assert y != CandidateSets.from_weights(W**2)
     assert y[2:].evidence.dtype == bool
-    assert repr(y) == "<CandidateSets of 4 rows, 3 classes: 0 exact, 3 partial, 2 weighted, 1 unlabeled>"
+    assert repr(y) == "<CandidateSets of 4 rows, 3 classes: 0 exact, 3 partial (2 weighted), 1 unlabeled>"
     np.testing.assert_array_equal(y.to_indicator(), EXPECTED > 0)
     np.testing.assert_array_equal(y.to_indicator(sparse=True).toarray(), EXPECTED > 0)
     assert y.to_sets() == [{0, 1}, {0, 1, 2}, {1, 2}, {0, 1, 2}]

@@ -241,7 +241,7 @@ class CandidateSets(Constructors):
     def __repr__(self) -> str:
         exact, unlabeled = int(self.is_exact.sum()), int(self.is_unlabeled.sum())
         partial = len(self) - int((self.is_exact | self.is_unlabeled).sum())
-        weighted = "" if self._row_weights is None else f", {int(self.is_weighted.sum())} weighted"
+        weighted = "" if self._row_weights is None else f" ({int(self.is_weighted.sum())} weighted)"
         return (
             f"<CandidateSets of {len(self)} rows, {len(self._classes)} classes: "
             f"{exact} exact, {partial} partial{weighted}, {unlabeled} unlabeled>"

@@ -24,7 +24,7 @@ from oneof.comparison.folds import (
     try_fit_and_score,
     unlabeled_rows_by_fold,
 )
-from oneof.comparison.methods import DEFAULT_METHOD, resolve_methods
+from oneof.comparison.methods import DEFAULT_METHOD, SLOW_METHODS, resolve_methods
 from oneof.comparison.results import Comparison, FoldResult, HeldOut, MethodResult, summarize
 from oneof.comparison.schedule import Schedule
 from oneof.errors import InputError
@@ -118,9 +118,9 @@ def compare(
 
     where w is 1 for the candidates of a set and 0 for other classes, p is the mean of the calibrated held-out
     probabilities of the five leading methods, and C_kj the rate of class j as a distractor of label k, estimated from
-    q. Over the held-out rows of all folds, it is the accuracy if all rows are exact, and at most the covering rate. The
-    covering rate, the former criterion, is biased if the same distractors recur: a method that predicts them covers
-    more rows than it predicts correctly.
+    q. Over the held-out rows of all folds, it is the accuracy if all rows are exact, and at most the covering rate if
+    no row has weights. The covering rate, the former criterion, is biased if the same distractors recur: a method that
+    predicts them covers more rows than it predicts correctly.
 
     The posterior assumes that distractors depend on the label alone. Lists of a weak classifier or of rules violate
     this: a method that imitates them has the highest rates, and makes the same errors. `distractor_odds_ratio`
@@ -213,7 +213,8 @@ def _estimate_costs(
     """Return the estimated seconds of one fold of each method; NaN if unknown, or after a quarter of the budget."""
     costs: dict[str, float] = dict.fromkeys(estimators, math.nan)
     deadline = fold_module.clock() + seconds / 4
-    for name, estimator in estimators.items():
+    for name in sorted(estimators, key=lambda name: name in SLOW_METHODS):
+        estimator = estimators[name]
         if fold_module.clock() > deadline:
             break
         if progress is not None:

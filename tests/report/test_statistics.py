@@ -52,7 +52,8 @@ def test_statistics_are_continuous_at_sets(rows):
     assert statistics.label_summary(y).unlabeled == statistics.label_summary(sets).unlabeled
     if (base := statistics.baseline(sets)) is not None:
         near = statistics.baseline(y)
-        assert near.majority_label == base.majority_label
+        second, first = np.sort(sets.mask[~sets.is_unlabeled].sum(axis=0))[-2:]
+        assert near.majority_label == base.majority_label or first == second  # equal counts differ by roundings
         assert near[:2] == pytest.approx(base[:2], abs=1e-9)
     for near, exact in zip(statistics.class_rows(y), statistics.class_rows(sets), strict=True):
         assert near[:2] == (exact[0], pytest.approx(exact[1], abs=1e-9))

@@ -262,6 +262,23 @@ class AnnotatorModel(BaseEstimator):
         self.classes_ = given.classes
         return self
 
+    def _update(self, answers: Answers, prior: Floats, evidence: Floats | None, *, max_iter: int) -> None:
+        """Fit the annotators from the present labels, with a prior for each row; the copies are those of `fit`."""
+        source, columns = self._source_model, self._answer_columns
+        solution = solve_annotators(
+            columns,
+            self.posterior_,
+            uses_confusion=source.uses_confusion,
+            prior=prior,
+            evidence=evidence,
+            strength=None if isinstance(self.strength, str) else float(self.strength),
+            initial_strengths=(source.strength, source.coin_strength),
+            source_weight=self._source_weight,
+            max_iter=max_iter,
+            tol=float(self.tol),
+        )
+        self._set_attributes(answers, columns, solution, evidence, self._source_weight)
+
     @property
     def confusion_(self) -> Floats:
         """Confusion matrices, (n_annotators, n_classes, n_classes): the probability of [annotator, true class, answer].
@@ -301,7 +318,11 @@ class AnnotatorModel(BaseEstimator):
         ranked = np.argsort(-self.posterior_[order], axis=1, kind="stable")
         disagreement = np.array([_disagreement(columns, i) for i in order])
         return DisputedRows(
-            self.rows_[order], self.classes_[ranked[:, 0]], self.classes_[ranked[:, 1]], uncertainty[order], disagreement
+            self.rows_[order],
+            self.classes_[ranked[:, 0]],
+            self.classes_[ranked[:, 1]],
+            uncertainty[order],
+            disagreement,
         )
 
     def next_questions(self, n_questions: int = 10, *, annotators: Any = None) -> Questions:
@@ -377,10 +398,14 @@ class AnnotatorModel(BaseEstimator):
             return {"auto": [uniform, None], "uniform": [uniform], "fitted": [None]}[self.class_prior]
         prior = as_float_array(self.class_prior, "class_prior")
         if prior.shape != (K,) or not np.isfinite(prior).all() or not (prior > 0).all():
-            raise InputError(f"`class_prior` must have {K} numbers above 0, one for each class; got {self.class_prior!r}.")
+            raise InputError(
+                f"`class_prior` must have {K} numbers above 0, one for each class; got {self.class_prior!r}."
+            )
         return [prior / prior.sum()]
 
-    def _select(self, answers: Answers, columns: AnswerColumns, priors: Any, evidence: Any) -> tuple[str, Floats | None]:
+    def _select(
+        self, answers: Answers, columns: AnswerColumns, priors: Any, evidence: Any
+    ) -> tuple[str, Floats | None]:
         """Return the model and the prior with the largest likelihood of held-out answers."""
         names = ["confusion", "one_coin"] if self.model == "auto" else [self.model]
         if not _confusion_columns(answers, columns, "confusion").any():
@@ -444,7 +469,8 @@ class AnnotatorModel(BaseEstimator):
         self.posterior_ = solution.posterior
         self.transduction_ = answers.classes[solution.posterior.argmax(axis=1)]
         self.rows_, self.annotators_ = answers.rows, answers.annotators
-        self.class_prior_ = solution.prior / solution.prior.sum()
+        self.class_prior_ = np.atleast_2d(solution.prior).mean(axis=0)
+        self.class_prior_ /= self.class_prior_.sum()
         self._source_model, self._answer_columns, self._source_weight = solution.model, columns, weight
         estimates = estimate_accuracies(columns, solution.posterior, coverage=float(self.coverage))
         self.accuracy_, self.accuracy_interval_ = estimates.accuracy, estimates.interval

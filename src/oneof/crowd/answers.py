@@ -7,7 +7,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.candidates.collections import is_collection, read_sets
-from oneof.candidates.labels import MISSING, as_classes, encode_labels, is_missing, is_minus_one, label_vector
+from oneof.candidates.labels import MISSING, as_classes, encode_labels, is_minus_one, is_missing, label_vector
 from oneof.errors import InputError, LabelError
 from oneof.solvers.annotators import AnswerColumns
 from oneof.typing import Floats, Ints, Labels, Mask
@@ -50,7 +50,9 @@ class Answers:
     select_rows: bool
 
     @classmethod
-    def _from_codes(cls, codes: tuple[Ints, Ints, Ints], sets: Mask, names: tuple[Any, Any, Any], *, select: bool) -> Self:
+    def _from_codes(
+        cls, codes: tuple[Ints, Ints, Ints], sets: Mask, names: tuple[Any, Any, Any], *, select: bool
+    ) -> Self:
         """Return answers of valid codes of rows, annotators and distinct answers, and of the names of rows and so on."""
         out = object.__new__(cls)
         out._row, out._source, out._code = codes

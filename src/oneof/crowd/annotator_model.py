@@ -25,11 +25,11 @@ from oneof.solvers.annotators import (
     solve_annotators,
     vote_shares,
 )
-from oneof.solvers.annotators.copies import CopiedPairs, group_weights, groups_of_pairs
+from oneof.solvers.annotators.copies import CopiedPairs, count_shared_answers, group_weights, groups_of_pairs
 from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import as_float_array, check_bool, check_choice, check_memory, check_positive
 
-MAX_SELECTION_ANSWERS = 200_000
+MAX_SELECTION_ANSWERS = 100_000
 """Number of answers, about evenly spaced rows, by which the model is selected."""
 MIN_WEIGHT = float(np.finfo(np.float64).tiny)
 MAX_QUESTION_ROWS, MAX_QUESTION_ENTRIES = 1000, 20_000_000
@@ -256,14 +256,18 @@ class AnnotatorModel(BaseEstimator):
                 stacklevel=2,
             )
         self.model_, self.n_iter_ = names, solution.n_iter
-        self.strength_ = solution.model.strength if uses_confusion.any() else solution.model.coin_strength
         self._set_attributes(given, columns, solution, evidence, weight)
         self._set_copies(given, pairs)
         self.classes_ = given.classes
         return self
 
-    def _update(self, answers: Answers, prior: Floats, evidence: Floats | None, *, max_iter: int) -> None:
-        """Fit the annotators from the present labels, with a prior for each row; the copies are those of `fit`."""
+    def _update(
+        self, answers: Answers, prior: Floats, evidence: Floats | None, *, power: float, max_iter: int
+    ) -> None:
+        """Fit the annotators from the present labels, with a prior for each row; the copies are those of `fit`.
+
+        The likelihoods of answers get a power.
+        """
         source, columns = self._source_model, self._answer_columns
         solution = solve_annotators(
             columns,
@@ -273,11 +277,12 @@ class AnnotatorModel(BaseEstimator):
             evidence=evidence,
             strength=None if isinstance(self.strength, str) else float(self.strength),
             initial_strengths=(source.strength, source.coin_strength),
-            source_weight=self._source_weight,
+            source_weight=power * self._source_weight,
             max_iter=max_iter,
             tol=float(self.tol),
         )
         self._set_attributes(answers, columns, solution, evidence, self._source_weight)
+        self._log_likelihood = self._log_likelihood / power
 
     @property
     def confusion_(self) -> Floats:
@@ -445,12 +450,13 @@ class AnnotatorModel(BaseEstimator):
                 source_weight=weight, max_iter=int(self.max_iter), tol=float(self.tol),
             )  # fmt: skip
 
-        weight = group_weights(group_copies(columns))
+        shared = count_shared_answers(columns)
+        weight = group_weights(group_copies(shared, columns.n_sources))
         solution = solve(weight)
         with np.errstate(divide="ignore"):
             joint = solution.log_likelihood + np.log(solution.prior)
             joint = joint if evidence is None else joint + np.log(evidence)
-        pairs = find_copies(columns, joint, solution.model.log_likelihoods(columns), weight)
+        pairs = find_copies(columns, shared, joint, solution.model.log_likelihoods(columns), weight)
         copies = group_weights(groups_of_pairs(pairs, columns.n_sources))
         if not self.merge_copies:
             copies[:] = 1.0
@@ -461,6 +467,7 @@ class AnnotatorModel(BaseEstimator):
     def _set_attributes(
         self, answers: Answers, columns: AnswerColumns, solution: AnnotatorSolution, evidence: Any, weight: Any
     ) -> None:
+        self._log_likelihood = solution.log_likelihood
         likelihood = np.exp(solution.log_likelihood - solution.log_likelihood.max(axis=1, keepdims=True))
         likelihood = np.maximum(likelihood, MIN_WEIGHT)
         if evidence is not None:
@@ -471,6 +478,8 @@ class AnnotatorModel(BaseEstimator):
         self.rows_, self.annotators_ = answers.rows, answers.annotators
         self.class_prior_ = np.atleast_2d(solution.prior).mean(axis=0)
         self.class_prior_ /= self.class_prior_.sum()
+        source = solution.model
+        self.strength_ = source.strength if source.uses_confusion.any() else source.coin_strength
         self._source_model, self._answer_columns, self._source_weight = solution.model, columns, weight
         estimates = estimate_accuracies(columns, solution.posterior, coverage=float(self.coverage))
         self.accuracy_, self.accuracy_interval_ = estimates.accuracy, estimates.interval
@@ -483,9 +492,9 @@ class AnnotatorModel(BaseEstimator):
         if pairs is None:
             return
         names = answers.annotators.tolist()
-        for j, l, n, observed, expected, copied, z in zip(*vars(pairs).values()):
+        for j, h, n, observed, expected, copied, z in zip(*vars(pairs).values()):
             values = (int(n), float(observed), float(expected), float(min(copied, 1.0)), float(z))
-            self.copied_pairs_.append(CopiedPair((names[j], names[l]), *values))
+            self.copied_pairs_.append(CopiedPair((names[j], names[h]), *values))
         group = groups_of_pairs(pairs, len(names))
         for g in np.flatnonzero(np.bincount(group) > 1):
             self.copies_.append([names[j] for j in np.flatnonzero(group == g)])

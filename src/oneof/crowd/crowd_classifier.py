@@ -22,7 +22,7 @@ from oneof.estimators._soft_labels import fit_and_predict, fit_soft, predict_col
 from oneof.estimators.base import CandidateClassifier
 from oneof.metrics import covering_rate
 from oneof.model_selection import CandidateKFold, cross_val_predict
-from oneof.solvers.annotators.temper import temper
+from oneof.solvers.annotators.temper import answer_power, temper
 from oneof.typing import Floats, Ints, Labels
 from oneof.validation import (
     as_array,
@@ -82,8 +82,11 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         The most probable class of each row of fit.
     held_out_proba_ : ndarray of shape (n_samples, n_classes)
         The held-out predictions of the last round, the prior of the labels.
-    power_ : float
+    classifier_power_ : float
         The power of the classifier's probabilities in the prior. The answers are most likely under this power.
+    answer_power_ : float
+        The power of the likelihood of the answers, from 0.1 to 1. It is below 1 if the answers to one row are less
+        informative than independent answers, because annotators make the same mistakes on difficult rows.
     label_changes_ : ndarray of shape (n_iter_,)
         Mean total variation between the labels before and after each round, in [0, 1].
     n_iter_ : int
@@ -91,9 +94,9 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Estimators of oneof are fitted to the likelihood of the answers as weights and disambiguate the labels themselves.
-    Other classifiers are fitted to soft labels, the posterior, by `sample_weight`, or by copies of rows without it;
-    rows without answers are not used by them.
+    Estimators of oneof are fitted to the likelihood of the answers as weights and disambiguate the labels themselves;
+    `LOORidge` is fitted to the posterior as weights. Other classifiers are fitted to soft labels, the posterior, by
+    `sample_weight`, or by copies of rows without it; rows without answers are not used by them.
 
     References
     ----------
@@ -168,7 +171,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
             labels = model.posterior_
             scores = learner.held_out_scores(rows, model.candidates_, labels, folds)
             prior, power = temper(scores, model.candidates_.evidence)
-            model._update(given, prior, evidence, max_iter=N_ANNOTATOR_STEPS)
+            answer_power_ = _answer_power(model, prior, evidence)
+            model._update(given, prior, evidence, power=answer_power_, max_iter=N_ANNOTATOR_STEPS)
             changes.append(float(0.5 * np.abs(model.posterior_ - labels)[labeled].sum(axis=1).mean()))
             if changes[-1] <= self.tol or len(changes) >= self.max_iter:
                 break
@@ -182,7 +186,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         self._learner = learner
         self.estimator_ = learner.fit(rows, model.candidates_, model.posterior_)
         self.annotator_model_ = model
-        self.label_distributions_, self.held_out_proba_, self.power_ = model.posterior_, prior, power
+        self.label_distributions_, self.held_out_proba_ = model.posterior_, prior
+        self.classifier_power_, self.answer_power_ = power, answer_power_
         self.transduction_ = given.classes[model.posterior_.argmax(axis=1)]
         self.label_changes_, self.n_iter_ = np.array(changes), len(changes)
         self.classes_ = given.classes
@@ -339,7 +344,10 @@ class _Learner:
 
 
 class _LeaveOneOutLearner(_Learner):
-    """A `LOORidge`, whose leave-one-out scores are held-out scores."""
+    """A `LOORidge`, whose leave-one-out scores are held-out scores.
+
+    Its self-training does not maximize a likelihood, and is better with the posterior of the labels as weights.
+    """
 
     needs_folds = False
 
@@ -348,6 +356,12 @@ class _LeaveOneOutLearner(_Learner):
         model = self.fit(rows, candidates, labels)
         last = model[-1] if isinstance(model, Pipeline) else model
         return np.asarray(last.inverse_temperature_ * last.loo_scores_)
+
+    def fit(self, rows: Any, candidates: CandidateSets, labels: Floats) -> Any:
+        """Return the classifier fitted to all rows."""
+        weights = np.where(candidates.is_unlabeled[:, None], 1.0, np.maximum(labels, MIN_PROBABILITY))
+        weights[~candidates.mask] = 0.0  # known labels
+        return clone(self.classifier).fit(rows, CandidateSets.from_weights(weights, candidates.classes))
 
 
 class _SoftLabelLearner(_Learner):
@@ -397,6 +411,14 @@ class _Folds:
     def get_n_splits(self, *_: Any) -> int:
         """Return the number of folds."""
         return len(self.folds)
+
+
+def _answer_power(model: AnnotatorModel, prior: Floats, evidence: Floats | None) -> float:
+    """Return the power of the likelihood, from the rows with answers and without known labels."""
+    used = np.bincount(model._answer_columns.row, minlength=len(prior)) > 0
+    if evidence is not None:
+        used &= (evidence == 1).all(axis=1)
+    return answer_power(model._log_likelihood[used], prior[used])
 
 
 def _align(answers: Answers, rows: Any) -> Answers:

@@ -24,6 +24,8 @@ class AnswerColumns:
     """(m,): the column of each answer."""
     source: Ints
     """(P,): the source of each column, in ascending order."""
+    answer: Ints
+    """(P,): the number of the answer of each column; equal answers have equal numbers."""
     sets: Mask
     """(P, K): the classes that the answer names; not all of them, and at least one."""
     n_rows: int
@@ -34,7 +36,7 @@ class AnswerColumns:
         """Return the columns of m answers, each an index into the D distinct answers `sets`, (D, K)."""
         pairs, column = np.unique(source * max(len(sets), 1) + answer, return_inverse=True)
         pair_source, pair_answer = np.divmod(pairs, max(len(sets), 1))
-        return cls(row, column.ravel(), pair_source, sets[pair_answer], n_rows, n_sources)
+        return cls(row, column.ravel(), pair_source, pair_answer, sets[pair_answer], n_rows, n_sources)
 
     @property
     def n_classes(self) -> int:

@@ -4,12 +4,13 @@ Copies are counted as independent evidence by the model, and confirm one another
 1, and their agreement is as expected. Therefore the test is made in a model in which sources that agree unusually often
 count as one (`group_copies`, v_j in `dawid_skene`), and the expected agreement is that given the other sources.
 
-Let mu^-jl be the posterior of the labels without the answers of j and l. The expected number of agreements about the
-rows that both answered is E = sum_i e_i, e_i = sum_k mu^-jl_ik sum_a theta_jka theta_lka, its variance sum_i e_i (1 - e_i).
-If l copies a fraction c of the answers of j, the agreement is c n + (1 - c) E; the estimate of c is (O - E) / (n - E).
+Let mu^-jh be the posterior of the labels without the answers of j and h. The expected number of agreements about the
+rows that both answered is E = sum_i e_i, with e_i = sum_k mu^-jh_ik sum_a theta_jka theta_hka, and its variance is
+sum_i e_i (1 - e_i). If h copies a fraction c of the answers of j, the agreement is c n + (1 - c) E; the estimate of c is (O - E) / (n - E).
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -43,8 +44,19 @@ class CopiedPairs:
     z_score: Floats
 
 
-def shared_answers(columns: AnswerColumns) -> tuple[Ints, Ints, Floats, Floats]:
-    """Return the pairs of sources with enough common rows, the number of these rows, and that of equal answers."""
+class SharedAnswers(NamedTuple):
+    """Pairs of sources with enough common rows."""
+
+    first: Ints
+    second: Ints
+    shared: Floats
+    """Number of common rows."""
+    equal: Floats
+    """Number of equal answers about them."""
+
+
+def count_shared_answers(columns: AnswerColumns) -> SharedAnswers:
+    """Count the common rows and the equal answers of all pairs of sources."""
     J, n = columns.n_sources, columns.n_rows
     order = np.bincount(columns.row, minlength=n).astype(np.float64) ** 2
     kept = np.cumsum(order)[columns.row] <= MAX_SHARED_ANSWERS
@@ -52,22 +64,21 @@ def shared_answers(columns: AnswerColumns) -> tuple[Ints, Ints, Floats, Floats]:
     one = np.ones(len(row))
     present = sp.csr_array((one, (source, row)), shape=(J, n))
     present.data[:] = 1.0
-    shared = sp.triu(present @ present.T, k=1).tocoo()
-    enough = shared.data >= MIN_SHARED
+    shared = (present @ present.T).tocoo()
+    enough = (shared.data >= MIN_SHARED) & (shared.row < shared.col)
     first, second, n_shared = shared.row[enough], shared.col[enough], shared.data[enough]
-    _, answer = np.unique(columns.sets, axis=0, return_inverse=True)
-    key = row * (int(answer.max(initial=0)) + 1) + answer.ravel()[columns.column[kept]]
+    key = row * (int(columns.answer.max(initial=0)) + 1) + columns.answer[columns.column[kept]]
     _, key = np.unique(key, return_inverse=True)
     given = sp.csr_array((one, (source, key.ravel())), shape=(J, int(key.max(initial=0)) + 1))
     given.data[:] = 1.0
     equal = np.asarray((given @ given.T).tocsr()[first, second]).ravel()
-    return first, second, n_shared, np.minimum(equal, n_shared)
+    return SharedAnswers(first, second, n_shared, np.minimum(equal, n_shared))
 
 
-def group_copies(columns: AnswerColumns) -> Ints:
+def group_copies(pairs: SharedAnswers, n_sources: int) -> Ints:
     """Return a group of each source, (J,): sources that agree with each other far more often than with others."""
-    first, second, shared, equal = shared_answers(columns)
-    J = columns.n_sources
+    first, second, shared, equal = pairs
+    J = n_sources
     if not len(first):
         return np.arange(J)
     total = np.bincount(first, shared, J) + np.bincount(second, shared, J)
@@ -82,12 +93,15 @@ def group_copies(columns: AnswerColumns) -> Ints:
     return _groups(first[kept], second[kept], J)
 
 
-def find_copies(columns: AnswerColumns, log_joint: Floats, log_likelihoods: Floats, weight: Floats) -> CopiedPairs:
+def find_copies(
+    columns: AnswerColumns, pairs: SharedAnswers, log_joint: Floats, log_likelihoods: Floats, weight: Floats
+) -> CopiedPairs:
     """Return the pairs of sources whose agreement is far above the expected one.
 
     Parameters
     ----------
     columns : AnswerColumns
+    pairs : SharedAnswers
     log_joint : ndarray of shape (n, K)
         The logarithms of the posterior of the labels, up to a constant for each row.
     log_likelihoods : ndarray of shape (P, K)
@@ -95,23 +109,23 @@ def find_copies(columns: AnswerColumns, log_joint: Floats, log_likelihoods: Floa
     weight : ndarray of shape (J,)
         The weights of the sources in `log_joint`.
     """
-    first, second, shared, equal = shared_answers(columns)
+    first, second, shared, equal = pairs
     n_pairs = len(first)
     likely = np.argsort(-(equal - 0.5 * shared) / np.sqrt(shared), kind="stable")[:MAX_TESTED]
     order = np.argsort(columns.answer_source, kind="stable")
     starts = np.searchsorted(columns.answer_source[order], np.arange(columns.n_sources + 1))
     table = []
-    for j, l, o in zip(first[likely], second[likely], equal[likely]):
-        a, b = (order[starts[s] : starts[s + 1]] for s in (j, l))
+    for j, h, o in zip(first[likely], second[likely], equal[likely]):
+        a, b = (order[starts[s] : starts[s + 1]] for s in (j, h))
         rows, in_a, in_b = np.intersect1d(columns.row[a], columns.row[b], return_indices=True)
         a, b = columns.column[a[in_a]], columns.column[b[in_b]]
-        labels = softmax(log_joint[rows] - weight[j] * log_likelihoods[a] - weight[l] * log_likelihoods[b])
-        agreement = _agreement_probabilities(columns, log_likelihoods, int(j), int(l))
+        labels = softmax(log_joint[rows] - weight[j] * log_likelihoods[a] - weight[h] * log_likelihoods[b])
+        agreement = _agreement_probabilities(columns, log_likelihoods, int(j), int(h))
         e = labels @ agreement
         variance = float((e * (1.0 - e)).sum())
         n = len(rows)
         excess = float(o - e.sum())
-        table.append((j, l, n, o / n, e.mean(), excess / max(n - e.sum(), 1e-9), excess / np.sqrt(variance + 0.25)))
+        table.append((j, h, n, o / n, e.mean(), excess / max(n - e.sum(), 1e-9), excess / np.sqrt(variance + 0.25)))
     values = np.array(table, dtype=np.float64).reshape(-1, 7)
     values = values[(values[:, 6] > _threshold(n_pairs)) & (values[:, 5] >= MIN_COPIED)]
     values = values[np.argsort(-values[:, 6], kind="stable")]
@@ -128,11 +142,10 @@ def groups_of_pairs(pairs: CopiedPairs, n_sources: int) -> Ints:
     return _groups(pairs.first, pairs.second, n_sources)
 
 
-def _agreement_probabilities(columns: AnswerColumns, log_likelihoods: Floats, j: int, l: int) -> Floats:
-    """Return sum_a p(a | k, j) p(a | k, l), (K,), over the answers that both gave."""
-    one, other = (np.arange(*np.searchsorted(columns.source, [s, s + 1])) for s in (j, l))
-    same = (columns.sets[one][:, None, :] == columns.sets[other][None, :, :]).all(axis=2)
-    a, b = np.nonzero(same)
+def _agreement_probabilities(columns: AnswerColumns, log_likelihoods: Floats, j: int, h: int) -> Floats:
+    """Return sum_a p(a | k, j) p(a | k, h), (K,), over the answers that both gave."""
+    one, other = (np.arange(*np.searchsorted(columns.source, [s, s + 1])) for s in (j, h))
+    a, b = np.nonzero(columns.answer[one][:, None] == columns.answer[other][None, :])
     return np.asarray(np.exp(log_likelihoods[one[a]] + log_likelihoods[other[b]]).sum(axis=0))
 
 

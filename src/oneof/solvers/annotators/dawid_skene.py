@@ -35,6 +35,8 @@ START_STRENGTH = 4.0
 """Strength of the priors before they are fitted."""
 N_FIRST_STEPS, STRENGTH_INTERVAL = 10, 5
 """The strengths are updated in each of the first iterations, and then in every fifth one."""
+MAX_STRENGTH_ENTRIES = 1_000_000
+"""Number of counts by which the strength is fitted; with more of them, those of some sources, evenly spaced."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +194,9 @@ class _Maximization:
         K = columns.n_classes
         self.by_label = sp.csr_array((np.ones(len(kept)), (columns.label[kept], kept)), shape=(K, len(columns.source)))
         self.coin_totals = np.asarray(self.by_coin @ answers)
+        self.label = columns.label
+        self.strength_step = 1 + len(kept) * K // MAX_STRENGTH_ENTRIES
+        self.strength_columns = kept[columns.source[kept] % self.strength_step == 0]
 
     def __call__(self, class_counts: Floats, s: float, t: float) -> SourceModel:
         K = self.columns.n_classes
@@ -208,11 +213,12 @@ class _Maximization:
 
     def update_strengths(self, model: SourceModel) -> tuple[float, float]:
         """Return the strengths s and t after one step."""
-        s, t, kept = model.strength, model.coin_strength, self.uses_confusion
-        if kept.any():
-            means = model.pool.T[self.columns.label[kept]]
-            s = update_strength(s, model.class_counts[kept], means, model.source_counts)
-        if not kept.all():
+        s, t = model.strength, model.coin_strength
+        if len(self.strength_columns):
+            means = model.pool.T[self.label[self.strength_columns]]
+            counts, totals = model.class_counts[self.strength_columns], model.source_counts[:: self.strength_step]
+            s = update_strength(s, counts, means, totals)
+        if not self.uses_confusion.all():
             right = np.asarray(self.by_coin @ (model.class_counts * self.columns.sets).sum(axis=1))
             used = self.coin_totals > 0
             rate = pooled_rate(right, self.coin_totals)

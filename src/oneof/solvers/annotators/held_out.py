@@ -5,6 +5,8 @@ is sum_k mu_ik p(a_ij | k), where mu_i is the posterior from the other answers o
 A source with few answers then has a probability near that of the mean of all sources, so that no parameter is counted.
 """
 
+from dataclasses import replace
+
 import numpy as np
 
 from oneof.solvers.annotators.answers import AnswerColumns
@@ -27,9 +29,7 @@ def held_out_log_likelihoods(
     for k in range(1 if m > MAX_FOLD_ANSWERS else N_FOLDS):
         held_out = fold == k
         part = np.flatnonzero(~held_out)
-        training = AnswerColumns(
-            columns.row[part], columns.column[part], columns.source, columns.sets, columns.n_rows, columns.n_sources
-        )
+        training = replace(columns, row=columns.row[part], column=columns.column[part])
         solution = solve_annotators(
             training, vote_shares(training, evidence), uses_confusion=uses_confusion, prior=prior, evidence=evidence,
             tol=tol,

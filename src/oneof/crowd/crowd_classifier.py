@@ -22,7 +22,7 @@ from oneof.estimators._soft_labels import fit_and_predict, fit_soft, predict_col
 from oneof.estimators.base import CandidateClassifier
 from oneof.metrics import covering_rate
 from oneof.model_selection import CandidateKFold, cross_val_predict
-from oneof.solvers.annotators.temper import answer_power, temper
+from oneof.solvers.annotators.temper import MAX_POWER, answer_power, temper
 from oneof.typing import Floats, Ints, Labels
 from oneof.validation import (
     as_array,
@@ -83,7 +83,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     held_out_proba_ : ndarray of shape (n_samples, n_classes)
         The held-out predictions of the last round, the prior of the labels.
     classifier_power_ : float
-        The power of the classifier's probabilities in the prior. The answers are most likely under this power.
+        The power of the classifier's probabilities in the prior, at most 1. The answers are most likely under it.
     answer_power_ : float
         The power of the likelihood of the answers, from 0.1 to 1. It is below 1 if the answers to one row are less
         informative than independent answers, because annotators make the same mistakes on difficult rows.
@@ -170,7 +170,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         while True:
             labels = model.posterior_
             scores = learner.held_out_scores(rows, model.candidates_, labels, folds)
-            prior, power = temper(scores, model.candidates_.evidence)
+            prior, power = temper(scores, model.candidates_.evidence, learner.max_power)
             answer_power_ = _answer_power(model, prior, evidence)
             model._update(given, prior, evidence, power=answer_power_, max_iter=N_ANNOTATOR_STEPS)
             changes.append(float(0.5 * np.abs(model.posterior_ - labels)[labeled].sum(axis=1).mean()))
@@ -295,6 +295,8 @@ class _Learner:
 
     def __init__(self, classifier: Any, n_jobs: int | None) -> None:
         self.classifier, self.n_jobs = classifier, n_jobs
+        # Probabilities are not sharpened: a model of the annotators that follows the classifier would ask for it.
+        self.max_power = 1.0 if hasattr(classifier, "predict_proba") else MAX_POWER
 
     @staticmethod
     def of(classifier: Any, rng: Any, n_jobs: int | None) -> "_Learner":

@@ -23,6 +23,8 @@ from oneof.typing import Floats, Ints
 
 MIN_SHARED, MIN_COPIED, TEST_LEVEL = 10, 0.5, 0.01
 """Number of rows that both sources answered, fraction of copied answers, and level of the test for all pairs."""
+USUAL_QUANTILE = 0.75
+"""Quantile of the agreement of a source with the others that is usual."""
 MAX_SHARED_ANSWERS, MAX_TESTED = 20_000_000, 2000
 """Number of pairs of answers to one row that are counted, and of pairs of sources that are tested."""
 
@@ -76,21 +78,22 @@ def count_shared_answers(columns: AnswerColumns) -> SharedAnswers:
 
 
 def group_copies(pairs: SharedAnswers, n_sources: int) -> Ints:
-    """Return a group of each source, (J,): sources that agree with each other far more often than with others."""
+    """Return a group of each source, (J,): sources that agree with each other far more often than with most others."""
     first, second, shared, equal = pairs
-    J = n_sources
     if not len(first):
-        return np.arange(J)
-    total = np.bincount(first, shared, J) + np.bincount(second, shared, J)
-    agreed = np.bincount(first, equal, J) + np.bincount(second, equal, J)
-    others = np.ones_like(shared)
-    for source in (first, second):
-        rest = (agreed[source] - equal + 1.0) / (total[source] - shared + 2.0)
-        others = np.minimum(others, rest) if source is second else rest
+        return np.arange(n_sources)
+    rate = (equal + 1.0) / (shared + 2.0)
+    source, rates = np.concatenate([first, second]), np.concatenate([rate, rate])
+    order = np.lexsort((rates, source))
+    n_pairs = np.bincount(source, minlength=n_sources)
+    starts = np.cumsum(n_pairs) - n_pairs
+    last = len(order) - 1
+    usual = rates[order][np.minimum(starts + (USUAL_QUANTILE * np.maximum(n_pairs - 1, 0)).astype(np.int64), last)]
+    others = np.maximum(usual[first], usual[second])
     z = (equal - shared * others) / np.sqrt(shared * others * (1.0 - others))
     copied = (equal / shared - others) / (1.0 - others)
     kept = (z > _threshold(len(first))) & (copied >= MIN_COPIED)
-    return _groups(first[kept], second[kept], J)
+    return _groups(first[kept], second[kept], n_sources)
 
 
 def find_copies(
@@ -121,7 +124,7 @@ def find_copies(
         a, b = columns.column[a[in_a]], columns.column[b[in_b]]
         labels = softmax(log_joint[rows] - weight[j] * log_likelihoods[a] - weight[h] * log_likelihoods[b])
         agreement = _agreement_probabilities(columns, log_likelihoods, int(j), int(h))
-        e = labels @ agreement
+        e = np.minimum(labels @ agreement, 1.0)
         variance = float((e * (1.0 - e)).sum())
         n = len(rows)
         excess = float(o - e.sum())

@@ -26,7 +26,7 @@ MIN_ANSWER_POWER = 0.1
 """Lower bound of a; the upper bound is 1, for independent answers."""
 
 
-def temper(scores: Floats, evidence: Evidence) -> tuple[Floats, float]:
+def temper(scores: Floats, evidence: Evidence, max_power: float = MAX_POWER) -> tuple[Floats, float]:
     """Return the softmax of b times the scores, (n, K), and b.
 
     Parameters
@@ -35,12 +35,14 @@ def temper(scores: Floats, evidence: Evidence) -> tuple[Floats, float]:
         The logarithms of held-out probabilities, or other scores.
     evidence : ndarray of shape (n, K)
         Weights of the classes given the answers. Rows of equal weights have no effect on b.
+    max_power : float
+        Upper bound of b.
     """
 
     def loss(log_power: float) -> float:
         return -float(log_likelihoods(np.exp(log_power) * scores, evidence).sum())
 
-    powers = np.linspace(np.log(MIN_POWER), np.log(MAX_POWER), N_POWERS)
+    powers = np.linspace(np.log(MIN_POWER), np.log(max_power), N_POWERS)
     best = int(np.argmin([loss(power) for power in powers]))
     bounds = (powers[max(best - 1, 0)], powers[min(best + 1, N_POWERS - 1)])
     power = float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4}).x))

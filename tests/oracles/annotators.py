@@ -59,7 +59,11 @@ def krippendorff_alpha(units, distance):
     values = [answer for unit in units for answer in unit]
     n = len(values)
     observed = sum(
-        distance(a, b) / (len(unit) - 1) for unit in units for x, a in enumerate(unit) for y, b in enumerate(unit) if x != y
+        distance(a, b) / (len(unit) - 1)
+        for unit in units
+        for x, a in enumerate(unit)
+        for y, b in enumerate(unit)
+        if x != y
     )
     expected = sum(distance(a, b) for x, a in enumerate(values) for y, b in enumerate(values) if x != y)
     return 1 - (observed / n) / (expected / (n * (n - 1)))

@@ -171,7 +171,8 @@ class AnnotatorModel(BaseEstimator):
     Notes
     -----
     Annotators who choose the rows that they answer, as rules do, have one accuracy in any case (`Answers.select_rows`):
-    a confusion matrix takes a rule that always votes for one label for an annotator who has no information.
+    a confusion matrix takes a rule that always votes for one label for an annotator who has no information. Their votes
+    do not determine the class frequencies either, which are then uniform by default.
 
     The model cannot detect errors that most annotators share. Copies are detected if a pair has at least 10 common rows
     and at least half of the answers of one are copied; see `oneof.solvers.annotators.copies`.
@@ -261,9 +262,7 @@ class AnnotatorModel(BaseEstimator):
         self.classes_ = given.classes
         return self
 
-    def _update(
-        self, answers: Answers, prior: Floats, evidence: Floats | None, *, power: float, max_iter: int
-    ) -> None:
+    def _update(self, answers: Answers, prior: Floats, evidence: Floats | None, *, power: float, max_iter: int) -> None:
         """Fit the annotators from the present labels, with a prior for each row; the copies are those of `fit`.
 
         The likelihoods of answers get a power.
@@ -400,7 +399,8 @@ class AnnotatorModel(BaseEstimator):
         K = len(answers.classes)
         if isinstance(self.class_prior, str):
             uniform = np.full(K, 1.0 / K)
-            return {"auto": [uniform, None], "uniform": [uniform], "fitted": [None]}[self.class_prior]
+            automatic = [uniform] if answers.select_rows else [uniform, None]
+            return {"auto": automatic, "uniform": [uniform], "fitted": [None]}[self.class_prior]
         prior = as_float_array(self.class_prior, "class_prior")
         if prior.shape != (K,) or not np.isfinite(prior).all() or not (prior > 0).all():
             raise InputError(

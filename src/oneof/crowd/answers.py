@@ -1,6 +1,7 @@
 """Answers of annotators, from a table or from records, encoded for the solvers."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
@@ -376,10 +377,8 @@ def _factorize(values: Any, kind: str) -> tuple[Labels, Ints]:
     if any(is_missing(name) for name in distinct):
         missing = next(i for i, name in enumerate(listed) if is_missing(name))
         raise InputError(f"the name of the {kind} is missing. Name it, or remove the record.", row=missing)
-    try:
+    with suppress(TypeError):  # names of several types
         distinct.sort()
-    except TypeError:
-        pass
     position = {name: i for i, name in enumerate(distinct)}
     codes = np.fromiter(map(position.__getitem__, listed), dtype=np.int64, count=len(listed))
     return label_vector(distinct), codes

@@ -22,7 +22,7 @@ from oneof.estimators._soft_labels import fit_and_predict, fit_soft, predict_col
 from oneof.estimators.base import CandidateClassifier
 from oneof.metrics import covering_rate
 from oneof.model_selection import CandidateKFold, cross_val_predict
-from oneof.solvers.annotators.temper import MAX_POWER, answer_power, temper
+from oneof.solvers.annotators.temper import MAX_POWER, answer_power, is_informative, temper
 from oneof.typing import Floats, Ints, Labels
 from oneof.validation import (
     as_array,
@@ -54,8 +54,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         An estimator of oneof that accepts weights, any classifier with `predict_proba`, or a pipeline that ends with
         one of them. None is ``LOORidge()``. It is cloned.
     cv : int, splitter or iterable of (train, test), default=5
-        Number of folds of the held-out predictions, or another way to split. `LOORidge` predicts each row by
-        leave-one-out and needs no folds.
+        Number of folds of the held-out predictions, or another way to split. `LOORidge` uses them to check
+        that the features are informative, and then predicts each row by leave-one-out.
     annotator_model : AnnotatorModel, default=None
         The model of the annotators; None is ``AnnotatorModel()``. It is cloned.
     max_iter : int, default=10
@@ -85,7 +85,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     classifier_power_ : float
         The power of the classifier's probabilities in the prior, at most 1. The answers are most likely under it.
     answer_power_ : float
-        The power of the likelihood of the answers, from 0.1 to 1. It is below 1 if the answers to one row are less
+        The power of the likelihood of the answers, from 0.5 to 1. It is below 1 if the answers to one row are less
         informative than independent answers, because annotators make the same mistakes on difficult rows.
     label_changes_ : ndarray of shape (n_iter_,)
         Mean total variation between the labels before and after each round, in [0, 1].
@@ -97,6 +97,9 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     Estimators of oneof are fitted to the likelihood of the answers as weights and disambiguate the labels themselves;
     `LOORidge` is fitted to the posterior as weights. Other classifiers are fitted to soft labels, the posterior, by
     `sample_weight`, or by copies of rows without it; rows without answers are not used by them.
+
+    If the first held-out predictions do not make the answers significantly more likely than the class frequencies do, the
+    labels are those of the answers alone, `classifier_power_` is 0, and a UserWarning is issued.
 
     References
     ----------
@@ -164,11 +167,21 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         given = _align(as_answers(answers, annotators.classes), rows)
         model = clone(annotators).fit(given, gold)
         evidence = read_gold(gold, given)
-        folds = self._folds(rows, model.candidates_, rng) if learner.needs_folds else []
+        folds = self._folds(rows, model.candidates_, rng)
         labeled = ~model.candidates_.is_unlabeled
         changes: list[float] = []
         while True:
             labels = model.posterior_
+            if not changes and not self._is_informative(learner, rows, model, folds):
+                warnings.warn(
+                    "The features do not predict the answers: the labels are those of the answers alone. Check X, or "
+                    "pass another estimator.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+                prior, power, answer_power_ = np.tile(model.class_prior_, (len(labels), 1)), 0.0, 1.0
+                changes.append(0.0)
+                break
             scores = learner.held_out_scores(rows, model.candidates_, labels, folds)
             prior, power = temper(scores, model.candidates_.evidence, learner.max_power)
             answer_power_ = _answer_power(model, prior, evidence)
@@ -269,6 +282,13 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         check_estimator(self.estimator)
         return self.estimator
 
+    @staticmethod
+    def _is_informative(learner: "_Learner", rows: Any, model: AnnotatorModel, folds: Any) -> bool:
+        """Return whether the first predictions, by cross-fitting, make the answers more likely."""
+        evidence = model.candidates_.weights
+        scores = learner.cross_fitted_scores(rows, model.candidates_, model.posterior_, folds)
+        return is_informative(temper(scores, evidence, learner.max_power)[0], model.class_prior_, evidence)
+
     def _folds(self, rows: Any, candidates: CandidateSets, rng: Any) -> list[tuple[Ints, Ints]]:
         """Return pairs of training and test rows; each row is in one test subset, unlabeled rows in every training set."""
         cv = self.cv
@@ -290,8 +310,6 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
 
 class _Learner:
     """A classifier that is fitted to the labels of a round; this one accepts weights of the classes."""
-
-    needs_folds = True
 
     def __init__(self, classifier: Any, n_jobs: int | None) -> None:
         self.classifier, self.n_jobs = classifier, n_jobs
@@ -316,6 +334,10 @@ class _Learner:
 
     def held_out_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
         """Return scores of all rows, (n, K), by models that were not fitted to their answers."""
+        return self.cross_fitted_scores(rows, candidates, labels, folds)
+
+    def cross_fitted_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
+        """Return scores of all rows, (n, K), each by the model of the other folds."""
         del labels
         method = "predict_proba" if hasattr(self.classifier, "predict_proba") else "decision_function"
         values = cross_val_predict(
@@ -325,7 +347,9 @@ class _Learner:
             return np.asarray(np.log(np.maximum(values, MIN_PROBABILITY)))
         values = np.stack([-0.5 * values, 0.5 * values], axis=1) if values.ndim == 1 else values
         lowest = np.where(np.isfinite(values), values, np.inf).min(axis=1, keepdims=True)
-        return np.asarray(np.where(np.isfinite(values), values, lowest))
+        values = np.where(np.isfinite(values), values, lowest)
+        values = values - values.mean(axis=1, keepdims=True)
+        return np.asarray(values / max(float(np.sqrt((values**2).mean())), MIN_PROBABILITY))
 
     def fit(self, rows: Any, candidates: CandidateSets, labels: Floats) -> Any:
         """Return the classifier fitted to all rows."""
@@ -351,8 +375,6 @@ class _LeaveOneOutLearner(_Learner):
     Its self-training does not maximize a likelihood, and is better with the posterior of the labels as weights.
     """
 
-    needs_folds = False
-
     def held_out_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
         """Return the leave-one-out scores."""
         model = self.fit(rows, candidates, labels)
@@ -369,7 +391,7 @@ class _LeaveOneOutLearner(_Learner):
 class _SoftLabelLearner(_Learner):
     """A classifier of scikit-learn, fitted to soft labels; rows without answers are not used."""
 
-    def held_out_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
+    def cross_fitted_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
         """Return the logarithms of the held-out probabilities."""
         labeled, proba = ~candidates.is_unlabeled, np.empty(labels.shape)
         calls = [(train[labeled[train]], test) for train, test in folds]

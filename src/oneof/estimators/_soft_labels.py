@@ -7,6 +7,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from oneof.errors import reraise_as_input_error
@@ -27,8 +28,8 @@ def fit_and_predict(
     """Fit a clone to the labels of the training rows, and return the probabilities of the test rows."""
     if not len(test):
         return distributions[test]
-    model, columns = fit_soft(classifier, rows[train], distributions[train], n_copies)
-    return predict_columns(model, columns, rows[test], distributions.shape[1])
+    model, columns = fit_soft(classifier, _safe_indexing(rows, train), distributions[train], n_copies)
+    return predict_columns(model, columns, _safe_indexing(rows, test), distributions.shape[1])
 
 
 def fit_soft(classifier: Any, rows: FeatureMatrix, distributions: Floats, n_copies: int) -> tuple[Any, Ints]:
@@ -45,7 +46,7 @@ def fit_soft(classifier: Any, rows: FeatureMatrix, distributions: Floats, n_copi
             pairs = repeat_pairs(pairs, n_copies)
         else:
             weights[name] = pairs.weight
-        rows = rows[pairs.row]
+        rows = _safe_indexing(rows, pairs.row)
     columns, labels = np.unique(pairs.label, return_inverse=True)
     model = DummyClassifier(strategy="constant", constant=0) if len(columns) == 1 else clone(classifier)
     # Weights are passed by the names of pipeline steps, whether metadata routing is enabled or not.

@@ -5,8 +5,14 @@ import json
 import numpy as np
 import pytest
 
-from oneof.solvers.annotators import AnswerColumns, answer_information, estimate_accuracies, solve_annotators, vote_shares
-from oneof.solvers.annotators.temper import answer_power, temper
+from oneof.solvers.annotators import (
+    AnswerColumns,
+    answer_information,
+    estimate_accuracies,
+    solve_annotators,
+    vote_shares,
+)
+from oneof.solvers.annotators.temper import answer_power, is_informative, temper
 from tests.fixtures.write_annotators import FILE
 from tests.oracles import annotators as oracle
 
@@ -44,7 +50,12 @@ def set_answers(rng, n=25, n_sources=4, n_classes=4):
 
 def test_without_pooling_it_is_the_model_of_crowd_kit(columns):
     solution = solve_annotators(
-        columns, vote_shares(columns), uses_confusion=all_confusion(columns), strength=0.0, max_iter=PEERS["n_iter"], tol=0.0
+        columns,
+        vote_shares(columns),
+        uses_confusion=all_confusion(columns),
+        strength=0.0,
+        max_iter=PEERS["n_iter"],
+        tol=0.0,
     )
     np.testing.assert_allclose(solution.posterior, PEERS["dawid_skene"], atol=1e-6)
 
@@ -69,7 +80,13 @@ def test_coins_of_set_answers_equal_the_oracle():
     start, uniform = vote_shares(columns), np.full(4, 0.25)
     expected, accuracy = oracle.one_coin(triples, 25, 4, 4, start, n_iter=5, strength=2.0)
     solution = solve_annotators(
-        columns, start, uses_confusion=np.zeros(len(columns.source), bool), strength=2.0, prior=uniform, max_iter=5, tol=0.0
+        columns,
+        start,
+        uses_confusion=np.zeros(len(columns.source), bool),
+        strength=2.0,
+        prior=uniform,
+        max_iter=5,
+        tol=0.0,
     )
     np.testing.assert_allclose(solution.posterior, expected, atol=1e-9)
     np.testing.assert_allclose(solution.model.coin, accuracy, atol=1e-9)
@@ -98,7 +115,9 @@ def test_em_with_fixed_strength_increases_the_marginal_likelihood_and_prior(colu
 def test_known_labels_are_fixed_and_copies_of_weight_one_half_count_once(table, columns):
     evidence = np.ones((40, 3))
     evidence[3] = [0, 0, 1]
-    solution = solve_annotators(columns, vote_shares(columns, evidence), uses_confusion=all_confusion(columns), evidence=evidence)
+    solution = solve_annotators(
+        columns, vote_shares(columns, evidence), uses_confusion=all_confusion(columns), evidence=evidence
+    )
     assert solution.posterior[3].tolist() == [0, 0, 1]
     twice = columns_of(np.hstack([table, table]), 3)
     kwargs = {"strength": 2.0, "prior": np.full(3, 1 / 3)}
@@ -147,5 +166,9 @@ def test_powers_recover_those_of_distorted_probabilities():
     assert power == pytest.approx(0.25, rel=0.15)
     np.testing.assert_allclose(calibrated.sum(axis=1), 1.0)
     z = np.eye(3)[y]
-    assert answer_power(2 * np.log(w), z) == pytest.approx(0.5, rel=0.15)
+    assert answer_power(1.8 * np.log(w), z) == pytest.approx(1 / 1.8, rel=0.1)
     assert answer_power(0.5 * np.log(w), z) == pytest.approx(1.0, rel=1e-3)
+    assert answer_power(np.log(w), np.full((4000, 3), 1 / 3)) == 1.0
+    uniform = np.full(3, 1 / 3)
+    assert is_informative(p, uniform, w)
+    assert not is_informative(p[rng.permutation(4000)], uniform, w)

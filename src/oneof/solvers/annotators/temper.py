@@ -8,21 +8,24 @@ likelihood w of the answers, the power b maximizes
 If p has no information about the labels, b is small, and the prior p^b / sum p^b is nearly uniform.
 
 Answers to one row are often not independent given its class: difficult rows mislead all annotators. Their product is
-then too close to 0 and 1. With calibrated p, the power a of the likelihood minimizes the cross-entropy
+then too close to 0 and 1. The power a of the likelihood minimizes the cross-entropy
 
     - sum_i sum_k p_ik log (w_ik^a / sum_j w_ij^a),
 
-which is convex in a: w^a / sum w^a are then the best predictions, of this form, of the labels that p predicts.
+which is convex in a. A classifier that has little information about the labels would make a too small, and the answers
+would be ignored. Therefore a is at least 1/2, and its logarithm is multiplied by 1 - sum_i H(p_i) / (n H(mean p)), the
+fraction of the information about the labels that p has.
 """
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from oneof.likelihoods import log_likelihoods, softmax
+from oneof.likelihoods import entropy, log_likelihoods, softmax
 from oneof.typing import Evidence, Floats
 
 MIN_POWER, MAX_POWER, N_POWERS = 1.0 / 64, 64.0, 25
-MIN_ANSWER_POWER = 0.1
+N_STANDARD_ERRORS = 2.0
+MIN_ANSWER_POWER = 0.5
 """Lower bound of a; the upper bound is 1, for independent answers."""
 
 
@@ -57,7 +60,7 @@ def answer_power(log_likelihood: Floats, proba: Floats) -> float:
     log_likelihood : ndarray of shape (n, K)
         log w, of rows with answers.
     proba : ndarray of shape (n, K)
-        p, held-out probabilities that are calibrated.
+        p, held-out probabilities.
     """
     centered = log_likelihood - (proba * log_likelihood).sum(axis=1, keepdims=True)
 
@@ -68,5 +71,24 @@ def answer_power(log_likelihood: Floats, proba: Floats) -> float:
 
     if not len(log_likelihood):
         return 1.0
-    solution = minimize_scalar(loss, bounds=(MIN_ANSWER_POWER, 1.0), method="bounded", options={"xatol": 1e-4})
-    return float(solution.x)
+    power = minimize_scalar(loss, bounds=(MIN_ANSWER_POWER, 1.0), method="bounded", options={"xatol": 1e-4}).x
+    total = float(np.asarray(entropy(proba.mean(axis=0, keepdims=True)))[0])
+    information = 1.0 - float(np.asarray(entropy(proba)).mean()) / max(total, 1e-12)
+    return float(power ** np.clip(information, 0.0, 1.0))
+
+
+def is_informative(proba: Floats, prior: Floats, evidence: Evidence) -> bool:
+    """Return whether the answers are more likely under held-out probabilities than under the class prior.
+
+    The difference of the log-likelihoods must exceed two standard errors.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n, K)
+    prior : ndarray of shape (K,)
+    evidence : ndarray of shape (n, K)
+        Weights of the classes given the answers.
+    """
+    logs = (log_likelihoods(np.log(np.maximum(p, 1e-300)) + np.zeros(evidence.shape), evidence) for p in (proba, prior))
+    gain = np.subtract(*logs)
+    return float(gain.sum()) > N_STANDARD_ERRORS * float(np.sqrt((gain**2).sum()))

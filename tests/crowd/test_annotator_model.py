@@ -90,7 +90,7 @@ def test_frequencies_are_fitted_if_they_predict_held_out_answers_better():
 
 
 def test_disputed_rows_and_questions():
-    y, table, _ = crowd([*HONEST, "spammer"], np.random.default_rng(0))
+    _, table, _ = crowd([*HONEST, "spammer"], np.random.default_rng(0))
     model = AnnotatorModel().fit(table)
     disputed = model.disputed_rows(5)
     assert (np.diff(disputed.entropy) <= 0).all()

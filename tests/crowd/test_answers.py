@@ -66,7 +66,7 @@ def test_selected_rows_have_their_answers_and_their_annotators():
     [
         (
             lambda: Answers.from_records([0, 5], [1, 1], ["a", "b"], index=[0, 1]),
-            "about the row 5, which the table does not",
+            "about the row 5, which",
         ),
         (lambda: Answers.from_table([["a", None], ["b", None]]), "column 1: annotator 1 has no answer"),
         (lambda: Answers.from_records([0, 1], ["x", "y"], ["a", None]), "annotator 'y' has no answer"),

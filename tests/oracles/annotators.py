@@ -58,13 +58,10 @@ def krippendorff_alpha(units, distance):
     units = [unit for unit in units if len(unit) >= 2]
     values = [answer for unit in units for answer in unit]
     n = len(values)
-    observed = sum(
-        distance(a, b) / (len(unit) - 1)
-        for unit in units
-        for x, a in enumerate(unit)
-        for y, b in enumerate(unit)
-        if x != y
-    )
+    observed = 0.0
+    for unit in units:
+        total = sum(distance(a, b) for x, a in enumerate(unit) for y, b in enumerate(unit) if x != y)
+        observed += total / (len(unit) - 1)
     expected = sum(distance(a, b) for x, a in enumerate(values) for y, b in enumerate(values) if x != y)
     return 1 - (observed / n) / (expected / (n * (n - 1)))
 

@@ -17,6 +17,7 @@ from oneof.solvers.annotators import (
     AnnotatorSolution,
     AnswerColumns,
     SourceAccuracies,
+    SourceModel,
     answer_information,
     estimate_accuracies,
     find_copies,
@@ -198,6 +199,12 @@ class AnnotatorModel(BaseEstimator):
     >>> model.transduction_.tolist()
     ['finch', 'wren', 'wren', 'finch']
     """
+
+    posterior_: Floats
+    _source_model: SourceModel
+    _answer_columns: AnswerColumns
+    _source_weight: Floats
+    _log_likelihood: Floats
 
     def __init__(
         self,

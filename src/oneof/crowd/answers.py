@@ -49,12 +49,16 @@ class Answers:
     annotators: Labels
     classes: Labels
     select_rows: bool
+    _row: Ints
+    _source: Ints
+    _code: Ints
+    _sets: Mask
 
     @classmethod
     def _from_codes(
         cls, codes: tuple[Ints, Ints, Ints], sets: Mask, names: tuple[Any, Any, Any], *, select: bool
     ) -> Self:
-        """Return answers of valid codes of rows, annotators and distinct answers, and of the names of rows and so on."""
+        """Return answers from codes of rows, annotators and distinct answers, and the names of all three."""
         out = object.__new__(cls)
         out._row, out._source, out._code = codes
         out._sets = sets
@@ -114,7 +118,7 @@ class Answers:
         classes: Any = None,
         index: Any = None,
         select_rows: bool = False,
-    ) -> Self:
+    ) -> "Answers":
         """Read one record for each answer: the row, the annotator and the answer.
 
         Parameters
@@ -173,8 +177,8 @@ class Answers:
                 f"annotator {source_names.tolist()[empty[0]]!r} has no answer. Remove the records of this annotator."
             )
         codes = (row[given], source[given], code[given])
-        out = cls._from_codes(codes, sets, (row_names, source_names, known), select=select_rows)
-        return out if index is None else out.align(index)
+        given_answers = cls._from_codes(codes, sets, (row_names, source_names, known), select=select_rows)
+        return given_answers if index is None else given_answers.align(index)
 
     def align(self, index: Any) -> "Answers":
         """Return the answers over all rows of a data set.
@@ -304,10 +308,11 @@ def _flatten_table(table: Any) -> tuple[Any, tuple[int, int], Labels, Labels | N
         return label_vector([cell for cells in zip(*columns) for cell in cells]), shape, names, row_names
     if not isinstance(table, np.ndarray):
         try:
-            listed = [list(row) if not isinstance(row, str | bytes | set | Mapping) else None for row in table]
+            rows = list(table)
+            listed = [] if any(isinstance(row, str | bytes | set | Mapping) for row in rows) else list(map(list, rows))
         except TypeError:
-            listed = [None]
-        if any(row is None for row in listed):
+            rows, listed = [None], []
+        if len(listed) < len(rows):
             raise InputError("`answers` must be a table with a row for each row of X and a column for each annotator.")
         width = len(listed[0]) if listed else 0
         for i, row in enumerate(listed):

@@ -54,8 +54,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         An estimator of oneof that accepts weights, any classifier with `predict_proba`, or a pipeline that ends with
         one of them. None is ``LOORidge()``. It is cloned.
     cv : int, splitter or iterable of (train, test), default=5
-        Number of folds of the held-out predictions, or another way to split. `LOORidge` uses them to check
-        that the features are informative, and then predicts each row by leave-one-out.
+        Number of folds of the held-out predictions, or another way to split. `LOORidge` uses them in the first round
+        only, and then predicts each row by leave-one-out.
     annotator_model : AnnotatorModel, default=None
         The model of the annotators; None is ``AnnotatorModel()``. It is cloned.
     max_iter : int, default=10
@@ -98,8 +98,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     `LOORidge` is fitted to the posterior as weights. Other classifiers are fitted to soft labels, the posterior, by
     `sample_weight`, or by copies of rows without it; rows without answers are not used by them.
 
-    If the first held-out predictions do not make the answers significantly more likely than the class frequencies do, the
-    labels are those of the answers alone, `classifier_power_` is 0, and a UserWarning is issued.
+    If the first held-out predictions do not make the answers significantly more likely than the class frequencies do,
+    the labels are those of the answers alone, `classifier_power_` is 0, and a UserWarning is issued.
 
     References
     ----------
@@ -172,7 +172,11 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         changes: list[float] = []
         while True:
             labels = model.posterior_
-            if not changes and not self._is_informative(learner, rows, model, folds):
+            # The first predictions are cross-fitted: self-training on the labels of a row would confirm them.
+            held_out_scores = learner.held_out_scores if changes else learner.cross_fitted_scores
+            scores = held_out_scores(rows, model.candidates_, labels, folds)
+            prior, power = temper(scores, model.candidates_.evidence, learner.max_power)
+            if not changes and not is_informative(prior, model.class_prior_, model.candidates_.weights):
                 warnings.warn(
                     "The features do not predict the answers: the labels are those of the answers alone. Check X, or "
                     "pass another estimator.",
@@ -182,8 +186,6 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
                 prior, power, answer_power_ = np.tile(model.class_prior_, (len(labels), 1)), 0.0, 1.0
                 changes.append(0.0)
                 break
-            scores = learner.held_out_scores(rows, model.candidates_, labels, folds)
-            prior, power = temper(scores, model.candidates_.evidence, learner.max_power)
             answer_power_ = _answer_power(model, prior, evidence)
             model._update(given, prior, evidence, power=answer_power_, max_iter=N_ANNOTATOR_STEPS)
             changes.append(float(0.5 * np.abs(model.posterior_ - labels)[labeled].sum(axis=1).mean()))
@@ -282,15 +284,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         check_estimator(self.estimator)
         return self.estimator
 
-    @staticmethod
-    def _is_informative(learner: "_Learner", rows: Any, model: AnnotatorModel, folds: Any) -> bool:
-        """Return whether the first predictions, by cross-fitting, make the answers more likely."""
-        evidence = model.candidates_.weights
-        scores = learner.cross_fitted_scores(rows, model.candidates_, model.posterior_, folds)
-        return is_informative(temper(scores, evidence, learner.max_power)[0], model.class_prior_, evidence)
-
     def _folds(self, rows: Any, candidates: CandidateSets, rng: Any) -> list[tuple[Ints, Ints]]:
-        """Return pairs of training and test rows; each row is in one test subset, unlabeled rows in every training set."""
+        """Return training and test rows; each row is in one test subset, unlabeled rows are in all training subsets."""
         cv = self.cv
         if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
             cv = CandidateKFold(int(cv), random_state=rng)
@@ -339,7 +334,7 @@ class _Learner:
     def cross_fitted_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
         """Return scores of all rows, (n, K), each by the model of the other folds."""
         del labels
-        method = "predict_proba" if hasattr(self.classifier, "predict_proba") else "decision_function"
+        method: Any = "predict_proba" if hasattr(self.classifier, "predict_proba") else "decision_function"
         values = cross_val_predict(
             self.classifier, rows, candidates, cv=_Folds(folds), method=method, n_jobs=self.n_jobs
         )
@@ -377,6 +372,7 @@ class _LeaveOneOutLearner(_Learner):
 
     def held_out_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
         """Return the leave-one-out scores."""
+        del folds
         model = self.fit(rows, candidates, labels)
         last = model[-1] if isinstance(model, Pipeline) else model
         return np.asarray(last.inverse_temperature_ * last.loo_scores_)

@@ -56,7 +56,7 @@ def estimate_accuracies(columns: AnswerColumns, posterior: Floats, *, coverage: 
     J, source = columns.n_sources, columns.answer_source
     proba = columns.answer_probabilities(posterior)
     totals = np.bincount(source, minlength=J).astype(np.float64)
-    right = np.bincount(source, weights=proba, minlength=J)
+    right: Floats = np.bincount(source, weights=proba, minlength=J).astype(np.float64)
     rate, t, used = pooled_rate(right, totals), 4.0, totals > 0
     for _ in range(N_STRENGTH_STEPS):
         t = update_beta_strength(t, right[used], totals[used], rate)
@@ -81,7 +81,7 @@ def _missing_information(columns: AnswerColumns, posterior: Floats, proba: Float
     J, source, K = columns.n_sources, columns.answer_source, columns.n_classes
     pairs = float((np.bincount(columns.row, minlength=columns.n_rows).astype(np.float64) ** 2).sum())
     if J > MAX_JOINT_SOURCES or pairs > MAX_JOINT_PAIRS:
-        return np.bincount(source, weights=proba * (1.0 - proba), minlength=J)
+        return np.bincount(source, weights=proba * (1.0 - proba), minlength=J).astype(np.float64)
     answer, label = np.nonzero(columns.sets[columns.column])
     row = columns.row[answer]
     roots = np.sqrt(posterior[row, label])

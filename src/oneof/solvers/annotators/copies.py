@@ -6,7 +6,8 @@ count as one (`group_copies`, v_j in `dawid_skene`), and the expected agreement 
 
 Let mu^-jh be the posterior of the labels without the answers of j and h. The expected number of agreements about the
 rows that both answered is E = sum_i e_i, with e_i = sum_k mu^-jh_ik sum_a theta_jka theta_hka, and its variance is
-sum_i e_i (1 - e_i). If h copies a fraction c of the answers of j, the agreement is c n + (1 - c) E; the estimate of c is (O - E) / (n - E).
+sum_i e_i (1 - e_i). If h copies a fraction c of the answers of j, the agreement is c n + (1 - c) E; the estimate of c
+is (O - E) / (n - E).
 """
 
 from dataclasses import dataclass
@@ -112,13 +113,12 @@ def find_copies(
     weight : ndarray of shape (J,)
         The weights of the sources in `log_joint`.
     """
-    first, second, shared, equal = pairs
-    n_pairs = len(first)
-    likely = np.argsort(-(equal - 0.5 * shared) / np.sqrt(shared), kind="stable")[:MAX_TESTED]
+    n_pairs = len(pairs.first)
+    likely = np.argsort(-(pairs.equal - 0.5 * pairs.shared) / np.sqrt(pairs.shared), kind="stable")[:MAX_TESTED]
     order = np.argsort(columns.answer_source, kind="stable")
     starts = np.searchsorted(columns.answer_source[order], np.arange(columns.n_sources + 1))
     table = []
-    for j, h, o in zip(first[likely], second[likely], equal[likely]):
+    for j, h, o in zip(pairs.first[likely], pairs.second[likely], pairs.equal[likely]):
         a, b = (order[starts[s] : starts[s + 1]] for s in (j, h))
         rows, in_a, in_b = np.intersect1d(columns.row[a], columns.row[b], return_indices=True)
         a, b = columns.column[a[in_a]], columns.column[b[in_b]]
@@ -132,7 +132,8 @@ def find_copies(
     values = np.array(table, dtype=np.float64).reshape(-1, 7)
     values = values[(values[:, 6] > _threshold(n_pairs)) & (values[:, 5] >= MIN_COPIED)]
     values = values[np.argsort(-values[:, 6], kind="stable")]
-    return CopiedPairs(*(values[:, c].astype(np.int64) for c in range(3)), *(values[:, c] for c in range(3, 7)))
+    first, second, shared = values[:, :3].T.astype(np.int64)
+    return CopiedPairs(first, second, shared, values[:, 3], values[:, 4], values[:, 5], values[:, 6])
 
 
 def group_weights(group: Ints) -> Floats:

@@ -170,6 +170,7 @@ def solve_annotators(
             prior = mu.mean(axis=0) if len(mu) else np.full(columns.n_classes, 1.0 / columns.n_classes)
         logs = model.log_likelihoods(columns)
         log_likelihood = np.asarray(counts @ (logs if column_weight is None else logs * column_weight))
+        assert prior is not None
         joint = log_likelihood + _log(np.maximum(prior, MIN_RATE))
         if log_evidence is not None:
             joint += log_evidence
@@ -179,7 +180,6 @@ def solve_annotators(
         if converged or n_iter >= max_iter:
             top = joint.max(axis=1)
             marginal = float((top + np.log(np.exp(joint - top[:, None]).sum(axis=1))).sum())
-            assert prior is not None
             return AnnotatorSolution(mu, log_likelihood, marginal, prior, model, n_iter, converged)
 
 

@@ -53,6 +53,13 @@ class CopiedPair(NamedTuple):
         Estimated fraction of the answers of one that are copies of the other, from 0.5 to 1.
     z_score : float
         The excess in standard errors.
+
+    Examples
+    --------
+    >>> from oneof.crowd import AnnotatorModel
+    >>> table = [[k % 2, (k // 2) % 2, (k * 7 // 4) % 2, (k * 7 // 4) % 2, (k // 3) % 2] for k in range(60)]
+    >>> [pair.annotators for pair in AnnotatorModel().fit(table).copied_pairs_]
+    [(2, 3)]
     """
 
     annotators: tuple[Any, Any]
@@ -76,6 +83,13 @@ class DisputedRows(NamedTuple):
         Entropy of the posterior in nats, in decreasing order.
     disagreement : ndarray of shape (n,)
         Fraction of pairs of answers to the row that have no class in common.
+
+    Examples
+    --------
+    >>> from oneof.crowd import AnnotatorModel
+    >>> table = [["a", "a", "a"], ["b", "b", "b"], ["a", "b", None], ["b", "b", "b"]]
+    >>> AnnotatorModel().fit(table).disputed_rows(1).rows.tolist()
+    [2]
     """
 
     rows: Labels
@@ -94,6 +108,14 @@ class Questions(NamedTuple):
         Names of the row and of the annotator of each question.
     information : ndarray of shape (n,)
         Expected reduction of the entropy of the row's label, in nats.
+
+    Examples
+    --------
+    >>> from oneof.crowd import AnnotatorModel
+    >>> table = [["a", "a", "a"], ["b", "b", "b"], ["a", "b", None], ["b", "b", "b"]]
+    >>> questions = AnnotatorModel().fit(table).next_questions()
+    >>> questions.rows.tolist(), questions.annotators.tolist()
+    ([2], [2])
     """
 
     rows: Labels
@@ -194,14 +216,19 @@ class AnnotatorModel(BaseEstimator):
     ...     ["wren", ["finch", "wren"], "finch"],
     ...     ["wren", "wren", "wren"],
     ...     ["finch", "finch", None],
+    ...     ["finch", "finch", "finch"],
+    ...     ["wren", "wren", "finch"],
     ... ]
     >>> model = AnnotatorModel().fit(table)
     >>> model.transduction_.tolist()
-    ['finch', 'wren', 'wren', 'finch']
+    ['finch', 'wren', 'wren', 'finch', 'finch', 'wren']
+    >>> model.accuracy_.round(2)
+    array([0.89, 0.89, 0.58])
     """
 
     posterior_: Floats
     _source_model: SourceModel
+    _answered: tuple[Ints, Ints]
     _answer_columns: AnswerColumns
     _source_weight: Floats
     _log_likelihood: Floats
@@ -376,7 +403,7 @@ class AnnotatorModel(BaseEstimator):
         position[rows] = np.arange(len(rows))
         column = np.full(J, -1)
         column[asked] = np.arange(len(asked))
-        row, source = position[columns.row], column[columns.answer_source]
+        row, source = position[self._answered[0]], column[self._answered[1]]
         known = (row >= 0) & (source >= 0)
         information[row[known], source[known]] = -1.0
         best = information.argmax(axis=1)
@@ -483,6 +510,7 @@ class AnnotatorModel(BaseEstimator):
         self.posterior_ = solution.posterior
         self.transduction_ = answers.classes[solution.posterior.argmax(axis=1)]
         self.rows_, self.annotators_ = answers.rows, answers.annotators
+        self._answered = (answers._row, answers._source)
         self.class_prior_ = np.atleast_2d(solution.prior).mean(axis=0)
         self.class_prior_ /= self.class_prior_.sum()
         source = solution.model

@@ -160,7 +160,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         check_positive("tol", self.tol)
         check_n_jobs(self.n_jobs)
         rng = check_random_state(self.random_state)
-        learner = _Learner.of(self._classifier(), rng, self.n_jobs)
+        learner = _WeightLearner.of(self._classifier(), rng, self.n_jobs)
         annotators = AnnotatorModel() if self.annotator_model is None else self.annotator_model
         check_instance("annotator_model", annotators, AnnotatorModel)
         rows = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else as_array(X, "X")
@@ -303,7 +303,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         return [(train, np.sort(np.append(test, np.flatnonzero(rest == k)))) for k, (train, test) in enumerate(folds)]
 
 
-class _Learner:
+class _WeightLearner:
     """A classifier that is fitted to the labels of a round; this one accepts weights of the classes."""
 
     def __init__(self, classifier: Any, n_jobs: int | None) -> None:
@@ -312,14 +312,14 @@ class _Learner:
         self.max_power = 1.0 if hasattr(classifier, "predict_proba") else MAX_POWER
 
     @staticmethod
-    def of(classifier: Any, rng: Any, n_jobs: int | None) -> "_Learner":
+    def of(classifier: Any, rng: Any, n_jobs: int | None) -> "_WeightLearner":
         """Return the way to fit a classifier: by its leave-one-out scores, weights of the classes, or soft labels."""
         last = classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
         classifier = with_seeds(classifier, rng)
         if isinstance(last, CandidateClassifier):
             from oneof.estimators.loo_ridge import LOORidge
 
-            return (_LeaveOneOutLearner if isinstance(last, LOORidge) else _Learner)(classifier, n_jobs)
+            return (_LeaveOneOutLearner if isinstance(last, LOORidge) else _WeightLearner)(classifier, n_jobs)
         if not hasattr(last, "predict_proba"):
             raise InputError(
                 f"`estimator` must have predict_proba; got {last!r}. Wrap it in "
@@ -364,7 +364,7 @@ class _Learner:
         return np.asarray(model.predict_proba(X))
 
 
-class _LeaveOneOutLearner(_Learner):
+class _LeaveOneOutLearner(_WeightLearner):
     """A `LOORidge`, whose leave-one-out scores are held-out scores.
 
     Its self-training does not maximize a likelihood, and is better with the posterior of the labels as weights.
@@ -384,7 +384,7 @@ class _LeaveOneOutLearner(_Learner):
         return clone(self.classifier).fit(rows, CandidateSets.from_weights(weights, candidates.classes))
 
 
-class _SoftLabelLearner(_Learner):
+class _SoftLabelLearner(_WeightLearner):
     """A classifier of scikit-learn, fitted to soft labels; rows without answers are not used."""
 
     def cross_fitted_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:

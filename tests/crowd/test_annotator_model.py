@@ -80,6 +80,8 @@ def test_gold_labels_are_exact_and_improve_the_others():
     assert (model.transduction_ == y)[rest].mean() >= (without.transduction_ == y)[rest].mean()
     listed = AnnotatorModel().fit(table, [known.get(i) for i in range(300)])
     np.testing.assert_array_equal(listed.posterior_, model.posterior_)
+    sets = [[known[i]] if i in known else [0, 1] if i == 1 else None for i in range(300)]
+    assert AnnotatorModel().fit(table, sets).posterior_[1, 2:].tolist() == [0, 0]
 
 
 def test_frequencies_are_fitted_if_they_predict_held_out_answers_better():

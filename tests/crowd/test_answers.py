@@ -74,6 +74,7 @@ def test_selected_rows_have_their_answers_and_their_annotators():
         (lambda: Answers.from_table([["a"], [["a", "c"]]], classes=["a", "b"]), "row 1: label 'c' is not one of the"),
         (lambda: Answers.from_table([["a"], [[]]]), "row 1: the answer is an empty set"),
         (lambda: Answers.from_table([["a"], ["a", "b"]]), "row 1: got 2 answers; other rows have 1"),
+        (lambda: Answers.from_table([[None, -1]]), "`answers` must contain at least one answer"),
         (lambda: Answers.from_table([1, 2]), "`answers` must be a table"),
         (lambda: Answers.from_table(np.zeros(3)), r"must have shape \(n_rows, n_annotators\)"),
         (lambda: Answers.from_table([[1, -1], [-1, 1]]), "only -1 and 1"),

@@ -113,6 +113,8 @@ def test_invalid_arguments_are_errors(data):
         CrowdClassifier(annotator_model=LOORidge()).fit(X, table)
     with pytest.raises(InputError, match="about 150 rows, but `X` has 100"):
         CrowdClassifier().fit(X[:100], table)
+    with pytest.raises(InputError, match="about 140 rows, but `X` has 150"):
+        CrowdClassifier().fit(X, table[:140])
     with pytest.raises(InputError, match="about the row 200, which the table does not have"):
         CrowdClassifier().fit(X, Answers.from_records([0, 200], [0, 1], ["a", "b"]))
     with pytest.raises(InputError, match="must have predict_proba; CLPL"):

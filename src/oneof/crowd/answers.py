@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from oneof.candidates import CandidateSets, as_candidates
+from oneof.candidates import as_candidates
 from oneof.candidates.collections import is_collection, read_sets
 from oneof.candidates.labels import MISSING, as_classes, encode_labels, is_minus_one, is_missing, label_vector
 from oneof.errors import InputError, LabelError
@@ -260,6 +260,12 @@ def as_answers(answers: Any, classes: Any = None) -> Answers:
     return Answers.from_table(answers, classes=classes)
 
 
+def is_table(answers: Any) -> bool:
+    """Return whether answers are a table, with a row for each row of X."""
+    is_records = hasattr(answers, "columns") and set(RECORD_COLUMNS) <= set(answers.columns)
+    return not isinstance(answers, Answers) and not is_records
+
+
 def check_answers(answers: Answers) -> Answers:
     """Return the answers; raise unless there are two classes and an answer."""
     if len(answers.classes) < 2:
@@ -287,8 +293,7 @@ def read_gold(gold: Any, answers: Answers) -> Floats | None:
             listed[position[name]] = label
         gold = listed
     try:
-        known = gold if isinstance(gold, CandidateSets) else label_vector(gold) if np.ndim(gold) < 2 else gold
-        candidates = as_candidates(known, classes=answers.classes)
+        candidates = as_candidates(gold, classes=answers.classes)
     except LabelError as error:
         raise error.at("`gold`") from None
     if len(candidates) != len(answers):
@@ -327,6 +332,8 @@ def _flatten_table(table: Any) -> tuple[Any, tuple[int, int], Labels, Labels | N
 def _encode(flat: Any, classes: Any, n_columns: int) -> tuple[Ints, Mask, Labels]:
     """Return the code of each answer, -1 for no answer, the distinct answers as sets, (D, K), and the classes."""
     listed = flat.tolist() if flat.dtype.kind == "O" else None
+    if classes is None and all(is_missing(value) or is_minus_one(value) for value in flat.tolist()):
+        raise InputError("`answers` must contain at least one answer.")
     try:
         if listed is None or not any(is_collection(value) for value in listed):
             code, known = encode_labels(flat, classes)

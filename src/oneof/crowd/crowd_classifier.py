@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
 from oneof.crowd.annotator_model import AnnotatorModel
-from oneof.crowd.answers import Answers, as_answers, check_answers, read_gold
+from oneof.crowd.answers import Answers, as_answers, check_answers, is_table, read_gold
 from oneof.errors import InputError, reraise_as_input_error
 from oneof.estimators._soft_labels import fit_and_predict, fit_soft, predict_columns, remove_generators, with_seeds
 from oneof.estimators.base import CandidateClassifier
@@ -164,7 +164,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         annotators = AnnotatorModel() if self.annotator_model is None else self.annotator_model
         check_instance("annotator_model", annotators, AnnotatorModel)
         rows = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else as_array(X, "X")
-        given = _align(as_answers(answers, annotators.classes), rows)
+        given = _align(as_answers(answers, annotators.classes), rows, is_table(answers))
         model = clone(annotators).fit(given, gold)
         evidence = read_gold(gold, given)
         folds = self._folds(rows, model.candidates_, rng)
@@ -441,17 +441,13 @@ def _answer_power(model: AnnotatorModel, prior: Floats, evidence: Floats | None)
     return answer_power(model._log_likelihood[used], prior[used])
 
 
-def _align(answers: Answers, rows: Any) -> Answers:
-    """Return the answers over the rows of X."""
+def _align(answers: Answers, rows: Any, table: bool) -> Answers:
+    """Return the answers over the rows of X; those of a table are in the same order."""
     if len(rows.shape) == 0:
         raise InputError("`X` must be of shape (n_samples, n_features); got a scalar.")
     n = rows.shape[0]
+    if table and len(answers) != n:
+        raise InputError(f"`answers` are about {len(answers)} rows, but `X` has {n}. Give one row of answers for each.")
     index = rows.index if hasattr(rows, "index") and not callable(rows.index) else np.arange(n)
-    if len(answers) == n and np.array_equal(answers.rows, np.arange(n)):  # a table without names of rows
-        return check_answers(answers)
-    names = answers.rows.tolist()
-    if len(names) == n and names != list(index) and names == list(range(n)):
-        return check_answers(answers)
-    if len(names) > n and not set(names) - set(range(len(names))):
-        raise InputError(f"`answers` are about {len(names)} rows, but `X` has {n}. Give one row of answers for each.")
-    return check_answers(answers.align(index))
+    is_ordered = table or (len(answers) == n and np.array_equal(answers.rows, np.arange(n)))
+    return check_answers(answers if is_ordered else answers.align(index))

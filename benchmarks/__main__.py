@@ -145,6 +145,22 @@ THEMES: dict[str, dict[str, Part]] = {
         ("labeling", "accuracy by the number of answers in a labeling session", "hours", True),
         ("latency", "time to the next question over HTTP", "5 min", True),
     ),
+    "weights": {
+        **_parts(
+            "weights",
+            ("lists", "probabilities of a weak classifier as labels; writes docs/weights_lists.csv", "1 h", True),
+            ("temperatures", "weights of a wrong temperature, on generated labels", "20 min", True),
+            ("crowd", "answers of annotators as weights on LabelMe; writes docs/weights_crowd.csv", "5 min", True),
+            ("summary", "the tables of docs/weights.md from the two files", "1 s"),
+            ("figure", "docs/weights.png from the same files", "3 s"),
+        ),
+        **_parts(
+            "weights_speed",
+            ("fits", "time of fits with weights and with sets; writes docs/weights_speed.csv", "15 min", True),
+            ("hard-sets", "hard sets compared with a checkout of another version", "10 min", True),
+            ("costs", "the tables of times of docs/weights.md from the two files", "1 s"),
+        ),
+    },
     "reliability": {
         **_parts(
             "reliability.determinism",

@@ -279,8 +279,8 @@ def test_scorers_are_copied(scorer):
         assert repr(again) == repr(scorer)
 
 
-def test_folds_are_stratified_by_the_largest_weights():
-    """Folds are those of the sets of the classes with the largest weights; so noise does not change them."""
+def test_small_weights_do_not_change_the_folds():
+    """Softened sets have the folds of the sets."""
     rng = np.random.default_rng(0)
     labels = rng.choice(["a", "b", "c"], 90, p=[0.6, 0.3, 0.1])
     hard = CandidateSets.from_labels([*labels, None])

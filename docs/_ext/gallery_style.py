@@ -7,6 +7,7 @@ from oneof.plots.style import PALETTE, SERIES
 READING_ORDER = (
     "first_steps",
     "crowd",
+    "weights",
     "disambiguation",
     "compare",
     "two_moons",

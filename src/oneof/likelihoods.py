@@ -10,8 +10,8 @@ the maximum of the scores, max_k (log w_ik + s_ik), is replaced by the aggregate
     G_L = 1/L log sum_k w_ik^max(L, 1) exp(L s_ik),
 
 which for L >= 1 is 1/L log sum_k (w_ik exp s_ik)^L. On sets it exceeds the maximum by at most log |S_i| / L. L = 1
-gives the sum, L = inf the maximum. Below 1 the exponent of the weights remains 1: as L goes to 0, G_L becomes the
-mean of the scores weighted by w, whereas with the exponent L every weight above 0 would become 1.
+gives the sum, L = inf the maximum. Below 1 the exponent of the weights remains 1: as L goes to 0, the gradient
+of G_L becomes w / sum w, whereas with the exponent L every weight above 0 would become 1.
 """
 
 from typing import Any

@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from oneof.candidates import CandidateSets
 from oneof.cli.inputs import ReadOptions, prepare
 from oneof.cli.label import LabelOptions, open_session
 from oneof.io import Overrides
@@ -98,6 +99,23 @@ def test_exact_rows_of_the_table_are_not_asked(run: Run, birds: Path, served: An
     assert facts["link"].startswith("http://127.0.0.1:")
     names = [name for name, _ in seen["item"]["cells"]]
     assert names == ["id", "span", "mass", "migrates", "color", "remark"]
+
+
+def test_weights_of_the_table_are_kept(run: Run) -> None:
+    """Weights of a column are in the session and in the export; without the option they are an error."""
+    texts = ["finch:0.7|owl:0.3", "owl:0.9|wren:0.2", "wren", ""] * 15
+    make_birds().drop("truth").with_columns(species=pl.Series(texts)).write_csv("birds.csv")
+    words = ("label", "birds.csv", *LABEL[:2], "--export", "out.csv", "--drop", "id")
+    result = run(*words, "--weighted", "--kind", "likelihood")
+    assert result.code == 0, result.err
+    y = CandidateSets.from_strings(texts, weighted=True)
+    again = pl.read_csv("out.csv")["species"].fill_null("").to_list()
+    assert CandidateSets.from_strings(again, weighted=True) == y
+    result = run("fit", "out.csv", "--labels", "species", "--weighted", "--kind", "likelihood", "--json",
+                 "--method", "AvgPerceptron", "--folds", "2")  # fmt: skip
+    assert json.loads(result.out)["weighted"] == 30
+    result = run(*words, "--answers", "other.sqlite")
+    assert (result.code, "have weights, such as 'finch:0.7'. Add --weighted" in result.err) == (2, True)
 
 
 def test_imported_annotations(run: Run, bare: Path) -> None:

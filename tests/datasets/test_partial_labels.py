@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from oneof import CandidateSets, make_partial_labels
-from oneof.datasets import partial_labels
+from oneof.datasets import distractors
 from oneof.errors import InputError, LabelError
 
 KINDS = ("uniform", "confusable", "cooccurring", "dictionary", "rules")
@@ -203,7 +203,7 @@ def test_rules_in_blocks_of_rows_give_the_same_sets(monkeypatch):
     """The sets of rules do not depend on the number of rows that are drawn at a time."""
     y = labels(100, 6)
     sets = make_partial_labels(y, n_distractors=2, distractors="rules", random_state=0)
-    monkeypatch.setattr(partial_labels, "_BLOCK", 7 * 18)
+    monkeypatch.setattr(distractors, "MAX_DRAWS", 7 * 18)
     assert make_partial_labels(y, n_distractors=2, distractors="rules", random_state=0) == sets
 
 

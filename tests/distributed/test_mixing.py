@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof import PLSVM, AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron, distributed
+from oneof import CLPL, PLSVM, AvgPegasos, AvgPerceptron, CandidateSets, MaxPegasos, MaxPerceptron, distributed
 from oneof.errors import InputError
 from oneof.solvers.online import OnlineState, perceptron
 from tests.distributed.blocks import in_blocks, table
@@ -93,6 +93,31 @@ def test_plsvm_of_one_block_equals_the_ordinary_fit():
     distributed.fit(remote, in_blocks(X, [240]), y)
     np.testing.assert_array_equal(remote.coef_, local.coef_)
     np.testing.assert_array_equal(remote.objective_path_, local.objective_path_)
+
+
+def weights_of(y):
+    """Return weights with the supports of candidate sets."""
+    values = np.random.default_rng(0).choice([0.2, 0.5, 1.0], y.shape) * y.mask
+    return CandidateSets.from_weights(values, y.classes)
+
+
+def test_weighted_rows_in_one_block_equal_the_ordinary_fit():
+    """With a single block, weights of the rows give the coefficients of the ordinary fit."""
+    X, y, _ = table()
+    y = weights_of(y)
+    for model in (PLSVM(lam=0.01), AvgPegasos(lam=1e-3, n_epochs=2), CLPL(C=0.1)):
+        remote = clone(model)
+        distributed.fit(remote, in_blocks(X, [240]), y)
+        np.testing.assert_allclose(remote.coef_, clone(model).fit(X, y).coef_, rtol=1e-6, atol=1e-8)
+
+
+def test_averaging_is_near_the_ordinary_fit_on_weighted_rows():
+    """With weights J of PLSVM ends within a hundredth of the ordinary fit."""
+    X, y, _ = table()
+    y = weights_of(y)
+    local, remote = PLSVM(lam=0.05).fit(X, y), PLSVM(lam=0.05, tol=1e-3)
+    distributed.fit(remote, in_blocks(X, [100, 80, 60]), y)
+    assert remote.objective_ <= 1.01 * local.objective_
 
 
 @pytest.mark.parametrize("sparse", [False, True], ids=["dense", "csr"])

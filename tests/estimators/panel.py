@@ -99,6 +99,17 @@ def table(n=60, d=4, K=3, seed=0, like=None):
     return X, mask
 
 
+def weighted_table(n=60, d=4, K=3, seed=0, like=None):
+    """Return rows, their candidate sets as a mask, and weights: of most partial rows, and of all classes in a few."""
+    X, mask = table(n, d, K, seed, like)
+    rng = np.random.default_rng(seed + 10)
+    weights = np.where(mask, rng.uniform(0.1, 1.0, mask.shape), 0.0)
+    keeps_set = rng.random(n) < 0.3
+    weights[keeps_set] = mask[keeps_set]
+    weights[7::13] = rng.uniform(0.1, 1.0, weights[7::13].shape)
+    return X, mask, weights / weights.max(axis=1, keepdims=True)
+
+
 def further(n=30, d=4):
     """Return new rows for prediction, outside the clusters."""
     return np.random.default_rng(5).normal(size=(n, d)) * 2

@@ -37,7 +37,7 @@ def named(weights):
 
 @pytest.mark.parametrize("estimator", [NEWTON, GaussianNB()], ids=["logistic", "naive Bayes"])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("max_iter", [1, 6])
+@pytest.mark.parametrize("max_iter", [1, 9])
 @pytest.mark.filterwarnings("ignore:The labels of CandidateEM did not converge")
 def test_model_equals_the_oracle(estimator, weighted, max_iter):
     """Labels, their changes and the probabilities of new rows equal those of loops over rows and classes."""

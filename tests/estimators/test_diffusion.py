@@ -12,7 +12,6 @@ from oneof import CandidateSets, HarmonicField, LocalGlobalConsistency, MarkovWa
 from oneof.errors import InputError
 from oneof.graphs import NeighborGraph
 from tests.estimators.panel import table
-from tests.estimators.weighted import check_laws
 from tests.oracles import diffusion as oracle
 
 METHODS = [HarmonicField(), HarmonicField(0.5, 0.1), LocalGlobalConsistency(), MarkovWalk()]
@@ -83,16 +82,6 @@ def test_distributions_of_every_row_of_fit(estimator):
     assert np.isin(model.transduction_, names).all()
     assert mask[partial, np.searchsorted(names, model.transduction_[partial])].all()
     assert model.n_iter_ >= 1
-
-
-@pytest.mark.parametrize(
-    "estimator",
-    [HarmonicField(tol=1e-12), HarmonicField(0.5, 0.1, class_mass=False, tol=1e-12), LocalGlobalConsistency(tol=1e-12)],
-    ids=["clamped", "soft", "consistency"],
-)
-def test_the_laws_of_weights(estimator):
-    """Factors of rows, equal weights, permuted classes and weights near 0."""
-    check_laws(estimator, 1e-7)
 
 
 @each_method

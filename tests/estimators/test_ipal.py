@@ -9,8 +9,7 @@ from sklearn.base import clone
 
 from oneof import IPAL, PLKNN, CandidateSets
 from oneof.errors import InputError
-from tests.estimators.panel import scores, table
-from tests.estimators.weighted import check_laws, weighted_table
+from tests.estimators.panel import scores, table, weighted_table
 from tests.oracles import ipal as oracle
 
 FORMS = pytest.mark.parametrize("form", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
@@ -61,12 +60,6 @@ def test_weights_multiply_the_labels_of_the_neighbors(k, alpha, class_mass):
     np.testing.assert_array_equal(model.disambiguate().labels, F.argmax(axis=1))
     errors = np.array([oracle.errors(rows, labels, 3, x, k) for x in queries])
     np.testing.assert_allclose(model.decision_function(queries), -errors, atol=1e-9)
-
-
-@pytest.mark.parametrize("model", [IPAL(), IPAL(class_mass=True, prediction="votes")])
-def test_the_laws_of_weights(model):
-    """Factors of rows, equal weights, permuted classes and weights near 0."""
-    check_laws(model)
 
 
 @pytest.mark.parametrize("k", [1, 5])

@@ -10,8 +10,7 @@ from oneof.errors import InputError
 from oneof.estimators import loo_ridge
 from oneof.kernels.feature_maps import MAPS
 from oneof.kernels.mapped import MappedKernel
-from tests.estimators.panel import table
-from tests.estimators.weighted import check_laws, weighted_table
+from tests.estimators.panel import table, weighted_table
 from tests.oracles import loo_ridge as oracle
 
 
@@ -282,21 +281,6 @@ def test_computations_that_exceed_the_memory_are_rejected(monkeypatch):
     wide = sp.csr_array((np.ones(10), (np.arange(10), np.arange(10))), shape=(10, 1000))
     with pytest.raises(InputError, match='Pass features="l2"'):
         LOORidge("rbf", features="standard").fit(wide, np.arange(10) % 2)
-
-
-LAWS = {
-    "auto": LOORidge(tol=0.0),
-    "cooccurring": LOORidge("rbf", "cooccurring", features="standard"),
-    "confusable": LOORidge("rbf", "confusable", features="standard"),
-    "class mass": LOORidge(unlabeled="class_mass"),
-    "nystroem": LOORidge(approximation="nystroem", n_components=25, random_state=0),
-}
-
-
-@pytest.mark.parametrize("model", LAWS.values(), ids=LAWS)
-def test_the_laws_of_weights(model):
-    """Factors of rows, equal weights, permuted classes and weights near 0."""
-    check_laws(model, 1e-8)
 
 
 @pytest.mark.parametrize("distractors", ["uniform", "cooccurring", "confusable"])

@@ -11,8 +11,7 @@ from oneof.estimators import loo_ridge
 from oneof.kernels.feature_maps import MAPS, SPARSE_MAPS
 from oneof.persistence import save
 from oneof.solvers.loo_ridge import blocks, solve
-from tests.estimators.panel import further, table
-from tests.estimators.weighted import weighted_table
+from tests.estimators.panel import further, table, weighted_table
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 

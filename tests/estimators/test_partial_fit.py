@@ -54,6 +54,24 @@ def test_partial_fit_in_any_split_is_one_call(estimator, options, rows):
 
 
 @online
+def test_weighted_rows_in_any_split_are_one_call(estimator):
+    """Any split gives the same weights bit by bit, also if no row of some parts has weights."""
+    X, mask = table(200, like=estimator)
+    weights = np.where(np.arange(200)[:, None] % 3 == 0, np.random.default_rng(0).random(mask.shape), 1.0) * mask
+    weights[100:140] = mask[100:140]
+    y = CandidateSets.from_weights(weights)
+    one_call = clone(estimator).fit(X, y)
+    for cuts in ([100, 120], [1, 2, 3], [17, 17, 150]):
+        model = clone(estimator)
+        for part in np.split(np.arange(200), cuts):
+            if len(part):
+                model.partial_fit(X[part], y[part])
+        np.testing.assert_array_equal(model.coef_, one_call.coef_)
+        assert model.t_ == one_call.t_ == 200
+        assert model.progressive_loss_ == pytest.approx(one_call.progressive_loss_, rel=1e-12)
+
+
+@online
 def test_epochs_continue_the_stream(estimator):
     """Two epochs of fit equal one pass over the rows repeated twice; t is not reset."""
     X, mask = table(like=estimator)

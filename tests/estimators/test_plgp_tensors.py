@@ -2,11 +2,13 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
-from oneof import PLGP
+from oneof import PLGP, CandidateSets
 from oneof.errors import InputError, InputTypeError
 from oneof.persistence import save
 from tests.estimators.panel import further, table
+from tests.weights import draw_weights
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
@@ -59,3 +61,19 @@ def test_models_of_tensors_cannot_be_saved(tmp_path):
     X, mask = table(20)
     with pytest.raises(InputTypeError, match="fitted to tensors"):
         save(tmp_path / "model.oneof", PLGP(**FIXED).fit(torch.asarray(X), mask))
+
+
+def test_tensors_with_weights_give_the_model_of_arrays():
+    """PLGP on tensors in double and in single precision has the probabilities of NumPy rows."""
+    X, mask = table(K=4)
+    y = CandidateSets.from_weights(draw_weights(mask))
+    for sharpness in (1.0, np.inf):
+        model = PLGP(sharpness=sharpness, optimizer=None, n_mc_samples=50, temperature="loo", random_state=0)
+        expected = clone(model).fit(X, y)
+        for dtype, atol in ((torch.float64, 1e-8), (torch.float32, 2e-3)):
+            rows = torch.asarray(X, dtype=dtype)
+            fitted = clone(model).fit(rows, y)
+            np.testing.assert_allclose(fitted.predict_proba(rows).numpy(), expected.predict_proba(X), atol=atol)
+            assert fitted.log_marginal_likelihood_value_ == pytest.approx(
+                expected.log_marginal_likelihood_value_, rel=1e-3
+            )

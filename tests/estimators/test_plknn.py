@@ -6,8 +6,7 @@ import scipy.sparse as sp
 
 from oneof import PLKNN, CandidateSets
 from oneof.errors import InputError
-from tests.estimators.panel import table
-from tests.estimators.weighted import check_laws, weighted_table
+from tests.estimators.panel import table, weighted_table
 from tests.oracles import plknn as oracle
 
 
@@ -38,11 +37,6 @@ def test_neighbors_vote_with_the_weights_of_their_candidates(k, weights):
     np.testing.assert_allclose(
         model.disambiguate().confidence, (proba / proba.sum(axis=1, keepdims=True)).max(axis=1), atol=1e-10
     )
-
-
-def test_the_laws_of_weights():
-    """Factors of rows, equal weights, permuted classes and weights near 0."""
-    check_laws(PLKNN())
 
 
 @pytest.mark.parametrize("k", [1, 3])

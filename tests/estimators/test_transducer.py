@@ -9,7 +9,6 @@ from oneof.errors import InputError
 from oneof.graphs import NeighborGraph
 from oneof.solvers.transducer import solve_transduction
 from tests.estimators.panel import scores, table
-from tests.estimators.weighted import check_laws
 from tests.oracles import transducer as oracle
 
 NAMES = np.array(["ant", "bee", "cat"])
@@ -127,9 +126,3 @@ def test_invalid_parameters_are_named(name, value):
     X, mask = table(20)
     with pytest.raises(InputError, match=f"`{name}` must be"):
         SpectralGraphTransducer().set_params(**{name: value}).fit(X, mask)
-
-
-@pytest.mark.parametrize("options", [{}, {"n_eigenvectors": 15, "n_neighbors": 10}])
-def test_the_laws_of_weights(options):
-    """Factors of rows, equal weights, permuted classes and weights near 0."""
-    check_laws(SpectralGraphTransducer(**options), 1e-6)

@@ -11,7 +11,6 @@ from oneof import CandidateSets, TransductiveSVM
 from oneof.errors import InputError
 from oneof.solvers.transductive import solve_weighted_svm
 from tests.estimators.panel import table
-from tests.estimators.weighted import check_laws
 
 NAMES = np.array(["ant", "bee", "cat"])
 
@@ -308,9 +307,3 @@ def test_a_kernel_that_would_not_fit_in_memory_raises(monkeypatch):
     monkeypatch.setattr("os.sysconf", lambda _: 100)
     with pytest.raises(InputError, match=r'all pairs of 80 rows would need .* Set kernel="linear"'):
         TransductiveSVM(kernel="rbf").fit(X, labels)
-
-
-@pytest.mark.parametrize("options", [{}, {"kernel": "rbf", "gamma": 0.3}])
-def test_the_laws_of_weights(options):
-    """Factors of rows, equal weights, permuted classes and weights near 0."""
-    check_laws(TransductiveSVM(**options, tol=1e-9), 1e-6)

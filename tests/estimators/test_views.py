@@ -6,11 +6,13 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from oneof import GraphLogisticRegression
+from oneof import CandidateSets, GraphLogisticRegression
 from oneof.errors import InputError
 from oneof.estimators._views import parse_views, rows_with_view
 from oneof.likelihoods import softmax
 from oneof.persistence import load, save
+from tests.estimators.panel import table
+from tests.weights import draw_weights, informative
 
 pytestmark = pytest.mark.filterwarnings("error")
 HALVES = [[0, 1, 2], [3, 4, 5]]
@@ -302,3 +304,20 @@ def test_parsing_groups_and_missing_views():
     assert rows_with_view(X, np.array([0, 1])).tolist() == [False, True]
     with pytest.raises(InputError, match="row 0, column 0"):
         rows_with_view(X, np.array([0, 2]))
+
+
+def test_views_are_coupled_on_rows_of_equal_weights_only():
+    """Rows whose classes have equal weights are unlabeled, and those with weights for all classes are not."""
+    X, mask = table(K=3)
+    weights = draw_weights(mask)
+    model = GraphLogisticRegression(views=[[0, 1], [2, 3]], coregularization=True, tol=1e-9)
+
+    def fit(W):
+        return clone(model).fit(X, CandidateSets.from_weights(W))
+
+    fitted = fit(weights)
+    constant = np.where(informative(weights)[:, None], weights, 0.3)
+    np.testing.assert_array_equal(fit(constant).predict_proba(X), fitted.predict_proba(X))
+    some = np.flatnonzero(~informative(weights))[:2]
+    weights[some] = [1.0, 0.9, 0.8]
+    assert len(fit(weights)._fitted_views.labeled.row) == len(fitted._fitted_views.labeled.row) + 4

@@ -4,27 +4,45 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 
-from oneof import CandidateSets
-from tests.estimators.panel import ALL, BATCH, name, same_model, scores, table
+from oneof import (
+    IPAL,
+    PLEM,
+    PLGP,
+    CandidateSets,
+    GaussianEM,
+    GraphLogisticRegression,
+    HarmonicField,
+    LOORidge,
+    MultinomialEM,
+    SpectralGraphTransducer,
+    TransductiveSVM,
+)
+from oneof.estimators._online_base import OnlineClassifier
+from tests.estimators.panel import ALL, further, name, same_model, scores, table, weighted_table
 
+# Parameters by which weights take another path through the code.
+VARIANTS = [
+    PLEM(entropy_weight=0.5, fit_intercept=True),
+    GraphLogisticRegression(solver="sequential", tol=1e-9),
+    MultinomialEM("cv", tol=1e-10),
+    GaussianEM("cv", tol=1e-10),
+    PLGP(sharpness=1.0, optimizer=None, tol=1e-10, n_mc_samples=50, random_state=0),
+    HarmonicField(0.5, 0.1, class_mass=False, tol=1e-12),
+    TransductiveSVM(kernel="rbf", gamma=0.3, tol=1e-9),
+    SpectralGraphTransducer(n_eigenvectors=15, n_neighbors=10),
+    IPAL(class_mass=True, prediction="votes"),
+    LOORidge("rbf", "cooccurring", features="standard"),
+    LOORidge("rbf", "confusable", features="standard"),
+    LOORidge(unlabeled="class_mass"),
+    LOORidge(approximation="nystroem", n_components=25, random_state=0),
+]
 every = pytest.mark.parametrize("estimator", ALL, ids=name)
-batch = pytest.mark.parametrize("estimator", BATCH, ids=name)
+variants = pytest.mark.parametrize("estimator", [*ALL, *VARIANTS], ids=name)
+batch = pytest.mark.parametrize(
+    "estimator", [e for e in [*ALL, *VARIANTS] if not isinstance(e, OnlineClassifier)], ids=name
+)
 LIKELIHOOD = ("PLEM", "GraphLogisticRegression", "MarkovWalk", "MultinomialEM", "GaussianEM", "PLGP")
-likelihood = pytest.mark.parametrize("estimator", [e for e in ALL if name(e) in LIKELIHOOD], ids=name)
-
-
-def graded_table(estimator, n=60, K=3, seed=0):
-    """Return rows, their candidate sets and weights: exact, hard partial, weighted and unlabeled rows."""
-    X, mask = table(n=n, K=K, seed=seed, like=estimator)
-    rng = np.random.default_rng(seed + 1)
-    weights = mask * rng.uniform(0.05, 1.0, mask.shape)
-    hard = mask.all(axis=1) | (rng.random(n) < 0.3)
-    weights[hard] = mask[hard]
-    graded = CandidateSets.from_weights(weights)
-    assert graded.is_weighted.sum() > 5
-    assert graded.is_unlabeled.any()
-    assert (graded.is_exact & ~graded.is_weighted).any()
-    return X, mask, graded.weights
+likelihood = pytest.mark.parametrize("estimator", [e for e in [*ALL, *VARIANTS] if name(e) in LIKELIHOOD], ids=name)
 
 
 def fit_weights(estimator, X, weights):
@@ -42,21 +60,22 @@ def test_weights_of_0_and_1_are_the_candidate_set(estimator):
         np.testing.assert_array_equal(scores(fit_weights(estimator, X, weights), X), scores(of_sets, X))
 
 
-@every
+@variants
 def test_the_factor_of_a_row_does_not_matter(estimator):
     """Weights are likelihoods up to a factor for each row."""
-    X, _, weights = graded_table(estimator)
+    X, _, weights = weighted_table(like=estimator)
     factor = 2.0 ** np.random.default_rng(3).integers(-30, 30, len(X))
     reference = fit_weights(estimator, X, weights)
     np.testing.assert_array_equal(scores(fit_weights(estimator, X, weights * factor[:, None]), X), scores(reference, X))
     same_model(fit_weights(estimator, X, weights * 0.3), reference, X, rtol=1e-6)
 
 
-@every
+@variants
 def test_a_row_of_equal_weights_is_an_unlabeled_row(estimator):
     """Equal weights of all classes are no evidence, as is a set of all classes."""
-    X, mask, weights = graded_table(estimator)
-    unlabeled = mask.all(axis=1)
+    X, _, weights = weighted_table(like=estimator)
+    unlabeled = (weights == 1).all(axis=1)
+    assert unlabeled.any()
     constant = np.where(unlabeled[:, None], 0.3, weights)
     np.testing.assert_array_equal(
         scores(fit_weights(estimator, X, constant), X), scores(fit_weights(estimator, X, weights), X)
@@ -68,7 +87,7 @@ def test_permuting_classes_permutes_scores(estimator):
     """Batch methods do not depend on the order of the classes."""
     if name(estimator) in ("PLECOC", "PLGP"):
         pytest.skip("random codings, or draws, are dealt to the classes in their order")
-    X, _, weights = graded_table(estimator)
+    X, _, weights = weighted_table(like=estimator)
     # The last class of the published model has weights of 0, so that the prior distinguishes it from the others.
     order = [1, 0, 2] if name(estimator) == "GraphLogisticRegression" else [2, 0, 1]
     reference = scores(fit_weights(estimator, X, weights), X)
@@ -76,23 +95,36 @@ def test_permuting_classes_permutes_scores(estimator):
     np.testing.assert_allclose(permuted, reference[:, order], rtol=1e-6, atol=1e-6 * np.abs(reference).max())
 
 
-@every
+@variants
 def test_small_weights_outside_a_set_give_the_model_of_the_set(estimator):
-    """As the weights outside the sets go to 0, the model goes to that of the sets."""
+    """As the weights outside the sets go to 0, scores and disambiguations go to those of the sets."""
     X, mask = table(like=estimator)
     labeled = ~mask.all(axis=1)
-    expected = scores(clone(estimator).fit(X, mask), X)
+    sets = clone(estimator).fit(X, mask)
+    expected, labels = scores(sets, X), sets.disambiguate()
     difference = []
-    for size in (1e-3, 1e-12):
+    for size in (1e-3, 1e-12, 1e-300):
         weights = np.where(mask, 1.0, size * np.random.default_rng(3).random(mask.shape))
         candidates = CandidateSets.from_weights(weights)
         assert candidates.is_weighted[labeled].all()
-        difference.append(np.abs(scores(clone(estimator).fit(X, candidates), X) - expected).max())
-    assert difference[1] <= 1e-6 * np.abs(expected).max()
-    assert difference[1] <= max(difference[0], 1e-9 * np.abs(expected).max())
+        model = clone(estimator).fit(X, candidates)
+        difference.append(np.abs(scores(model, X) - expected).max())
+    assert max(difference[1:]) <= 1e-6 * np.abs(expected).max()
+    assert max(difference[1:]) <= max(difference[0], 1e-9 * np.abs(expected).max())
+    # The scores of a Perceptron are not bounded, so that only the smallest weights exclude a class.
+    np.testing.assert_array_equal(model.disambiguate().labels, labels.labels)
+    np.testing.assert_allclose(model.disambiguate().confidence, labels.confidence, atol=1e-6)
 
 
 @every
+def test_negligible_weights_do_not_break_ties(estimator):
+    """Weights of 1e-300 outside the sets give the model of the sets, also with many classes and few rows."""
+    X, mask = table(n=30, K=7, like=estimator)
+    weights = np.where(mask, 1.0, 1e-300 * np.random.default_rng(3).random(mask.shape))
+    same_model(fit_weights(estimator, X, weights), clone(estimator).fit(X, mask), X, rtol=1e-6)
+
+
+@variants
 def test_hard_and_weighted_rows_in_one_fit(estimator):
     """One row with weights close to its set does not change how the hard rows are read."""
     X, mask = table(like=estimator)
@@ -106,17 +138,17 @@ def test_hard_and_weighted_rows_in_one_fit(estimator):
 @every
 def test_disambiguation_is_within_the_support(estimator):
     """The label is a class of weight above 0, and its confidence is a probability."""
-    X, mask, weights = graded_table(estimator)
+    X, _, weights = weighted_table(like=estimator)
     model = fit_weights(estimator, X, weights)
     for labels, confidence in (model.disambiguate(), model.disambiguate(X, CandidateSets.from_weights(weights))):
-        assert mask[np.arange(len(X)), labels].all()
+        assert (weights[np.arange(len(X)), labels] > 0).all()
         assert ((confidence > 0) & (confidence <= 1 + 1e-12)).all()
 
 
 @every
 def test_less_weight_for_the_others_raises_the_confidence(estimator):
     """Halving the weights of the other candidates keeps the label of a row, and does not lower its confidence."""
-    X, _, weights = graded_table(estimator)
+    X, _, weights = weighted_table(like=estimator)
     model = fit_weights(estimator, X, weights)
     labels, confidence = model.disambiguate(X, CandidateSets.from_weights(weights))
     halved = np.where(np.arange(weights.shape[1]) == labels[:, None], weights, weights / 2)
@@ -127,28 +159,25 @@ def test_less_weight_for_the_others_raises_the_confidence(estimator):
 
 
 @likelihood
-def test_evidence_multiplies(estimator):
-    """In likelihood methods the distribution of a row given two pieces of evidence is the product, normalized."""
-    X, _, first = graded_table(estimator)
-    model = fit_weights(estimator, X, first)
-    rows = model._validate_rows(X)
-    second = np.random.default_rng(4).uniform(0.1, 1.0, first.shape)
-
-    def distribution(weights):
-        return model._candidate_proba(rows, CandidateSets.from_weights(weights), training=False)
-
-    product = distribution(first) * second
-    np.testing.assert_allclose(
-        distribution(first * second), product / product.sum(axis=1, keepdims=True), rtol=1e-9, atol=1e-12
-    )
+def test_disambiguation_multiplies_probabilities_and_weights(estimator):
+    """In likelihood methods the distribution of a row is its class probabilities times its weights, normalized."""
+    X, _, weights = weighted_table(like=estimator)
+    model = fit_weights(estimator, X, weights)
+    rows = np.abs(further())
+    new = np.random.default_rng(4).uniform(0.1, 1.0, (len(rows), weights.shape[1]))
+    q = model.predict_proba(rows) * new
+    q /= q.sum(axis=1, keepdims=True)
+    labels, confidence = model.disambiguate(rows, CandidateSets.from_weights(new))
+    np.testing.assert_array_equal(labels, q.argmax(axis=1))
+    np.testing.assert_allclose(confidence, q.max(axis=1), rtol=1e-10)
 
 
 @every
 def test_score_is_the_mean_weight_of_the_predictions(estimator):
     """The covering rate of weighted rows is the mean weight of the predicted classes over the informative rows."""
-    X, mask, weights = graded_table(estimator)
+    X, mask, weights = weighted_table(like=estimator)
     model = clone(estimator).fit(X, mask)
-    informative = ~mask.all(axis=1)
+    informative = (weights < 1).any(axis=1)
     expected = weights[np.arange(len(X)), model.predict(X)][informative].mean()
     np.testing.assert_allclose(model.score(X, CandidateSets.from_weights(weights)), expected, rtol=1e-12)
 

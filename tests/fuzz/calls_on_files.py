@@ -145,8 +145,17 @@ def streams(draw: st.DrawFn) -> Case:
             batch_rows=several(1, 30),
             hash_bits=several(1, 10),
             n_epochs=several(1, 2),
+            weighted=either(st.booleans()),
         )
     )
+    if named.get("weighted") is True:
+        forms = {
+            "weights": either(st.sampled_from([None, "a", "b", "species"])),
+            "kind": either(st.sampled_from(["likelihood", "posterior"])),
+            "prior": either(st.sampled_from([None, (0.5, 0.5), [0.1, 0.2, 0.3, 0.4], (0.0, 1.0)])),
+            "rest": either(st.sampled_from([False, True, "wren", "other"])),
+        }
+        named |= draw(optional(**forms))
     named.setdefault("labels", ("species",))
     estimator = draw(
         either(st.sampled_from([AvgPerceptron(), MaxPegasos(average=True)]), st.one_of(SCALARS, st.just(CLPL())))

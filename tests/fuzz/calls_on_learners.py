@@ -88,6 +88,7 @@ def comparisons(draw: st.DrawFn) -> Case:
         optional(
             cv=either(st.sampled_from([2, 3, model_selection.CandidateKFold(2), [([0, 1, 2, 3], [4, 5])]])),
             truth=either(_a_truth(y, n), sets(n, 2)),
+            keep_predictions=either(st.booleans()),
             random_state=SEEDS,
         )
     )
@@ -95,12 +96,31 @@ def comparisons(draw: st.DrawFn) -> Case:
     if draw(st.booleans()):
         odd = st.sampled_from([(0.0,), (), (float("nan"),), None, "x"])
         named |= draw(optional(train_sizes=either(st.sampled_from([(0.5, 1.0), (1.0,)]), odd)))
+        named.pop("keep_predictions", None)
         return learning_curve, (PLKNN(n_neighbors=2), X, y), named
     methods = either(
         st.sampled_from([{"a": PLKNN(), "b": AvgPerceptron()}, ["PLKNN"], "AvgPerceptron"]),
         st.sampled_from(["none", [], {}, {"a": 1}, {1: PLKNN()}, None, 3]),
     )
     return compare, (X, y, draw(methods)), named
+
+
+@st.composite
+def held_out(draw: st.DrawFn) -> Case:
+    """Draw a call of cross_val_predict."""
+    n = draw(either(st.integers(6, 12), st.integers(0, 5)))
+    X, y = draw(features(n, 2)), draw(sets(n, 2, ("integers", "mask", "indicator", "sets", "text", "candidates")))
+    folds = st.sampled_from([2, 3, model_selection.CandidateKFold(2), [([0, 1, 2, 3], [4, 5])], [([0], [99])], []])
+    named = draw(
+        optional(
+            method=either(st.sampled_from(["predict", "predict_proba", "decision_function", "predict_log_proba"])),
+            groups=either(st.just(np.arange(n) % 3)),
+            n_jobs=several(1, 1),
+            random_state=SEEDS,
+        )
+    )
+    estimator = draw(either(st.sampled_from([PLKNN(n_neighbors=2), AvgPerceptron(), LogisticRegression()])))
+    return model_selection.cross_val_predict, (estimator, X, y), {**named, "cv": draw(either(folds))}
 
 
 @st.composite

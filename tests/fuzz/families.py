@@ -77,6 +77,7 @@ FAMILIES = {
     ),
     "queries": Family(calls_on_learners.queries, 1.5, (active.query, active.query_subsets, active.simulate)),
     "comparisons": Family(calls_on_learners.comparisons, 0.7, (compare, learning_curve)),
+    "held-out predictions": Family(calls_on_learners.held_out, 1.0, (model_selection.cross_val_predict,)),
     "choices": Family(
         calls_on_learners.choices,
         1.0,

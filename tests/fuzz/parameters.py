@@ -5,6 +5,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
@@ -31,6 +33,8 @@ SIZES = {
     "n_eigenvectors": (1, 3, 80),
     "n_steps": (1, 2, 8, 40),
     "n_folds": (2, 3),
+    "n_copies": (1, 3),
+    "cv": (2, 3, 5),
     "degree": (1, 2, 3),
     "n_restarts_optimizer": (0, 1),
     "optimizer_max_samples": (None, 2, 5),
@@ -56,7 +60,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "covariance": ("full", "tied", "diagonal", "spherical"),
     "cv_weights": ((0.0, 1.0), (0.5,), (), (-1.0,), (float("nan"),)),
     "distractors": ("auto", "uniform", "cooccurring", "confusable"),
-    "estimator": (None, SVC(), DecisionTreeClassifier(max_depth=1)),
+    "estimator": (None, SVC(), DecisionTreeClassifier(max_depth=1), GaussianNB()),
     "features": ("raw", "kernel", "auto", "standard", "quantile", "spherical", "l2", "maxabs_l2"),
     "gamma": ("scale", "auto", *NUMBERS),
     "kernel": (*KERNELS, "laplacian", "auto", None),
@@ -66,6 +70,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "precision": ("evidence", "em"),
     "prediction": ("reconstruction", "votes"),
     "prior": ("graph", "graph+ridge", "graph+ard"),
+    "round_params": (None, {}, {"max_iter": 1}, {"max_depth": 1}, {"no such": 1}),
     "random_state": (None, 0, 7, np.random.RandomState(0), np.random.default_rng(0), -3, "x"),
     "shrink": ("on_loss", "always"),
     "label_switching": ("multiple", "single"),
@@ -79,6 +84,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 }
 
 QUICK = {
+    "CandidateEM": {"estimator": LogisticRegression(max_iter=20), "cv": 2, "max_iter": 2},
     "PLGP": {"optimizer": None, "n_mc_samples": 20, "max_iter": 20},
     "PLECOC": {"code_length": 3},
     "LOORidge": {"max_iter": 3, "kernel": "rbf"},

@@ -120,13 +120,11 @@ def test_rows_keep_their_weights_until_they_are_answered(rows: np.ndarray, truth
     W[np.arange(len(truth)), truth] = 0.6
     W[5:] = 1.0
     start = oneof.CandidateSets.from_weights(W, CLASSES)
-    with LabelingSession(rows, start, estimator=oneof.PLEM(max_iter=5), check_interval=0) as session:
+    with LabelingSession(rows, start, estimator=oneof.PLEM(), check_interval=0) as session:
         assert session.candidates() == start
         session.train()
         assert session.snapshot is not None
-        np.testing.assert_array_equal(
-            session.snapshot.proba, oneof.PLEM(max_iter=5).fit(rows, start).predict_proba(rows)
-        )
+        np.testing.assert_array_equal(session.snapshot.proba, oneof.PLEM().fit(rows, start).predict_proba(rows))
         assert session.n_remaining() == len(truth)
         [nearest] = session.nearest(0, 1)
         assert nearest.labels.tolist() == [CLASSES[truth[nearest.row]]]

@@ -4,7 +4,7 @@ from tests.oracles.levels import level_sets
 
 
 def objective(W, b, X, weights, C, sample_weight):
-    """Return 1/2 ||W||^2 + C sum_i c_i sum_j m_ij [psi(mean over the set j) + sum outside psi(-s)], over level sets j."""
+    """Return 1/2 ||W||^2 + C sum_i c_i sum_j m_ij [psi(mean over set j) + sum outside psi(-s)], over level sets j."""
 
     def psi(u):
         return max(0.0, 1.0 - u) ** 2

@@ -10,7 +10,7 @@ from tests.oracles.levels import level_sets
 def run(X, weights, *, method, prediction, W=None, eta=1.0, lam=1e-4, shrink_always=False, sample_weight=None):
     """Return the W after each row, the L_A of each row, and the first row whose result depends on rounding.
 
-    A row has a mask or weights. Its step is the sum of the steps of its level sets from the same W, each times its mass.
+    A row has a mask or weights. Its step is the sum of the steps of its level sets from one W, each times its mass.
     W is 0 at the start by default. The result of a row depends on rounding if its hinge is 0 to 1e-9, or if two
     classes have equal scores to 1e-9, unless these had the same updates, or none in the features of x. On this row and
     all later ones, two correct programs may differ.

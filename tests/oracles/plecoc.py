@@ -6,7 +6,7 @@ from tests.oracles.levels import level_sets
 
 
 def code_targets(weights, code):
-    """Return for each row the side of its full set, or 0; with weights, the sum over its level sets, times the masses."""
+    """Return for each row the side of its full set, or 0; with weights, the sum over level sets, times the masses."""
     out = []
     for row in weights:
         target = 0

@@ -29,7 +29,7 @@ def held_out_labels(estimator, X, weights, folds, max_iter, tol):
                     proba = dict(zip(model.classes_.tolist(), model.predict_proba([X[i]])[0], strict=True))
                     joint = [w * max(proba.get(k, 0.0), 1e-6) for k, w in enumerate(weights[i])]
                     new[i] = [value / sum(joint) for value in joint]
-        step = [1, 1, 1, 1 / 2, 1 / 3, 1 / 4, 1 / 5, 1 / 6, 1 / 7, 1 / 8][len(changes)]
+        step = [1, 1, 1, 1, 1, 1, 1 / 2, 1 / 3, 1 / 4, 1 / 5][len(changes)]
         total = 0.0
         for i in ambiguous:
             updated = [q + step * (r - q) for q, r in zip(labels[i], new[i], strict=True)]

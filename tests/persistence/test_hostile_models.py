@@ -15,12 +15,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import skops.io
+from sklearn.ensemble import GradientBoostingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, OneClassSVM
 from sklearn.svm._base import BaseLibSVM
-from sklearn.tree import DecisionTreeClassifier
 from skops.io._audit import NODE_TYPE_MAPPING
 
 import oneof
@@ -139,12 +140,12 @@ def test_no_type_of_node_calls_a_function(loader: str) -> None:
 
 
 def test_untrusted_types_are_named() -> None:
-    """A function in a pipeline, and trees, which compiled code does not check, are errors that name the type."""
+    """A function in a pipeline, and an index of neighbors, which no code checks, are errors that name the type."""
     for model, named in (
         (make_pipeline(FunctionTransformer(Path.touch), LogisticRegression()), "touch"),
-        (DecisionTreeClassifier(), r"sklearn\.tree\._tree\.Tree"),
+        (KNeighborsClassifier(1, algorithm="kd_tree"), r"KDTree"),
     ):
-        fitted = model.fit([[0.0], [1.0]], [0, 1]) if isinstance(model, DecisionTreeClassifier) else model
+        fitted = model.fit([[0.0], [1.0]], [0, 1]) if isinstance(model, KNeighborsClassifier) else model
         content = {"format": persistence.FORMAT, "format_version": persistence.FORMAT_VERSION, "estimator": fitted}
         skops.io.dump(content, "m.skops")
         with pytest.raises(ModelFileError, match=rf"contains types that oneof does not trust: .*{named}"):
@@ -270,6 +271,61 @@ def test_an_svm_with_inconsistent_arrays_is_an_error(where: str) -> None:
         save("m.skops", model)
         svm.__dict__.update(original)
         with pytest.raises(ModelFileError, match=r"^m\.skops is damaged: the arrays of a support vector machine"):
+            load("m.skops")
+
+
+def tree_model(kind: str) -> Any:
+    """Return a fitted model with trees of several nodes."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 2))
+    models = {
+        "boosting": HistGradientBoostingClassifier(max_iter=2, early_stopping=False),
+        "forest": RandomForestClassifier(2, random_state=0),
+        "gradient boosting": GradientBoostingClassifier(n_estimators=2),
+    }
+    return oneof.CandidateEM(models[kind], random_state=0).fit(X, (X[:, 0] > 0).astype(int) + (X[:, 1] > 0))
+
+
+FORGED_NODES = {
+    "a feature that X does not have": ("feature", 2),
+    "a child after the last node": ("left", 10**6),
+    "a child that is its parent": ("right", 0),
+    "a child before the first node": ("left", -2),
+}
+
+
+@pytest.mark.parametrize("kind", ["boosting", "forest", "gradient boosting"])
+@pytest.mark.parametrize("forged", FORGED_NODES)
+def test_a_tree_with_inconsistent_nodes_is_an_error(kind: str, forged: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise compiled code would read outside the arrays, or follow a path without end."""
+    model = tree_model(kind)
+    save("m.skops", model)
+    load("m.skops")
+    field, value = FORGED_NODES[forged]
+    if kind == "boosting":
+        nodes = model.estimator_._predictors[0][0].nodes
+        nodes[{"feature": "feature_idx"}.get(field, field)][0] = np.array(value).astype(np.int64)
+    else:
+        tree = np.ravel(model.estimator_.estimators_)[0].tree_
+        {"feature": tree.feature, "left": tree.children_left, "right": tree.children_right}[field][0] = value
+    with pytest.raises(InputTypeError, match="cannot be saved"):
+        save("m.skops", model)
+    with monkeypatch.context() as unchecked:
+        unchecked.setattr(persistence, "trees_consistent", lambda _: True)
+        save("m.skops", model)
+    with pytest.raises(ModelFileError, match=r"^m\.skops is damaged: the nodes of a decision tree are inconsistent"):
+        load("m.skops")
+
+
+def test_a_tree_of_fewer_features_than_its_forest_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A forged number of features would let rows that are too short pass the check of X."""
+    for kind in ("boosting", "gradient boosting"):
+        model = tree_model(kind)
+        model.estimator_.n_features_in_ = 1
+        with monkeypatch.context() as unchecked:
+            unchecked.setattr(persistence, "trees_consistent", lambda _: True)
+            save("m.skops", model)
+        with pytest.raises(ModelFileError, match="decision tree"):
             load("m.skops")
 
 

@@ -54,17 +54,24 @@ def test_a_loaded_model_equals_the_saved_one(model_file: Path, rows: Any) -> Non
     np.testing.assert_array_equal(model.pipeline.decision_function(X), pipeline.decision_function(X))
 
 
+@pytest.mark.parametrize("weighted", [False, True], ids=["sets", "weights"])
 @pytest.mark.parametrize("name", ESTIMATORS)
-def test_every_public_estimator_can_be_saved(name: str, rows: Any, tmp_path: Path) -> None:
+def test_every_public_estimator_can_be_saved(name: str, weighted: bool, rows: Any, tmp_path: Path) -> None:
     """The loaded estimator has the same predictions, and partial_fit continues from the same state."""
     kind = getattr(oneof, name)
     X, y = rows
+    if weighted:
+        sets = oneof.CandidateSets.from_sets(y)
+        y = oneof.CandidateSets.from_weights(np.where(sets.mask, [1.0, 0.5, 0.9], [0.1, 0.2, 0.0]), sets.classes)
     X = np.abs(X) if get_tags(kind()).input_tags.positive_only else X
     fitted = kind().fit(X, y)
     save(tmp_path / "m.skops", fitted)
     loaded = load(tmp_path / "m.skops")
     np.testing.assert_array_equal(loaded.predict(X), fitted.predict(X))
     assert loaded.classes_.tolist() == ["a", "b", "c"]
+    for attribute in ("label_distributions_", "transduction_"):
+        if hasattr(fitted, attribute):
+            np.testing.assert_array_equal(getattr(loaded, attribute), getattr(fitted, attribute))
     if hasattr(kind, "partial_fit"):
         np.testing.assert_array_equal(loaded.partial_fit(X, y).coef_, fitted.partial_fit(X, y).coef_)
 

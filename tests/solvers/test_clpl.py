@@ -11,7 +11,6 @@ from tests.estimators.panel import table
 from tests.oracles import clpl as oracle
 from tests.oracles.levels import level_sets
 
-
 weighted = pytest.mark.parametrize("is_weighted", [False, True], ids=["sets", "weights"])
 
 

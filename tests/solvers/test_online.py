@@ -55,9 +55,10 @@ def stream(seed, n=60, d=5, K=4, full=0.1, ties=True):
 
 
 def graded(mask, seed):
-    """Return weights with these supports: hard rows, graded rows of a few or of distinct weights, and unlabeled rows."""
+    """Return weights with these supports: hard rows, and graded rows of a few or of distinct weights."""
     rng = np.random.default_rng(seed)
-    values = np.where(rng.random((len(mask), 1)) < 0.5, rng.choice([0.25, 0.5, 1.0], mask.shape), rng.random(mask.shape))
+    few, distinct = rng.choice([0.25, 0.5, 1.0], mask.shape), rng.random(mask.shape)
+    values = np.where(rng.random((len(mask), 1)) < 0.5, few, distinct)
     weights = np.where(rng.random((len(mask), 1)) < 0.3, 1.0, values) * mask
     return weights / weights.max(axis=1, keepdims=True)
 
@@ -192,9 +193,7 @@ def test_many_distinct_weights_in_a_row(name, prediction):
     history, mistakes, decided = literal(name, X, weights, prediction=prediction)
     assert decided > 20
     lam = {} if name == "perceptron" else {"lam": 0.05}
-    state = METHODS[name](
-        X=X[:decided], evidence=weights[:decided], prediction=prediction, initial=start(X, 25), **lam
-    )
+    state = METHODS[name](X=X[:decided], evidence=weights[:decided], prediction=prediction, initial=start(X, 25), **lam)
     np.testing.assert_allclose(state.weights, history[decided - 1], rtol=1e-10, atol=1e-10)
     assert state.n_mistakes == pytest.approx(sum(mistakes[:decided]), abs=1e-10)
 

@@ -47,7 +47,7 @@ def test_rows_of_one_candidate_need_no_prediction():
 
 
 def test_labels_that_alternate_converge_to_their_mean():
-    """If predictions alternate between two distributions, the labels become their mean: steps 1, 1, 1, 1/2, 1/3, ..."""
+    """If predictions alternate between two distributions, the labels become their mean by the decreasing steps."""
     answers = iter([[[0.9, 0.1]], [[0.1, 0.9]]] * 100)
     solution = solve_soft_labels(np.array([[True, True]]), lambda _: np.array(next(answers)), max_iter=200, tol=0.003)
     assert solution.converged

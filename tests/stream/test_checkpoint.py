@@ -10,6 +10,7 @@ import sys
 import time
 
 import numpy as np
+import polars as pl
 import pytest
 
 from oneof import AvgPegasos, MaxPegasos, persistence
@@ -59,6 +60,33 @@ def test_an_interrupted_run_resumes_bit_by_bit(files, tmp_path, name, n_batches)
     assert [(w.rows, w.mistakes, w.model_mistakes) for w in progress.windows] == [
         (w.rows, w.mistakes, w.model_mistakes) for w in expected.windows
     ]
+
+
+@pytest.mark.parametrize("kind", ["likelihood", "posterior"])
+def test_a_run_on_weights_resumes_bit_by_bit(tmp_path, kind):
+    """Weights, their prior and the statistics of the labels continue as in an uninterrupted run."""
+    frame, rng = make_frame(), np.random.default_rng(0)
+    texts = [
+        "|".join(f"{label}:{w:.3f}" for label, w in zip(text.split("|"), rng.uniform(0.1, 1, 2), strict=False))
+        if text and i % 2 else text
+        for i, text in enumerate(frame["species"].to_list())
+    ]  # fmt: skip
+    path, saved = tmp_path / "t.csv", tmp_path / "checkpoint.npz"
+    frame.with_columns(species=pl.Series(texts)).write_csv(path)
+    options = StreamOptions(("species",), batch_rows=100, hash_bits=8, n_epochs=2, weighted=True, kind=kind)
+    unbroken = fit_stream(path, ESTIMATOR, options)
+    with pytest.raises(KeyboardInterrupt):
+        fit_stream(path, ESTIMATOR, options, checkpoints=CheckpointConfig(saved), callback=_stop_after(3))
+    fit = fit_stream(path, ESTIMATOR, options, checkpoints=CheckpointConfig(saved, resume=True))
+    assert_same_bits(fit, unbroken)
+    assert fit.prior == unbroken.prior
+    assert (fit.prior is None) == (kind == "likelihood")
+    assert fit.validation.autocorrelation == unbroken.validation.autocorrelation
+    assert (fit.validation.weighted, fit.validation.exact) == (unbroken.validation.weighted, unbroken.validation.exact)
+    assert fit.validation.weighted > 0
+    other = StreamOptions(("species",), batch_rows=100, hash_bits=8, n_epochs=2)
+    with pytest.raises(DataError, match="was written with the option weighted True; got False"):
+        fit_stream(path, ESTIMATOR, other, checkpoints=CheckpointConfig(saved, resume=True))
 
 
 def test_checkpoints_are_written_at_an_interval_of_rows(files, tmp_path):

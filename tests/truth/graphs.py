@@ -55,10 +55,10 @@ def graph_logistic(problem):
         Prior(views.terms, half.mask.shape[1] - 1, directions).matrix(precisions, 0), VAGUE_PRECISION
     )
     Lambda = Lambda.toarray() if sp.issparse(Lambda) else Lambda
-    columns = np.hstack([rows.instances, rows.mask])
+    columns = np.hstack([rows.instances, rows.evidence])
     _, first, count = np.unique(columns, axis=0, return_index=True, return_counts=True)
     weights = exact_logistic.weight_error(
-        rows.instances[first], rows.mask[first], count, views.solution.weights, Lambda
+        rows.instances[first], rows.evidence[first], count, views.solution.weights, Lambda
     )
     vertices, counts = np.unique(half.X, axis=0, return_counts=True)
     features, links = model._view_model.features[0].transform(vertices), NeighborGraph().graph(vertices).affinity

@@ -1,9 +1,9 @@
 """Candidate sets: conversion of every form of labels to sets of classes, and back.
 
-Reading order: `labels` (values, classes and codes), `indicator`, `collections` and `annotations` (one form of
-supervision each), `levels`, `row_weights` and `weight_readers` (weights of the candidates: their level sets, storage
-and forms), `sets` and `constructors` (the class), `conversion` (any form), `class_union` (labels in several blocks),
-`cells`, `weight_columns` and `columns` (columns of tables and streams), `stratification` (folds).
+Reading order: `labels` (values, classes and codes), `levels` and `row_weights` (weights of the candidates: their level
+sets and storage), `readers` (one module for each form of supervision), `constructors` and `sets` (the class),
+`conversion` (any form), `class_union` (labels in several blocks), `columns` (columns of tables and streams),
+`stratification` (folds).
 """
 
 from oneof.candidates.class_union import LabelValues, collect_values, common_classes

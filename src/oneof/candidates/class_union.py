@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates.collections import is_collection
 from oneof.candidates.conversion import as_candidates
-from oneof.candidates.indicator import is_frame
 from oneof.candidates.labels import distinct_labels, is_missing, label_vector
+from oneof.candidates.readers.collections import is_collection
+from oneof.candidates.readers.indicator import is_frame
 from oneof.candidates.sets import CandidateSets
 from oneof.errors import LabelError
 from oneof.typing import Labels

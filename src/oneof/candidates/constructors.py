@@ -2,10 +2,10 @@
 
 from typing import Any, Literal, Self
 
-from oneof.candidates import annotations, collections, indicator
 from oneof.candidates.labels import codes_to_mask, encode_labels
+from oneof.candidates.readers import annotations, collections, indicator
+from oneof.candidates.readers.weights import read_weighted_strings, read_weights
 from oneof.candidates.row_weights import RowWeights, WeightOptions, split_weights
-from oneof.candidates.weight_readers import read_weighted_strings, read_weights
 from oneof.errors import InputError
 from oneof.typing import Floats, Labels, Mask
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates.collections import is_collection
-from oneof.candidates.indicator import is_frame
 from oneof.candidates.labels import as_classes, codes_to_mask, encode_labels, label_vector, pack_classes
+from oneof.candidates.readers.collections import is_collection
+from oneof.candidates.readers.indicator import is_frame
 from oneof.candidates.row_weights import split_weights
 from oneof.candidates.sets import CandidateSets
 from oneof.errors import LabelError

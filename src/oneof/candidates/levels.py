@@ -7,6 +7,7 @@ candidate set it is the loss of the set.
 """
 
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
@@ -25,7 +26,7 @@ class LevelSets:
     """(n_levels,): a_j - a_{j+1}, in (0, 1]."""
 
     @classmethod
-    def from_evidence(cls, evidence: Evidence) -> "LevelSets":
+    def from_evidence(cls, evidence: Evidence) -> Self:
         """Return the level sets of an (n, K) mask, which are its rows, or of (n, K) weights with row maxima of 1."""
         if evidence.dtype == bool:
             row = np.flatnonzero(~evidence.all(axis=1))

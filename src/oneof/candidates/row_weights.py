@@ -16,7 +16,7 @@ from oneof.validation import as_float_array, check_choice
 
 _TIE_RTOL = 1e-14
 """Relative difference of two weights of a row, a few roundings, up to which they are equal."""
-_MIN_WEIGHT = float(np.finfo(np.float64).tiny)
+MIN_STORED_WEIGHT = float(np.finfo(np.float64).tiny)
 """The smallest weight above 0, relative to the largest of its row; its inverse and its logarithm are finite."""
 _SUM_TOL = 1e-6
 """Difference of a sum of probabilities from 1, in float32 for instance, that is a rounding error."""
@@ -49,7 +49,7 @@ class RowWeights:
 def scale_rows(weights: Floats) -> Floats:
     """Return valid (n, K) weights with row maxima of 1, in which no weight above 0 underflows to 0."""
     scaled = weights / weights.max(axis=1, keepdims=True)
-    np.maximum(scaled, _MIN_WEIGHT, out=scaled, where=weights > 0)
+    np.maximum(scaled, MIN_STORED_WEIGHT, out=scaled, where=weights > 0)
     return scaled
 
 
@@ -208,4 +208,4 @@ def _divide_by_prior(weights: Floats, rows: Ints, classes: Labels, prior: Any) -
                 column=k,
             )
     # A prior below the smallest normal number would make the quotient overflow.
-    return np.asarray(posterior / np.maximum(rates / rates.max(), np.finfo(np.float64).tiny))
+    return np.asarray(posterior / np.maximum(rates / rates.max(), MIN_STORED_WEIGHT))

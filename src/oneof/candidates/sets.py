@@ -6,10 +6,10 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates import collections, indicator
 from oneof.candidates.constructors import Constructors
+from oneof.candidates.readers import collections, indicator
+from oneof.candidates.readers.weights import write_weighted_strings
 from oneof.candidates.row_weights import RowWeights, same_weights, soften_weights, split_weights
-from oneof.candidates.weight_readers import write_weighted_strings
 from oneof.errors import InputError, InputTypeError
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
 from oneof.validation import as_array

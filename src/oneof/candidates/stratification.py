@@ -2,16 +2,19 @@
 
 import numpy as np
 
-from oneof.typing import Ints, Mask
+from oneof.typing import Evidence, Ints, Mask
+
+MIN_STRATUM_WEIGHT = 0.5
+"""Weight above which a class is in the set of its row here. Small weights, and roundings of 1, do not change folds."""
 
 
-def stratified_folds(mask: Mask, n_folds: int) -> Ints:
-    """Return the fold of each row of an (n, K) mask.
+def stratified_folds(evidence: Evidence, n_folds: int) -> Ints:
+    """Return the fold of each row of (n, K) evidence; the set of a row with weights has the classes of large weights.
 
     Rows are sorted by the rarest class of their set and then by the set itself, and assigned to the folds cyclically.
-    Then
-    some rows are exchanged, so that, if possible, no class occurs in one fold only.
+    Then some rows are exchanged, so that, if possible, no class occurs in one fold only.
     """
+    mask = evidence if evidence.dtype == bool else evidence > MIN_STRATUM_WEIGHT
     fold = np.empty(len(mask), dtype=np.int64)
     fold[_order_by_rarest_class(mask)] = np.arange(len(mask)) % n_folds
     _spread_classes(mask, fold, n_folds)

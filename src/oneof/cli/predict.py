@@ -1,10 +1,9 @@
-"""`oneof predict`: predict a label for every row of a table, in memory or in batches."""
+"""`oneof predict`: predict a label for every row of a table; `predict_online` predicts in batches."""
 
-import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,9 +14,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from oneof.io import Table
-    from oneof.io.batches import Batch
     from oneof.persistence import SavedModel
-    from oneof.stream import Source
 
 NAME = "predict"
 EXAMPLES = """\b
@@ -63,8 +60,10 @@ def run(
         saved = load_model(model)
         if saved.summary.get("online") and table.suffix.lower() != ".npz":
             if as_labels:
-                raise InputError(f"--as-labels needs probabilities; {saved.method} has scores only.")
-            _predict_stream(saved, model, table, out=out, truth=truth, format=format, json=json)
+                raise _no_probabilities(saved)
+            from oneof.cli.predict_online import predict_stream
+
+            predict_stream(saved, model, table, out=out, truth=truth, format=format, json=json)
             return
         if format is not None:
             raise InputError("--format needs a model of `oneof fit --online`: remove the option.")
@@ -91,51 +90,11 @@ def run(
             terminal.print_json(summary | {"file": str(path)})
             return
         terminal.print_line(f"{result.method} predicted {result.frame.height} labels. File: {path}")
-        _print_rates(result.covering_rate, result.accuracy)
+        print_rates(result.covering_rate, result.accuracy)
 
 
-def _predict_stream(
-    saved: "SavedModel",
-    model: Path,
-    table: Path,
-    *,
-    out: str | None,
-    truth: str | None,
-    format: str | None,  # noqa: A002 - the option's name
-    json: bool,
-) -> None:
-    """Predict in batches, with memory independent of the size of the table."""
-    from oneof.stream import open_source
-
-    source = open_source(table, format)
-    prediction = StreamPrediction(saved, source, truth=truth)
-    rows: list[dict[str, Any]] = []
-    stem = "stdin" if str(table) == "-" else Path(table.name.removesuffix(".gz")).stem
-    path = Path(out or f"{stem}-predictions.csv")
-    if out != "-":
-        write_stream(prediction, path, read=[*source.files, model])
-    elif json:
-        rows = [row for frame in prediction.frames() for row in frame.to_dicts()]
-    else:
-        write_frames(prediction, sys.stdout)
-    for sentence in prediction.notes:
-        terminal.print_note(sentence)
-    if json:
-        summary = {
-            "table": source.name,
-            "model": str(model),
-            "method": saved.method,
-            "rows": prediction.rows,
-            "covering_rate": prediction.covering_rate,
-            "accuracy": prediction.accuracy,
-        }
-        terminal.print_json(summary | ({"predictions": rows} if out == "-" else {"file": str(path)}))
-    elif out != "-":
-        terminal.print_line(f"{saved.method} predicted {prediction.rows} labels. File: {path}")
-        _print_rates(prediction.covering_rate, prediction.accuracy)
-
-
-def _print_rates(covering_rate: float | None, accuracy: float | None) -> None:
+def print_rates(covering_rate: float | None, accuracy: float | None) -> None:
+    """Print the covering rate and the accuracy, unless they are None."""
     if covering_rate is not None:
         terminal.print_line(f"Covering rate: {terminal.format_percent(covering_rate)}")
     if accuracy is not None:
@@ -172,7 +131,7 @@ def predict(
     from oneof.io import Column, align_columns, read_table, read_truth
 
     columns = [Column(name, kind) for name, kind in model.columns]  # type: ignore[arg-type]  # see `load_model`
-    verbatim = {*_label_columns(model), *([truth] if truth else [])}
+    verbatim = {*label_columns(model), *([truth] if truth else [])}
     as_text = {column.name for column in columns if column.kind in ("category", "text")}
     table = read_table(table_file, as_text=as_text - verbatim, verbatim=verbatim)
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
@@ -260,17 +219,21 @@ def to_frame(
     columns.update({f"{word}:{label}": values[:, k] for k, label in enumerate(model.classes)})
     if as_labels:
         if not result.calibrated:
-            raise InputError(f"--as-labels needs probabilities; {model.method} has scores only. Fit another method.")
+            raise _no_probabilities(model)
         columns["labels"] = _to_text(result.proba, model)
     return pl.DataFrame(columns)
+
+
+def _no_probabilities(model: "SavedModel") -> InputError:
+    return InputError(f"--as-labels needs probabilities; {model.method} has scores only. Fit another method.")
 
 
 def _to_text(proba: Any, model: "SavedModel") -> list[str]:
     """Return probabilities as text such as "finch:0.7|wren:0.3", with six digits."""
     import numpy as np
 
+    from oneof.candidates.readers.weights import write_weighted_strings
     from oneof.candidates.row_weights import RowWeights
-    from oneof.candidates.weight_readers import write_weighted_strings
 
     rounded = np.array([[float(f"{p:.6g}") for p in row] for row in proba.tolist()])
     weights = RowWeights(np.ones(len(rounded), dtype=bool), rounded)
@@ -278,13 +241,13 @@ def _to_text(proba: Any, model: "SavedModel") -> list[str]:
     return write_weighted_strings(rounded > 0, classes, weights, model.summary.get("separator", "|"))
 
 
-def _label_columns(model: "SavedModel") -> tuple[str, ...]:
+def label_columns(model: "SavedModel") -> tuple[str, ...]:
     """Return the columns of labels and weights."""
-    weights = _weight_arguments(model).get("weights")
+    weights = weight_arguments(model).get("weights")
     return (*model.label_columns, *([] if weights is None else [weights]))
 
 
-def _weight_arguments(model: "SavedModel") -> dict[str, Any]:
+def weight_arguments(model: "SavedModel") -> dict[str, Any]:
     """Return the options of weighted labels in training; none for a model of an earlier version."""
     return dict(model.summary.get("weights") or {})
 
@@ -311,7 +274,7 @@ def _covering_rate(model: "SavedModel", table: "Table", labels: Any, notes: list
     from oneof.io import read_labels
     from oneof.metrics import covering_rate
 
-    if not set(_label_columns(model)) <= set(table.frame.columns):
+    if not set(label_columns(model)) <= set(table.frame.columns):
         return None
     several = len(model.label_columns) > 1
     try:
@@ -320,142 +283,10 @@ def _covering_rate(model: "SavedModel", table: "Table", labels: Any, notes: list
             model.label_columns,
             separator=model.summary.get("separator", "|"),
             classes=None if several else [str(label) for label in model.classes],
-            **_weight_arguments(model),
+            **weight_arguments(model),
         )
     except OneofError as error:
         notes.append(f"no covering rate: {error}")
         return None
     # The sets were read over the classes as text; the classes of the model have their own type.
     return covering_rate(CandidateSets.from_weights(sets.weights, model.pipeline.classes_), labels)
-
-
-class StreamPrediction:
-    """Predictions of the batches of a stream, with covering rate and accuracy if there are labels.
-
-    Parameters
-    ----------
-    model : SavedModel
-        Model of `oneof fit --online`.
-    source : Source
-    truth : str, optional
-        Column of true labels.
-
-    Attributes
-    ----------
-    rows : int
-        Number of rows predicted so far.
-    notes : list of str
-        Warnings.
-    """
-
-    def __init__(self, model: "SavedModel", source: "Source", *, truth: str | None = None) -> None:
-        from oneof.candidates.columns import LabelReader
-
-        if (source.format == "svmlight") == bool(model.columns):
-            expected = "a table with columns" if model.columns else "an svmlight file"
-            raise InputError(
-                f"the model needs {expected}, as in training; {source.display_name} has the format {source.format}."
-            )
-        if truth is not None and not model.columns:
-            raise InputError("svmlight files have no column of true labels. Omit --truth.")
-        self.rows = 0
-        self.notes = check_stemmer(model)
-        self._model = model
-        self._source = source
-        self._truth = truth
-        self._reader: LabelReader | None = LabelReader(
-            model.label_columns,
-            model.summary["separator"],
-            [str(label) for label in model.classes],
-            **_weight_arguments(model),
-        )
-        self._n_covered = 0.0
-        self._n_labeled = self._n_correct = self._n_true = 0
-
-    @property
-    def covering_rate(self) -> float | None:
-        """Covering rate over the labeled rows; None without labels, or if a label cannot be read."""
-        return self._n_covered / self._n_labeled if self._reader is not None and self._n_labeled else None
-
-    @property
-    def accuracy(self) -> float | None:
-        """Accuracy over the rows with a true label; None without any."""
-        return self._n_correct / self._n_true if self._n_true else None
-
-    def frames(self) -> Iterator["pl.DataFrame"]:
-        """Yield the predictions of each batch: row, label, confidence, and a score for each class."""
-        from oneof.io import Column, align_columns
-        from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
-
-        model = self._model
-        columns = [Column(name, kind) for name, kind in model.columns]  # type: ignore[arg-type]  # see `load_model`
-        verbatim = (*_label_columns(model), *([self._truth] if self._truth else []))
-        method = model.pipeline[-1]
-        spec = BatchSpec(
-            verbatim,
-            tuple(columns) if columns else None,
-            labels_required=False,
-            separator=model.summary["separator"],
-            n_columns=method.n_features_in_,
-        )
-        without_encoder = replace(model, pipeline=method)
-        for batch in iterate_batches(self._source, BATCH_ROWS, spec):
-            with batch.localized():
-                if columns:
-                    rows = model.pipeline[:-1].transform(align_columns(batch.content, columns, batch.path))
-                else:
-                    rows = batch.content.rows
-                labels = method.predict(rows)
-                self._update_metrics(batch, labels)
-                yield to_frame(without_encoder, rows, labels, first_row=self.rows)
-            self.rows += len(batch)
-        if self.rows == 0:
-            raise InputError(f"{self._source.display_name} has no rows.")
-
-    def _update_metrics(self, batch: "Batch", labels: Any) -> None:
-        import numpy as np
-
-        from oneof.candidates.columns import label_to_text
-        from oneof.io import find_column
-
-        names = batch.content.columns if self._model.columns else ()
-        if self._truth is not None:
-            cells = batch.content[find_column(self._truth, names, batch.path)].to_list()
-            true = np.array(["" if cell is None else label_to_text(cell) for cell in cells], dtype=object)
-            known = true != ""
-            for row in np.flatnonzero(known & ~np.isin(true, self._model.classes)):
-                raise DataError(
-                    f"the truth column {self._truth!r} contains {true[row]!r}, which is not a class of the model. "
-                    "Leave the cell empty if the true label is unknown.",
-                    row=int(row),
-                )
-            self._n_true += int(known.sum())
-            self._n_correct += int((labels[known] == true[known]).sum())
-        if self._reader is None or not set(_label_columns(self._model)) <= set(names):
-            return
-        try:
-            evidence = self._reader.evidence(batch.labels)
-        except InputError as error:
-            self.notes.append(f"no covering rate: {batch.localize(error)}")
-            self._reader = None
-            return
-        labeled = evidence.min(axis=1) < 1
-        code = {label: k for k, label in enumerate(self._model.classes)}
-        covered = evidence[np.arange(len(labels)), [code[label] for label in labels.tolist()]]
-        self._n_labeled += int(labeled.sum())
-        self._n_covered += float(covered[labeled].sum())
-
-
-def write_stream(prediction: StreamPrediction, path: Path, *, read: list[Path]) -> None:
-    """Write all predictions as CSV; an older file is replaced atomically, unless it is one of the files read."""
-    from oneof.files import atomic_write
-
-    check_output(path, read=read)
-    with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
-        write_frames(prediction, file)
-
-
-def write_frames(prediction: StreamPrediction, file: TextIO) -> None:
-    """Write all predictions to an open text file."""
-    for number, frame in enumerate(prediction.frames()):
-        file.write(frame.write_csv(include_header=number == 0))

@@ -118,9 +118,9 @@ def compare(
 
     where w is 1 for the candidates of a set and 0 for other classes, p is the mean of the calibrated held-out
     probabilities of the five leading methods, and C_kj the rate of class j as a distractor of label k, estimated from
-    q. Over the held-out rows of all folds, it is the accuracy if all rows
-    are exact, and at most the covering rate. The covering rate, the former criterion, is biased if the same
-    distractors recur: a method that predicts them covers more rows than it predicts correctly.
+    q. Over the held-out rows of all folds, it is the accuracy if all rows are exact, and at most the covering rate. The
+    covering rate, the former criterion, is biased if the same distractors recur: a method that predicts them covers
+    more rows than it predicts correctly.
 
     The posterior assumes that distractors depend on the label alone. Lists of a weak classifier or of rules violate
     this: a method that imitates them has the highest rates, and makes the same errors. `distractor_odds_ratio`
@@ -320,7 +320,8 @@ def _held_out_predictions(
     codes = codes[rows]
     predictions = candidates.classes[codes]
     if (codes < 0).any():  # an estimator predicted a label that is not a class
-        predictions = np.where(codes < 0, None, predictions.astype(object))
+        predictions = predictions.astype(object)
+        predictions[codes < 0] = None
     return {"predictions": predictions, "probabilities": None if proba is None else proba[rows]}
 
 

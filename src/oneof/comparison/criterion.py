@@ -36,7 +36,7 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import expit, logit
 
-from oneof.likelihoods import normalize_within_sets
+from oneof.likelihoods import constant_rows, normalize_within_sets
 from oneof.typing import Evidence, Floats, Ints, Mask
 
 N_LEADERS = 5
@@ -80,7 +80,7 @@ def expected_accuracies(evidence: Evidence, probabilities: Sequence[Floats], pre
     predictions : sequence of ndarray of int of shape (n,)
         Held-out predictions of each method; -1 for a label that is not a class of the sets.
     """
-    informative = evidence.min(axis=1) < 1
+    informative = ~constant_rows(evidence)
     evidence = evidence[informative]
     codes = np.stack([prediction[informative] for prediction in predictions])
     if not len(evidence):

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 
 from oneof.candidates import as_candidates
-from oneof.candidates.collections import is_collection, read_sets
 from oneof.candidates.labels import MISSING, as_classes, encode_labels, is_minus_one, is_missing, label_vector
+from oneof.candidates.readers.collections import is_collection, read_sets
 from oneof.errors import InputError, LabelError
 from oneof.solvers.annotators import AnswerColumns
 from oneof.typing import Floats, Ints, Labels, Mask

@@ -2,7 +2,7 @@
 
 Read `dataset` first (the form that every loader returns), then `loading` (the search by name and the list of data
 sets), `npz` (the stored form), `cache`, `registry` and `openml` (downloads), `matlab` (the field's MATLAB files), and
-`partial_labels` and `sensors` (generated data).
+`partial_labels`, `distractors` and `sensors` (generated data).
 """
 
 from oneof.datasets.dataset import Dataset

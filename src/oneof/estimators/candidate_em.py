@@ -28,9 +28,6 @@ from oneof.solvers.soft_label_em import (
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_n_jobs, check_positive, check_random_state
 
-MIN_STRATUM_WEIGHT = 0.5
-"""Minimum weight of a class, relative to the largest one of its row, for the stratification of the folds."""
-
 
 class CandidateEM(CandidateClassifier):
     """EM around any classifier with `predict_proba`: gradient boosting, a forest, a neural network.
@@ -38,7 +35,7 @@ class CandidateEM(CandidateClassifier):
     Each row has a label distribution q_i. It starts as w_i / sum_k w_ik, where the weights w_i are 1 for the candidates
     of a set and 0 for other classes. In each round, clones of the classifier are fitted to soft labels on all folds but
     one and predict the probabilities p_i of the rows of that fold. Then q_ik = w_ik p_ik / sum_j w_ij p_ij; from the
-    third round on, q is the mean of these distributions over the rounds. When the labels no longer change, the
+    sixth round on, q is the mean of these distributions over the rounds. When the labels no longer change, the
     classifier is fitted to all rows. Unlabeled rows are not used.
 
     Parameters
@@ -284,10 +281,7 @@ class CandidateEM(CandidateClassifier):
                 return []
             order = rng.permutation(n_rows)
             fold = np.empty(n_rows, dtype=np.int64)
-            likely = (
-                known.evidence >= MIN_STRATUM_WEIGHT
-            )  # the mask of sets; negligible weights do not change the folds
-            fold[order] = stratified_folds(likely[order], min(int(self.cv), n_rows))
+            fold[order] = stratified_folds(known.evidence[order], min(int(self.cv), n_rows))
             return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(fold.max() + 1)]
         index = np.arange(n_rows)
         with reraise_as_input_error():

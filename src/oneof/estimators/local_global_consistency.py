@@ -67,7 +67,8 @@ class LocalGlobalConsistency(GraphClassifier):
     No label is clamped: an exact row may get another class. Rows with several candidates have 1/|S| on each of them in
     Y, and are constrained to them: in every sweep they lose the mass outside their sets, and the rest is scaled to the
     mass that the row had. With weights w, Y is w / sum w, and the labels of the neighbors are multiplied by w before
-    the scaling. Weights below 1e-6 count as 0. Without such rows the solution is the published one.
+    the scaling. Weights below 1e-6 count as 0. Without such rows the solution is the published one. An exact row is not
+    constrained, but a row with weights of (1, 1e-5) is, so that it keeps its label more surely.
 
     A common factor of all features changes nothing, with two exceptions. `radius` and a numeric `bandwidth` are in
     their unit, and an `affinity` function may depend on it. Different factors for single features change the result.

@@ -141,11 +141,11 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     that are 0 in all rows do not count. The result is invariant to one factor for all features and, without "l2", to
     one factor for each feature.
 
-    Rows with weights. The set of a row has the classes of weights of at least 1e-6; smaller weights count as 0. The
-    distractor models are about these sets, and the weights multiply the labels under each of them. Rows belong to one
-    group if they have the identical set, whatever their weights are. A row of different weights for all classes has no
-    observable distractors: its labels are its predictions times its weights, and the models are selected on the other
-    rows.
+    Rows with weights. The weights multiply the labels under each distractor model; those below 1e-6 count as 0. The
+    models are about the sets of the main candidates, which have weights of at least .1. Rows belong to one group if
+    they have the identical main candidates, whatever their weights are. Other classes have the mass of their
+    predictions times their weights. If all classes of a row are main candidates, it has no observable distractors: its
+    labels are its predictions times its weights, and the models are selected on the other rows.
 
     Leave-one-out omits only the row's own label. The means of the labels, the transformations, the landmarks of
     "nystroem" and the weights of the kernels are those of all rows. So the leave-one-out scores still depend on the

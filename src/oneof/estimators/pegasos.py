@@ -47,6 +47,10 @@ class AvgPegasos(_Pegasos):
     Descends along the subgradient of lam/2 ||W||^2 + max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) with step
     1 / (lam t) and projects on ||W|| <= 1 / sqrt(lam), where t is the number of rows processed.
 
+    A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times
+    the difference between the weight a and the next smaller one (the generalized loss of Hüllermeier). With
+    ``shrink="on_loss"`` W shrinks by 1 - m/t, where m is the sum of these differences over the level sets with a loss.
+
     Parameters
     ----------
     lam : float, default=1e-4
@@ -76,7 +80,8 @@ class AvgPegasos(_Pegasos):
     t_ : int
         Number of rows processed, over all passes.
     progressive_loss_ : float
-        Fraction of the processed rows whose prediction, made before the update, was outside the set.
+        Fraction of the processed rows whose prediction, made before the update, was outside the set. A row with weights
+        counts 1 less the weight of its prediction.
     n_features_in_ : int
         Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -92,6 +97,9 @@ class AvgPegasos(_Pegasos):
     References
     ----------
     Bhattacharjee & Manwani (2020), Online algorithms for multiclass classification using partial labels, Algorithm 3.
+
+    Hüllermeier (2014), Learning from imprecise and fuzzy observations: data disambiguation through generalized loss
+    minimization, International Journal of Approximate Reasoning 55(7).
 
     Examples
     --------
@@ -110,6 +118,10 @@ class MaxPegasos(_Pegasos):
 
     Descends along the subgradient of lam/2 ||W||^2 + max(0, 1 - max_{k in S} w_k.x + max_{k not in S} w_k.x), which is
     not convex. The bound of `AvgPegasos` does not hold.
+
+    A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times
+    the difference between the weight a and the next smaller one (the generalized loss of Hüllermeier). With
+    ``shrink="on_loss"`` W shrinks by 1 - m/t, where m is the sum of these differences over the level sets with a loss.
 
     Parameters
     ----------
@@ -137,6 +149,9 @@ class MaxPegasos(_Pegasos):
     References
     ----------
     Bhattacharjee & Manwani (2020), Online algorithms for multiclass classification using partial labels, Algorithm 4.
+
+    Hüllermeier (2014), Learning from imprecise and fuzzy observations: data disambiguation through generalized loss
+    minimization, International Journal of Approximate Reasoning 55(7).
 
     Examples
     --------

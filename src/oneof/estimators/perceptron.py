@@ -44,6 +44,9 @@ class AvgPerceptron(_Perceptron):
     If max(0, 1 - mean_{k in S} w_k.x + max_{k not in S} w_k.x) > 0, eta0 x / |S| is added to the weights of the
     candidates, and eta0 x is subtracted from those of the best class outside the set. The weights start at 0.
 
+    A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times
+    the difference between the weight a and the next smaller one (the generalized loss of Hüllermeier).
+
     Parameters
     ----------
     eta0 : float, default=1.0
@@ -70,7 +73,8 @@ class AvgPerceptron(_Perceptron):
     t_ : int
         Number of rows processed, over all passes.
     progressive_loss_ : float
-        Fraction of the processed rows whose prediction, made before the update, was outside the set.
+        Fraction of the processed rows whose prediction, made before the update, was outside the set. A row with weights
+        counts 1 less the weight of its prediction.
     n_features_in_ : int
         Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -87,6 +91,9 @@ class AvgPerceptron(_Perceptron):
     References
     ----------
     Bhattacharjee & Manwani (2020), Online algorithms for multiclass classification using partial labels, Algorithm 1.
+
+    Hüllermeier (2014), Learning from imprecise and fuzzy observations: data disambiguation through generalized loss
+    minimization, International Journal of Approximate Reasoning 55(7).
 
     Examples
     --------
@@ -105,6 +112,9 @@ class MaxPerceptron(_Perceptron):
 
     If max(0, 1 - max_{k in S} w_k.x + max_{k not in S} w_k.x) > 0, eta0 x is added to the weights of the best class in
     the set and subtracted from those of the best class outside it. The bounds of `AvgPerceptron` do not hold.
+
+    A row with weights is one step: the sum of the steps of its level sets {k : w_k >= a} from the same W, each times
+    the difference between the weight a and the next smaller one (the generalized loss of Hüllermeier).
 
     Parameters
     ----------
@@ -129,6 +139,9 @@ class MaxPerceptron(_Perceptron):
     References
     ----------
     Bhattacharjee & Manwani (2020), Online algorithms for multiclass classification using partial labels, Algorithm 2.
+
+    Hüllermeier (2014), Learning from imprecise and fuzzy observations: data disambiguation through generalized loss
+    minimization, International Journal of Approximate Reasoning 55(7).
 
     Examples
     --------

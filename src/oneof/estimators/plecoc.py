@@ -35,9 +35,9 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
     used.
 
     A row with weights counts as one row for each of its level sets {k : w_k >= a}. The sample weight of a level set is
-    the difference between the weight a and the next smaller one. So a coding uses the row with the sample weight |a - b|
-    for the side of the larger of a and b, the largest weights of the two sides. The `estimator` must then accept
-    `sample_weight` in `fit`.
+    the difference between the weight a and the next smaller one. So a coding uses the row with the sample weight
+    |a - b|, on the side of the larger one, where a and b are the largest weights of the two sides. The `estimator` must
+    then accept `sample_weight` in `fit`.
 
     Parameters
     ----------
@@ -84,6 +84,9 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
     ----------
     Zhang, Yu & Tang (2017), Disambiguation-free partial label learning, IEEE TKDE 29(10).
 
+    Hüllermeier (2014), Learning from imprecise and fuzzy observations: data disambiguation through generalized loss
+    minimization, International Journal of Approximate Reasoning 55(7).
+
     Examples
     --------
     >>> from oneof import PLECOC
@@ -125,8 +128,9 @@ class PLECOC(DecisionFunctionMixin, CandidateClassifier):
         Raises
         ------
         InputError
-            If X, y or a parameter is invalid, if some rows have weights that `estimator` does not accept, if too few codings use `min_fraction` of the rows, or if no coding
-            separates them. Sets of nearly all classes are an example.
+            If X, y or a parameter is invalid, if some rows have weights and `estimator` does not accept sample weights,
+            if too few codings use `min_fraction` of the rows, or if no coding separates them. Sets of nearly all
+            classes are an example.
         """
         check_positive("min_fraction", self.min_fraction)
         if self.min_fraction > 1:

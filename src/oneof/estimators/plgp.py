@@ -57,7 +57,8 @@ class PLGP(TensorClassifier):
         unchanged.
     sharpness : float, default=np.inf
         L, above 0. 1 is the marginal likelihood, infinity the published maximum. Values below 1 reward ties; the first
-        sum is then that of w_k exp(L f_k).
+        sum is then that of w_k exp(L f_k). For weights that are nearly equal pass 1: for larger values such a row
+        counts as much as a set, since only a row of exactly equal weights is unlabeled.
     anneal : bool, default=True
         Whether to find the mode in stages of increasing sharpness, .1, 1 and 10. Without them the first step determines
         the label of most rows, whose candidates all tie at the start. With 2,000 labeled rows or more, the stages use

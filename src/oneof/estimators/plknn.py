@@ -8,7 +8,7 @@ from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier, select_rows
 from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets
-from oneof.solvers.nearest_neighbors import neighbor_weights, vote_fractions
+from oneof.solvers.neighbors.nearest_neighbors import neighbor_weights, vote_fractions
 from oneof.typing import FeatureMatrix, Floats
 from oneof.validation import check_choice, check_positive
 
@@ -83,7 +83,7 @@ class PLKNN(CandidateClassifier):
         rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
         # Candidates or weights of the neighbors; the name is that of stored models.
-        self._mask, self._index = candidates.evidence[labeled], NeighborIndex(select_rows(labeled, rows))
+        self._evidence, self._index = candidates.evidence[labeled], NeighborIndex(select_rows(labeled, rows))
         return self._finalize_fit(X, y, candidates)
 
     def predict_proba(self, X: Any) -> Floats:
@@ -115,7 +115,7 @@ class PLKNN(CandidateClassifier):
         n_rows = len(self._index) if rows is None else rows.shape[0]
         distances, neighbors = self._index.nearest(self.n_neighbors, rows).reshape_by_row(n_rows)
         weights = neighbor_weights(distances) if self.weights == "distance" else np.ones_like(distances)
-        return vote_fractions(neighbors, weights, self._mask)
+        return vote_fractions(neighbors, weights, self._evidence)
 
     def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Exclude a training row from its own neighbors."""

@@ -112,8 +112,11 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
     -----
     Candidate sets: in the problem of a class, a row is positive if its set is that class alone, negative if the class
     is not in its set, and unlabeled otherwise. The set of a row with weights is the set of the classes with weights of
-    at least 1e-6. If no row is positive, or none negative, an SVM cannot give the initial signs. They then depend on
-    the distances to the mean of the rows whose sets contain the class, and to the mean of the others: see
+    at least 1e-6. A softened exact label, with larger weights for all other classes, is therefore unlabeled in each
+    problem: pass exact labels with little noise as they are.
+
+    If no row is positive, or none negative, an SVM cannot give the initial signs. They then depend on the distances to
+    the mean of the rows whose sets contain the class, and to the mean of the others: see
     `oneof.solvers.transductive.binary_labels`. A class in no set of a labeled row gets no row, and the score -1
     everywhere, unless `positive_fraction` is above 0 for it.
 

@@ -36,9 +36,9 @@ class CandidateKFold(BaseCrossValidator):
     by the rarest candidate because a random split distributes rare classes badly, and because common labels are often
     distractors.
 
-    A weighted row is assigned by the classes with its largest weight. The folds are thus those of the sets if small
-    weights are added outside the sets, while by all weights above 0 every row would be the same, and by expected counts
-    no class would be rare.
+    A weighted row is assigned by its classes with weights above 0.5, relative to the largest. The folds are thus those
+    of the sets if small weights are added outside the sets. By all weights above 0 every row would be the same, and by
+    expected counts no class would be rare.
 
     If partial rows overlap, this assignment can still put all rows with some class into one fold, whose training set
     would then lack the class. Rows are exchanged between folds to avoid this, as far as single exchanges suffice. The
@@ -153,8 +153,7 @@ class CandidateKFold(BaseCrossValidator):
         if self.shuffle:
             order = check_random_state(self.random_state).permutation(order)
         fold = np.full(len(candidates), -1, dtype=np.int64)
-        best = candidates[labeled[order]].evidence == 1  # the sets themselves if no row has weights
-        fold[labeled[order]] = stratified_folds(best, self.n_splits)
+        fold[labeled[order]] = stratified_folds(candidates[labeled[order]].evidence, self.n_splits)
         return fold
 
 

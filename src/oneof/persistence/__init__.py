@@ -28,8 +28,8 @@ from oneof.persistence.trusted import TRUSTED
 __all__ = ["SavedModel", "load", "save"]
 
 FORMAT = "oneof-model"
-FORMAT_VERSION = 6
-"""6: LOORidge has one function with a sum of kernels; files of older formats cannot be read."""
+FORMAT_VERSION = 7
+"""7: models store weights of candidates where they stored candidate sets; files of older formats cannot be read."""
 
 
 @dataclass(frozen=True)

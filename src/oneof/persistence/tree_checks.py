@@ -59,13 +59,13 @@ def _is_valid_predictor(predictor: Any, n_features: int) -> bool:
 
 def _is_valid_tree(tree: Any, n_features: int) -> bool:
     """Return whether the nodes of a tree of scikit-learn's `tree` module are valid."""
+    if not 0 < tree.node_count <= tree.capacity or tree.n_features != n_features:
+        return False
     left, right = tree.children_left, tree.children_right
     inner = left != -1
     features = tree.feature[inner]
     return (
-        tree.n_features == n_features
-        and len(tree.value) == tree.node_count
-        and _are_valid_children(left, right, inner)
+        _are_valid_children(left, right, inner)
         and bool(((features >= 0) & (features < n_features)).all())
         and tree.max_depth >= _depth(left, right, inner)
     )

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oneof.likelihoods import constant_rows
 from oneof.typing import Evidence, Floats, Ints, Mask
 
 _BLOCK_ROWS = 65_536
@@ -56,7 +57,7 @@ class PairOutcome(NamedTuple):
 
 def labeled_rows(evidence: Evidence) -> Mask:
     """Return (n,) bool: rows whose classes are not all equally possible."""
-    return np.asarray(evidence.min(axis=1) < 1)
+    return np.asarray(~constant_rows(evidence))
 
 
 def partial_rows(evidence: Evidence) -> Mask:

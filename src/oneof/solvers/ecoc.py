@@ -111,10 +111,11 @@ def draw_codings(evidence: Evidence, code_length: int, min_fraction: float, rng:
         n_drawn += batch
         if order is None:
             targets = code_targets(sets, draws)
-            positive, negative = counts @ (targets > 0), counts @ (targets < 0)
+            totals = np.stack([counts @ (targets > 0), counts @ (targets < 0)]).astype(np.float64)
         else:
-            positive, negative = np.zeros((2, batch))
-            _sum_masses(evidence, order, draws, positive, negative)
+            totals = np.zeros((2, batch))
+            _sum_masses(evidence, order, draws, *totals)
+        positive, negative = totals
         n_rows = positive + negative
         both = (positive > 0) & (negative > 0)
         separates = (draws < 0).any(axis=0) & (n_rows > 0)

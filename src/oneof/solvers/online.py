@@ -14,8 +14,9 @@ would leave the scale far below its mean, digits would cancel in that difference
 moved into U.
 
 A row with weights is one step t, along the sum of the subgradients of its level sets (`oneof.candidates.LevelSets`) at
-the same W, each times its mass. All coefficients of the row are summed before its features are added. In Pegasos the shrink is summed in the
-same way: W <- (1 - m/t) W, where m is the mass of the level sets with a hinge > 0, and 1 with `shrink_always`.
+the same W, each times its mass. All coefficients of the row are summed before its features are added. In Pegasos the
+shrink is summed in the same way: W <- (1 - m/t) W, where m is the mass of the level sets with a hinge > 0, and 1 with
+`shrink_always`.
 
 Over several blocks of rows the solver is iterative parameter mixing (McDonald, Hall & Mann 2010, Distributed training
 strategies for the structured perceptron, NAACL, figure 3): one epoch in each block from the averaged weights gives W_b.
@@ -32,6 +33,7 @@ import numpy as np
 from oneof.errors import InputError
 from oneof.solvers.online_loop import run_epoch
 from oneof.solvers.row_accessors import SparseRows, as_row_view, memory_order, read_only, total_square
+from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 from oneof.validation import check_finite
 
@@ -183,6 +185,7 @@ def _run(
     shrink_always: bool,
 ) -> OnlineState:
     n, d = X.shape
+    evidence = without_small_weights(evidence)  # they would break ties between classes that no row has changed yet
     order = np.arange(n) if order is None else np.asarray(order, dtype=np.int64)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     # An empty array means that no predictions are stored.
@@ -229,8 +232,8 @@ def _check_shapes(
     )
     if not shapes_agree:
         raise InputError(
-            f"`initial` must be a state for these rows; got rows of shape {rows}, evidence of shape {evidence}, weights of "
-            f"shape {weight}, an order of {len(order)} rows and a state of shape {state.V.shape}."
+            f"`initial` must be a state for these rows; got rows of shape {rows}, evidence of shape {evidence}, "
+            f"weights of shape {weight}, an order of {len(order)} rows and a state of shape {state.V.shape}."
         )
 
 

@@ -1,8 +1,8 @@
 """Weights that count as 0 in methods that treat a class of weight 0 differently from all others.
 
-These methods clamp rows with one candidate, group rows by their candidates, or take a row as one of another class if a
-class is not a candidate. However small a weight above 0 is, the class would remain a candidate, and the result would
-differ from that of the set without the class.
+These methods clamp rows with one candidate, group rows by their candidates, take a row as one of another class if a
+class is not a candidate, or break ties between classes. However small a weight above 0 is, the class would remain a
+candidate, and the result would differ from that of the set without the class.
 """
 
 import numpy as np

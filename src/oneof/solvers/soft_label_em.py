@@ -24,14 +24,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from oneof.solvers.small_weights import MIN_WEIGHT
 from oneof.typing import Evidence, Floats, Ints, Mask
 
 MIN_PROBABILITY = 1e-6
 """Lower bound of held-out probabilities: trees give 0, and a class may be absent from a training set."""
-N_FULL_STEPS = 3
+N_FULL_STEPS = 6
 """Number of rounds before the labels are averaged."""
 MIN_LABEL_WEIGHT = 1e-3
-"""Soft labels below this fraction of the largest one of their row are not fitted."""
+"""Soft labels below this fraction of the largest one of their row are not fitted, since each costs a further row."""
+COPIES_TOL = 1e-9
+"""Difference of two numbers of copies that is a rounding error."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,8 @@ def solve_soft_labels(
     weights = evidence.astype(np.float64)
     distributions = weights / weights.sum(axis=1, keepdims=True)
     ambiguous = has_several_candidates(evidence)
-    weights, changes, converged = weights[ambiguous], [], False
+    changes: list[float] = []
+    weights, converged = weights[ambiguous], False
     while not converged and len(changes) < max_iter:
         change = 0.0
         if len(weights):
@@ -92,8 +96,8 @@ def solve_soft_labels(
 
 
 def has_several_candidates(evidence: Evidence) -> Mask:
-    """Return an (n,) mask of the rows with several classes of positive weight."""
-    return np.count_nonzero(evidence, axis=1) > 1
+    """Return an (n,) mask of the rows with several classes, without those whose weight is too small to matter."""
+    return np.count_nonzero(evidence >= MIN_WEIGHT, axis=1) > 1
 
 
 def posterior(weights: Floats, proba: Floats) -> Floats:
@@ -118,8 +122,8 @@ def repeat_pairs(pairs: LabelPairs, n_copies: int) -> LabelPairs:
     to the labels with the largest remainders, and among equal ones to the first class.
     """
     shares = pairs.weight * n_copies
-    counts = np.floor(shares + 1e-9).astype(np.int64)
-    remainder = np.round(shares - counts, 9)
+    counts = np.floor(shares + COPIES_TOL).astype(np.int64)
+    remainder = np.rint((shares - counts) / COPIES_TOL)
     n_left = n_copies - np.bincount(pairs.row, weights=counts).astype(np.int64)
     order = np.lexsort((pairs.label, -remainder, pairs.row))
     starts = np.flatnonzero(np.diff(pairs.row[order], prepend=-1))

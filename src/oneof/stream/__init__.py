@@ -1,14 +1,16 @@
 """Learning from streams that are larger than memory, with progressive validation and checkpoints.
 
-Reading order: `fit_stream` (options, the loop, the result), `encoder` (features), `validation` (running losses),
-`checkpoint` (the state of a run in a file), `river` (one row at a time). The files are read by `oneof.io`.
+Reading order: `options`, `fit_stream` (the loop, the result), `label_passes` (classes and priors), `encoder`
+(features), `validation` (running losses), `checkpoint` (the state of a run in a file), `river` (one row at a time). The
+files are read by `oneof.io`.
 """
 
 from oneof.io.batches import read_batches
 from oneof.io.source import Source, open_source
 from oneof.io.svmlight import IndexedRows
 from oneof.stream.checkpoint import CheckpointConfig
-from oneof.stream.fit_stream import StreamOptions, StreamResult, fit_stream
+from oneof.stream.fit_stream import StreamResult, fit_stream
+from oneof.stream.options import StreamOptions
 from oneof.stream.river import RiverClassifier
 from oneof.stream.validation import ProgressiveValidation, Window
 

@@ -1,29 +1,21 @@
 """Online learning from a stream: read, predict and learn each batch, update the losses, write checkpoints."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from oneof.candidates.columns import LabelReader, resolve_classes
-from oneof.candidates.row_weights import WeightOptions
-from oneof.errors import DataError, InputError, InputTypeError
-from oneof.estimators._online_base import OnlineClassifier, check_online
+from oneof.errors import DataError, InputTypeError
+from oneof.estimators._online_base import OnlineClassifier
 from oneof.io import (
     Column,
-    Overrides,
     Table,
-    TextOptions,
     align_columns,
-    check_no_weights,
     check_texts,
     choose_columns,
     suspicious_labels,
 )
 from oneof.io.batches import (
-    BATCH_ROWS,
     Batch,
     BatchSpec,
     Position,
@@ -32,7 +24,6 @@ from oneof.io.batches import (
     progress_fraction,
 )
 from oneof.io.source import Source, open_source
-from oneof.io.svmlight import MAX_INDEX_BITS
 from oneof.solvers.online import OnlineState
 from oneof.stream.checkpoint import (
     CheckpointConfig,
@@ -45,106 +36,14 @@ from oneof.stream.checkpoint import (
     write_checkpoint,
 )
 from oneof.stream.encoder import StreamEncoder
+from oneof.stream.label_passes import initialize, label_reader, sort_classes
+from oneof.stream.options import StreamOptions, check_arguments
 from oneof.stream.validation import ProgressiveValidation
 from oneof.typing import FeatureMatrix
-from oneof.validation import as_float_array, check_bool, check_instance, check_positive
+from oneof.validation import check_instance
 
 StreamCallback = Callable[[ProgressiveValidation, float | None], None]
 """Called after each batch with the losses and the fraction of the pass that is complete, None if it is unknown."""
-
-
-@dataclass(frozen=True)
-class StreamOptions:
-    """Options for reading and learning a stream.
-
-    Attributes
-    ----------
-    labels : tuple of str
-        The column of labels, or several columns of 0 and 1, or of weights; none for svmlight files.
-    separator : str
-        The text between two labels.
-    classes : tuple of str, optional
-        All classes. By default they are collected in a first pass over the labels, or from the first batch if the
-        stream cannot be read twice.
-    weighted : bool
-        The labels have weights: text such as ``"finch:0.7|wren:0.3"``, or mappings from labels to weights (objects of
-        JSON lines, structs of Parquet and Arrow). Not for svmlight files.
-    weights : str, optional
-        The column of the weights of one label column: text such as ``"0.7|0.3"``, or lists. It implies `weighted`.
-    kind : {"likelihood", "posterior"}
-        Meaning of the weights. Posteriors are divided by their prior, see `oneof.CandidateSets.from_weights`.
-    prior : tuple of float, optional
-        The prior of posteriors, one number for each of `classes`. By default the mean of the posteriors, for which the
-        labels are read once more beforehand.
-    rest : bool or str
-        See `oneof.CandidateSets.from_weights`.
-    overrides : Overrides
-        Kinds of columns, which take precedence over those inferred from the first batch.
-    text_options : TextOptions
-        Stop words and stemmer of texts.
-    batch_rows : int
-        Maximum number of rows in memory.
-    hash_bits : int
-        Words and categories are hashed into 2 ** hash_bits columns; indices of svmlight files are less than that.
-    n_epochs : int
-        Number of passes over the stream, in its order.
-
-    Examples
-    --------
-    >>> from oneof.stream import StreamOptions
-    >>> StreamOptions(labels=("species",), batch_rows=1_000).hash_bits
-    18
-    """
-
-    labels: tuple[str, ...] = ()
-    separator: str = "|"
-    classes: tuple[str, ...] | None = None
-    overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
-    text_options: TextOptions = TextOptions()  # noqa: RUF009 - frozen
-    batch_rows: int = BATCH_ROWS
-    hash_bits: int = 18
-    n_epochs: int = 1
-    weighted: bool = False
-    weights: str | None = None
-    kind: str = "likelihood"
-    prior: tuple[float, ...] | None = None
-    rest: bool | str = False
-
-    def __post_init__(self) -> None:
-        for name in ("labels", "classes"):
-            value = getattr(self, name)
-            if name == "classes" and value is None:
-                continue
-            if not isinstance(value, tuple | list) or not all(isinstance(item, str) for item in value):
-                raise InputTypeError(f"`{name}` must be a tuple of names; got {value!r}.")
-        if not isinstance(self.separator, str) or not self.separator:
-            raise InputError(f"`separator` must be the text between two labels; got {self.separator!r}.")
-        check_bool("weighted", self.weighted)
-        if self.weights is not None and not isinstance(self.weights, str):
-            raise InputTypeError(f"`weights` must be the name of a column, or None; got {self.weights!r}.")
-        WeightOptions(self.kind, self.prior, self.rest)  # raises if one of them is invalid
-        if self.prior is not None:
-            if self.classes is None:
-                raise InputError("`prior` requires `classes`, which give the order of its numbers.")
-            object.__setattr__(self, "prior", tuple(as_float_array(self.prior, "prior").tolist()))
-        if (self.kind != "likelihood" or self.rest) and not self.has_weights:
-            raise InputError("`kind` and `rest` apply to weights only. Add `weighted=True`.")
-        check_instance("overrides", self.overrides, Overrides)
-        check_instance("text_options", self.text_options, TextOptions)
-        for name, max_value in (("batch_rows", 2**30), ("hash_bits", MAX_INDEX_BITS), ("n_epochs", 2**30)):
-            value = getattr(self, name)
-            check_positive(name, value, integer=True, max_value=max_value)
-            object.__setattr__(self, name, int(value))  # a checkpoint is JSON, which has no NumPy numbers
-
-    @property
-    def has_weights(self) -> bool:
-        """Whether the labels have weights."""
-        return self.weighted or self.weights is not None
-
-    @property
-    def label_columns(self) -> tuple[str, ...]:
-        """The columns of labels and weights, which are never features."""
-        return self.labels if self.weights is None else (*self.labels, self.weights)
 
 
 @dataclass(frozen=True)
@@ -257,10 +156,10 @@ def fit_stream(
     if callback is not None and not callable(callback):
         raise InputTypeError(f"`callback` must be a function, or None; got {callback!r}.")
     source = source if isinstance(source, Source) else open_source(source, format)
-    _check_arguments(source, estimator, options)
+    check_arguments(source, estimator, options)
     identity = fingerprint(source, estimator, options)
     resumed = _resume(checkpoints, identity)
-    fit = _StreamFit(source, estimator, options, resumed or _initialize(source, options))
+    fit = _StreamFit(source, estimator, options, resumed or initialize(source, options))
     last_checkpoint = (fit.run.total_rows, time.monotonic())
     sizes = None if callback is None else file_sizes(source)
     try:
@@ -320,10 +219,10 @@ class _StreamFit:
             run = replace(run, columns=columns, notes=notes, encoder=encoder)
             spec.features = tuple(columns)
         if run.classes is None:
-            reader = _label_reader(options)
-            classes = _resolve_classes(reader.names(batch.labels), reader, f"the first batch of {batch.path}", options)
+            reader = label_reader(options)
+            classes = sort_classes(reader.names(batch.labels), reader, f"the first batch of {batch.path}", options)
             run = replace(run, classes=classes)
-        evidence = _label_reader(options, run.classes, run.prior).evidence(batch.labels)
+        evidence = label_reader(options, run.classes, run.prior).evidence(batch.labels)
         encoder_after, rows = _encode(run, batch)
         state = self.estimator._advance(run.state, rows, evidence)
         mistakes = state.n_mistakes - (0 if run.state is None else run.state.n_mistakes)
@@ -373,74 +272,6 @@ def _encode(run: RunState, batch: Batch) -> tuple[StreamEncoder | None, FeatureM
     return run.encoder, run.encoder.transform(frame)
 
 
-def _initialize(source: Source, options: StreamOptions) -> RunState:
-    """Return the state before the first batch, with classes and prior if they are known or can be read in a pass."""
-    classes = _initial_classes(source, options)
-    if options.kind != "posterior":
-        return RunState(classes=classes)
-    if options.prior is not None:
-        return RunState(classes=classes, prior=list(options.prior))
-    return RunState(classes=classes, prior=_mean_posterior(source, options, classes or []))
-
-
-def _initial_classes(source: Source, options: StreamOptions) -> list[str] | None:
-    if options.classes is not None:
-        return _label_reader(options, options.classes, options.prior).classes
-    if len(options.labels) > 1:
-        return [name for name in options.labels if name != options.rest]
-    if not source.can_be_read_again:
-        return None
-    reader = _label_reader(options)
-    names: set[str] = set().union(*_map_labels(source, options, reader.names))
-    return _resolve_classes(names, reader, source.display_name, options)
-
-
-def _mean_posterior(source: Source, options: StreamOptions, classes: Sequence[str]) -> list[float]:
-    """Return the mean of the posteriors over all rows with weights."""
-    reader, total, n_rows = _label_reader(options, classes), np.zeros(len(classes)), 0
-    for batch_sum, n_batch in _map_labels(source, options, reader.posterior_sum):
-        total, n_rows = total + batch_sum, n_rows + n_batch
-    return (total / n_rows).tolist() if n_rows else [1 / len(classes)] * len(classes)
-
-
-def _map_labels(source: Source, options: StreamOptions, function: Callable[[Any], Any]) -> Iterator[Any]:
-    """Yield a function of the labels of each batch, without the features; errors name the rows of the files."""
-    is_empty = True
-    spec = BatchSpec(options.label_columns, (), separator=options.separator)
-    for batch in iterate_batches(source, options.batch_rows, spec):
-        is_empty = False
-        with batch.localized():
-            result = function(batch.labels)
-        yield result
-    if is_empty:
-        raise DataError(f"{source.display_name} has no rows.")
-
-
-def _label_reader(
-    options: StreamOptions, classes: Sequence[str] | None = None, prior: Sequence[float] | None = None
-) -> LabelReader:
-    """Return the reader of the labels; without a prior it reads posteriors as they are."""
-    return LabelReader(
-        options.labels,
-        options.separator,
-        classes,
-        weighted=options.weighted,
-        weights=options.weights,
-        kind="likelihood" if prior is None else options.kind,
-        prior=prior,
-        rest=options.rest,
-    )
-
-
-def _resolve_classes(names: set[str], reader: LabelReader, source: str, options: StreamOptions) -> list[str]:
-    if not options.has_weights:
-        check_no_weights(names, source)
-    try:
-        return resolve_classes(names, has_minus_one=reader.has_minus_one)
-    except InputError as error:
-        raise error.at(source) from None
-
-
 def _resume(checkpoints: CheckpointConfig | None, identity: dict[str, Any]) -> RunState | None:
     """Return the state in the checkpoint, if it exists and `resume` is set."""
     if checkpoints is None or not checkpoints.path.exists():
@@ -453,29 +284,6 @@ def _resume(checkpoints: CheckpointConfig | None, identity: dict[str, Any]) -> R
     header, arrays = read_checkpoint(path)
     check_compatible(header, identity, path)
     return unpack_state(header, arrays, path)
-
-
-def _check_arguments(source: Source, estimator: Any, options: StreamOptions) -> None:
-    check_online(estimator)
-    if options.n_epochs > 1 and not source.can_be_read_again:
-        raise InputError("standard input can be read only once. Use a file for several epochs.")
-    if options.kind == "posterior" and options.prior is None and not source.can_be_read_again:
-        raise InputError(
-            "posteriors are divided by their mean over all rows, but standard input can be read only once. Use a file, "
-            "or divide the weights by the class frequencies and use --kind likelihood."
-        )
-    if source.format == "svmlight":
-        if options.has_weights:
-            raise InputError(
-                "svmlight files have no weights of labels, since a weight cannot be distinguished from a feature. Use "
-                "another format."
-            )
-        if options.labels:
-            raise InputError("the labels of svmlight files are at the start of each line. Omit --labels.")
-        if options.overrides != Overrides() or options.text_options != TextOptions():
-            raise InputError("svmlight files have no named columns. Omit the options for columns and words.")
-    elif not options.labels:
-        raise InputError("--labels must name the label column; got none. Add --labels COLUMN.")
 
 
 def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at: int | None) -> StreamResult:

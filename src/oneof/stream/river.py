@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from oneof.candidates import CandidateSets, as_classes
-from oneof.candidates.collections import is_collection
+from oneof.candidates.readers.collections import is_collection
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators._online_base import check_online
 from oneof.io.svmlight import MAX_INDEX_BITS

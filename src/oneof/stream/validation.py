@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from oneof.likelihoods import constant_rows
 from oneof.typing import Evidence, Floats, Ints
 
 _MIN_PERSISTENCE, _MAX_PERSISTENCE = 0.3, 0.99
@@ -56,7 +57,7 @@ class LabelAutocorrelation:
 
     def update(self, evidence: Evidence) -> "LabelAutocorrelation":
         """Return the statistics after a batch."""
-        evidence = evidence[labeled_rows(evidence)]
+        evidence = evidence[~constant_rows(evidence)]
         if not len(evidence):
             return self
         agreements, self_agreement, class_counts = _compare_neighbors(evidence)
@@ -113,11 +114,6 @@ class LabelAutocorrelation:
         """Return the statistics stored by `dataclasses.asdict` in the types of JSON."""
         tuples = ("class_counts", "last", "last_shares")
         return cls(**{**values, **{name: tuple(values[name]) for name in tuples}})
-
-
-def labeled_rows(evidence: Evidence) -> Any:
-    """Return (n,) bool: rows whose classes are not all equally possible."""
-    return evidence.min(axis=1) < 1
 
 
 def _compare_neighbors(evidence: Evidence) -> tuple[Floats, float, Floats]:
@@ -240,7 +236,7 @@ class ProgressiveValidation:
         ProgressiveValidation
         """
         n = len(evidence)
-        labeled = int(labeled_rows(evidence).sum())
+        labeled = n - int(constant_rows(evidence).sum())
         exact = int((np.count_nonzero(evidence, axis=1) == 1).sum())
         is_mask = evidence.dtype == bool
         weighted = 0 if is_mask else int(((evidence > 0) & (evidence < 1)).any(axis=1).sum())

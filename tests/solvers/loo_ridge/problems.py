@@ -70,3 +70,16 @@ def weights_of(mask, seed=0):
     weights[5::13, 0] = 1.0
     weights[5::13, 1] = 0.5
     return weights
+
+
+def small_problem(distractors):
+    """Return rows and sets, some of them exact."""
+    if distractors == "dictionary":
+        X, truth, mask = dictionary(100, 5, n_words=8)
+    elif distractors == "partners":
+        X, truth, mask = frequent_partners(60, 4, seed=1)
+    else:
+        X, truth = blobs(40, 5)
+        mask = sets_of(truth, distractors)
+    mask[::7] = np.eye(mask.shape[1], dtype=bool)[truth[::7]]
+    return X, mask

@@ -13,7 +13,7 @@ from oneof.solvers.loo_ridge import (
 )
 from oneof.solvers.loo_ridge.selection import MIN_CONCENTRATION, MIN_INFORMATION, clustered_z_score, predictive_gains
 from tests.oracles import loo_ridge as oracle
-from tests.solvers.loo_ridge.problems import blobs, dictionary, frequent_partners, gram_of, sets_of
+from tests.solvers.loo_ridge.problems import blobs, dictionary, frequent_partners, gram_of, sets_of, small_problem
 
 ZIPF = 1.0 / np.arange(1, 7) / (1.0 / np.arange(1, 7)).sum()
 
@@ -25,19 +25,6 @@ def select(X, mask, max_iter=25, **options):
 
 
 PROBLEMS = ("uniform", "cooccurring", "confusable", "dictionary", "partners")
-
-
-def small_problem(distractors):
-    """Return rows and sets, some of them exact."""
-    if distractors == "dictionary":
-        X, truth, mask = dictionary(100, 5, n_words=8)
-    elif distractors == "partners":
-        X, truth, mask = frequent_partners(60, 4, seed=1)
-    else:
-        X, truth = blobs(40, 5)
-        mask = sets_of(truth, distractors)
-    mask[::7] = np.eye(mask.shape[1], dtype=bool)[truth[::7]]
-    return X, mask
 
 
 @pytest.mark.parametrize("distractors", PROBLEMS)

@@ -14,29 +14,17 @@ from oneof.solvers.loo_ridge.distractors import (
     CooccurringDistractors,
     IterationState,
     UniformDistractors,
+    model_for,
 )
 from oneof.solvers.loo_ridge.selection import predictive_gains
 from tests.oracles import loo_ridge as oracle
-from tests.solvers.loo_ridge.problems import blobs, dictionary, frequent_partners, gram_of, sets_of, weights_of
+from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of, small_problem, weights_of
 
 
 def select(X, evidence, max_iter=7, **options):
     """Return the selection for rows with an RBF kernel."""
     ridge = ExactRidge.from_gram(gram_of(X), 0.05)
     return select_distractor_models(ridge, CandidateGroups.from_evidence(evidence), max_iter=max_iter, **options)
-
-
-def small_problem(distractors):
-    """Return rows and sets, some of them exact."""
-    if distractors == "dictionary":
-        X, truth, mask = dictionary(90, 5, n_words=8)
-    elif distractors == "partners":
-        X, truth, mask = frequent_partners(60, 4, seed=1)
-    else:
-        X, truth = blobs(40, 5)
-        mask = sets_of(truth, distractors)
-    mask[::7] = np.eye(mask.shape[1], dtype=bool)[truth[::7]]
-    return X, mask
 
 
 @pytest.mark.parametrize("distractors", ["cooccurring", "dictionary", "partners"])
@@ -125,3 +113,40 @@ def test_rows_of_all_classes_keep_their_predictions_times_their_weights():
         expected /= expected.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(labels[sets.full], expected[sets.full], rtol=1e-12)
     np.testing.assert_allclose(sets.to_dense(UniformDistractors().update(state)), claims, rtol=1e-12)
+
+
+@pytest.mark.parametrize("model", [None, "uniform", "cooccurring", "confusable"])
+def test_a_softened_set_is_treated_like_the_set(model):
+    """With small weights outside the sets most labels are those of the sets, and the groups are the same."""
+    X, truth = blobs(80, 5, spread=4.0)
+    mask = sets_of(truth, "cooccurring")
+    softened = np.where(mask, 1.0, 1e-5)
+    hard, soft = select(X, mask, model=model), select(X, softened, model=model)
+    assert np.abs(soft.label_distributions - hard.label_distributions).sum(axis=1).mean() / 2 < 0.05
+    sets, main = CandidateGroups.from_evidence(mask), CandidateGroups.from_evidence(softened).main
+    np.testing.assert_array_equal(main.mask, sets.mask)
+    np.testing.assert_array_equal(main.group, sets.group)
+    assert main.weights is None
+
+
+@pytest.mark.parametrize(
+    "model", [UniformDistractors(), CooccurringDistractors(), ConfusableDistractors()], ids=lambda m: type(m).__name__
+)
+def test_classes_of_small_weights_have_the_mass_of_their_predictions(model):
+    """The distractor model divides only the mass of the main candidates."""
+    mask = small_problem("cooccurring")[1]
+    weights = np.maximum(weights_of(mask), 0.05)
+    sets = CandidateGroups.from_evidence(weights)
+    rng = np.random.default_rng(0)
+    F, P = rng.random(weights.shape) + 0.1, rng.dirichlet(np.ones(5), len(weights))
+    state = IterationState(sets.values(F), sets.values(P), sets, 9)
+    labels = sets.to_dense(model_for(model, sets).update(state))
+    is_main = weights >= 0.1
+    uniform = weights * F / (weights * F).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(labels[~is_main], uniform[~is_main], rtol=1e-12)
+    main = CandidateGroups.from_evidence(np.where(is_main, weights, 0.0))
+    inside = main.normalize(main.values(P))
+    expected = main.to_dense(main.normalize(model.update(IterationState(main.values(F), inside, main, 9))))
+    expected *= np.where(is_main, uniform, 0.0).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(labels[is_main], expected[is_main], rtol=1e-12)
+    np.testing.assert_allclose(labels.sum(axis=1), 1, rtol=1e-12)

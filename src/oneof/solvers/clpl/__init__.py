@@ -4,8 +4,8 @@ Over the rows that are not unlabeled, with s = X W^T + b and psi(u) = max(0, 1 -
 
     f(W, b) = 1/2 ||W||_F^2 + C sum_i c_i [ psi(mean_{k in S_i} s_ik) + sum_{k not in S_i} psi(-s_ik) ].
 
-With weights w_ik, the first term is the sum over the level sets of the row of their masses times psi(mean over the set),
-and the term of a class outside is multiplied by 1 - w_ik, the total mass of the level sets without it.
+With weights w_ik, the first term is the sum over the row's level sets of their masses times psi(mean over the set), and
+the term of a class outside is multiplied by 1 - w_ik, the total mass of the level sets without it.
 
 f is convex and piecewise quadratic, so that a Newton step is exact once the active losses stay the same. Each step is
 computed by conjugate gradients, whose Hessian product is two products of X with K columns, preconditioned by the

@@ -95,7 +95,8 @@ class LevelMeans:
 
     def of_rows(self, values: Floats) -> Floats:
         """Return the sum over the sets of each row, times their masses, (n, 1)."""
-        return np.bincount(self.row, (self.mass * values)[:, 0], minlength=len(self.order))[:, None]
+        sums = np.bincount(self.row, (self.mass * values)[:, 0], minlength=len(self.order))
+        return sums.astype(np.float64, copy=False)[:, None]
 
     @cached_property
     def _rank(self) -> Ints:

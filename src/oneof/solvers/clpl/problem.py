@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from oneof.likelihoods import constant_rows
 from oneof.solvers.clpl.inside_means import InsideMeans, inside_means
 from oneof.solvers.linear_objective import HessianBlock, LinearProblem
 from oneof.typing import Evidence, FeatureMatrix, Floats
@@ -30,7 +31,7 @@ class CLPLProblem(LinearProblem):
         cls, X: FeatureMatrix, evidence: Evidence, C: float, sample_weight: Floats, *, fit_intercept: bool
     ) -> "CLPLProblem":
         """Return the problem of the rows that have a loss."""
-        labeled = (evidence.min(axis=1) < 1) & (sample_weight > 0)
+        labeled = ~constant_rows(evidence) & (sample_weight > 0)
         evidence = evidence[labeled]
         return cls(
             X=(X if labeled.all() else X[labeled]).astype(np.float64, copy=False),

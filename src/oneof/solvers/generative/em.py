@@ -222,7 +222,7 @@ def select_weight(
     n_folds = min(n_folds, len(labeled))
     if n_folds < 2 or not (is_unlabeled & (sample_weight > 0)).any() or len(weights) < 2:
         return WeightSelection(weights[0], np.full(len(weights), np.nan))
-    fold = stratified_folds(evidence[labeled] > 0.5, n_folds)
+    fold = stratified_folds(evidence[labeled], n_folds)
     covered = np.zeros((len(weights), len(labeled)), dtype=evidence.dtype)
     for f in range(n_folds):
         held_out = labeled[fold == f]

@@ -4,8 +4,8 @@ All values of the labels are held as one array of the (row, candidate) pairs, in
 iteration then grows with the candidates, not with all classes.
 
 The set of a row with weights has the classes of weights above 0, and the pairs have these weights. Rows are grouped by
-set also if they have weights, since different rows rarely have the same weights. A row of several weights for all
-classes has a set that says nothing about distractors, as the set of an unlabeled row.
+set also if they have weights, since different rows rarely have the same weights. If a row has
+different weights for all classes, its set contains no information about distractors, as that of an unlabeled row.
 """
 
 from dataclasses import dataclass
@@ -13,9 +13,12 @@ from functools import cached_property
 
 import numpy as np
 
-from oneof.likelihoods import is_mask, support
+from oneof.likelihoods import constant_rows, is_mask, support
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, Floats, Ints, Mask
+
+MIN_MAIN_WEIGHT = 0.1
+"""Minimum weight of a main candidate. Softened sets have lower weights outside the set at low noise rates."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,7 @@ class CandidateGroups:
         group = np.unique(keys, return_inverse=True)[1].reshape(-1)
         if is_mask(evidence):
             return cls(mask, group)
-        group = np.unique(2 * group + (evidence == 1).all(axis=1), return_inverse=True)[1]
+        group = np.unique(2 * group + constant_rows(evidence), return_inverse=True)[1]
         return cls(mask, group, evidence[mask])
 
     def select(self, rows: Mask | Ints) -> "CandidateGroups":
@@ -55,6 +58,18 @@ class CandidateGroups:
             return self
         evidence = self.mask if self.weights is None else self.to_dense(self.weights)
         return CandidateGroups.from_evidence(evidence[rows])
+
+    @cached_property
+    def main(self) -> "CandidateGroups":
+        """The main candidates only, grouped by their sets; the same object if all candidates are main candidates.
+
+        The distractor models are about these sets. If a set is softened, so that other classes have small weights, its
+        main candidates are those of the set.
+        """
+        if self.weights is None or (self.weights >= MIN_MAIN_WEIGHT).all():
+            return self
+        weights = self.to_dense(self.weights)
+        return CandidateGroups.from_evidence(np.where(weights >= MIN_MAIN_WEIGHT, weights, 0.0))
 
     # -- rows ----------------------------------------------------------------------------------------------------------
 

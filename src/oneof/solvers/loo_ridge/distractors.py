@@ -5,8 +5,9 @@ By Bayes' rule, if class j is a distractor in the set of a row of class k with p
     p(y = k | S, x)  ~  p(k | x) prod_{j != k} (q_kj if j in S, otherwise 1 - q_kj)    within the set S.
 
 The models are about the sets. If the candidates of a row have weights, these multiply every correction: S arises as in
-other rows, and the weights say which candidate is likely, given S. A set of all classes has no observable distractors,
-so that the labels of such a row are its predictions times its weights.
+other rows, and the weights are the likelihoods of the candidates given S. S has the main candidates, with weights of at
+least .1, so that a softened set is modeled like the set. A set of all classes has no observable distractors, so that
+the labels of such a row are its predictions times its weights.
 
 * Uniform distractors leave p(k | x) as it is.
 * Cooccurring distractors are the other labels of a scene. Common labels are common distractors, q_kj ~ M_j, the number
@@ -145,11 +146,32 @@ def _fit_shrinkage_strength(count: Floats, class_mass: Floats, q: float) -> floa
     return float(SHRINKAGE_STRENGTHS[int(np.argmax(values))])
 
 
-# -- unlabeled rows ----------------------------------------------------------------------------------------------------
+# -- small weights and unlabeled rows ----------------------------------------------------------------------------------
 
 
-def with_class_mass(distractors: Distractors, sets: CandidateGroups) -> Distractors:
-    """Return a model with class mass normalization of the unlabeled rows, if there are any."""
+@dataclass(frozen=True)
+class MainCandidates:
+    """Model of the main candidates: the other classes have the mass of their predictions times their weights."""
+
+    distractors: Distractors
+    """Model that divides the rest of the mass among the main candidates."""
+
+    def update(self, state: IterationState) -> Floats:
+        """Return the new labels of the pairs."""
+        sets, main = state.sets, state.sets.main
+        pairs = np.flatnonzero(main.mask[sets.rows, sets.classes])
+        labels = sets.normalize(sets.weigh(state.loo_predictions))
+        mass = main.row_sums(labels[pairs])
+        probabilities = main.normalize(state.label_probabilities[pairs])
+        inner = IterationState(state.loo_predictions[pairs], probabilities, main, state.n_done)
+        labels[pairs] = main.normalize(self.distractors.update(inner)) * mass[main.rows]
+        return labels
+
+
+def model_for(distractors: Distractors, sets: CandidateGroups) -> Distractors:
+    """Return a model of the main candidates, with class mass normalization of the unlabeled rows if there are any."""
+    if sets.main is not sets:
+        distractors = MainCandidates(distractors)
     return ClassMassNormalization(distractors) if sets.unlabeled.any() else distractors
 
 

@@ -27,8 +27,8 @@ model are each compared with the uniform one, by the z-score of the differences,
 
 T is the distribution function of Student's t, with one degree of freedom less than there are distinct sets. The gain of
 the cooccurring model uses predictions that are not squared, since it is then less noisy. Confusable labels that hardly
-differ from the uniform ones are replaced by the uniform ones. Only rows whose set excludes a class are compared: a set
-of all classes, with or without weights, contains no information about the distractors.
+differ from the uniform ones are replaced by the uniform ones. The sets are those of the main candidates, and only rows
+whose set excludes a class are compared: a set of all classes contains no information about the distractors.
 """
 
 from dataclasses import dataclass
@@ -43,7 +43,7 @@ from oneof.solvers.loo_ridge.distractors import (
     CooccurringDistractors,
     Distractors,
     UniformDistractors,
-    with_class_mass,
+    model_for,
 )
 from oneof.solvers.loo_ridge.group_shares import GroupShares, fit_group_shares
 from oneof.solvers.loo_ridge.loo_operators import LOOPredictor
@@ -122,7 +122,7 @@ class DistractorSelection:
     def distractors(self, sets: CandidateGroups) -> list[tuple[float, Distractors]]:
         """Return the models of positive weight, for further iterations."""
         models = distractor_models()
-        return [(w, with_class_mass(models[name], sets)) for name, w in self.weights.items() if w > 0]
+        return [(w, model_for(models[name], sets)) for name, w in self.weights.items() if w > 0]
 
 
 def distractor_models() -> dict[DistractorModel, Distractors]:
@@ -159,9 +159,10 @@ def select_distractor_models(
     predict = ridge.pair_predictor(sets)
 
     def train(distractors: Distractors) -> SelfTrainingResult:
-        return self_train(predict, sets, with_class_mass(distractors, sets), max_iter=max_iter, tol=tol)
+        return self_train(predict, sets, model_for(distractors, sets), max_iter=max_iter, tol=tol)
 
-    if model is None and not sets.partial.any():
+    main = sets.main
+    if model is None and not main.partial.any():
         model = "uniform"  # there are no distractors to model
     if model is not None:
         result = train(distractor_models()[model])
@@ -173,8 +174,8 @@ def select_distractor_models(
         "cooccurring": train(CooccurringDistractors(exponent=1)),
         "confusable": train(ConfusableDistractors()),
     }
-    z_scores, concentration = _compare(ridge, sets, results)
-    n_sets = len(sets.select(~sets.full).distinct)
+    z_scores, concentration = _compare(ridge, main, results)
+    n_sets = len(main.select(~main.full).distinct)
     w = float(stdtr(n_sets - 1, z_scores["cooccurring"])) if n_sets > 1 else 0.0
     difference = results["confusable"].label_distributions - results["uniform"].label_distributions
     label_change = float(np.abs(difference).sum(axis=1).mean() / 2.0)

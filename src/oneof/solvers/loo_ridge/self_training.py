@@ -5,8 +5,8 @@ Each iteration computes F = LOO(P), the leave-one-out predictions of all rows, a
     P_ik  <-  w_ik c(max(F, 1e-6))_ik,  rows scaled to sum 1,
 
 with the correction c of a distractor model, from P = w / sum w. The weights w of a set are 1 for its candidates and 0
-for other classes. Since the label of a row does not enter its own prediction, P is not
-confined to the initial guess. Exact rows keep their label, and only predictions inside the sets are computed.
+for other classes. Since the label of a row does not enter its own prediction, P is not confined to the initial guess.
+Exact rows keep their label, and only predictions inside the sets are computed.
 """
 
 from dataclasses import dataclass

@@ -23,7 +23,7 @@ from oneof.kernels.mapped import KernelSum, MappedRows, RowKernel, take_rows
 from oneof.parallel import n_available_threads
 from oneof.solvers.loo_ridge.blocks import BlockedRows, LandmarkFeatures, fit_in_blocks, map_blocks
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.solvers.loo_ridge.distractors import UniformDistractors, with_class_mass
+from oneof.solvers.loo_ridge.distractors import UniformDistractors, model_for
 from oneof.solvers.loo_ridge.influences import Influences, runner_up_classes, top_influences
 from oneof.solvers.loo_ridge.linear_algebra import product
 from oneof.solvers.loo_ridge.loo_operators import (
@@ -221,7 +221,7 @@ def stacking_weights(ridges: Sequence[ExactRidge], sets: CandidateGroups, *, max
     uniform_weights = np.full(len(ridges), 1.0 / len(ridges))
     if len(ridges) == 1:
         return uniform_weights
-    distractors, labeled = with_class_mass(UniformDistractors(), sets), ~sets.unlabeled
+    distractors, labeled = model_for(UniformDistractors(), sets), ~sets.unlabeled
     predict = LinearLOO.from_ridges(ridges, uniform_weights).pair_predictor(sets)
     P = self_train(predict, sets, distractors, max_iter=max_iter, tol=tol).label_distributions
     residuals = np.stack([(P - ridge.predict_loo(P))[labeled].ravel() for ridge in ridges], axis=1)

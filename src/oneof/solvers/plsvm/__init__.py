@@ -7,8 +7,9 @@ With s_i = W x_i over the n rows that are not unlabeled,
 The loss of a row with weights is the sum of the losses of its level sets (`oneof.candidates.LevelSets`), each times its
 mass. Dual variables belong to a level set, and features to the row, whose scores are computed once.
 
-Reading order: `problem` (objective and Pegasos), `level_sums` (sums over level sets), `cccp` (the default solver), `annealing` (its start), `dual_ascent`
-(its convex problems), `face_newton` (steps over all free dual variables), `cocoa` (the problem over blocks of rows).
+Reading order: `problem` (objective and Pegasos), `level_sums` (sums over level sets), `cccp` (the
+default solver), `annealing` (its start), `dual_ascent` (its convex problems), `face_newton` (steps over all free dual
+variables), `cocoa` (the problem over blocks of rows).
 """
 
 from oneof.solvers.plsvm.cccp import solve_cccp

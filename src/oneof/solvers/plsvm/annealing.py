@@ -89,7 +89,7 @@ class SmoothedHinge:
         smoothed, hinge : float
         """
         powers, levels = self._powers, self._levels
-        losses, inside, outside = np.empty((3, powers.shape[1]), dtype=np.float32)
+        losses, inside, outside = np.empty((3, len(self._mask.T)), dtype=np.float32)
         by_class = scores.T if levels is None else np.take(scores.T, levels.row, axis=1)
         _exponents(by_class, self._mask, np.float32(1.0 / temperature), powers, losses)
         np.exp(powers, out=powers)  # vectorized, in contrast to exp in a compiled loop
@@ -104,7 +104,7 @@ class SmoothedHinge:
         if levels is None:
             return temperature * float(smoothed.mean(dtype=np.float64)), float(hinges.mean(dtype=np.float64))
         n = len(scores)
-        return temperature * float(levels.mass @ smoothed) / n, float(levels.mass @ hinges) / n
+        return temperature * float((levels.mass * smoothed).sum()) / n, float((levels.mass * hinges).sum()) / n
 
     def sum_by_row(self, gradient: Floats) -> Floats:
         """Return the sums of a gradient over the sets of each row, (n, K)."""

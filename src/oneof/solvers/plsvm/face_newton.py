@@ -53,13 +53,16 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
     levels = None
     if problem.levels is not None:
         rows, levels = problem.levels.select(sets)
+        levels = None if len(rows) == len(sets) else levels
     free = _FreeVariables(problem.space.subset(rows), chosen[sets], problem.mass[sets], levels, problem.scale)
     alphas, gradient = alphas[sets], 1.0 - free.margin(scores[rows])
     increased = False
     for _ in range(min(100, 1 + _MAX_WORK // alphas.size)):
         step = _face_maximizer(free, gradient, alphas)
-        length = 1.0
-        while length > 1e-6:
+        # Level sets of one row with the same chosen candidate have equal effects, so that steps may be far too long.
+        full = 1.0 if free.levels is None else 1.0 / max(float(np.abs(step).max()), 1.0)
+        length = full
+        while length > 1e-6 * full:
             change = _clip_step(alphas, length * step, free.mass)
             weights = free.weights(change)
             gain = float(np.vdot(change, gradient)) - 0.5 * free.scale * free.space.dot(weights, weights)
@@ -72,7 +75,7 @@ def face_step(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, scores:
         coefficients[sets] += free.coefficients(change)
         alphas = alphas + change
         gradient = gradient - free.margin(free.space.matvec(weights))
-        if length == 1.0 and np.array_equal(alphas > 0.0, alphas - change > 0.0):
+        if length == full and np.array_equal(alphas > 0.0, alphas - change > 0.0):
             break
     return increased
 

@@ -93,7 +93,7 @@ class PLSVMProblem:
         """Return 1/n times the sum of the losses of the sets, (L,), times their masses."""
         if self.levels is None:
             return float(losses.mean(dtype=np.float64))
-        return float(self.mass @ losses) / self.space.n_rows
+        return float((self.mass * losses).sum()) / self.space.n_rows
 
     @property
     def scale(self) -> float:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oneof.candidates.cells import (
+from oneof.candidates.columns.cells import (
     check_any_label,
     check_flat_lists,
     check_matrix,
@@ -14,9 +14,8 @@ from oneof.candidates.cells import (
     typed_classes,
     whole_numbers,
 )
-from oneof.candidates.collections import split_text
-from oneof.candidates.row_weights import WeightOptions
-from oneof.candidates.weight_readers import (
+from oneof.candidates.readers.collections import split_text
+from oneof.candidates.readers.weights import (
     PairRows,
     pair_lists,
     parse_number,
@@ -24,6 +23,7 @@ from oneof.candidates.weight_readers import (
     read_weights,
     split_weighted_strings,
 )
+from oneof.candidates.row_weights import WeightOptions
 from oneof.errors import LabelError
 from oneof.typing import Floats, Labels, Mask
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneof.candidates.readers.weights import parse_number
 from oneof.errors import DataError, LabelError
 from oneof.typing import Labels
 
@@ -14,8 +15,13 @@ if TYPE_CHECKING:
 
 ALL_UNLABELED = "every row is unlabeled, so there is nothing to learn from."
 INDICATOR_CLASSES = "classes cannot be given with several label columns, whose names are the classes."
+AMBIGUOUS_SIGNS = (
+    "the column contains only -1 and 1, which may mean two classes, or class 1 and rows without a label. "
+    "Name the classes (--classes=-1,1), or leave the cells of unlabeled rows empty."
+)
 _WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?")
-_DECIMAL_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_SIGNED_INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?")
+_FLOAT_OF_INTEGER = re.compile(r"(-?\d{1,18})\.0+")
 
 
 def check_any_label(cells: "pl.Series") -> None:
@@ -35,7 +41,7 @@ def whole_numbers(cells: "pl.Series", classes: Sequence[str] | None) -> "pl.Seri
     if all(not text or _WHOLE_NUMBER.fullmatch(text) for text in labels):
         numbers = {text: int(float(stripped)) if stripped else None for text, stripped in texts.items()}
         return pl.Series(cells.name, [numbers.get(text) for text in cells.to_list()], dtype=pl.Int64)
-    if classes is None and all(not text or _DECIMAL_NUMBER.fullmatch(text) for text in labels):
+    if classes is None and all(not text or parse_number(text) is not None for text in labels):
         row, text = next((i, t) for i, t in enumerate(cells.to_list()) if t and not _WHOLE_NUMBER.fullmatch(t.strip()))
         raise LabelError(
             f"labels must not be continuous; got {text!r}. Name the classes (--classes) if the numbers are classes.",
@@ -130,3 +136,20 @@ def check_matrix(classes: Any, weights: str | None) -> None:
         raise DataError(INDICATOR_CLASSES)
     if weights is not None:
         raise DataError(f"a column of weights ({weights!r}) requires one label column, but there are several.")
+
+
+def label_to_text(label: Any) -> Any:
+    """Return a label as text, so that 3, 3.0 and "3" are equal; None stays None."""
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    if label is None:
+        return None
+    text = str(label).strip()
+    match = _FLOAT_OF_INTEGER.fullmatch(text)
+    return str(int(match[1])) if match else text
+
+
+def number_to_text(text: str) -> str:
+    """Return +1, 1 and 1.0, the labels of svmlight files, as the same text; other text is unchanged."""
+    match = _SIGNED_INTEGER.fullmatch(text)
+    return str(int(match[1])) if match else text

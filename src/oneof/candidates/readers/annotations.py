@@ -14,6 +14,7 @@ from oneof.candidates.labels import (
     label_vector,
     unknown_label,
 )
+from oneof.candidates.row_weights import MIN_STORED_WEIGHT
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import as_float_array, check_positive
@@ -66,7 +67,7 @@ def read_reliable_annotations(answers: Any, classes: Any, reliabilities: Any) ->
     rows, annotators = np.nonzero(codes != MISSING)
     np.add.at(log_weights, (rows, codes[rows, annotators]), log_odds[annotators])
     weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
-    return np.maximum(weights, np.finfo(np.float64).tiny), known
+    return np.maximum(weights, MIN_STORED_WEIGHT), known
 
 
 def _encode_answers(answers: Any, classes: Any) -> tuple[Ints, Labels]:

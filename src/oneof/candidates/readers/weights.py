@@ -11,16 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates.collections import (
-    as_rows,
-    check_separator,
-    collect_classes,
-    encode_members,
-    escape_labels,
-    is_collection,
-    split_text,
-)
-from oneof.candidates.indicator import is_table, read_table
 from oneof.candidates.labels import (
     as_classes,
     distinct_labels,
@@ -29,6 +19,16 @@ from oneof.candidates.labels import (
     label_vector,
     pack_classes,
 )
+from oneof.candidates.readers.collections import (
+    as_rows,
+    check_separator,
+    collect_classes,
+    encode_members,
+    escape_labels,
+    is_collection,
+    split_text,
+)
+from oneof.candidates.readers.indicator import is_table, read_table
 from oneof.candidates.row_weights import RowWeights, WeightOptions, WeightTable, to_likelihoods
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels, Mask

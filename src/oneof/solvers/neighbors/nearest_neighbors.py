@@ -23,7 +23,7 @@ from oneof.errors import InputError
 from oneof.graphs.neighbors import NeighborIndex
 from oneof.jit import compiled
 from oneof.likelihoods import is_mask, normalize_within_sets, support, uniform_within_sets
-from oneof.solvers.nnls import nonnegative_least_squares
+from oneof.solvers.neighbors.nnls import nonnegative_least_squares
 from oneof.solvers.row_accessors import DenseRows, SparseRows, as_row_view, row_product, row_square
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 

@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from oneof.errors import InputError
 from oneof.graphs.neighbors import NeighborIndex
 from oneof.likelihoods import normalize_within_sets, uniform_within_sets
-from oneof.solvers import nearest_neighbors
-from oneof.solvers.nearest_neighbors import (
+from oneof.solvers.neighbors import nearest_neighbors
+from oneof.solvers.neighbors.nearest_neighbors import (
     normalize_class_mass,
     propagate,
     reconstruction_errors,

@@ -1,191 +1,34 @@
-"""Columns of labels in tables and streams as candidate sets.
+"""Label columns of a stream as candidate sets, batch by batch.
 
-In a table the type of a label depends on the entire column: text is read as numbers if all of it is whole numbers. In a
-stream, which is read batch by batch, a label is its text: 3, 3.0 and "3" are the label "3". An empty cell is an
-unlabeled row, and so is -1 unless it is named as a class.
+A label is its text, because a batch does not show the type of the entire column: 3, 3.0 and "3" are the label "3". An
+empty cell is an unlabeled row, and so is -1 unless it is named as a class.
 """
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from oneof.candidates.cells import (
+from oneof.candidates.columns.cells import (
     ALL_UNLABELED,
-    INDICATOR_CLASSES,
-    booleans_to_digits,
-    check_any_label,
+    AMBIGUOUS_SIGNS,
     check_flat_lists,
     check_matrix,
     check_nonempty_sets,
     empty_set,
+    label_to_text,
     strict_numbers,
     texts_or_lists,
-    typed_classes,
-    whole_numbers,
 )
+from oneof.candidates.columns.tables import read_indicator_columns
+from oneof.candidates.columns.weights import read_weight_cells, read_weight_matrix
 from oneof.candidates.labels import format_classes
+from oneof.candidates.readers.weights import PairRows, read_pairs
 from oneof.candidates.row_weights import WeightOptions
 from oneof.candidates.sets import CandidateSets
-from oneof.candidates.weight_columns import read_weight_cells, read_weight_matrix, read_weighted_columns
-from oneof.candidates.weight_readers import PairRows, read_pairs
-from oneof.errors import DataError, InputError, LabelError
-from oneof.typing import Evidence, Floats, Labels, Mask
-
-if TYPE_CHECKING:
-    import polars as pl
-
-_ALL_SETS_FULL = (
-    "every row is unlabeled, so there is nothing to learn from: a set of all classes counts as a missing label. "
-    "Name the classes (--classes) if there are more than those in the column."
-)
-_SIGNS = (
-    "the column contains only -1 and 1, which may mean two classes, or class 1 and rows without a label. "
-    "Name the classes (--classes=-1,1), or leave the cells of unlabeled rows empty."
-)
-_SIGNED_INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?")
-_FLOAT_OF_INTEGER = re.compile(r"(-?\d{1,18})\.0+")
-
-
-# -- one table ----------------------------------------------------------------------------------------------------
-
-
-def read_label_columns(
-    frame: "pl.DataFrame",
-    names: Sequence[str],
-    *,
-    separator: str = "|",
-    classes: Sequence[str] | None = None,
-    weighted: bool = False,
-    weights: str | None = None,
-    kind: str = "likelihood",
-    prior: Any = None,
-    rest: bool | str = False,
-) -> CandidateSets:
-    """Return the candidate sets in one column, or in several columns of 0 and 1 or of weights.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame
-    names : sequence of str
-        One column, whose cells are text ("a|b"), lists or whole numbers; or several columns of 0 and 1, whose names are
-        the classes.
-    separator : str, default="|"
-        The text between two labels.
-    classes : sequence of str, optional
-        The classes, as written in the table; by default those that occur.
-    weighted : bool, default=False
-        The labels have weights. One column contains text ("a:0.7|b:0.3"), or structs whose fields are the labels;
-        several columns contain numbers, the weights of the classes that are their names. Cells without weights are
-        sets.
-    weights : str, optional
-        The column of the weights of the labels in the other column: lists, text ("0.7|0.3"), or one number. It implies
-        `weighted`.
-    kind, prior, rest
-        See `CandidateSets.from_weights`; they apply to weights only.
-
-    Raises
-    ------
-    LabelError
-        If a cell cannot be read, a set is empty, all rows are unlabeled, or there is only one class.
-    DataError
-        If `classes` or `weights` is given with several columns.
-    """
-    options = WeightOptions(kind, prior, rest)
-    try:
-        if weighted or weights is not None:
-            candidates = CandidateSets._from_likelihoods(
-                *read_weighted_columns(frame, names, weights, separator, classes, options)
-            )
-        elif len(names) > 1:
-            candidates = _read_indicator_columns(frame, names, classes)
-        else:
-            candidates = _read_column(frame[names[0]], separator, classes)
-    except LabelError as error:
-        raise (error.because(_SIGNS) if error.cause == "signs" else error) from None
-    if candidates.shape[1] < 2:
-        only = candidates.classes.tolist()
-        raise LabelError(
-            f"only one class occurs ({only[0]!r}). A classifier needs at least two." if only else ALL_UNLABELED
-        )
-    if candidates.is_unlabeled.all():
-        raise LabelError(_ALL_SETS_FULL)
-    return candidates
-
-
-def match_true_labels(cells: Iterable[Any], classes: Labels) -> tuple[Labels, "LabelError | None"]:
-    """Return the class of each cell, None for a missing label, and the error of the first cell that is not a class."""
-    by_text = {_as_written(label): label for label in classes.tolist()}
-    values = list(cells)
-    truth = np.full(len(values), None, dtype=object)
-    for row, cell in enumerate(values):
-        text = "" if cell is None else _as_written(cell)
-        if text in by_text:
-            truth[row] = by_text[text]
-        elif text not in ("", "nan"):
-            return truth, LabelError(f"{text!r} is not one of the classes.", row=row, label=text, cause="unknown label")
-    return truth, None
-
-
-def _read_indicator_columns(
-    frame: "pl.DataFrame", names: Sequence[str], classes: Sequence[str] | None = None
-) -> CandidateSets:
-    if classes is not None:
-        raise DataError(INDICATOR_CLASSES)
-    columns = []
-    for name in names:
-        numbers = strict_numbers(booleans_to_digits(frame[name]))
-        if numbers is None:
-            raise LabelError(f"column {name!r} must contain 0 and 1, as one of several label columns.")
-        columns.append(numbers.to_numpy())
-    return CandidateSets.from_indicator(np.column_stack(columns), classes=np.asarray(names))
-
-
-def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | None) -> CandidateSets:
-    import polars as pl
-
-    check_any_label(cells)
-    if isinstance(cells.dtype, pl.List | pl.Array):
-        sets = cells.to_list()
-        check_flat_lists(cells)
-        inner = cells.dtype.inner
-        numeric = isinstance(inner, pl.DataType | type) and inner.is_numeric()
-        return CandidateSets.from_sets(sets, classes=typed_classes(classes, numbers=numeric))
-    if cells.dtype in (pl.Categorical, pl.Enum):
-        cells = cells.cast(pl.String)
-    if cells.dtype == pl.String:
-        numbers = whole_numbers(cells, classes)
-        if numbers is None:
-            check_nonempty_sets(cells.to_list(), separator)
-            return CandidateSets.from_strings(cells, separator=separator, classes=typed_classes(classes, numbers=False))
-        cells = numbers
-    if cells.dtype == pl.Boolean:
-        return CandidateSets.from_strings(cells.cast(pl.String), classes=typed_classes(classes, numbers=False))
-    if not cells.dtype.is_numeric():
-        raise LabelError(f"labels must be text, whole numbers or lists; got values of type {cells.dtype}.")
-    return _read_numbers(cells, classes)
-
-
-def _read_numbers(cells: "pl.Series", classes: Sequence[str] | None) -> CandidateSets:
-    values = cells.to_numpy() if cells.null_count() == 0 else cells.cast(float).fill_null(float("nan")).to_numpy()
-    known = typed_classes(classes, numbers=True)
-    candidates = CandidateSets.from_labels(values, classes=known)
-    if known is None and candidates.classes.dtype.kind == "f":  # whole numbers with missing values are floats
-        return CandidateSets(candidates.mask, candidates.classes.astype(np.int64))
-    return candidates
-
-
-def _as_written(label: Any) -> str:
-    """Return a label as text, so that the numbers 3 and 3.0 and the text "3" are equal."""
-    if isinstance(label, bool):
-        return "true" if label else "false"
-    if isinstance(label, float) and label.is_integer():
-        return str(int(label))
-    return str(label).strip()
-
-
-# -- batches of a stream ------------------------------------------------------------------------------------------
+from oneof.errors import InputError, LabelError
+from oneof.typing import Evidence, Floats, Mask
 
 
 class LabelReader:
@@ -247,7 +90,7 @@ class LabelReader:
         if self.weighted:
             return np.asarray(self.evidence(labels) > 0)
         if len(self.columns) > 1:
-            return _read_indicator_columns(labels, self.columns).mask
+            return read_indicator_columns(labels, self.columns).mask
         keys, sets = self._sets(labels)
         codes: dict[Any, int] = {}
         table = np.ones((len(sets) + 1, len(self._code)), dtype=bool)
@@ -292,9 +135,10 @@ class LabelReader:
         """
         options = WeightOptions(rest=self.options.rest)
         if len(self.columns) > 1:
-            columns = [strict_numbers(labels[name]) for name in self.columns]
-            is_set = np.all([cells is not None and cells.fill_nan(None).is_null() for cells in columns], axis=0)
             likelihoods, _ = read_weight_matrix(labels, self.columns, options)
+            columns = [strict_numbers(labels[name]) for name in self.columns]
+            missing = [cells.fill_nan(None).is_null().to_numpy() for cells in columns if cells is not None]
+            is_set = np.asarray(np.all(missing, axis=0))
         else:
             rows, is_set = self._pairs(labels)
             likelihoods, _ = read_pairs(rows, is_set, np.array(list(self._code)), options)
@@ -397,7 +241,7 @@ def resolve_classes(names: Iterable[str], *, has_minus_one: bool) -> list[str]:
     """
     labels = set(names)
     if has_minus_one and labels == {"1"}:
-        raise LabelError(_SIGNS, cause="signs")
+        raise LabelError(AMBIGUOUS_SIGNS, cause="signs")
     if len(labels) < 2:
         raise LabelError(
             f"only one class occurs ({min(labels)!r}). A classifier needs at least two; name all classes (--classes)."
@@ -406,20 +250,3 @@ def resolve_classes(names: Iterable[str], *, has_minus_one: bool) -> list[str]:
         )
     numbers = all(re.fullmatch(r"-?\d{1,18}", name) for name in labels)
     return sorted(labels, key=int) if numbers else sorted(labels)
-
-
-def label_to_text(label: Any) -> Any:
-    """Return a label as text, so that 3, 3.0 and "3" are equal; None stays None."""
-    if isinstance(label, bool):
-        return "true" if label else "false"
-    if label is None:
-        return None
-    text = str(label).strip()
-    match = _FLOAT_OF_INTEGER.fullmatch(text)
-    return str(int(match[1])) if match else text
-
-
-def number_to_text(text: str) -> str:
-    """Return +1, 1 and 1.0, the labels of svmlight files, as the same text; other text is unchanged."""
-    match = _SIGNED_INTEGER.fullmatch(text)
-    return str(int(match[1])) if match else text

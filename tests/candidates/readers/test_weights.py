@@ -1,9 +1,6 @@
-"""Weights of candidate sets: every form in which they are given, text, storage and noise."""
+"""Every form in which weights are given, their text, and their refusal where sets are expected."""
 
-import copy
-import itertools
 import math
-import pickle
 import warnings
 
 import numpy as np
@@ -18,15 +15,7 @@ from hypothesis import strategies as st
 from oneof import CandidateSets
 from oneof.candidates import as_candidates
 from oneof.errors import InputError, LabelError
-
-LABELS = ["ant", "bee", "cat", "dog"]
-W = np.array([[0.5, 0.25, 0.0], [0.2, 0.2, 0.6], [0.0, 0.25, 0.25], [3.0, 3.0, 3.0]])
-EXPECTED = np.array([[1, 0.5, 0], [1 / 3, 1 / 3, 1], [0, 1, 1], [1, 1, 1]])
-
-positive = st.floats(1e-6, 1.0)
-ranked_rows = st.lists(
-    st.one_of(st.none(), st.dictionaries(st.sampled_from(LABELS), positive, min_size=1)), min_size=1, max_size=12
-)
+from tests.candidates.weights import EXPECTED, LABELS, W, ranked_rows
 
 
 def literal_weights(rows, labels):
@@ -356,80 +345,6 @@ def test_options_of_weights_require_weighted_text():
             call()
 
 
-# -- storage ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("rows", [slice(1, 3), slice(None, None, -1), [3, 0, 0], np.array([True, False, True, True])])
-def test_storage_keeps_weights(rows):
-    """Indexing, pickling and copying keep the weights; sets without weighted rows are stored as a mask."""
-    y = CandidateSets.from_weights(W)
-    np.testing.assert_array_equal(y[rows].weights, y.weights[rows])
-    assert y[rows] == CandidateSets.from_weights(W[rows])
-    for other in (pickle.loads(pickle.dumps(y)), copy.copy(y), copy.deepcopy(y), y[:]):
-        assert other == y
-    assert y != CandidateSets(y.mask, y.classes)
-    assert y != CandidateSets.from_weights(W**2)
-    assert y[2:].evidence.dtype == bool
-    assert repr(y) == "<CandidateSets of 4 rows, 3 classes: 0 exact, 3 partial, 2 weighted, 1 unlabeled>"
-    np.testing.assert_array_equal(y.to_indicator(), EXPECTED > 0)
-    np.testing.assert_array_equal(y.to_indicator(sparse=True).toarray(), EXPECTED > 0)
-    assert y.to_sets() == [{0, 1}, {0, 1, 2}, {1, 2}, {0, 1, 2}]
-
-
-def test_states_of_earlier_versions_have_no_weights():
-    """A pickled state of a mask and classes is restored as candidate sets without weights."""
-    y = CandidateSets(np.eye(2), ["a", "b"])
-    old = object.__new__(CandidateSets)
-    old.__setstate__((y.mask.copy(), y.classes.copy()))
-    assert old == y
-    assert old.evidence.dtype == bool
-
-
-def test_alignment_keeps_weights():
-    """Weights of other classes are 0, and an unlabeled row remains unlabeled among more classes."""
-    y = as_candidates(CandidateSets.from_weights(W, classes=["a", "b", "c"]), classes=np.array(["c", "x", "a", "b"]))
-    np.testing.assert_allclose(y.weights[:3], np.insert(EXPECTED[:3, [2, 0, 1]], 1, 0.0, axis=1), rtol=1e-15)
-    assert y.is_unlabeled.tolist() == [False, False, False, True]
-
-
-# -- noise --------------------------------------------------------------------------------------------------------
-
-
-@given(ranked_rows, st.floats(0, 0.999), st.integers(0, 2**32 - 1))
-def test_softened_weights_equal_the_literal_likelihood(rows, noise_rate, seed):
-    """A softened row is the sum over its level sets of the binomial likelihoods of noisy sets."""
-    y = CandidateSets.from_weights(rows, classes=LABELS)
-    rates = np.random.default_rng(seed).uniform(0, 0.999, len(y))
-    for rate in (noise_rate, rates):
-        expected = np.zeros(y.shape)
-        for i, row in enumerate(y.weights):
-            e = np.broadcast_to(rate, len(y))[i]
-            levels = sorted({*row.tolist(), 0.0}, reverse=True)
-            for above, below in itertools.pairwise(levels):
-                inside = row >= above
-                s, K = int(inside.sum()), len(LABELS)
-                odds = 0.0 if s == K else (e / math.comb(K - 1, s)) / ((1 - e) / math.comb(K - 1, s - 1))
-                expected[i] += (above - below) * np.where(inside, 1.0, odds)
-        np.testing.assert_allclose(
-            y.soften(rate).weights, expected / expected.max(axis=1, keepdims=True), rtol=1e-9, atol=1e-300
-        )
-    assert y.soften(0.0) == y
-    np.testing.assert_array_equal(y.soften(noise_rate).is_unlabeled[y.is_unlabeled], True)
-
-
-def test_a_noise_rate_above_one_half_favors_the_other_classes():
-    """With a high noise rate, the classes outside the set have the largest weight."""
-    y = CandidateSets.from_labels(["a"], classes=["a", "b", "c"]).soften(0.8)
-    np.testing.assert_allclose(y.weights, [[0.5, 1, 1]])
-
-
-@pytest.mark.parametrize("rate", [-0.1, 1.0, np.nan, [0.1, 2.0], [0.1], [[0.1], [0.1]], "a"])
-def test_bad_noise_rates_are_errors(rate):
-    """A noise rate is at least 0 and below 1, for all rows or for each of them."""
-    with pytest.raises(InputError):
-        CandidateSets.from_labels(["a", "b"]).soften(rate)
-
-
 # -- refusals of weights where sets are expected ------------------------------------------------------------------
 
 
@@ -474,47 +389,3 @@ def test_tuples_may_be_labels():
     pairs = [[("a", 0.5), ("b", 0.5)], [("a", 0.5)]]
     classes = np.array([("a", 0.5), ("b", 0.5), None], dtype=object)[:-1]
     np.testing.assert_array_equal(CandidateSets.from_sets(pairs, classes=classes).mask, [[1, 1], [1, 0]])
-
-
-# -- annotators ---------------------------------------------------------------------------------------------------
-
-
-@given(st.integers(2, 5), st.integers(1, 6), st.integers(0, 2**32 - 1))
-def test_reliable_annotations_equal_the_literal_likelihood(n_classes, n_annotators, seed):
-    """The weight of a class is the product over the answers of their probabilities if the class is the true one."""
-    rng = np.random.default_rng(seed)
-    answers = rng.integers(-1, n_classes, (8, n_annotators))
-    accuracy = rng.uniform(1 / n_classes + 0.01, 0.99, n_annotators)
-    y = CandidateSets.from_annotations(answers, classes=range(n_classes), reliabilities=accuracy)
-    expected = np.ones((8, n_classes))
-    for (i, j), answer in np.ndenumerate(answers):
-        for k in range(n_classes):
-            if answer >= 0:
-                expected[i, k] *= accuracy[j] if answer == k else (1 - accuracy[j]) / (n_classes - 1)
-    np.testing.assert_allclose(y.weights, expected / expected.max(axis=1, keepdims=True), rtol=1e-9)
-
-
-def test_many_reliable_annotators_do_not_underflow():
-    """The weights of thousands of answers are finite and above 0; a row without answers is unlabeled."""
-    answers = np.vstack([np.zeros((1, 5000), dtype=int), np.full((1, 5000), -1), [np.arange(5000) % 2]])
-    y = CandidateSets.from_annotations(answers, classes=[0, 1], reliabilities=np.full(5000, 0.999))
-    assert y.weights[0, 0] == 1
-    assert 0 < y.weights[0, 1] < 1e-300
-    assert y.is_unlabeled.tolist() == [False, True, True]
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"reliabilities": [0.9]}, r"one number for each of the 2 annotators; got shape \(1,\)"),
-        ({"reliabilities": [0.9, 0.5]}, "column 1: `reliabilities` must be above 1/2.*; got 0.5"),
-        ({"reliabilities": [1.0, 0.9]}, "column 0: .*below 1; got 1.0"),
-        ({"reliabilities": [np.nan, 0.9]}, "column 0: .*got nan"),
-        ({"reliabilities": [0.9, 0.9], "min_votes": 2}, "pass only one of them"),
-        ({"reliabilities": [0.9, 0.9], "top_k": 1}, "pass only one of them"),
-    ],
-)
-def test_bad_reliabilities_are_errors(options, message):
-    """Accuracies are above those of guesses and below 1, one for each annotator."""
-    with pytest.raises(InputError, match=message):
-        CandidateSets.from_annotations([["a", "b"], ["b", "b"]], **options)

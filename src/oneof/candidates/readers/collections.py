@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from oneof.candidates.indicator import check_nonempty_rows
 from oneof.candidates.labels import (
     USE_FROM_WEIGHTS,
     as_classes,
@@ -20,6 +19,7 @@ from oneof.candidates.labels import (
     sort_labels,
     unknown_label,
 )
+from oneof.candidates.readers.indicator import check_nonempty_rows
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.typing import Ints, Labels, Mask
 

@@ -1,0 +1,18 @@
+"""Label columns of tables and streams as candidate sets.
+
+Reading order: `cells` (text, numbers and lists), `weights` (columns of weights), `tables` (a whole table, whose labels
+have types), `batches` (the batches of a stream, whose labels are text).
+"""
+
+from oneof.candidates.columns.batches import LabelReader, resolve_classes
+from oneof.candidates.columns.cells import label_to_text, number_to_text
+from oneof.candidates.columns.tables import match_true_labels, read_label_columns
+
+__all__ = [
+    "LabelReader",
+    "label_to_text",
+    "match_true_labels",
+    "number_to_text",
+    "read_label_columns",
+    "resolve_classes",
+]

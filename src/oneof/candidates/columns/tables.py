@@ -1,0 +1,171 @@
+"""Label columns of one table as candidate sets.
+
+The type of a label depends on the entire column: text is read as numbers if all of it is whole numbers. An empty cell
+is an unlabeled row, and so is -1 unless it is named as a class.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneof.candidates.columns.cells import (
+    ALL_UNLABELED,
+    AMBIGUOUS_SIGNS,
+    INDICATOR_CLASSES,
+    booleans_to_digits,
+    check_any_label,
+    check_flat_lists,
+    check_nonempty_sets,
+    strict_numbers,
+    typed_classes,
+    whole_numbers,
+)
+from oneof.candidates.columns.weights import read_weighted_columns
+from oneof.candidates.row_weights import WeightOptions
+from oneof.candidates.sets import CandidateSets
+from oneof.errors import DataError, LabelError
+from oneof.typing import Labels
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_ALL_SETS_FULL = (
+    "every row is unlabeled, so there is nothing to learn from: a set of all classes counts as a missing label. "
+    "Name the classes (--classes) if there are more than those in the column."
+)
+
+
+def read_label_columns(
+    frame: "pl.DataFrame",
+    names: Sequence[str],
+    *,
+    separator: str = "|",
+    classes: Sequence[str] | None = None,
+    weighted: bool = False,
+    weights: str | None = None,
+    kind: str = "likelihood",
+    prior: Any = None,
+    rest: bool | str = False,
+) -> CandidateSets:
+    """Return the candidate sets in one column, or in several columns of 0 and 1 or of weights.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    names : sequence of str
+        One column, whose cells are text ("a|b"), lists or whole numbers; or several columns of 0 and 1, whose names are
+        the classes.
+    separator : str, default="|"
+        The text between two labels.
+    classes : sequence of str, optional
+        The classes, as written in the table; by default those that occur.
+    weighted : bool, default=False
+        The labels have weights. One column contains text ("a:0.7|b:0.3"), or structs whose fields are the labels;
+        several columns contain numbers, the weights of the classes that are their names. Cells without weights are
+        sets.
+    weights : str, optional
+        The column of the weights of the labels in the other column: lists, text ("0.7|0.3"), or one number. It implies
+        `weighted`.
+    kind, prior, rest
+        See `CandidateSets.from_weights`; they apply to weights only.
+
+    Raises
+    ------
+    LabelError
+        If a cell cannot be read, a set is empty, all rows are unlabeled, or there is only one class.
+    DataError
+        If `classes` or `weights` is given with several columns.
+    """
+    options = WeightOptions(kind, prior, rest)
+    try:
+        if weighted or weights is not None:
+            candidates = CandidateSets._from_likelihoods(
+                *read_weighted_columns(frame, names, weights, separator, classes, options)
+            )
+        elif len(names) > 1:
+            candidates = read_indicator_columns(frame, names, classes)
+        else:
+            candidates = _read_column(frame[names[0]], separator, classes)
+    except LabelError as error:
+        raise (error.because(AMBIGUOUS_SIGNS) if error.cause == "signs" else error) from None
+    if candidates.shape[1] < 2:
+        only = candidates.classes.tolist()
+        raise LabelError(
+            f"only one class occurs ({only[0]!r}). A classifier needs at least two." if only else ALL_UNLABELED
+        )
+    if candidates.is_unlabeled.all():
+        raise LabelError(_ALL_SETS_FULL)
+    return candidates
+
+
+def match_true_labels(cells: Iterable[Any], classes: Labels) -> tuple[Labels, "LabelError | None"]:
+    """Return the class of each cell, None for a missing label, and the error of the first cell that is not a class."""
+    by_text = {_as_written(label): label for label in classes.tolist()}
+    values = list(cells)
+    truth = np.full(len(values), None, dtype=object)
+    for row, cell in enumerate(values):
+        text = "" if cell is None else _as_written(cell)
+        if text in by_text:
+            truth[row] = by_text[text]
+        elif text not in ("", "nan"):
+            return truth, LabelError(f"{text!r} is not one of the classes.", row=row, label=text, cause="unknown label")
+    return truth, None
+
+
+def read_indicator_columns(
+    frame: "pl.DataFrame", names: Sequence[str], classes: Sequence[str] | None = None
+) -> CandidateSets:
+    """Return the candidate sets in columns of 0 and 1, whose names are the classes."""
+    if classes is not None:
+        raise DataError(INDICATOR_CLASSES)
+    columns = []
+    for name in names:
+        numbers = strict_numbers(booleans_to_digits(frame[name]))
+        if numbers is None:
+            raise LabelError(f"column {name!r} must contain 0 and 1, as one of several label columns.")
+        columns.append(numbers.to_numpy())
+    return CandidateSets.from_indicator(np.column_stack(columns), classes=np.asarray(names))
+
+
+def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | None) -> CandidateSets:
+    import polars as pl
+
+    check_any_label(cells)
+    if isinstance(cells.dtype, pl.List | pl.Array):
+        sets = cells.to_list()
+        check_flat_lists(cells)
+        inner = cells.dtype.inner
+        numeric = isinstance(inner, pl.DataType | type) and inner.is_numeric()
+        return CandidateSets.from_sets(sets, classes=typed_classes(classes, numbers=numeric))
+    if cells.dtype in (pl.Categorical, pl.Enum):
+        cells = cells.cast(pl.String)
+    if cells.dtype == pl.String:
+        numbers = whole_numbers(cells, classes)
+        if numbers is None:
+            check_nonempty_sets(cells.to_list(), separator)
+            return CandidateSets.from_strings(cells, separator=separator, classes=typed_classes(classes, numbers=False))
+        cells = numbers
+    if cells.dtype == pl.Boolean:
+        return CandidateSets.from_strings(cells.cast(pl.String), classes=typed_classes(classes, numbers=False))
+    if not cells.dtype.is_numeric():
+        raise LabelError(f"labels must be text, whole numbers or lists; got values of type {cells.dtype}.")
+    return _read_numbers(cells, classes)
+
+
+def _read_numbers(cells: "pl.Series", classes: Sequence[str] | None) -> CandidateSets:
+    values = cells.to_numpy() if cells.null_count() == 0 else cells.cast(float).fill_null(float("nan")).to_numpy()
+    known = typed_classes(classes, numbers=True)
+    candidates = CandidateSets.from_labels(values, classes=known)
+    if known is None and candidates.classes.dtype.kind == "f":  # whole numbers with missing values are floats
+        return CandidateSets(candidates.mask, candidates.classes.astype(np.int64))
+    return candidates
+
+
+def _as_written(label: Any) -> str:
+    """Return a label as text, so that the numbers 3 and 3.0 and the text "3" are equal."""
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    if isinstance(label, float) and label.is_integer():
+        return str(int(label))
+    return str(label).strip()

@@ -1,0 +1,192 @@
+"""Predictions by a model of `oneof fit --online`, in batches: memory does not grow with the number of rows."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from oneof.cli import terminal
+from oneof.cli.predict import check_output, check_stemmer, label_columns, print_rates, to_frame, weight_arguments
+from oneof.errors import DataError, InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from oneof.io.batches import Batch
+    from oneof.persistence import SavedModel
+    from oneof.stream import Source
+
+
+def predict_stream(
+    saved: "SavedModel",
+    model: Path,
+    table: Path,
+    *,
+    out: str | None,
+    truth: str | None,
+    format: str | None,  # noqa: A002 - the option's name
+    json: bool,
+) -> None:
+    """Predict in batches, with memory independent of the size of the table."""
+    from oneof.stream import open_source
+
+    source = open_source(table, format)
+    prediction = StreamPrediction(saved, source, truth=truth)
+    rows: list[dict[str, Any]] = []
+    stem = "stdin" if str(table) == "-" else Path(table.name.removesuffix(".gz")).stem
+    path = Path(out or f"{stem}-predictions.csv")
+    if out != "-":
+        write_stream(prediction, path, read=[*source.files, model])
+    elif json:
+        rows = [row for frame in prediction.frames() for row in frame.to_dicts()]
+    else:
+        write_frames(prediction, sys.stdout)
+    for sentence in prediction.notes:
+        terminal.print_note(sentence)
+    if json:
+        summary = {
+            "table": source.name,
+            "model": str(model),
+            "method": saved.method,
+            "rows": prediction.rows,
+            "covering_rate": prediction.covering_rate,
+            "accuracy": prediction.accuracy,
+        }
+        terminal.print_json(summary | ({"predictions": rows} if out == "-" else {"file": str(path)}))
+    elif out != "-":
+        terminal.print_line(f"{saved.method} predicted {prediction.rows} labels. File: {path}")
+        print_rates(prediction.covering_rate, prediction.accuracy)
+
+
+class StreamPrediction:
+    """Predictions of the batches of a stream, with covering rate and accuracy if there are labels.
+
+    Parameters
+    ----------
+    model : SavedModel
+        Model of `oneof fit --online`.
+    source : Source
+    truth : str, optional
+        Column of true labels.
+
+    Attributes
+    ----------
+    rows : int
+        Number of rows predicted so far.
+    notes : list of str
+        Warnings.
+    """
+
+    def __init__(self, model: "SavedModel", source: "Source", *, truth: str | None = None) -> None:
+        from oneof.candidates.columns import LabelReader
+
+        if (source.format == "svmlight") == bool(model.columns):
+            expected = "a table with columns" if model.columns else "an svmlight file"
+            raise InputError(
+                f"the model needs {expected}, as in training; {source.display_name} has the format {source.format}."
+            )
+        if truth is not None and not model.columns:
+            raise InputError("svmlight files have no column of true labels. Omit --truth.")
+        self.rows = 0
+        self.notes = check_stemmer(model)
+        self._model = model
+        self._source = source
+        self._truth = truth
+        self._reader: LabelReader | None = LabelReader(
+            model.label_columns,
+            model.summary["separator"],
+            [str(label) for label in model.classes],
+            **weight_arguments(model),
+        )
+        self._n_covered = 0.0
+        self._n_labeled = self._n_correct = self._n_true = 0
+
+    @property
+    def covering_rate(self) -> float | None:
+        """Covering rate over the labeled rows; None without labels, or if a label cannot be read."""
+        return self._n_covered / self._n_labeled if self._reader is not None and self._n_labeled else None
+
+    @property
+    def accuracy(self) -> float | None:
+        """Accuracy over the rows with a true label; None without any."""
+        return self._n_correct / self._n_true if self._n_true else None
+
+    def frames(self) -> Iterator["pl.DataFrame"]:
+        """Yield the predictions of each batch: row, label, confidence, and a score for each class."""
+        from oneof.io import Column, align_columns
+        from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
+
+        model = self._model
+        columns = [Column(name, kind) for name, kind in model.columns]  # type: ignore[arg-type]  # see `load_model`
+        verbatim = (*label_columns(model), *([self._truth] if self._truth else []))
+        method = model.pipeline[-1]
+        spec = BatchSpec(
+            verbatim,
+            tuple(columns) if columns else None,
+            labels_required=False,
+            separator=model.summary["separator"],
+            n_columns=method.n_features_in_,
+        )
+        without_encoder = replace(model, pipeline=method)
+        for batch in iterate_batches(self._source, BATCH_ROWS, spec):
+            with batch.localized():
+                if columns:
+                    rows = model.pipeline[:-1].transform(align_columns(batch.content, columns, batch.path))
+                else:
+                    rows = batch.content.rows
+                labels = method.predict(rows)
+                self._update_metrics(batch, labels)
+                yield to_frame(without_encoder, rows, labels, first_row=self.rows)
+            self.rows += len(batch)
+        if self.rows == 0:
+            raise InputError(f"{self._source.display_name} has no rows.")
+
+    def _update_metrics(self, batch: "Batch", labels: Any) -> None:
+        import numpy as np
+
+        from oneof.candidates.columns import label_to_text
+        from oneof.io import find_column
+        from oneof.likelihoods import constant_rows
+
+        names = batch.content.columns if self._model.columns else ()
+        if self._truth is not None:
+            cells = batch.content[find_column(self._truth, names, batch.path)].to_list()
+            true = np.array(["" if cell is None else label_to_text(cell) for cell in cells], dtype=object)
+            known = true != ""
+            for row in np.flatnonzero(known & ~np.isin(true, self._model.classes)):
+                raise DataError(
+                    f"the truth column {self._truth!r} contains {true[row]!r}, which is not a class of the model. "
+                    "Leave the cell empty if the true label is unknown.",
+                    row=int(row),
+                )
+            self._n_true += int(known.sum())
+            self._n_correct += int((labels[known] == true[known]).sum())
+        if self._reader is None or not set(label_columns(self._model)) <= set(names):
+            return
+        try:
+            evidence = self._reader.evidence(batch.labels)
+        except InputError as error:
+            self.notes.append(f"no covering rate: {batch.localize(error)}")
+            self._reader = None
+            return
+        labeled = ~constant_rows(evidence)
+        code = {label: k for k, label in enumerate(self._model.classes)}
+        covered = evidence[np.arange(len(labels)), [code[label] for label in labels.tolist()]]
+        self._n_labeled += int(labeled.sum())
+        self._n_covered += float(covered[labeled].sum())
+
+
+def write_stream(prediction: StreamPrediction, path: Path, *, read: list[Path]) -> None:
+    """Write all predictions as CSV; an older file is replaced atomically, unless it is one of the files read."""
+    from oneof.files import atomic_write
+
+    check_output(path, read=read)
+    with atomic_write(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        write_frames(prediction, file)
+
+
+def write_frames(prediction: StreamPrediction, file: TextIO) -> None:
+    """Write all predictions to an open text file."""
+    for number, frame in enumerate(prediction.frames()):
+        file.write(frame.write_csv(include_header=number == 0))

@@ -1,0 +1,83 @@
+"""Passes over the labels of a stream before it is learned: the classes, and the mean of posteriors."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from oneof.candidates.columns import LabelReader, resolve_classes
+from oneof.errors import DataError, InputError
+from oneof.io import check_no_weights
+from oneof.io.batches import BatchSpec, iterate_batches
+from oneof.io.source import Source
+from oneof.stream.checkpoint import RunState
+from oneof.stream.options import StreamOptions
+
+
+def initialize(source: Source, options: StreamOptions) -> RunState:
+    """Return the state before the first batch, with classes and prior if they are known or can be read in a pass."""
+    classes = _initial_classes(source, options)
+    if options.kind != "posterior":
+        return RunState(classes=classes)
+    if options.prior is not None:
+        return RunState(classes=classes, prior=list(options.prior))
+    return RunState(classes=classes, prior=_mean_posterior(source, options, classes or []))
+
+
+def _initial_classes(source: Source, options: StreamOptions) -> list[str] | None:
+    if options.classes is not None:
+        return label_reader(options, options.classes, options.prior).classes
+    if len(options.labels) > 1:
+        return [name for name in options.labels if name != options.rest]
+    if not source.can_be_read_again:
+        return None
+    reader = label_reader(options)
+    names: set[str] = set().union(*_map_labels(source, options, reader.names))
+    return sort_classes(names, reader, source.display_name, options)
+
+
+def _mean_posterior(source: Source, options: StreamOptions, classes: Sequence[str]) -> list[float]:
+    """Return the mean of the posteriors over all rows with weights."""
+    reader, total, n_rows = label_reader(options, classes), np.zeros(len(classes)), 0
+    for batch_sum, n_batch in _map_labels(source, options, reader.posterior_sum):
+        total, n_rows = total + batch_sum, n_rows + n_batch
+    return (total / n_rows).tolist() if n_rows else [1 / len(classes)] * len(classes)
+
+
+def _map_labels(source: Source, options: StreamOptions, function: Callable[[Any], Any]) -> Iterator[Any]:
+    """Yield a function of the labels of each batch, without the features; errors name the rows of the files."""
+    is_empty = True
+    spec = BatchSpec(options.label_columns, (), separator=options.separator)
+    for batch in iterate_batches(source, options.batch_rows, spec):
+        is_empty = False
+        with batch.localized():
+            result = function(batch.labels)
+        yield result
+    if is_empty:
+        raise DataError(f"{source.display_name} has no rows.")
+
+
+def label_reader(
+    options: StreamOptions, classes: Sequence[str] | None = None, prior: Sequence[float] | None = None
+) -> LabelReader:
+    """Return the reader of the labels; without a prior it reads posteriors as they are."""
+    return LabelReader(
+        options.labels,
+        options.separator,
+        classes,
+        weighted=options.weighted,
+        weights=options.weights,
+        kind="likelihood" if prior is None else options.kind,
+        prior=prior,
+        rest=options.rest,
+    )
+
+
+def sort_classes(names: set[str], reader: LabelReader, source: str, options: StreamOptions) -> list[str]:
+    """Return the classes in their order; `source` is the name of the source in errors."""
+    if not options.has_weights:
+        check_no_weights(names, source)
+    try:
+        return resolve_classes(names, has_minus_one=reader.has_minus_one)
+    except InputError as error:
+        raise error.at(source) from None

@@ -1,0 +1,139 @@
+"""Options of a fit to a stream, and the checks of them with the source."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from oneof.candidates.row_weights import WeightOptions
+from oneof.errors import InputError, InputTypeError
+from oneof.estimators._online_base import check_online
+from oneof.io import Overrides, TextOptions
+from oneof.io.batches import BATCH_ROWS
+from oneof.io.source import Source
+from oneof.io.svmlight import MAX_INDEX_BITS
+from oneof.validation import as_float_array, check_bool, check_instance, check_positive
+
+
+@dataclass(frozen=True)
+class StreamOptions:
+    """Options for reading and learning a stream.
+
+    Attributes
+    ----------
+    labels : tuple of str
+        The column of labels, or several columns of 0 and 1, or of weights; none for svmlight files.
+    separator : str
+        The text between two labels.
+    classes : tuple of str, optional
+        All classes. By default they are collected in a first pass over the labels, or from the first batch if the
+        stream cannot be read twice.
+    weighted : bool
+        The labels have weights: text such as ``"finch:0.7|wren:0.3"``, or mappings from labels to weights (objects of
+        JSON lines, structs of Parquet and Arrow). Not for svmlight files.
+    weights : str, optional
+        The column of the weights of one label column: text such as ``"0.7|0.3"``, or lists. It implies `weighted`.
+    kind : {"likelihood", "posterior"}
+        Meaning of the weights. Posteriors are divided by their prior, see `oneof.CandidateSets.from_weights`.
+    prior : tuple of float, optional
+        The prior of posteriors, one number for each of `classes`. By default the mean of the posteriors, for which the
+        labels are read once more beforehand.
+    rest : bool or str
+        See `oneof.CandidateSets.from_weights`.
+    overrides : Overrides
+        Kinds of columns, which take precedence over those inferred from the first batch.
+    text_options : TextOptions
+        Stop words and stemmer of texts.
+    batch_rows : int
+        Maximum number of rows in memory.
+    hash_bits : int
+        Words and categories are hashed into 2 ** hash_bits columns; indices of svmlight files are less than that.
+    n_epochs : int
+        Number of passes over the stream, in its order.
+
+    Examples
+    --------
+    >>> from oneof.stream import StreamOptions
+    >>> StreamOptions(labels=("species",), batch_rows=1_000).hash_bits
+    18
+    """
+
+    labels: tuple[str, ...] = ()
+    separator: str = "|"
+    classes: tuple[str, ...] | None = None
+    overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
+    text_options: TextOptions = TextOptions()  # noqa: RUF009 - frozen
+    batch_rows: int = BATCH_ROWS
+    hash_bits: int = 18
+    n_epochs: int = 1
+    weighted: bool = False
+    weights: str | None = None
+    kind: str = "likelihood"
+    prior: tuple[float, ...] | None = None
+    rest: bool | str = False
+
+    def __post_init__(self) -> None:
+        for name in ("labels", "classes"):
+            value = getattr(self, name)
+            if name == "classes" and value is None:
+                continue
+            if not isinstance(value, tuple | list) or not all(isinstance(item, str) for item in value):
+                raise InputTypeError(f"`{name}` must be a tuple of names; got {value!r}.")
+        if not isinstance(self.separator, str) or not self.separator:
+            raise InputError(f"`separator` must be the text between two labels; got {self.separator!r}.")
+        check_bool("weighted", self.weighted)
+        object.__setattr__(self, "weighted", bool(self.weighted))
+        if isinstance(self.rest, np.bool_):
+            object.__setattr__(self, "rest", bool(self.rest))
+        if self.weights is not None and not isinstance(self.weights, str):
+            raise InputTypeError(f"`weights` must be the name of a column, or None; got {self.weights!r}.")
+        WeightOptions(self.kind, self.prior, self.rest)  # raises if one of them is invalid
+        if self.prior is not None:
+            if self.classes is None:
+                raise InputError("`prior` requires `classes`, which give the order of its numbers.")
+            prior = as_float_array(self.prior, "prior")
+            if prior.ndim != 1:
+                raise InputError(f"`prior` must have one number for each class; got {self.prior!r}.")
+            object.__setattr__(self, "prior", tuple(prior.tolist()))
+        if (self.kind != "likelihood" or self.rest) and not self.has_weights:
+            raise InputError("`kind` and `rest` apply to weights only. Add `weighted=True`.")
+        check_instance("overrides", self.overrides, Overrides)
+        check_instance("text_options", self.text_options, TextOptions)
+        for name, max_value in (("batch_rows", 2**30), ("hash_bits", MAX_INDEX_BITS), ("n_epochs", 2**30)):
+            value = getattr(self, name)
+            check_positive(name, value, integer=True, max_value=max_value)
+            object.__setattr__(self, name, int(value))  # a checkpoint is JSON, which has no NumPy numbers
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether the labels have weights."""
+        return self.weighted or self.weights is not None
+
+    @property
+    def label_columns(self) -> tuple[str, ...]:
+        """The columns of labels and weights, which are never features."""
+        return self.labels if self.weights is None else (*self.labels, self.weights)
+
+
+def check_arguments(source: Source, estimator: Any, options: StreamOptions) -> None:
+    """Raise unless the estimator is online, and the options are valid for the source."""
+    check_online(estimator)
+    if options.n_epochs > 1 and not source.can_be_read_again:
+        raise InputError("standard input can be read only once. Use a file for several epochs.")
+    if options.kind == "posterior" and options.prior is None and not source.can_be_read_again:
+        raise InputError(
+            "posteriors are divided by their mean over all rows, but standard input can be read only once. Use a file, "
+            "or divide the weights by the class frequencies and use --kind likelihood."
+        )
+    if source.format == "svmlight":
+        if options.has_weights:
+            raise InputError(
+                "svmlight files have no weights of labels, since a weight cannot be distinguished from a feature. Use "
+                "another format."
+            )
+        if options.labels:
+            raise InputError("the labels of svmlight files are at the start of each line. Omit --labels.")
+        if options.overrides != Overrides() or options.text_options != TextOptions():
+            raise InputError("svmlight files have no named columns. Omit the options for columns and words.")
+    elif not options.labels:
+        raise InputError("--labels must name the label column; got none. Add --labels COLUMN.")

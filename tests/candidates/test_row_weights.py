@@ -1,0 +1,89 @@
+"""Storage of weights, and weights of noisy sets."""
+
+import copy
+import itertools
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneof import CandidateSets
+from oneof.candidates import as_candidates
+from oneof.errors import InputError
+from tests.candidates.weights import EXPECTED, LABELS, W, ranked_rows
+
+# -- storage ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rows", [slice(1, 3), slice(None, None, -1), [3, 0, 0], np.array([True, False, True, True])])
+def test_storage_keeps_weights(rows):
+    """Indexing, pickling and copying keep the weights; sets without weighted rows are stored as a mask."""
+    y = CandidateSets.from_weights(W)
+    np.testing.assert_array_equal(y[rows].weights, y.weights[rows])
+    assert y[rows] == CandidateSets.from_weights(W[rows])
+    for other in (pickle.loads(pickle.dumps(y)), copy.copy(y), copy.deepcopy(y), y[:]):
+        assert other == y
+    assert y != CandidateSets(y.mask, y.classes)
+    assert y != CandidateSets.from_weights(W**2)
+    assert y[2:].evidence.dtype == bool
+    assert repr(y) == "<CandidateSets of 4 rows, 3 classes: 0 exact, 3 partial, 2 weighted, 1 unlabeled>"
+    np.testing.assert_array_equal(y.to_indicator(), EXPECTED > 0)
+    np.testing.assert_array_equal(y.to_indicator(sparse=True).toarray(), EXPECTED > 0)
+    assert y.to_sets() == [{0, 1}, {0, 1, 2}, {1, 2}, {0, 1, 2}]
+
+
+def test_states_of_earlier_versions_have_no_weights():
+    """A pickled state of a mask and classes is restored as candidate sets without weights."""
+    y = CandidateSets(np.eye(2), ["a", "b"])
+    old = object.__new__(CandidateSets)
+    old.__setstate__((y.mask.copy(), y.classes.copy()))
+    assert old == y
+    assert old.evidence.dtype == bool
+
+
+def test_alignment_keeps_weights():
+    """Weights of other classes are 0, and an unlabeled row remains unlabeled among more classes."""
+    y = as_candidates(CandidateSets.from_weights(W, classes=["a", "b", "c"]), classes=np.array(["c", "x", "a", "b"]))
+    np.testing.assert_allclose(y.weights[:3], np.insert(EXPECTED[:3, [2, 0, 1]], 1, 0.0, axis=1), rtol=1e-15)
+    assert y.is_unlabeled.tolist() == [False, False, False, True]
+
+
+# -- noise --------------------------------------------------------------------------------------------------------
+
+
+@given(ranked_rows, st.floats(0, 0.999), st.integers(0, 2**32 - 1))
+def test_softened_weights_equal_the_literal_likelihood(rows, noise_rate, seed):
+    """A softened row is the sum over its level sets of the binomial likelihoods of noisy sets."""
+    y = CandidateSets.from_weights(rows, classes=LABELS)
+    rates = np.random.default_rng(seed).uniform(0, 0.999, len(y))
+    for rate in (noise_rate, rates):
+        expected = np.zeros(y.shape)
+        for i, row in enumerate(y.weights):
+            e = np.broadcast_to(rate, len(y))[i]
+            levels = sorted({*row.tolist(), 0.0}, reverse=True)
+            for above, below in itertools.pairwise(levels):
+                inside = row >= above
+                s, K = int(inside.sum()), len(LABELS)
+                odds = 0.0 if s == K else (e / math.comb(K - 1, s)) / ((1 - e) / math.comb(K - 1, s - 1))
+                expected[i] += (above - below) * np.where(inside, 1.0, odds)
+        np.testing.assert_allclose(
+            y.soften(rate).weights, expected / expected.max(axis=1, keepdims=True), rtol=1e-9, atol=1e-300
+        )
+    assert y.soften(0.0) == y
+    np.testing.assert_array_equal(y.soften(noise_rate).is_unlabeled[y.is_unlabeled], True)
+
+
+def test_a_noise_rate_above_one_half_favors_the_other_classes():
+    """With a high noise rate, the classes outside the set have the largest weight."""
+    y = CandidateSets.from_labels(["a"], classes=["a", "b", "c"]).soften(0.8)
+    np.testing.assert_allclose(y.weights, [[0.5, 1, 1]])
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1.0, np.nan, [0.1, 2.0], [0.1], [[0.1], [0.1]], "a"])
+def test_bad_noise_rates_are_errors(rate):
+    """A noise rate is at least 0 and below 1, for all rows or for each of them."""
+    with pytest.raises(InputError):
+        CandidateSets.from_labels(["a", "b"]).soften(rate)

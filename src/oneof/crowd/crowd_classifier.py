@@ -73,7 +73,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     estimator_ : classifier
-        The classifier of the last fit.
+        The classifier of the last fit. A classifier of scikit-learn is fitted to the positions of the labels that
+        occur, not to their names. An estimator of oneof can be saved by `oneof.persistence.save`.
     annotator_model_ : AnnotatorModel
         The annotators: accuracies, confusion matrices, copies. Its prior is that of the last round.
     label_distributions_ : ndarray of shape (n_samples, n_classes)

@@ -3,7 +3,7 @@
 Reading order: `data` (the input), `statistics` (its numbers), `templating` (their format), `page` (the HTML file).
 """
 
-from oneof.report.data import ReportData
+from oneof.report.data import AnnotatorSummary, DisputedRow, ReportData
 from oneof.report.page import render_report, write_report
 
-__all__ = ["ReportData", "render_report", "write_report"]
+__all__ = ["AnnotatorSummary", "DisputedRow", "ReportData", "render_report", "write_report"]

@@ -1,6 +1,7 @@
 """Report of a fit: one self-contained HTML file for readers who are new to partial labels.
 
-Reading order: `data` (the input), `statistics` (its numbers), `templating` (their format), `page` (the HTML file).
+Reading order: `data` (the input), `statistics` and `annotators` (its numbers), `templating` (their format), `page` (the
+HTML file).
 """
 
 from oneof.report.data import AnnotatorSummary, DisputedRow, ReportData

@@ -161,6 +161,11 @@ THEMES: dict[str, dict[str, Part]] = {
             ("costs", "the tables of times of docs/weights.md from the two files", "1 s"),
         ),
     },
+    "crowds": _parts(
+        "crowds",
+        ("aggregation", "labels from answers alone on four data sets; writes docs/crowds.csv", "10 s", True),
+        ("classifiers", "classifiers fitted to answers on LabelMe; writes docs/crowds.csv", "2 min", True),
+    ),
     "reliability": {
         **_parts(
             "reliability.determinism",

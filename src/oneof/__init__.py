@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     __version__: str
 
     from oneof import active as active
+    from oneof import crowd as crowd
     from oneof import datasets as datasets
     from oneof import distributed as distributed
     from oneof import errors as errors
@@ -82,6 +83,7 @@ _LAZY_NAMES = {
 }
 _SUBMODULES = (
     "active",
+    "crowd",
     "datasets",
     "distributed",
     "errors",

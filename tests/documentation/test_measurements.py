@@ -1,5 +1,6 @@
-"""The tables of docs/weights.md have the numbers of the files that the benchmark wrote."""
+"""The tables of docs/weights.md and of the guide to crowds have the numbers of the files that the benchmarks wrote."""
 
+import csv
 import re
 from pathlib import Path
 
@@ -19,3 +20,16 @@ def test_tables_of_weights_have_the_numbers_of_the_files(capsys):
     rows = re.findall(r"^\|.*\|$", page, re.MULTILINE)
     assert len(rows) > 30
     assert [row for row in rows if row not in printed] == []
+
+
+def test_tables_of_crowds_have_the_numbers_of_the_file():
+    """Every line of docs/crowds.csv is a part of a row of the guide's tables, rounded to three digits."""
+    page = (DOCS / "guides" / "crowds.md").read_text(encoding="utf-8")
+    cells = [{cell.strip() for cell in row.split("|")} for row in re.findall(r"^\|.*\|$", page, re.MULTILINE)]
+    with (DOCS / "crowds.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert len(lines) == 12
+    for line in lines:
+        rates = [line[name] for name in ("correct_labels", "validation", "test") if line[name]]
+        numbers = {f"{float(rate):.3f}".lstrip("0") for rate in rates}
+        assert any(numbers <= row for row in cells), line

@@ -21,6 +21,7 @@ from sklearn.utils import get_tags
 
 import oneof
 from oneof import AvgPerceptron, MaxPegasos, persistence
+from oneof.crowd import CrowdClassifier
 from oneof.errors import InputError, InputTypeError, ModelFileError
 from oneof.files import atomic_write
 from oneof.persistence import SavedModel, load, save
@@ -191,6 +192,20 @@ def test_models_that_cannot_be_loaded_are_not_saved(tmp_path: Path, rows: Any) -
     with pytest.raises(InputError, match="nowhere does not exist"):
         save(tmp_path / "nowhere" / "m.skops", LogisticRegression().fit(rows[0], [s[0] for s in rows[1]]))
     assert list(tmp_path.iterdir()) == []
+
+
+def test_models_of_annotators_name_the_classifier_to_save(tmp_path: Path) -> None:
+    """The answers are not saved; the classifier is, and predicts the same labels."""
+    X = [[0.0], [0.1], [0.2], [0.3], [5.0], [5.1], [5.2], [5.3]]
+    answers = [["a", "a"], ["a", None], ["a", "b"], [None, "a"], ["b", "b"], ["b", "a"], ["b", None], ["b", "b"]]
+    model = CrowdClassifier(random_state=0).fit(X, answers)
+    with pytest.raises(InputTypeError, match=r"CrowdClassifier cannot be saved.*`model.estimator_`"):
+        save(tmp_path / "m.skops", model)
+    with pytest.raises(InputTypeError, match=r"AnnotatorModel cannot be saved.*`posterior_`"):
+        save(tmp_path / "m.skops", model.annotator_model_)
+    assert list(tmp_path.iterdir()) == []
+    save(tmp_path / "m.skops", model.estimator_)
+    assert load(tmp_path / "m.skops").predict(X).tolist() == model.predict(X).tolist()
 
 
 def _double(X: Any) -> Any:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.report import ReportData
+from oneof.report import AnnotatorSummary, DisputedRow, ReportData
 
 
 def result(method, covering=0.9, approximated=0.8, accuracy=None, error=None, incomplete=None):
@@ -33,6 +33,19 @@ def curve(rates, train_sizes=(50, 100, 200), std=0.01, accuracy=None):
         accuracy=accuracy,
         accuracy_std=None,
     )
+
+
+def annotators(n=4, names=None, **changes):
+    """Make the accuracies of n annotators, of whom the second copies the first, and the last is at chance."""
+    names = [f"worker {j}" for j in range(n)] if names is None else list(names)
+    accuracy = np.linspace(0.95, 0.3, len(names))
+    values = {
+        "names": names, "n_answers": np.arange(10, 10 + len(names)), "accuracy": accuracy,
+        "interval": np.stack([accuracy - 0.1, np.minimum(accuracy + 0.1, 1)], axis=1), "coverage": 0.9,
+        "copies": [names[:2]], "no_better_than_chance": names[-1:], "alpha": 0.42, "distance": "nominal",
+        "disputed": [DisputedRow(7, "b7", "finch", "wren", 2 / 3)],
+    }  # fmt: skip
+    return AnnotatorSummary(**{**values, **changes})
 
 
 def sample(

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneof.errors import InputError, LabelError, MissingExtraError
-from oneof.report import page, render_report, statistics, write_report
-from tests.report.data import result, sample
+from oneof.report import DisputedRow, page, render_report, statistics, write_report
+from tests.report.data import annotators, result, sample
 
 # NumPy's text arrays drop a NUL at the end of a label.
 TEXT = st.characters(exclude_characters="\x00")
@@ -65,6 +65,9 @@ SHAPES = {
     "no truth, one method": {"truth": False, "comparison": None, "learning_curve": None, "command": None},
     "no preview": {"preview": lambda _: {}},
     "weights": {"weighted": True},
+    "annotators": {"weighted": True, "annotators": annotators()},
+    "100 annotators": {"weighted": True, "annotators": annotators(100)},
+    "no disputed row": {"annotators": annotators(1, copies=[], disputed=[], alpha=float("nan"))},
     "weights of two classes": {"names": ("no", "yes"), "kinds": (1, 2, None), "weighted": True},
     "weights of 26 classes": {"names": tuple("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), "n": 200, "weighted": True},
     "one split, methods left out": {
@@ -122,6 +125,7 @@ def test_text_of_users_is_escaped():
         comparison=SimpleNamespace(results=(result(NASTY), result("b", error=NASTY), result("c", incomplete=NASTY)),
                                    best_method=NASTY, note=""),
         preview=lambda _: {NASTY: NASTY, "{{ 1 }}": "{% raw %}"},
+        annotators=annotators(names=[NASTY, "$x_{y$", "{{ 8 }}"], disputed=[DisputedRow(0, NASTY, NASTY, NASTY, 0.5)]),
     )  # fmt: skip
     html = render_report(data)
     page = Page(html)
@@ -132,6 +136,24 @@ def test_text_of_users_is_escaped():
     assert f"failed: {NASTY}" in page.words
     assert "{{ 7 * 7 }}" in page.words
     assert "49" not in re.findall(r"<bdi>(.*?)</bdi>", html)
+
+
+def test_the_page_describes_the_annotators():
+    """It has the accuracies by increasing value, their intervals, the agreement, copies, and the disputed rows."""
+    words = Page(render_report(sample(weighted=True, annotators=annotators()))).words.replace("\N{NO-BREAK SPACE}", " ")
+    assert "46 answers of 4 annotators" in words
+    assert "Krippendorff's alpha is 0.42" in words
+    assert "Copies of one another, counted as one: worker 0, worker 1." in words
+    lines = re.findall(r"worker (\d) ?\d\d ?(\d\d\.\d %) ?(\d\d\.\d %) to (\d\d+\.\d %)", words)
+    assert [line[0] for line in lines] == ["3", "2", "1", "0"]
+    assert lines[0][1:] == ("30.0 %", "20.0 %", "40.0 %")
+    assert "copy of worker 1" in words
+    assert "no better than chance" in words
+    assert "b7" in words
+    assert "Annotators" not in Page(render_report(sample())).words
+    few = Page(render_report(sample(annotators=annotators(100)))).words
+    assert "Shown are the 40 annotators" in few
+    assert "worker 50" not in few
 
 
 def test_the_page_says_how_the_rates_were_estimated():

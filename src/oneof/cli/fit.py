@@ -22,6 +22,7 @@ Examples:
   oneof fit letters.csv --labels topic --text body --stop-words english --stem english
   oneof fit votes.parquet --labels cat,dog,horse --method CLPL --out model
   oneof fit birds.csv --labels species --weighted --kind posterior
+  oneof fit birds.csv --answers answers.csv --row id --annotator worker --answer label
   oneof fit clicks/ --labels topic --online --checkpoint-rows 1000000
   zcat clicks.csv.gz | oneof fit - --format csv --labels topic --classes news,sport,arts --online
 """
@@ -49,6 +50,32 @@ def run(
     weights: options.Weights = None,
     kind: options.WeightKind = None,
     rest: options.Rest = None,
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            "--answers",
+            metavar="FILE",
+            help="Learn from the answers of annotators, and fit their accuracies: one line each. "
+            "A label such as 'a|b' is a set.",
+        ),
+    ] = None,
+    row: Annotated[
+        str, typer.Option("--row", metavar="COLUMN", help="Answers: column of the names of the rows, in both tables.")
+    ] = "row",
+    annotator: Annotated[
+        str, typer.Option("--annotator", metavar="COLUMN", help="Answers: column of the annotators.")
+    ] = "annotator",
+    answer: Annotated[
+        str, typer.Option("--answer", metavar="COLUMN", help="Answers: column of the labels.")
+    ] = "answer",
+    gold: Annotated[
+        str | None,
+        typer.Option(
+            "--gold",
+            metavar="COLUMN",
+            help="Answers: column of TABLE with known labels of some rows, which are used in training.",
+        ),
+    ] = None,
     classes: options.Classes = None,
     drop: options.Drop = None,
     text: options.Text = None,
@@ -96,10 +123,11 @@ def run(
     With --method best, Ctrl-C ends the comparison and fits the best method so far; a second Ctrl-C ends the command.
 
     Writes model.skops, report.html, training_labels.csv (the most probable label of each row) and summary.json, and
-    replaces older files of these names. With --online, writes model.skops, summary.json and curve.csv (the running
-    loss), and saves checkpoint.npz while it runs.
+    replaces older files of these names; with --answers also annotators.csv. With --online, writes model.skops,
+    summary.json and curve.csv (the running loss), and saves checkpoint.npz while it runs.
     """
     with terminal.handle_errors(debug=debug):
+        from oneof.cli.answers import AnswerOptions, print_annotators
         from oneof.cli.inputs import ReadOptions
         from oneof.cli.online import OnlineOptions
         from oneof.cli.training import train
@@ -108,8 +136,17 @@ def run(
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
         weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
+        given = None
+        if answers is None:
+            _check_unused(context, ("row", "annotator", "answer", "gold"), "needs --answers: add it")
+        else:
+            remedy = ": name known labels by --gold" if labels else ""
+            _check_unused(
+                context, ("labels", "weighted", "weights", "online"), f"cannot be combined with --answers{remedy}"
+            )
+            given = AnswerOptions(answers, row, annotator, answer, gold)
         read_options = ReadOptions(
-            options.split(labels), truth, separator, named, overrides, stop_words, stem, weighting
+            options.split(labels), truth, separator, named, overrides, stop_words, stem, weighting, given
         )
         if online:
             _check_unused(
@@ -144,6 +181,8 @@ def run(
             f"feature columns: {len(summary['features'])}."
         )
         terminal.print_comparison(f"Held-out estimate ({training.comparison.evaluation})", training.comparison)
+        if training.annotators is not None:
+            print_annotators(training.annotators)
         terminal.print_line(f"{summary['method']} was fitted on all rows. Files:")
         for file in summary["files"]:
             terminal.print_line(f"  {file}")

@@ -28,6 +28,8 @@ from oneof.io import (
 if TYPE_CHECKING:
     import polars as pl
 
+    from oneof.cli.answers import AnswerOptions, TableAnswers
+
 _N_ENCODED_ROWS = 1000
 """Number of rows that are encoded to count the features of a table of numbers."""
 
@@ -54,11 +56,20 @@ class ReadOptions:
     stop_words: str = "none"
     stem: str = "none"
     weights: WeightArguments = WeightArguments()
+    answers: "AnswerOptions | None" = None
 
     @property
     def verbatim(self) -> set[str]:
-        """Columns that are read as text: labels, weights and true labels."""
-        return {*self.labels, *(name for name in (self.weights.weights, self.truth) if name is not None)}
+        """Columns that are read as text: labels, weights, true labels, and names of rows that annotators answer."""
+        names = [self.weights.weights, self.truth]
+        names += [] if self.answers is None else [self.answers.row, self.answers.gold]
+        return {*self.labels, *(name for name in names if name is not None)}
+
+    @property
+    def label_columns(self) -> tuple[str, ...]:
+        """Columns of labels of the table; with answers, that of the known labels."""
+        gold = None if self.answers is None else self.answers.gold
+        return self.labels if gold is None else (gold,)
 
 
 @dataclass(frozen=True)
@@ -78,6 +89,8 @@ class PreparedTable:
         Stop words and stems of the text columns.
     notes : tuple of str
         Warnings about labels and columns.
+    answers : TableAnswers or None
+        The answers of annotators, from which the candidate sets were estimated.
     """
 
     table: Table
@@ -87,31 +100,42 @@ class PreparedTable:
     frame: "pl.DataFrame"
     text_options: TextOptions
     notes: tuple[str, ...]
+    answers: "TableAnswers | None" = None
 
 
 def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     """Read a table from a file; defects raise errors of `oneof.errors`."""
-    if not read_options.labels:
+    if not read_options.labels and read_options.answers is None:
         raise InputError(f"--labels must name the label column of {path}; got none. Add --labels COLUMN.")
     text_options = read_text_options(read_options.stop_words, read_options.stem)
     verbatim = read_options.verbatim
     as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
     table = read_table(path, as_text=as_text - verbatim, verbatim=verbatim)
-    candidates = read_labels(
-        table,
-        read_options.labels,
-        separator=read_options.separator,
-        classes=read_options.classes,
-        **asdict(read_options.weights),
-    )
+    given = None
+    if read_options.answers is None:
+        candidates = read_labels(
+            table,
+            read_options.labels,
+            separator=read_options.separator,
+            classes=read_options.classes,
+            **asdict(read_options.weights),
+        )
+    else:
+        from oneof.cli.answers import estimate_candidates, read_answers
+
+        given = read_answers(
+            read_options.answers, table, separator=read_options.separator, classes=read_options.classes
+        )
+        candidates = estimate_candidates(given)
     if read_options.classes is None and not read_options.weights.weighted:
         check_no_weights(candidates.classes.tolist(), path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
     columns, column_notes = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
     frame = align_columns(table.frame, columns, path)
     check_texts(frame, columns, text_options, path)
-    notes = (*suspicious_labels(candidates.classes.tolist(), read_options.separator), *column_notes)
-    return PreparedTable(table, candidates, truth, columns, frame, text_options, notes)
+    answer_notes = () if given is None else given.notes
+    notes = (*suspicious_labels(candidates.classes.tolist(), read_options.separator), *column_notes, *answer_notes)
+    return PreparedTable(table, candidates, truth, columns, frame, text_options, notes, given)
 
 
 def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[dict[str, Any], list[str]]:

@@ -274,7 +274,7 @@ def _covering_rate(model: "SavedModel", table: "Table", labels: Any, notes: list
     from oneof.io import read_labels
     from oneof.metrics import covering_rate
 
-    if not set(label_columns(model)) <= set(table.frame.columns):
+    if not model.label_columns or not set(label_columns(model)) <= set(table.frame.columns):
         return None
     several = len(model.label_columns) > 1
     try:

@@ -8,11 +8,12 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli import terminal
+from oneof.cli import answers, terminal
 
 if TYPE_CHECKING:
     from oneof.cli.inputs import PreparedTable, ReadOptions
     from oneof.comparison import Comparison, LearningCurve
+    from oneof.report import AnnotatorSummary
 
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
 
@@ -27,12 +28,13 @@ _LONG_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class TrainingResult:
-    """Result of `train`: the summary for JSON, the comparison of methods, and the output folder."""
+    """Result of `train`: the summary for JSON, the comparison of methods, the output folder, and the annotators."""
 
     summary: dict[str, Any]
     comparison: "Comparison"
     notes: list[str]
     folder: Path
+    annotators: "AnnotatorSummary | None" = None
 
 
 def train(
@@ -56,6 +58,7 @@ def train(
     from oneof.comparison import compare, learning_curve
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
+    from oneof.estimators.base import Disambiguation
     from oneof.files import atomic_directory, check_not_input, check_writable
 
     notes: list[str] = []
@@ -69,7 +72,8 @@ def train(
             note(sentence)
 
     check_writable(folder)
-    check_not_input((folder / name for name in OUTPUTS), [path])
+    inputs = [path] if read_options.answers is None else [path, read_options.answers.path]
+    check_not_input((folder / name for name in (*OUTPUTS, answers.OUTPUT)), inputs)
     prepared = prepare(path, read_options)
     named = method.lower() != "auto"
     methods, method_notes = resolve_methods(prepared, method if named else DEFAULT_METHOD, seed)
@@ -124,18 +128,33 @@ def train(
                 random_state=seed,
                 progress=bar,
             )
-    model = comparison.best_estimator.fit(frame, candidates)
-    decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
+    crowd = annotators = None
+    if prepared.answers is None:
+        model = comparison.best_estimator.fit(frame, candidates)
+        decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
+    else:
+        announce(f"fitting {comparison.best_method} and the accuracies of the annotators in turn.")
+        crowd = answers.fit_crowd(comparison.best_estimator, prepared, seed)
+        annotators = answers.summarize_annotators(crowd, prepared.answers)
+        model = crowd.estimator_
+        decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
     summary = _summarize(prepared, read_options, comparison, curve) | {"notes": notes}
+    if crowd is not None and annotators is not None:
+        summary |= {"answers": answers.to_dict(annotators, crowd)}
     command = command_line(path, read_options, method=method, folder=folder, folds=folds, budget=budget, seed=seed)
     with atomic_directory(folder) as stage:
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
         _write_model(model_file, model, prepared, read_options, summary)
         _write_labels(labels_file, prepared, read_options, decisions)
-        _write_report(report_file, prepared, (comparison, curve, decisions), command=command, named=named)
+        _write_report(
+            report_file, prepared, (comparison, curve, decisions), command=command, named=named, annotators=annotators
+        )
+        if annotators is not None:
+            answers.write_annotators(stage / answers.OUTPUT, annotators)
         summary_file.write_text(dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         files = sorted(file.name for file in stage.iterdir())
-    return TrainingResult(summary | {"files": [str(folder / name) for name in files]}, comparison, notes, folder)
+    summary |= {"files": [str(folder / name) for name in files]}
+    return TrainingResult(summary, comparison, notes, folder, annotators)
 
 
 def _announce_long_fit(
@@ -177,7 +196,15 @@ def command_line(
     seed: int,
 ) -> str:
     """Return the shell command that repeats this training."""
-    arguments = ["oneof", "fit", str(path), "--labels", ",".join(read_options.labels)]
+    arguments = ["oneof", "fit", str(path)]
+    given = read_options.answers
+    if given is None:
+        arguments += ["--labels", ",".join(read_options.labels)]
+    else:
+        arguments += ["--answers", str(given.path)]
+        for option, value in (("--row", given.row), ("--annotator", given.annotator), ("--answer", given.answer)):
+            arguments += [option, value]
+        arguments += [] if given.gold is None else ["--gold", given.gold]
     if read_options.truth:
         arguments += ["--truth", read_options.truth]
     if read_options.separator != "|":
@@ -213,7 +240,7 @@ def _summarize(
     exact, unlabeled = int(candidates.is_exact.sum()), int(candidates.is_unlabeled.sum())
     return {
         "table": str(prepared.table.path),
-        "labels": list(read_options.labels),
+        "labels": list(read_options.label_columns),
         "truth": read_options.truth,
         "rows": len(candidates),
         "exact": exact,
@@ -240,7 +267,7 @@ def _write_model(
         pipeline=model,
         classes=prepared.candidates.classes.tolist(),
         columns=[(column.name, column.kind) for column in prepared.columns],
-        label_columns=list(read_options.labels),
+        label_columns=list(read_options.label_columns),
         method=summary["method"],
         summary={
             key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate", "words")
@@ -255,6 +282,7 @@ def _write_labels(path: Path, prepared: "PreparedTable", read_options: "ReadOpti
 
     columns = {
         "row": list(range(len(prepared.candidates))),
+        **({} if prepared.answers is None else {"id": prepared.answers.row_names}),
         "candidates": prepared.candidates.to_strings(separator=read_options.separator),
         "label": decisions.labels.tolist(),
         "confidence": decisions.confidence.tolist(),
@@ -271,6 +299,7 @@ def _write_report(
     *,
     command: str,
     named: bool,
+    annotators: "AnnotatorSummary | None",
 ) -> None:
     import oneof
     from oneof.report import ReportData, write_report
@@ -299,5 +328,6 @@ def _write_report(
         command=command,
         version=oneof.__version__,
         date=datetime.datetime.now().astimezone().date().isoformat(),
+        annotators=annotators,
     )
     write_report(path, data)

@@ -8,26 +8,21 @@ from typing import Any, Self
 import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
-from sklearn import config_context
 from sklearn.base import clone
-from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
-from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import has_fit_parameter
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
+from oneof.estimators._soft_labels import fit_and_predict, fit_soft, predict_columns, remove_generators, with_seeds
 from oneof.estimators.base import CandidateClassifier, select_rows
 from oneof.parallel import single_threaded_blas
 from oneof.solvers.soft_label_em import (
     has_several_candidates,
-    label_pairs,
     posterior,
-    repeat_pairs,
     solve_soft_labels,
 )
 from oneof.typing import FeatureMatrix, Floats, Ints
@@ -170,7 +165,7 @@ class CandidateEM(CandidateClassifier):
         rows, candidates = self._validate_fit(X, y, finite=self._finite)
         rng = check_random_state(self.random_state)
         _check_overflow(rows)
-        classifier = _with_seeds(classifier, rng)
+        classifier = with_seeds(classifier, rng)
         rounds = self._classifier_of_rounds(classifier)
         labeled = ~candidates.is_unlabeled
         known_rows, known = select_rows(labeled, rows), candidates[labeled]
@@ -181,7 +176,7 @@ class CandidateEM(CandidateClassifier):
 
         def predict_held_out(distributions: Floats) -> Floats:
             predictions = self._run_parallel(
-                delayed(_fit_and_predict)(rounds, known_rows, distributions, train, test, self.n_copies)
+                delayed(fit_and_predict)(rounds, known_rows, distributions, train, test, self.n_copies)
                 for (train, _), test in zip(folds, tests)
             )
             proba = np.ones(evidence.shape)  # the only labeled row, which cannot be held out, keeps its labels
@@ -197,12 +192,12 @@ class CandidateEM(CandidateClassifier):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.estimator_, self._columns = _fit_soft(classifier, known_rows, solution.distributions, self.n_copies)
-        _remove_generators(self.estimator_)
+        self.estimator_, self._columns = fit_soft(classifier, known_rows, solution.distributions, self.n_copies)
+        remove_generators(self.estimator_)
         self.label_distributions_ = np.empty(candidates.shape)
         self.label_distributions_[labeled] = solution.distributions
         if not labeled.all():
-            self.label_distributions_[~labeled] = _predict(
+            self.label_distributions_[~labeled] = predict_columns(
                 self.estimator_, self._columns, rows[~labeled], candidates.shape[1]
             )
         inside = np.where(candidates.mask, self.label_distributions_, -1.0)
@@ -234,7 +229,7 @@ class CandidateEM(CandidateClassifier):
 
     def _scores(self, rows: FeatureMatrix) -> Floats:
         with reraise_as_input_error():
-            return _predict(self.estimator_, self._columns, rows, len(self.classes_))
+            return predict_columns(self.estimator_, self._columns, rows, len(self.classes_))
 
     def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
         """Return the held-out labels of the rows of fit."""
@@ -324,67 +319,3 @@ def _check_overflow(rows: FeatureMatrix) -> None:
     limit = np.sqrt(np.finfo(np.float64).max / max(rows.shape[1], 1))
     if values.size and max(np.fmax.reduce(values, axis=None), -np.fmin.reduce(values, axis=None)) > limit:
         raise InputError("The squared lengths of the rows overflow float64. Scale the features.")
-
-
-def _with_seeds(classifier: Any, rng: np.random.RandomState) -> Any:
-    """Return a clone with a seed for the parameters called random_state that are None, including nested ones."""
-    params = classifier.get_params(deep=True)
-    names = sorted(name for name in params if name.split("__")[-1] == "random_state" and params[name] is None)
-    return clone(classifier).set_params(**{name: rng.randint(np.iinfo(np.int32).max) for name in names})
-
-
-def _fit_and_predict(
-    classifier: Any, rows: FeatureMatrix, distributions: Floats, train: Ints, test: Ints, n_copies: int
-) -> Floats:
-    """Fit a clone to the labels of the training rows, and return the probabilities of the test rows."""
-    if not len(test):
-        return distributions[test]
-    model, columns = _fit_soft(classifier, rows[train], distributions[train], n_copies)
-    return _predict(model, columns, rows[test], distributions.shape[1])
-
-
-def _fit_soft(classifier: Any, rows: FeatureMatrix, distributions: Floats, n_copies: int) -> tuple[Any, Ints]:
-    """Fit a clone to soft labels, and return it with the columns of its classes.
-
-    The labels are renumbered from 0 without gaps, as some classifiers require. Rows with one label each are fitted
-    without weights.
-    """
-    pairs = label_pairs(distributions)
-    weights = {}
-    if len(pairs.row) > len(distributions):
-        name = _weight_parameter(classifier)
-        if name is None:
-            pairs = repeat_pairs(pairs, n_copies)
-        else:
-            weights[name] = pairs.weight
-        rows = rows[pairs.row]
-    columns, labels = np.unique(pairs.label, return_inverse=True)
-    model = DummyClassifier(strategy="constant", constant=0) if len(columns) == 1 else clone(classifier)
-    # Weights are passed by the names of pipeline steps, whether metadata routing is enabled or not.
-    with reraise_as_input_error(), config_context(enable_metadata_routing=False):
-        model.fit(rows, labels, **({} if len(columns) == 1 else weights))
-    return model, columns
-
-
-def _remove_generators(classifier: Any) -> None:
-    """Remove random generators of a fitted classifier: only a warm start uses them, and they cannot be saved."""
-    for step in classifier.named_steps.values() if isinstance(classifier, Pipeline) else [classifier]:
-        for name, value in list(vars(step).items()) if hasattr(step, "__dict__") else []:
-            if isinstance(value, np.random.Generator):
-                delattr(step, name)
-
-
-def _weight_parameter(classifier: Any) -> str | None:
-    """Return the name of the argument of `fit` for sample weights; None if there is none."""
-    if isinstance(classifier, Pipeline):
-        name, step = classifier.steps[-1]
-        inner = _weight_parameter(step)
-        return None if inner is None else f"{name}__{inner}"
-    return "sample_weight" if has_fit_parameter(classifier, "sample_weight") else None
-
-
-def _predict(classifier: Any, columns: Ints, rows: FeatureMatrix, n_classes: int) -> Floats:
-    """Return probabilities of all classes, 0 for classes that the classifier does not have."""
-    proba = np.zeros((rows.shape[0], n_classes))
-    proba[:, columns] = classifier.predict_proba(rows)
-    return proba

@@ -124,6 +124,12 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
             f"{type(estimator).__name__} cannot be saved: it has decision trees with splits of categorical features. "
             "Encode the categories, for example by OneHotEncoder."
         )
+    if type(estimator).__module__.startswith("oneof.crowd."):
+        has_classifier = "estimator_" in vars(estimator)
+        raise InputTypeError(
+            f"{type(estimator).__name__} cannot be saved, because it contains the answers. Save "
+            + ("its classifier, `model.estimator_`." if has_classifier else "its attributes, such as `posterior_`.")
+        )
     path = as_path(path)
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist. Create it before saving.")

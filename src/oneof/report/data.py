@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.labels import label_vector
 from oneof.errors import InputError
 from oneof.plots import LearningCurveLike
-from oneof.typing import Floats, Labels
+from oneof.typing import Floats, Ints, Labels
 
 Preview = Sequence[Mapping[str, str]] | Callable[[int], Mapping[str, str]]
 """Table cells to show for a row (counted from 0), by column name."""
@@ -90,6 +92,82 @@ class DisambiguationLike(Protocol):
         """(n_samples,): its probability among the row's candidates, in [0, 1]."""
 
 
+class DisputedRow(NamedTuple):
+    """A row with an uncertain label, of those with several answers.
+
+    Attributes
+    ----------
+    row : int
+        Counted from 0.
+    name : str
+    label, runner_up : str
+        The most probable and the second most probable class.
+    disagreement : float
+        The fraction of pairs of answers that have no class in common.
+    """
+
+    row: int
+    name: str
+    label: str
+    runner_up: str
+    disagreement: float
+
+
+@dataclass(frozen=True)
+class AnnotatorSummary:
+    """The annotators whose answers were fitted.
+
+    Attributes
+    ----------
+    names : sequence of str
+    n_answers : ndarray of shape (n_annotators,)
+    accuracy : ndarray of shape (n_annotators,)
+        Probability that an answer contains the true class.
+    interval : ndarray of shape (n_annotators, 2)
+        Intervals of the accuracies, of probability `coverage`.
+    coverage : float
+    copies : sequence of sequences of str
+        Groups of annotators that are copies of one another.
+    no_better_than_chance : sequence of str
+    alpha : float
+        Krippendorff's alpha; NaN if no row has two answers.
+    distance : str
+        Its distance, "nominal" or "masi".
+    disputed : sequence of DisputedRow
+    """
+
+    names: Sequence[str]
+    n_answers: Ints
+    accuracy: Floats
+    interval: Floats
+    coverage: float
+    copies: Sequence[Sequence[str]]
+    no_better_than_chance: Sequence[str]
+    alpha: float
+    distance: str
+    disputed: Sequence[DisputedRow]
+
+    @property
+    def order(self) -> list[int]:
+        """The annotators by increasing accuracy."""
+        return [int(j) for j in np.argsort(self.accuracy, kind="stable")]
+
+    @property
+    def agreement(self) -> str:
+        """Krippendorff's alpha in a sentence."""
+        if np.isnan(self.alpha):
+            return "Krippendorff's alpha is unknown, since no row has two answers, or all answers are equal."
+        of_sets = " with the MASI distance of sets" if self.distance == "masi" else ""
+        return f"Krippendorff's alpha{of_sets} is {self.alpha:.2f}; 1 is equal answers, 0 is chance."
+
+    def remark(self, j: int) -> str:
+        """Return a note on annotator j, empty for most."""
+        name = self.names[j]
+        others = [other for group in self.copies if name in group for other in group if other != name]
+        remarks = [f"copy of {other}" for other in others[:1]]
+        return "; ".join([*remarks, *["no better than chance"] * (name in self.no_better_than_chance)])
+
+
 @dataclass(frozen=True)
 class ReportData:
     """All data of a report: rendering uses no clock, no other file and no random number.
@@ -124,6 +202,8 @@ class ReportData:
         Version of oneof, and the date to print.
     named : bool, default=True
         Without a comparison, whether the user requested the method; otherwise it is the default method.
+    annotators : AnnotatorSummary, optional
+        The annotators, if the model was fitted to their answers.
 
     Raises
     ------
@@ -148,6 +228,7 @@ class ReportData:
     version: str
     date: str
     named: bool = True
+    annotators: AnnotatorSummary | None = None
 
     def __post_init__(self) -> None:
         arrays = {"decisions.labels": self.decisions.labels, "decisions.confidence": self.decisions.confidence}

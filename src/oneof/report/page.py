@@ -21,7 +21,7 @@ from oneof.plots import (
 from oneof.plots.figures import MAX_CLASSES, decision_classes, heatmap_inches
 from oneof.plots.style import clean
 from oneof.plots.svg import to_svg
-from oneof.report import statistics, templating
+from oneof.report import annotators, statistics, templating
 from oneof.report.data import ReportData
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ def render_report(data: ReportData) -> str:
         pairs=statistics.pair_rows(data),
         curve=_curve(data),
         truth=_truth(data),
+        annotators=None if data.annotators is None else annotators.describe_annotators(data.annotators),
         columns=columns,
         uncertain=uncertain,
         figures={name: Markup(svg) for name, svg in figures.items()},
@@ -175,6 +176,12 @@ def draw_figures(data: ReportData) -> dict[str, str]:
             lambda ax: plot_decisions(sets, data.decisions.labels, ax),
             "Candidates and disambiguated labels",
             "A heat map: the fraction of the sets with the label of the row that get the label of the column.",
+        )  # fmt: skip
+    summary = data.annotators
+    if summary is not None:
+        figures["annotators"] = _svg(
+            "annotators", annotators.accuracy_inches(summary), lambda ax: annotators.plot_accuracies(summary, ax),
+            "Accuracies of the annotators", "The accuracy of each annotator as a point, with its interval as a line.",
         )  # fmt: skip
     curve = data.learning_curve
     if curve is not None and np.isfinite(np.asarray(curve.covering_rate, dtype=float)).any():

@@ -1,0 +1,28 @@
+"""Labels from the answers of many annotators, or from rules that vote for labels.
+
+Reading order:
+
+1. `answers`: a table or records of answers, each a label, a set of labels, or nothing.
+2. `rules`: functions that vote for labels, as sources of answers.
+3. `annotator_model`: probabilities of the labels, and the accuracy and confusion of each annotator.
+4. `agreement`: Krippendorff's alpha.
+5. `crowd_classifier`: a classifier and the model of the annotators, fitted in turn.
+"""
+
+from oneof.crowd.agreement import krippendorff_alpha, krippendorff_interval
+from oneof.crowd.annotator_model import AnnotatorModel, CopiedPair, DisputedRows, Questions
+from oneof.crowd.answers import Answers
+from oneof.crowd.crowd_classifier import CrowdClassifier
+from oneof.crowd.rules import apply_rules
+
+__all__ = [
+    "AnnotatorModel",
+    "Answers",
+    "CopiedPair",
+    "CrowdClassifier",
+    "DisputedRows",
+    "Questions",
+    "apply_rules",
+    "krippendorff_alpha",
+    "krippendorff_interval",
+]

@@ -1,0 +1,123 @@
+"""Agreement of annotators."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from oneof.crowd.answers import as_answers
+from oneof.errors import InputError
+from oneof.solvers.annotators import alpha_interval, alpha_of, masi_distances, nominal_distances
+from oneof.typing import Floats, Ints
+from oneof.validation import check_choice, check_positive, check_random_state
+
+DISTANCES = {"nominal": nominal_distances, "masi": masi_distances}
+MAX_DISTINCT = 5000
+"""Maximum number of distinct answers, whose distances are in memory."""
+
+
+def krippendorff_alpha(answers: Any, distance: Literal["nominal", "masi"] = "nominal", *, classes: Any = None) -> float:
+    """Return Krippendorff's alpha, the agreement of annotators relative to chance.
+
+    Parameters
+    ----------
+    answers : Answers, array-like or DataFrame
+        A (rows, annotators) table, or records; see `Answers`. Answers may be missing.
+    distance : {"nominal", "masi"}, default="nominal"
+        "nominal": answers are equal or different. "masi": sets of labels that overlap differ less.
+    classes : array-like of shape (n_classes,), optional
+        The classes; by default the sorted labels that occur.
+
+    Returns
+    -------
+    float
+        1 for equal answers, about 0 for answers at random, below 0 for disagreement above chance. NaN if no row has two
+        answers, or all answers are equal.
+
+    Raises
+    ------
+    InputError
+        If the answers or `distance` are invalid.
+
+    References
+    ----------
+    Krippendorff (2011), Computing Krippendorff's alpha-reliability.
+    Passonneau (2006), Measuring agreement on set-valued items (MASI), LREC.
+
+    Examples
+    --------
+    >>> from oneof.crowd import krippendorff_alpha
+    >>> krippendorff_alpha([["finch", "finch"], ["wren", None], ["wren", "wren"], ["finch", "finch"]])
+    1.0
+    """
+    row, code, distances, n_rows = _encoded(answers, distance, classes)
+    return alpha_of(row, code, distances, n_rows)
+
+
+def krippendorff_interval(
+    answers: Any,
+    distance: Literal["nominal", "masi"] = "nominal",
+    *,
+    classes: Any = None,
+    coverage: float = 0.95,
+    n_samples: int = 1000,
+    random_state: Any = None,
+) -> tuple[float, float]:
+    """Return a bootstrap interval of Krippendorff's alpha: percentiles over rows drawn with replacement.
+
+    Parameters
+    ----------
+    answers : Answers, array-like or DataFrame
+        A (rows, annotators) table, or records; see `Answers`.
+    distance : {"nominal", "masi"}, default="nominal"
+        See `krippendorff_alpha`.
+    classes : array-like of shape (n_classes,), optional
+        The classes; by default the sorted labels that occur.
+    coverage : float, default=0.95
+        The probability of the interval, above 0 and below 1.
+    n_samples : int, default=1000
+        Number of bootstrap samples.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the samples.
+
+    Returns
+    -------
+    tuple of two floats
+        The lower and the upper end; NaN if alpha is.
+
+    Raises
+    ------
+    InputError
+        If the answers or a parameter are invalid.
+
+    Examples
+    --------
+    >>> from oneof.crowd import krippendorff_interval
+    >>> table = [["a", "a"], ["b", "b"], ["a", "b"], ["b", "b"], ["a", "a"], ["a", "a"]]
+    >>> low, high = krippendorff_interval(table, random_state=0)
+    >>> low < 0.6 < high
+    True
+    """
+    check_coverage(coverage)
+    check_positive("n_samples", n_samples, integer=True)
+    row, code, distances, n_rows = _encoded(answers, distance, classes)
+    rng = check_random_state(random_state)
+    return alpha_interval(row, code, distances, n_rows, coverage=coverage, n_samples=int(n_samples), rng=rng)
+
+
+def check_coverage(coverage: Any) -> None:
+    """Raise unless the probability of an interval is above 0 and below 1."""
+    check_positive("coverage", coverage)
+    if coverage >= 1:
+        raise InputError(f"`coverage` must be above 0 and below 1; got {coverage!r}.")
+
+
+def _encoded(answers: Any, distance: Any, classes: Any) -> tuple[Ints, Ints, Floats, int]:
+    """Return the row and the code of each answer, the distances of the distinct answers, and the number of rows."""
+    check_choice("distance", distance, tuple(DISTANCES))
+    given = as_answers(answers, classes)
+    used, code = np.unique(given._code, return_inverse=True)
+    if len(used) > MAX_DISTINCT:
+        raise InputError(
+            f"`answers` must have at most {MAX_DISTINCT:,} distinct sets; got {len(used):,}. Use fewer rows."
+        )
+    return given._row, code.ravel(), DISTANCES[distance](given._sets[used]), len(given)

@@ -1,0 +1,99 @@
+"""Rules: functions that vote for the labels of rows, as sources of answers."""
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import scipy.sparse as sp
+
+from oneof.candidates.readers.collections import is_collection
+from oneof.crowd.answers import Answers
+from oneof.errors import InputError, InputTypeError
+
+
+def apply_rules(
+    rules: Mapping[Any, Callable[[Any], Any]] | Sequence[Callable[[Any], Any]], rows: Any, *, classes: Any = None
+) -> Answers:
+    """Apply rules to rows, and return their votes as answers.
+
+    Parameters
+    ----------
+    rules : sequence of callable, or dict from names to callables
+        ``rule(row)`` returns a label, a set of labels that should contain the true one (a list, tuple or set), or None
+        if the rule does not apply. The rules of a sequence are named by ``__name__``, with a number if it is repeated.
+    rows : sequence, array, sparse matrix or DataFrame of length n_rows
+        The rows, such as texts. A row of a DataFrame is passed as a dict.
+    classes : array-like of shape (n_classes,), optional
+        The classes; by default the sorted labels that occur.
+
+    Returns
+    -------
+    Answers
+        With ``select_rows=True``: a rule chooses the rows on which it votes. Rules without a vote are omitted, with a
+        UserWarning.
+
+    Raises
+    ------
+    InputError
+        If a rule raises an exception, no rule votes, or a vote is not a label.
+
+    Examples
+    --------
+    >>> from oneof.crowd import apply_rules
+    >>> def has_free(text):
+    ...     return "spam" if "free" in text else None
+    >>> def is_short(text):
+    ...     return ["ham", "question"] if len(text) < 20 else None
+    >>> apply_rules([has_free, is_short], ["free money for everyone here", "lunch?", "a free one"])
+    <Answers: 4 by 2 annotators about 3 rows, 3 classes>
+    """
+    named = _name_rules(rules)
+    listed = _as_rows(rows)
+    votes: dict[str, list[Any]] = {}
+    for name, rule in named.items():
+        column = []
+        for i, row in enumerate(listed):
+            try:
+                column.append(rule(row))
+            except Exception as error:  # the code of a user may raise anything
+                raise InputError(f"rule {name!r} raised {type(error).__name__}: {error}. Correct it.", row=i) from error
+        votes[name] = [None if is_collection(vote) and not len(vote) else vote for vote in column]
+    silent = [name for name, column in votes.items() if all(vote is None for vote in column)]
+    if len(silent) == len(votes):
+        raise InputError("no rule votes on any row. Check the rules, or the rows.")
+    if silent:
+        names = ", ".join(map(repr, silent[:5])) + (", ..." if len(silent) > 5 else "")
+        warnings.warn(f"{len(silent)} rules vote on no row and are omitted: {names}.", UserWarning, stacklevel=2)
+    kept = [name for name in votes if name not in silent]
+    table = [[votes[name][i] for name in kept] for i in range(len(listed))]
+    return Answers.from_table(table, classes=classes, annotators=kept, select_rows=True)
+
+
+def _name_rules(rules: Any) -> dict[Any, Callable[[Any], Any]]:
+    if isinstance(rules, Mapping):
+        named = dict(rules)
+    else:
+        named = {}
+        for rule in list(rules):
+            name = base = getattr(rule, "__name__", type(rule).__name__)
+            number = 2
+            while name in named:
+                name, number = f"{base}_{number}", number + 1
+            named[name] = rule
+    if not named:
+        raise InputError("`rules` must contain at least one rule; got none.")
+    for name, rule in named.items():
+        if not callable(rule):
+            raise InputTypeError(f"`rules` must be functions of a row; {name!r} is {rule!r}.")
+    return named
+
+
+def _as_rows(rows: Any) -> Any:
+    if hasattr(rows, "to_dicts"):  # polars
+        return rows.to_dicts()
+    if hasattr(rows, "columns"):  # pandas
+        return rows.to_dict("records")
+    if sp.issparse(rows):
+        rows = rows.tocsr()
+        return [rows[i : i + 1] for i in range(rows.shape[0])]
+    return list(rows)

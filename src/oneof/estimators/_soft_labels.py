@@ -1,0 +1,79 @@
+"""Fits of any probabilistic classifier to soft labels, by sample weights or copies of rows."""
+
+from typing import Any
+
+import numpy as np
+from sklearn import config_context
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
+
+from oneof.errors import reraise_as_input_error
+from oneof.solvers.soft_label_em import label_pairs, repeat_pairs
+from oneof.typing import FeatureMatrix, Floats, Ints
+
+
+def with_seeds(classifier: Any, rng: np.random.RandomState) -> Any:
+    """Return a clone with a seed for the parameters called random_state that are None, including nested ones."""
+    params = classifier.get_params(deep=True)
+    names = sorted(name for name in params if name.split("__")[-1] == "random_state" and params[name] is None)
+    return clone(classifier).set_params(**{name: rng.randint(np.iinfo(np.int32).max) for name in names})
+
+
+def fit_and_predict(
+    classifier: Any, rows: FeatureMatrix, distributions: Floats, train: Ints, test: Ints, n_copies: int
+) -> Floats:
+    """Fit a clone to the labels of the training rows, and return the probabilities of the test rows."""
+    if not len(test):
+        return distributions[test]
+    model, columns = fit_soft(classifier, _safe_indexing(rows, train), distributions[train], n_copies)
+    return predict_columns(model, columns, _safe_indexing(rows, test), distributions.shape[1])
+
+
+def fit_soft(classifier: Any, rows: FeatureMatrix, distributions: Floats, n_copies: int) -> tuple[Any, Ints]:
+    """Fit a clone to soft labels, and return it with the columns of its classes.
+
+    The labels are renumbered from 0 without gaps, as some classifiers require. Rows with one label each are fitted
+    without weights.
+    """
+    pairs = label_pairs(distributions)
+    weights = {}
+    if len(pairs.row) > len(distributions):
+        name = weight_parameter(classifier)
+        if name is None:
+            pairs = repeat_pairs(pairs, n_copies)
+        else:
+            weights[name] = pairs.weight
+        rows = _safe_indexing(rows, pairs.row)
+    columns, labels = np.unique(pairs.label, return_inverse=True)
+    model = DummyClassifier(strategy="constant", constant=0) if len(columns) == 1 else clone(classifier)
+    # Weights are passed by the names of pipeline steps, whether metadata routing is enabled or not.
+    with reraise_as_input_error(), config_context(enable_metadata_routing=False):
+        model.fit(rows, labels, **({} if len(columns) == 1 else weights))
+    return model, columns
+
+
+def remove_generators(classifier: Any) -> None:
+    """Remove random generators of a fitted classifier: only a warm start uses them, and they cannot be saved."""
+    for step in classifier.named_steps.values() if isinstance(classifier, Pipeline) else [classifier]:
+        for name, value in list(vars(step).items()) if hasattr(step, "__dict__") else []:
+            if isinstance(value, np.random.Generator):
+                delattr(step, name)
+
+
+def weight_parameter(classifier: Any) -> str | None:
+    """Return the name of the argument of `fit` for sample weights; None if there is none."""
+    if isinstance(classifier, Pipeline):
+        name, step = classifier.steps[-1]
+        inner = weight_parameter(step)
+        return None if inner is None else f"{name}__{inner}"
+    return "sample_weight" if has_fit_parameter(classifier, "sample_weight") else None
+
+
+def predict_columns(classifier: Any, columns: Ints, rows: FeatureMatrix, n_classes: int) -> Floats:
+    """Return probabilities of all classes, 0 for classes that the classifier does not have."""
+    proba = np.zeros((rows.shape[0], n_classes))
+    proba[:, columns] = classifier.predict_proba(rows)
+    return proba

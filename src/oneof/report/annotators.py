@@ -1,0 +1,86 @@
+"""The annotators of a report: the rows of their table, and the figure of their accuracies."""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from oneof.plots.style import FONT_SIZE, PALETTE, clean, shorten, style_axes
+from oneof.report.data import AnnotatorSummary
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+MAX_ANNOTATORS = 40
+"""Maximum number of annotators in the table and the figure: half of the lowest, half of the highest accuracy."""
+
+
+class AnnotatorRow(NamedTuple):
+    """A line of the table."""
+
+    name: str
+    n_answers: int
+    accuracy: float
+    low: float
+    high: float
+    remark: str
+
+
+def shown_annotators(summary: AnnotatorSummary) -> list[int]:
+    """Return the annotators of the table and the figure, by increasing accuracy."""
+    order = summary.order
+    half = MAX_ANNOTATORS // 2
+    return order if len(order) <= MAX_ANNOTATORS else [*order[:half], *order[-half:]]
+
+
+def annotator_rows(summary: AnnotatorSummary) -> list[AnnotatorRow]:
+    """Return the lines of the table."""
+    return [
+        AnnotatorRow(
+            clean(summary.names[j]),
+            int(summary.n_answers[j]),
+            float(summary.accuracy[j]),
+            float(summary.interval[j, 0]),
+            float(summary.interval[j, 1]),
+            clean(summary.remark(j)),
+        )
+        for j in shown_annotators(summary)
+    ]
+
+
+def describe_annotators(summary: AnnotatorSummary) -> dict[str, Any]:
+    """Return the values of the section of the page."""
+    return {
+        "n": len(summary.names),
+        "n_answers": int(np.sum(summary.n_answers)),
+        "rows": annotator_rows(summary),
+        "coverage": summary.coverage,
+        "agreement": summary.agreement,
+        "copies": [[clean(name) for name in group] for group in summary.copies],
+        "disputed": [
+            row._replace(name=clean(row.name), label=clean(row.label), runner_up=clean(row.runner_up))
+            for row in summary.disputed
+        ],
+    }
+
+
+def accuracy_inches(summary: AnnotatorSummary) -> tuple[float, float]:
+    """Return the size of the figure."""
+    return 5.6, 0.26 * len(shown_annotators(summary)) + 1.0
+
+
+def plot_accuracies(summary: AnnotatorSummary, ax: "Axes") -> "Axes":
+    """Draw the accuracy of each annotator with its interval; those no better than chance have another color."""
+    shown = shown_annotators(summary)
+    for position, j in enumerate(shown):
+        is_chance = summary.names[j] in summary.no_better_than_chance
+        color = PALETTE["second" if is_chance else "accent"]
+        low, high = summary.interval[j]
+        ax.plot([low, high], [position, position], color=color, linewidth=2, solid_capstyle="butt")
+        ax.plot([summary.accuracy[j]], [position], "s" if is_chance else "o", color=color, markersize=6)
+    ax.set_yticks(range(len(shown)), [shorten(summary.names[j]) for j in shown], parse_math=False)
+    ax.set_ylim(len(shown) - 0.4, -0.6)
+    ax.set_xlim(-0.02, 1.02)
+    ax.xaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+    ax.set_xlabel("accuracy of the answers", fontsize=FONT_SIZE)
+    style_axes(ax, grid="x")
+    return ax

@@ -1,0 +1,90 @@
+"""The accuracy of each source, the probability that its answer names the true class, with an interval.
+
+r_j is the posterior mean under a Beta prior at the accuracy of all sources, with fitted strength t:
+
+    r_j = (c_j + t r) / (n_j + t),  c_j = sum_i p_ij,  p_ij = sum_{k in a_ij} mu_ik.
+
+The true classes are uncertain, and the answers of all sources determine them together. In the logits of r, the
+information of the labels that are missing is the covariance of z_ij = [a_ij names the true class] (Louis 1982):
+
+    I_jl = [j = l] (n_j + t) r_j (1 - r_j) - sum_i (P(z_ij = z_il = 1) - p_ij p_il).
+
+The variance of r_j is (r_j (1 - r_j))^2 (I^-1)_jj, and the interval is that of the Beta distribution of this mean and
+variance. With many sources only the diagonal of I is used.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.stats import beta
+
+from oneof.solvers.annotators.answers import AnswerColumns
+from oneof.solvers.annotators.pooling import pooled_rate, update_beta_strength
+from oneof.typing import Floats
+
+MAX_JOINT_SOURCES, MAX_JOINT_PAIRS = 1000, 20_000_000
+"""Limits of the sources, and of the pairs of answers to one row, up to which I is a matrix."""
+MIN_INFORMATION = 0.02
+"""Lower bound of an eigenvalue of I relative to complete information: a direction that the answers do not determine."""
+N_STRENGTH_STEPS = 50
+
+
+@dataclass(frozen=True)
+class SourceAccuracies:
+    """Result of `estimate_accuracies`."""
+
+    accuracy: Floats
+    """r, (J,)."""
+    interval: Floats
+    """(J, 2): lower and upper ends."""
+    n_answers: Floats
+    """(J,)."""
+
+
+def estimate_accuracies(columns: AnswerColumns, posterior: Floats, *, coverage: float) -> SourceAccuracies:
+    """Return the accuracies of the sources, with equal-tailed intervals of some probability.
+
+    Parameters
+    ----------
+    columns : AnswerColumns
+    posterior : ndarray of shape (n, K)
+        mu, of all answers.
+    coverage : float
+        In (0, 1).
+    """
+    J, source = columns.n_sources, columns.answer_source
+    proba = columns.answer_probabilities(posterior)
+    totals = np.bincount(source, minlength=J).astype(np.float64)
+    right: Floats = np.bincount(source, weights=proba, minlength=J).astype(np.float64)
+    rate, t, used = pooled_rate(right, totals), 4.0, totals > 0
+    for _ in range(N_STRENGTH_STEPS):
+        t = update_beta_strength(t, right[used], totals[used], rate)
+    accuracy = (right + t * rate) / (totals + t)
+    complete = (totals + t) * accuracy * (1.0 - accuracy)
+    missing = _missing_information(columns, posterior, proba)
+    if missing.ndim == 2:
+        scale = 1.0 / np.sqrt(complete)
+        values, vectors = np.linalg.eigh(np.eye(J) - scale[:, None] * missing * scale)
+        variance = scale**2 * (vectors**2 @ (1.0 / np.maximum(values, MIN_INFORMATION)))
+    else:
+        variance = 1.0 / np.maximum(complete - missing, MIN_INFORMATION * complete)
+    spread = accuracy * (1.0 - accuracy)
+    size = np.maximum(1.0 / (spread * variance) - 1.0, 1.0)
+    tails = np.array([0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage])
+    interval = beta.ppf(tails, (size * accuracy)[:, None], (size * (1.0 - accuracy))[:, None])
+    return SourceAccuracies(accuracy, interval, totals)
+
+
+def _missing_information(columns: AnswerColumns, posterior: Floats, proba: Floats) -> Floats:
+    """Return the covariances of the z_ij given the answers, summed over the rows: (J, J), or the diagonal (J,)."""
+    J, source, K = columns.n_sources, columns.answer_source, columns.n_classes
+    pairs = float((np.bincount(columns.row, minlength=columns.n_rows).astype(np.float64) ** 2).sum())
+    if J > MAX_JOINT_SOURCES or pairs > MAX_JOINT_PAIRS:
+        return np.bincount(source, weights=proba * (1.0 - proba), minlength=J).astype(np.float64)
+    answer, label = np.nonzero(columns.sets[columns.column])
+    row = columns.row[answer]
+    roots = np.sqrt(posterior[row, label])
+    named = sp.csr_array((roots, (source[answer], row * K + label)), shape=(J, columns.n_rows * K))
+    means = sp.csr_array((proba, (source, columns.row)), shape=(J, columns.n_rows))
+    return np.asarray((named @ named.T - means @ means.T).toarray())

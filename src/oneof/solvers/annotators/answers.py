@@ -1,0 +1,77 @@
+"""Answers as a sparse matrix: n rows, and a column for each pair of a source and an answer that it gave.
+
+An answer is a set of classes, usually of one. The number of columns P is at most the number of answers. All sums over
+answers are then products of a sparse matrix with an (n, K) or (P, K) array, so that the work and the memory are linear
+in the answers, and no array has an entry for each source and each pair of classes.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from oneof.typing import Floats, Ints, Mask
+
+
+@dataclass(frozen=True)
+class AnswerColumns:
+    """The answers of J sources about n rows."""
+
+    row: Ints
+    """(m,): the row of each answer."""
+    column: Ints
+    """(m,): the column of each answer."""
+    source: Ints
+    """(P,): the source of each column, in ascending order."""
+    answer: Ints
+    """(P,): the number of the answer of each column; equal answers have equal numbers."""
+    sets: Mask
+    """(P, K): the classes that the answer names; not all of them, and at least one."""
+    n_rows: int
+    n_sources: int
+
+    @classmethod
+    def from_answers(cls, row: Ints, source: Ints, answer: Ints, sets: Mask, n_rows: int, n_sources: int) -> Self:
+        """Return the columns of m answers, each an index into the D distinct answers `sets`, (D, K)."""
+        pairs, column = np.unique(source * max(len(sets), 1) + answer, return_inverse=True)
+        pair_source, pair_answer = np.divmod(pairs, max(len(sets), 1))
+        return cls(row, column.ravel(), pair_source, pair_answer, sets[pair_answer], n_rows, n_sources)
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes K."""
+        return self.sets.shape[1]
+
+    @property
+    def label(self) -> Ints:
+        """(P,): the class of a column that names one class; of others, the first that it names."""
+        return np.asarray(self.sets.argmax(axis=1), dtype=np.int64)
+
+    @property
+    def is_label(self) -> Mask:
+        """(P,): True if the answer is one class."""
+        return np.asarray(np.count_nonzero(self.sets, axis=1) == 1)
+
+    @property
+    def answer_source(self) -> Ints:
+        """(m,): the source of each answer."""
+        return self.source[self.column]
+
+    def counts(self, selected: Any = slice(None)) -> sp.csr_array:
+        """Return the (n, P) matrix of the numbers of answers, of all or of the selected ones."""
+        row, column = self.row[selected], self.column[selected]
+        return sp.csr_array((np.ones(len(row)), (row, column)), shape=(self.n_rows, len(self.source)))
+
+    def sum_by_source(self, columns: Mask | None = None) -> sp.csr_array:
+        """Return the (J, P) 0/1 matrix that sums columns, or some of them, by source."""
+        kept = np.arange(len(self.source)) if columns is None else np.flatnonzero(columns)
+        return sp.csr_array((np.ones(len(kept)), (self.source[kept], kept)), shape=(self.n_sources, len(self.source)))
+
+    def answer_probabilities(self, posterior: Floats, block: int = 200_000) -> Floats:
+        """Return the posterior probability that each answer names the true class, (m,)."""
+        proba = np.empty(len(self.row))
+        for start in range(0, len(self.row), block):
+            part = slice(start, start + block)
+            proba[part] = np.einsum("mk,mk->m", posterior[self.row[part]], self.sets[self.column[part]])
+        return proba

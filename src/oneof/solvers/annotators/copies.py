@@ -1,0 +1,162 @@
+"""Pairs of sources that agree more often than the model expects: one copies the other, or both a third one.
+
+Copies are counted as independent evidence by the model, and confirm one another: their estimated accuracy is then near
+1, and their agreement is as expected. Therefore the test is made in a model in which sources that agree unusually often
+count as one (`group_copies`, v_j in `dawid_skene`), and the expected agreement is that given the other sources.
+
+Let mu^-jh be the posterior of the labels without the answers of j and h. The expected number of agreements about the
+rows that both answered is E = sum_i e_i, with e_i = sum_k mu^-jh_ik sum_a theta_jka theta_hka, and its variance is
+sum_i e_i (1 - e_i). If h copies a fraction c of the answers of j, the agreement is c n + (1 - c) E; the estimate of c
+is (O - E) / (n - E).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
+from scipy.stats import norm
+
+from oneof.likelihoods import softmax
+from oneof.solvers.annotators.answers import AnswerColumns
+from oneof.typing import Floats, Ints
+
+MIN_SHARED, MIN_COPIED, TEST_LEVEL = 10, 0.5, 0.01
+"""Number of rows that both sources answered, fraction of copied answers, and level of the test for all pairs."""
+USUAL_QUANTILE = 0.75
+"""Quantile of the agreement of a source with the others that is usual."""
+MAX_SHARED_ANSWERS, MAX_TESTED = 20_000_000, 2000
+"""Number of pairs of answers to one row that are counted, and of pairs of sources that are tested."""
+
+
+@dataclass(frozen=True)
+class CopiedPairs:
+    """Pairs of sources, in decreasing order of the z-score."""
+
+    first: Ints
+    second: Ints
+    shared: Ints
+    """n: rows that both answered."""
+    observed: Floats
+    """O / n: the fraction of equal answers."""
+    expected: Floats
+    """E / n."""
+    copied: Floats
+    """c, at most 1."""
+    z_score: Floats
+
+
+class SharedAnswers(NamedTuple):
+    """Pairs of sources with enough common rows."""
+
+    first: Ints
+    second: Ints
+    shared: Floats
+    """Number of common rows."""
+    equal: Floats
+    """Number of equal answers about them."""
+
+
+def count_shared_answers(columns: AnswerColumns) -> SharedAnswers:
+    """Count the common rows and the equal answers of all pairs of sources."""
+    J, n = columns.n_sources, columns.n_rows
+    order = np.bincount(columns.row, minlength=n).astype(np.float64) ** 2
+    kept = np.cumsum(order)[columns.row] <= MAX_SHARED_ANSWERS
+    source, row = columns.answer_source[kept], columns.row[kept]
+    one = np.ones(len(row))
+    present = sp.csr_array((one, (source, row)), shape=(J, n))
+    present.data[:] = 1.0
+    shared = (present @ present.T).tocoo()
+    enough = (shared.data >= MIN_SHARED) & (shared.row < shared.col)
+    first, second, n_shared = shared.row[enough], shared.col[enough], shared.data[enough]
+    key = row * (int(columns.answer.max(initial=0)) + 1) + columns.answer[columns.column[kept]]
+    _, key = np.unique(key, return_inverse=True)
+    given = sp.csr_array((one, (source, key.ravel())), shape=(J, int(key.max(initial=0)) + 1))
+    given.data[:] = 1.0
+    equal = np.asarray((given @ given.T).tocsr()[first, second]).ravel()
+    return SharedAnswers(first, second, n_shared, np.minimum(equal, n_shared))
+
+
+def group_copies(pairs: SharedAnswers, n_sources: int) -> Ints:
+    """Return a group of each source, (J,): sources that agree with each other far more often than with most others."""
+    first, second, shared, equal = pairs
+    if not len(first):
+        return np.arange(n_sources)
+    rate = (equal + 1.0) / (shared + 2.0)
+    source, rates = np.concatenate([first, second]), np.concatenate([rate, rate])
+    order = np.lexsort((rates, source))
+    n_pairs = np.bincount(source, minlength=n_sources)
+    starts = np.cumsum(n_pairs) - n_pairs
+    last = len(order) - 1
+    usual = rates[order][np.minimum(starts + (USUAL_QUANTILE * np.maximum(n_pairs - 1, 0)).astype(np.int64), last)]
+    others = np.maximum(usual[first], usual[second])
+    z = (equal - shared * others) / np.sqrt(shared * others * (1.0 - others))
+    copied = (equal / shared - others) / (1.0 - others)
+    kept = (z > _threshold(len(first))) & (copied >= MIN_COPIED)
+    return _groups(first[kept], second[kept], n_sources)
+
+
+def find_copies(
+    columns: AnswerColumns, pairs: SharedAnswers, log_joint: Floats, log_likelihoods: Floats, weight: Floats
+) -> CopiedPairs:
+    """Return the pairs of sources whose agreement is far above the expected one.
+
+    Parameters
+    ----------
+    columns : AnswerColumns
+    pairs : SharedAnswers
+    log_joint : ndarray of shape (n, K)
+        The logarithms of the posterior of the labels, up to a constant for each row.
+    log_likelihoods : ndarray of shape (P, K)
+        log p(answer | class) of the columns.
+    weight : ndarray of shape (J,)
+        The weights of the sources in `log_joint`.
+    """
+    n_pairs = len(pairs.first)
+    likely = np.argsort(-(pairs.equal - 0.5 * pairs.shared) / np.sqrt(pairs.shared), kind="stable")[:MAX_TESTED]
+    order = np.argsort(columns.answer_source, kind="stable")
+    starts = np.searchsorted(columns.answer_source[order], np.arange(columns.n_sources + 1))
+    table = []
+    for j, h, o in zip(pairs.first[likely], pairs.second[likely], pairs.equal[likely]):
+        a, b = (order[starts[s] : starts[s + 1]] for s in (j, h))
+        rows, in_a, in_b = np.intersect1d(columns.row[a], columns.row[b], return_indices=True)
+        a, b = columns.column[a[in_a]], columns.column[b[in_b]]
+        labels = softmax(log_joint[rows] - weight[j] * log_likelihoods[a] - weight[h] * log_likelihoods[b])
+        agreement = _agreement_probabilities(columns, log_likelihoods, int(j), int(h))
+        e = np.minimum(labels @ agreement, 1.0)
+        variance = float((e * (1.0 - e)).sum())
+        n = len(rows)
+        excess = float(o - e.sum())
+        table.append((j, h, n, o / n, e.mean(), excess / max(n - e.sum(), 1e-9), excess / np.sqrt(variance + 0.25)))
+    values = np.array(table, dtype=np.float64).reshape(-1, 7)
+    values = values[(values[:, 6] > _threshold(n_pairs)) & (values[:, 5] >= MIN_COPIED)]
+    values = values[np.argsort(-values[:, 6], kind="stable")]
+    first, second, shared = values[:, :3].T.astype(np.int64)
+    return CopiedPairs(first, second, shared, values[:, 3], values[:, 4], values[:, 5], values[:, 6])
+
+
+def group_weights(group: Ints) -> Floats:
+    """Return 1 / size of the group of each source."""
+    return np.asarray(1.0 / np.bincount(group)[group])
+
+
+def groups_of_pairs(pairs: CopiedPairs, n_sources: int) -> Ints:
+    """Return the group of each source, (J,), connected by pairs."""
+    return _groups(pairs.first, pairs.second, n_sources)
+
+
+def _agreement_probabilities(columns: AnswerColumns, log_likelihoods: Floats, j: int, h: int) -> Floats:
+    """Return sum_a p(a | k, j) p(a | k, h), (K,), over the answers that both gave."""
+    one, other = (np.arange(*np.searchsorted(columns.source, [s, s + 1])) for s in (j, h))
+    a, b = np.nonzero(columns.answer[one][:, None] == columns.answer[other][None, :])
+    return np.asarray(np.exp(log_likelihoods[one[a]] + log_likelihoods[other[b]]).sum(axis=0))
+
+
+def _groups(first: Ints, second: Ints, n_sources: int) -> Ints:
+    graph = sp.coo_array((np.ones(len(first)), (first, second)), shape=(n_sources, n_sources))
+    return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
+
+
+def _threshold(n_pairs: int) -> float:
+    return float(norm.isf(TEST_LEVEL / max(n_pairs, 1)))

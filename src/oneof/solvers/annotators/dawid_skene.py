@@ -1,0 +1,235 @@
+"""EM for the labels of rows and the errors of the sources that answer about them (Dawid & Skene 1979).
+
+Source j gives row i the answer A, a set of s < K classes. Given the true class k, and that there is an answer of this
+size, its probability is
+
+    labels, with confusion matrices:  theta_jka for the class a,
+    sets, or one coin per source:     r_j / C(K-1, s-1) if k in A, otherwise (1 - r_j) / C(K-1, s).
+
+EM alternates
+
+    E:  mu_ik ~ g_ik prior_k prod_j p(a_ij | k)^(v_j),
+    M:  theta_jka = (c_jka + s m_ka) / (c_jk + s),   r_j = (c_j + t r) / (n_j + t),   prior_k ~ sum_i mu_ik if fitted,
+
+where c_jka is the expected number of answers a of source j to rows of class k, and c_j that of the n_j answers that
+name the true class. m is the confusion matrix of all sources together, r their accuracy; the strengths s and t are
+given or fitted (`pooling`). Without pooling (s = 0) and with a fitted prior this is the model of Dawid & Skene. g is
+the evidence of rows with known labels, v_j = 1/g for a source that is one of g copies. The prior may differ between
+rows; a classifier's out-of-fold probabilities make it the model of Raykar et al. (2010).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import gammaln
+
+from oneof.likelihoods import softmax
+from oneof.solvers.annotators.answers import AnswerColumns
+from oneof.solvers.annotators.pooling import pooled_rate, update_beta_strength, update_strength
+from oneof.typing import Floats, Mask
+
+MIN_RATE = 1e-10
+"""Lower bound of the probability of an answer."""
+START_STRENGTH = 4.0
+"""Strength of the priors before they are fitted."""
+N_FIRST_STEPS, STRENGTH_INTERVAL = 10, 5
+"""The strengths are updated in each of the first iterations, and then in every fifth one."""
+MAX_STRENGTH_ENTRIES = 1_000_000
+"""Number of counts by which the strength is fitted; with more of them, those of some sources, evenly spaced."""
+
+
+@dataclass(frozen=True)
+class SourceModel:
+    """Parameters of the sources, and the priors at their means."""
+
+    uses_confusion: Mask
+    """(P,): True for the columns with a confusion matrix."""
+    class_counts: Floats
+    """c_jka, (P, K): the expected counts of each column over the true classes."""
+    source_counts: Floats
+    """c_jk, (J, K): their sums over the labels of a source that has a confusion matrix."""
+    pool: Floats
+    """m, (K, K): from true class to label."""
+    strength: float
+    """s; 0 without a prior."""
+    coin: Floats
+    """r_j, (J,): the probability that an answer names the true class; of sources without such answers, r."""
+    coin_strength: float
+    """t; 0 without a prior."""
+
+    def log_likelihoods(self, columns: AnswerColumns) -> Floats:
+        """Return log p(answer | class) of each column, (P, K)."""
+        sizes = np.count_nonzero(columns.sets, axis=1)[:, None]
+        K = columns.n_classes
+        right, wrong = np.log(self.coin[columns.source])[:, None], np.log1p(-self.coin[columns.source])[:, None]
+        logs: Floats = np.where(
+            columns.sets, right - _log_choose(K - 1, sizes - 1), wrong - _log_choose(K - 1, np.minimum(sizes, K - 1))
+        )
+        kept = self.uses_confusion
+        if kept.any():
+            counts = self.class_counts[kept] + self.strength * self.pool.T[columns.label[kept]]
+            totals = self.source_counts[columns.source[kept]] + self.strength
+            logs[kept] = np.log(np.maximum(counts, MIN_RATE) / np.maximum(totals, MIN_RATE))
+        return logs
+
+    def confusion(self, columns: AnswerColumns) -> Floats:
+        """Return the probabilities of the labels a given the class k, (J, K, K) for [j, k, a]; rows sum to 1."""
+        K = columns.n_classes
+        theta: Floats = np.full((columns.n_sources, K, K), 0.0)
+        theta[:] = self.strength * self.pool
+        kept = np.flatnonzero(self.uses_confusion)
+        theta[columns.source[kept], :, columns.label[kept]] += self.class_counts[kept]
+        theta += MIN_RATE * self.pool  # classes without answers of a source, if there is no prior
+        theta /= theta.sum(axis=2, keepdims=True)
+        has_matrix = np.zeros(columns.n_sources, dtype=bool)
+        has_matrix[columns.source[kept]] = True
+        coin = self.coin[~has_matrix][:, None, None]
+        theta[~has_matrix] = np.where(np.eye(K, dtype=bool), coin, (1.0 - coin) / max(K - 1, 1))
+        return theta
+
+
+@dataclass(frozen=True)
+class AnnotatorSolution:
+    """Result of `solve_annotators`."""
+
+    posterior: Floats
+    """mu, (n, K)."""
+    log_likelihood: Floats
+    """sum_j v_j log p(a_ij | k), (n, K), without the prior and without g."""
+    log_marginal: float
+    """sum_i log sum_k g_ik prior_k exp(log_likelihood_ik)."""
+    prior: Floats
+    """The prior of the last E-step, (K,) or (n, K)."""
+    model: SourceModel
+    n_iter: int
+    converged: bool
+
+
+def vote_shares(columns: AnswerColumns, evidence: Floats | None = None) -> Floats:
+    """Return the share of each class in the votes of a row, (n, K), times the evidence; uniform without answers."""
+    votes = columns.counts() @ (columns.sets / np.maximum(columns.sets.sum(axis=1, keepdims=True), 1))
+    known = np.ones_like(votes) if evidence is None else evidence
+    votes = votes * known
+    empty = votes.sum(axis=1) == 0
+    votes[empty] = known[empty]
+    return np.asarray(votes / votes.sum(axis=1, keepdims=True))
+
+
+def solve_annotators(
+    columns: AnswerColumns,
+    start: Floats,
+    *,
+    uses_confusion: Mask,
+    prior: Floats | None = None,
+    evidence: Floats | None = None,
+    strength: float | None = None,
+    initial_strengths: tuple[float, float] = (START_STRENGTH, START_STRENGTH),
+    source_weight: Floats | None = None,
+    selected: Mask | None = None,
+    max_iter: int = 200,
+    tol: float = 1e-5,
+) -> AnnotatorSolution:
+    """Fit the model, and stop when the labels change by at most `tol`: the mean of 1/2 sum_k |mu_ik - mu'_ik|.
+
+    Parameters
+    ----------
+    columns : AnswerColumns
+    start : ndarray of shape (n, K)
+        Labels of the first M-step, such as `vote_shares`.
+    uses_confusion : ndarray of shape (P,), bool
+        True for the columns of single classes whose source has a confusion matrix.
+    prior : ndarray of shape (K,) or (n, K), optional
+        Class probabilities, above 0; fitted if None.
+    evidence : ndarray of shape (n, K), optional
+        g, weights of the classes of rows with known labels; 1 for other rows.
+    strength : float, optional
+        Strength of both priors, 0 for none; fitted if None.
+    initial_strengths : tuple of float
+        Strengths s and t of the start, if they are fitted.
+    source_weight : ndarray of shape (J,), optional
+        v, in (0, 1].
+    selected : ndarray of shape (m,), bool, optional
+        The answers that are used; by default all.
+    max_iter : int
+    tol : float
+    """
+    counts = columns.counts() if selected is None else columns.counts(np.flatnonzero(selected))
+    transposed = counts.T.tocsr()
+    log_evidence = None if evidence is None else _log(evidence)
+    column_weight = None if source_weight is None else source_weight[columns.source][:, None]
+    maximize = _Maximization(columns, uses_confusion, np.asarray(counts.sum(axis=0)), strength)
+    s, t = initial_strengths if strength is None else (strength, strength)
+    mu, n_iter, converged, fits_prior = start, 0, False, prior is None
+    while True:
+        model = maximize(transposed @ mu, s, t)
+        if strength is None and (n_iter < N_FIRST_STEPS or n_iter % STRENGTH_INTERVAL == 0):
+            s, t = maximize.update_strengths(model)
+            model = replace(model, strength=s, coin_strength=t)
+        if fits_prior:
+            prior = mu.mean(axis=0) if len(mu) else np.full(columns.n_classes, 1.0 / columns.n_classes)
+        logs = model.log_likelihoods(columns)
+        log_likelihood = np.asarray(counts @ (logs if column_weight is None else logs * column_weight))
+        assert prior is not None
+        joint = log_likelihood + _log(np.maximum(prior, MIN_RATE))
+        if log_evidence is not None:
+            joint += log_evidence
+        before, mu = mu, softmax(joint)
+        n_iter += 1
+        converged = bool(0.5 * np.abs(mu - before).sum() <= tol * len(mu))
+        if converged or n_iter >= max_iter:
+            top = joint.max(axis=1)
+            marginal = float((top + np.log(np.exp(joint - top[:, None]).sum(axis=1))).sum())
+            return AnnotatorSolution(mu, log_likelihood, marginal, prior, model, n_iter, converged)
+
+
+class _Maximization:
+    """The M-step of the sources."""
+
+    def __init__(self, columns: AnswerColumns, uses_confusion: Mask, answers: Floats, strength: float | None) -> None:
+        self.columns, self.uses_confusion, self.has_prior = columns, uses_confusion, strength is None or strength > 0
+        self.by_source = columns.sum_by_source(uses_confusion)
+        self.by_coin = columns.sum_by_source(~uses_confusion)
+        kept = np.flatnonzero(uses_confusion)
+        K = columns.n_classes
+        self.by_label = sp.csr_array((np.ones(len(kept)), (columns.label[kept], kept)), shape=(K, len(columns.source)))
+        self.coin_totals = np.asarray(self.by_coin @ answers)
+        self.label = columns.label
+        self.strength_step = 1 + len(kept) * K // MAX_STRENGTH_ENTRIES
+        self.strength_columns = kept[columns.source[kept] % self.strength_step == 0]
+
+    def __call__(self, class_counts: Floats, s: float, t: float) -> SourceModel:
+        K = self.columns.n_classes
+        pool = (self.by_label @ class_counts).T + (np.eye(K) * (K - 1) + 1) / (2 * K - 1)
+        pool /= pool.sum(axis=1, keepdims=True)
+        right = np.asarray(self.by_coin @ (class_counts * self.columns.sets).sum(axis=1))
+        rate = pooled_rate(right, self.coin_totals)
+        totals = self.coin_totals + t
+        coin = np.where(totals > 0, (right + t * rate) / np.maximum(totals, MIN_RATE), rate)
+        return SourceModel(
+            self.uses_confusion, class_counts, np.asarray(self.by_source @ class_counts), pool, s,
+            np.clip(coin, MIN_RATE, 1.0 - MIN_RATE), t,
+        )  # fmt: skip
+
+    def update_strengths(self, model: SourceModel) -> tuple[float, float]:
+        """Return the strengths s and t after one step."""
+        s, t = model.strength, model.coin_strength
+        if len(self.strength_columns):
+            means = model.pool.T[self.label[self.strength_columns]]
+            counts, totals = model.class_counts[self.strength_columns], model.source_counts[:: self.strength_step]
+            s = update_strength(s, counts, means, totals)
+        if not self.uses_confusion.all():
+            right = np.asarray(self.by_coin @ (model.class_counts * self.columns.sets).sum(axis=1))
+            used = self.coin_totals > 0
+            rate = pooled_rate(right, self.coin_totals)
+            t = update_beta_strength(t, right[used], self.coin_totals[used], rate)
+        return s, t
+
+
+def _log(values: Floats) -> Floats:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values))
+
+
+def _log_choose(n: int, k: Floats) -> Floats:
+    return np.asarray(gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0))

@@ -1,0 +1,199 @@
+"""Answers of annotators on the command line: `oneof fit TABLE --answers FILE`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof.crowd import Answers, CrowdClassifier
+from oneof.io import Column, align_columns
+from oneof.persistence import load
+from tests.cli.conftest import Result, Run, make_birds
+from tests.cli.test_bad_input import _check_error
+
+NAMES = ["finch", "owl", "wren"]
+ANSWERS = ("--answers", "answers.csv", "--row", "id", "--annotator", "worker", "--answer", "label")
+FIT = ("fit", "table.csv", *ANSWERS, "--truth", "truth", "--method", "AvgPerceptron", "--folds", "2")
+ACCURACIES = {"Ann": 0.95, "Bob": 0.8, "Cem": 0.7, "Dan": 0.0}
+"""Probabilities that an annotator does not answer at random."""
+
+
+def make_answers(seed: int = 1) -> pl.DataFrame:
+    """Return answers about the birds: Bob sometimes names two birds, and Dan sees owls only."""
+    rng = np.random.default_rng(seed)
+    lines = []
+    for i, name in enumerate(make_birds()["truth"]):
+        for worker, accuracy in ACCURACIES.items():
+            if i % 10 == 9 or rng.random() < 0.2:
+                continue
+            label = name if rng.random() < accuracy else str(rng.choice(NAMES)) if accuracy else "owl"
+            other = str(rng.choice([n for n in NAMES if n != label]))
+            lines.append((f"b{i}", worker, f"{label}|{other}" if worker == "Bob" and i % 4 == 0 else label))
+    return pl.DataFrame(lines, ["id", "worker", "label"], orient="row")
+
+
+@pytest.fixture
+def table(run: Run) -> Path:
+    """Write the table without its candidate sets, and the answers, to the working folder."""
+    make_answers().write_csv("answers.csv")
+    make_birds().drop("species").write_csv("table.csv")
+    return Path("table.csv")
+
+
+def fit(run: Run, *args: Any) -> Result:
+    result = run(*FIT, *args)
+    assert result.code == 0, result.err
+    return result
+
+
+def test_fit_writes_the_model_the_labels_and_the_annotators(run: Run, table: Path) -> None:
+    """The files have the results of CrowdClassifier, and the features exclude the names of the rows."""
+    result = fit(run)
+    folder = Path("table-oneof")
+    assert {path.name for path in folder.iterdir()} == {
+        "annotators.csv", "model.skops", "report.html", "summary.json", "training_labels.csv",
+    }  # fmt: skip
+    model = load(folder / "model.skops")
+    assert "id" not in dict(model.columns)
+    assert model.classes == NAMES
+    labels = pl.read_csv(folder / "training_labels.csv")
+    assert labels["id"].to_list() == [f"b{i}" for i in range(60)]
+    assert (labels["label"] == labels["truth"]).mean() > 0.9
+    annotators = {line["annotator"]: line for line in pl.read_csv(folder / "annotators.csv").iter_rows(named=True)}
+    records = make_answers()
+    assert {name: line["answers"] for name, line in annotators.items()} == dict(
+        records["worker"].value_counts().iter_rows()
+    )
+    assert all(x["lower"] < x["accuracy"] < x["upper"] for x in annotators.values())
+    assert min(annotators, key=lambda name: annotators[name]["accuracy"]) == "Dan"
+    assert "Krippendorff's alpha with the MASI distance" in result.out
+    assert "no better than chance" in next(line for line in result.out.splitlines() if "Dan" in line)
+    assert result.out.index("Dan") < result.out.index("Ann ")
+    assert "Rows with the least certain labels" in result.out
+
+
+def test_fit_is_that_of_the_classifier(run: Run, table: Path) -> None:
+    """The accuracies and the predictions equal those of CrowdClassifier around the same pipeline."""
+    summary = json.loads(fit(run, "--json").out)
+    saved = load("table-oneof/model.skops")
+    records = make_answers()
+    rows = [int(name[1:]) for name in records["id"]]
+    listed = [label.split("|") for label in records["label"]]
+    frame = align_columns(make_birds(), [Column(name, kind) for name, kind in saved.columns], "birds")
+    given = Answers.from_records(rows, records["worker"].to_list(), listed, classes=NAMES, index=np.arange(60))
+    model = CrowdClassifier(saved.pipeline, random_state=0).fit(frame, given)
+    assert [line["accuracy"] for line in summary["answers"]["annotators"]] == model.annotator_model_.accuracy_.tolist()
+    assert summary["answers"]["rounds"] == model.n_iter_
+    labels = pl.read_csv("table-oneof/training_labels.csv")
+    assert labels["label"].to_list() == model.transduction_.tolist()
+    result = run("predict", "table-oneof/model.skops", "table.csv", "--truth", "truth", "--out", "new.csv")
+    assert result.code == 0, result.err
+    assert "covering rate" not in result.out + result.err
+    assert pl.read_csv("new.csv")["label"].to_list() == model.predict(frame).tolist()
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "parquet", "jsonl"])
+def test_every_format_gives_the_same_labels(run: Run, table: Path, suffix: str) -> None:
+    """The answers can be in each format of tables; lists of JSON lines are sets."""
+    first = json.loads(fit(run, "--json").out)
+    records, path = make_answers(), Path(f"answers.{suffix}")
+    if suffix == "tsv":
+        records.write_csv(path, separator="\t")
+    elif suffix == "parquet":
+        records.write_parquet(path)
+    else:
+        records.with_columns(pl.col("label").str.split("|")).write_ndjson(path)
+    second = json.loads(fit(run, "--json", "--answers", path, "--out", "other").out)
+    assert second["answers"] == first["answers"]
+
+
+def test_gold_rows_have_their_labels(run: Run, table: Path) -> None:
+    """Known labels are used in training, and the model scores tables that have their column."""
+    birds = make_birds()
+    known = pl.when(pl.arange(0, 60) < 12).then(pl.col("truth")).otherwise(None)
+    birds.drop("species").with_columns(checked=known).write_csv("table.csv")
+    fit(run, "--gold", "checked")
+    labels = pl.read_csv("table-oneof/training_labels.csv")
+    assert labels["label"][:12].to_list() == birds["truth"][:12].to_list()
+    assert labels["confidence"][:12].to_list() == pytest.approx([1.0] * 12)
+    model = load("table-oneof/model.skops")
+    assert "checked" not in dict(model.columns)
+    assert model.label_columns == ["checked"]
+    assert "--gold checked" in Path("table-oneof/report.html").read_text(encoding="utf-8")
+
+
+def test_integer_names_match_their_text(run: Run, table: Path) -> None:
+    """Names of rows are compared as text, and labels may be whole numbers."""
+    code = {name: str(k) for k, name in enumerate(NAMES)}
+    birds, records = make_birds().drop("species"), make_answers()
+    birds.with_columns(id=pl.col("id").str.slice(1), truth=pl.col("truth").replace(code)).write_csv("table.csv")
+    numbered = records.filter(~pl.col("label").str.contains("|", literal=True)).with_columns(
+        pl.col("id").str.slice(1).cast(pl.Int64), pl.col("label").replace(code).cast(pl.Int64)
+    )
+    numbered.write_parquet("answers.parquet")
+    summary = json.loads(fit(run, "--json", "--answers", "answers.parquet").out)
+    assert summary["classes"] == [0, 1, 2]
+    assert summary["answers"]["distance"] == "nominal"
+
+
+def write_answers(**columns: Any) -> None:
+    make_answers().with_columns(**columns).write_csv("answers.csv")
+
+
+def at(row: int, column: str, value: str | None) -> dict[str, pl.Expr]:
+    return {column: pl.when(pl.arange(0, pl.len()) == row).then(pl.lit(value)).otherwise(pl.col(column))}
+
+
+@pytest.mark.parametrize(
+    ("columns", "args", "message"),
+    [
+        (at(3, "id", "b99"), [], "row 3: the answer is about the row 'b99', which table.csv does not have"),
+        (at(3, "id", ""), [], "answers.csv, row 3: column 'id' is empty. Name the row"),
+        (at(3, "worker", ""), [], "answers.csv, row 3: column 'worker' is empty. Name the annotator"),
+        (
+            {"label": pl.when(pl.col("worker") == "Cem").then(pl.lit("")).otherwise(pl.col("label"))},
+            [],
+            "annotator 'Cem' has no answer",
+        ),
+        (at(5, "label", "robin"), ["--classes", "finch,owl,wren"], "robin"),
+        (at(5, "label", "owl|"), [], "answers.csv, row 5: 'owl|' contains an empty label"),
+        ({"label": pl.lit("owl")}, [], "only one class occurs"),
+        ({"label": pl.lit("")}, [], "every row is unlabeled"),
+        ({}, ["--row", "idd"], "column 'idd' does not exist: did you mean 'id'?"),
+        ({}, ["--annotator", "work"], "did you mean 'worker'?"),
+        ({}, ["--answer", "labl"], "did you mean 'label'?"),
+        ({}, ["--answers", "none.csv"], "the file none.csv does not exist"),
+        ({}, ["--gold", "color"], "which is not a class of the answers"),
+        ({}, ["--gold", "nothing"], "column 'nothing' of known labels is empty"),
+        ({}, ["--labels", "truth"], "--labels cannot be combined with --answers: name known labels by --gold"),
+        ({}, ["--weighted", "--kind", "posterior"], "--weighted cannot be combined with --answers"),
+        ({}, ["--online"], "--online cannot be combined with --answers"),
+        ({}, ["--out", "."], "answers.csv"),
+    ],
+)  # fmt: skip
+def test_bad_answers(run: Run, table: Path, columns: Any, args: list[str], message: str) -> None:
+    """Each defect is one sentence, and no file is written."""
+    if args == ["--out", "."]:
+        make_answers().write_csv("annotators.csv")
+        args, message = [*args, "--answers", "annotators.csv"], "annotators.csv is an input file"
+    write_answers(**columns)
+    make_birds().drop("species").with_columns(nothing=pl.lit("")).write_csv("table.csv")
+    _check_error(run, *FIT, *args, message=message)
+
+
+def test_repeated_names_of_rows(run: Run, table: Path) -> None:
+    """A row name that the table has twice is an error, and repeated answers are counted in a note."""
+    make_birds().drop("species").with_columns(**at(7, "id", "b6")).write_csv("table.csv")
+    _check_error(run, *FIT, message="table.csv, row 7: column 'id' contains 'b6' twice")
+    make_birds().drop("species").write_csv("table.csv")
+    records = make_answers()
+    pl.concat([records, records.head(2)]).write_csv("answers.csv")
+    assert "2 answers repeat an annotator and row" in fit(run).err
+
+
+@pytest.mark.parametrize("option", ["--row", "--annotator", "--answer", "--gold"])
+def test_options_of_answers_need_answers(run: Run, birds: Path, option: str) -> None:
+    _check_error(run, "fit", "birds.csv", "--labels", "species", option, "id", message=f"{option} needs --answers")

@@ -1,0 +1,109 @@
+"""Answers: every form of a table or of records has the same answers, and each error has one sentence."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from oneof.crowd import AnnotatorModel, Answers
+from oneof.crowd.answers import as_answers
+from oneof.errors import InputError, LabelError
+
+TABLE = [["finch", None, "wren"], [["finch", "wren"], "wren", None], [None, "owl", {"owl"}]]
+RECORDS = [
+    (0, 0, "finch"), (0, 2, "wren"), (1, 0, ("wren", "finch")), (1, 1, "wren"), (2, 1, "owl"), (2, 2, "owl"),
+]  # fmt: skip
+
+
+def content(answers):
+    """Return the answers as a set of (row, annotator, set of labels)."""
+    sets = [frozenset(answers.classes[row].tolist()) for row in answers._sets]
+    return {
+        (answers.rows.tolist()[i], answers.annotators.tolist()[j], sets[a])
+        for i, j, a in zip(answers._row, answers._source, answers._code)
+    }
+
+
+def test_tables_and_records_have_the_same_answers():
+    expected = {(i, j, frozenset([a] if isinstance(a, str) else a)) for i, j, a in RECORDS}
+    rows, annotators, values = zip(*RECORDS)
+    records = pd.DataFrame({"row": rows, "annotator": annotators, "answer": values})
+    frame = pd.DataFrame(TABLE)
+    for answers in (
+        Answers.from_table(TABLE),
+        Answers.from_table(np.array(TABLE, dtype=object)),
+        Answers.from_records(rows, annotators, values),
+        Answers.from_records(records),
+        as_answers(records),
+        as_answers(frame),
+    ):
+        assert content(answers) == expected
+        assert answers.classes.tolist() == ["finch", "owl", "wren"]
+
+
+def test_numbers_and_text_of_arrays_and_data_frames():
+    numbers = np.array([[0, -1, 1], [1, 1, -1]])
+    floats = np.where(numbers < 0, np.nan, numbers)
+    for table in (numbers, floats, pd.DataFrame(numbers), pl.DataFrame(numbers.tolist(), orient="row")):
+        answers = as_answers(table)
+        assert answers.n_answers == 4
+        assert answers.classes.tolist() == [0, 1]
+    named = as_answers(pd.DataFrame({"Ann": ["a", "b"], "Bob": ["b", None]}, index=["r", "s"]))
+    assert content(named) == {("r", "Ann", frozenset("a")), ("s", "Ann", frozenset("b")), ("r", "Bob", frozenset("b"))}
+
+
+def test_selected_rows_have_their_answers_and_their_annotators():
+    answers = Answers.from_table(TABLE)
+    part = answers[[2, 0]]
+    assert part.rows.tolist() == [2, 0]
+    assert content(part) == {item for item in content(answers) if item[0] != 1}
+    assert answers[1:2].annotators.tolist() == [0, 1]
+    assert content(answers.align([2, 7, 1, 0])) == content(answers)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: Answers.from_records([0, 5], [1, 1], ["a", "b"], index=[0, 1]),
+            "about the row 5, which",
+        ),
+        (lambda: Answers.from_table([["a", None], ["b", None]]), "column 1: annotator 1 has no answer"),
+        (lambda: Answers.from_records([0, 1], ["x", "y"], ["a", None]), "annotator 'y' has no answer"),
+        (lambda: Answers.from_table([["a", "c"]], classes=["a", "b"]), "row 0: label 'c' is not one of the classes"),
+        (lambda: Answers.from_table([["a"], [["a", "c"]]], classes=["a", "b"]), "row 1: label 'c' is not one of the"),
+        (lambda: Answers.from_table([["a"], [[]]]), "row 1: the answer is an empty set"),
+        (lambda: Answers.from_table([["a"], ["a", "b"]]), "row 1: got 2 answers; other rows have 1"),
+        (lambda: Answers.from_table([[None, -1]]), "`answers` must contain at least one answer"),
+        (lambda: Answers.from_table([1, 2]), "`answers` must be a table"),
+        (lambda: Answers.from_table(np.zeros(3)), r"must have shape \(n_rows, n_annotators\)"),
+        (lambda: Answers.from_table([[1, -1], [-1, 1]]), "only -1 and 1"),
+        (lambda: Answers.from_records([0], [1, 2], ["a"]), "must have the same length; got 1, 2 and 1"),
+        (lambda: Answers.from_records([0, None], [1, 2], ["a", "b"]), "row 1: the name of the row is missing"),
+        (lambda: Answers.from_records([0, 1]), "must be a DataFrame with the columns row, annotator and answer"),
+        (lambda: Answers.from_table(TABLE, annotators=["x", "y"]), "`annotators` must be 3 different names"),
+        (lambda: Answers.from_table(TABLE).align([0, 0, 1, 2]), "`index` must contain different names"),
+        (lambda: as_answers(Answers.from_table(TABLE), ["a", "b"]), "`classes` must be the classes of the answers"),
+    ],
+)
+def test_errors_have_the_cause_and_the_place(call, message):
+    with pytest.raises(InputError, match=message):
+        call()
+
+
+@pytest.mark.parametrize(
+    ("gold", "message"),
+    [
+        (["finch", None, "eagle"], "`gold`, row 2: label 'eagle' is not one of the"),
+        (["finch", None], "`gold` must have one label for each of the 3 rows; got 2"),
+        ({7: "finch"}, "`gold` names the row 7, which the answers do not have"),
+    ],
+)
+def test_contradicting_gold_is_an_error(gold, message):
+    with pytest.raises(InputError, match=message):
+        AnnotatorModel().fit(TABLE, gold)
+
+
+def test_one_class_is_an_error():
+    with pytest.raises(LabelError, match="at least two classes"):
+        AnnotatorModel().fit([["a", "a"]])

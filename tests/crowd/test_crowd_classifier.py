@@ -1,0 +1,121 @@
+"""A classifier and the annotators, fitted in turn."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+
+from oneof import CLPL, PLEM, GaussianEM, LOORidge
+from oneof.crowd import AnnotatorModel, Answers, CrowdClassifier
+from oneof.errors import InputError, InputTypeError
+from tests.crowd.simulated import crowd
+
+KINDS = [*["honest"] * 3, *["spammer"] * 2]
+ESTIMATORS = [
+    LOORidge(kernel="rbf", features="standard"),
+    make_pipeline(StandardScaler(), LOORidge(kernel="rbf", features="standard")),
+    GaussianEM(covariance="tied"),
+    CLPL(),
+    LogisticRegression(),
+    make_pipeline(StandardScaler(), LogisticRegression()),
+]
+
+
+@pytest.fixture(scope="module")
+def data():
+    y, table, _ = crowd(KINDS, np.random.default_rng(0), n_rows=150, n_classes=3)
+    X = 2.5 * np.eye(3)[y] + np.random.default_rng(1).normal(size=(150, 3))
+    return X, y, table
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e[-1] if hasattr(e, "steps") else e).__name__)
+def test_labels_are_better_than_those_of_the_answers_alone(data, estimator):
+    X, y, table = data
+    model = CrowdClassifier(estimator, cv=3, random_state=0).fit(X, table)
+    answers_alone = AnnotatorModel().fit(table)
+    assert (model.transduction_ == y).mean() > (answers_alone.transduction_ == y).mean()
+    assert model.score(X, y) > 0.8
+    np.testing.assert_allclose(model.label_distributions_.sum(axis=1), 1.0)
+    assert model.n_iter_ == len(model.label_changes_)
+    assert model.label_changes_[-1] <= model.tol
+    again = clone(model).fit(X, table)
+    np.testing.assert_array_equal(again.label_distributions_, model.label_distributions_)
+
+
+def test_probabilities_are_those_of_the_estimator_over_all_classes(data):
+    X, _, table = data
+    classes = ["0", "1", "2", "never"]
+    named = [[None if a is None else str(a) for a in row] for row in table]
+    for estimator in (LogisticRegression(), LOORidge(kernel="rbf", features="standard")):
+        model = CrowdClassifier(estimator, cv=3, random_state=0, annotator_model=AnnotatorModel(classes=classes))
+        proba = model.fit(X, named).predict_proba(X)
+        assert proba.shape == (150, 4)
+        np.testing.assert_allclose(proba.sum(axis=1), 1.0)
+        assert "never" not in model.predict(X)
+
+
+def test_records_of_some_rows_and_the_index_of_a_data_frame(data):
+    X, y, table = data
+    row, source = np.nonzero(table[:100] != None)  # noqa: E711 - elementwise
+    records = Answers.from_records(row, source, [table[i, j] for i, j in zip(row, source)])
+    model = CrowdClassifier(LogisticRegression(), cv=3, random_state=0).fit(X, records)
+    assert model.label_distributions_.shape == (150, 3)
+    assert (model.transduction_ == y)[100:].mean() > 0.7
+    np.testing.assert_allclose(model.label_distributions_[100:], model.held_out_proba_[100:])
+    frame = pd.DataFrame(X, index=[f"row {i}" for i in range(150)])
+    named = Answers.from_records([f"row {i}" for i in row], source, [table[i, j] for i, j in zip(row, source)])
+    other = CrowdClassifier(LogisticRegression(), cv=3, random_state=0).fit(frame, named)
+    np.testing.assert_allclose(other.label_distributions_, model.label_distributions_, atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", [LogisticRegression(), LOORidge(kernel="rbf"), GaussianEM(covariance="tied")])
+def test_features_without_information_leave_the_labels_of_the_answers(data, estimator):
+    _, _, table = data
+    X = np.random.default_rng(2).normal(size=(150, 3))
+    with pytest.warns(UserWarning, match="features do not predict the answers"):
+        model = CrowdClassifier(estimator, cv=3, random_state=0).fit(X, table)
+    np.testing.assert_array_equal(model.label_distributions_, AnnotatorModel().fit(table).posterior_)
+    assert model.classifier_power_ == 0
+
+
+def test_gold_labels_are_kept(data):
+    X, y, table = data
+    gold = [int(label) if i % 5 == 0 else None for i, label in enumerate(y)]
+    for estimator in (LogisticRegression(), LOORidge(kernel="rbf", features="standard")):
+        model = CrowdClassifier(estimator, cv=3, random_state=0).fit(X, table, gold)
+        np.testing.assert_array_equal(model.label_distributions_[::5], np.eye(3)[y[::5]])
+
+
+def test_a_splitter_predicts_each_row_once(data):
+    X, _, table = data
+    model = CrowdClassifier(PLEM(), cv=KFold(2)).fit(X, table)
+    assert np.isfinite(model.held_out_proba_).all()
+    overlapping = [(np.arange(75, 150), np.arange(75)), (np.arange(75), np.arange(70, 150))]
+    with pytest.raises(InputError, match="exactly one test subset; row 70 is in 2"):
+        CrowdClassifier(PLEM(), cv=overlapping).fit(X, table)
+
+
+def test_invalid_arguments_are_errors(data):
+    X, _, table = data
+    for model, message in (
+        (CrowdClassifier(LinearSVC()), "`estimator` must have predict_proba"),
+        (CrowdClassifier(max_iter=0), "`max_iter` must be"),
+        (CrowdClassifier(tol=0), "`tol` must be"),
+    ):
+        with pytest.raises(InputError, match=message):
+            model.fit(X, table)
+    with pytest.raises(InputTypeError, match="`annotator_model` must be an instance of AnnotatorModel"):
+        CrowdClassifier(annotator_model=LOORidge()).fit(X, table)
+    with pytest.raises(InputError, match="about 150 rows, but `X` has 100"):
+        CrowdClassifier().fit(X[:100], table)
+    with pytest.raises(InputError, match="about 140 rows, but `X` has 150"):
+        CrowdClassifier().fit(X, table[:140])
+    with pytest.raises(InputError, match="about the row 200, which the table does not have"):
+        CrowdClassifier().fit(X, Answers.from_records([0, 200], [0, 1], ["a", "b"]))
+    with pytest.raises(InputError, match="must have predict_proba; CLPL"):
+        CrowdClassifier(CLPL(), cv=3, random_state=0).fit(X, table).predict_proba(X)

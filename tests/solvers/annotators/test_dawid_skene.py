@@ -1,0 +1,174 @@
+"""EM of the annotators against literal loops, crowd-kit, and the laws of the model."""
+
+import json
+
+import numpy as np
+import pytest
+
+from oneof.solvers.annotators import (
+    AnswerColumns,
+    answer_information,
+    estimate_accuracies,
+    solve_annotators,
+    vote_shares,
+)
+from oneof.solvers.annotators.temper import answer_power, is_informative, temper
+from tests.fixtures.write_annotators import FILE
+from tests.oracles import annotators as oracle
+
+PEERS = json.loads(FILE.read_text(encoding="utf-8"))
+
+
+def columns_of(table, n_classes):
+    row, source = np.nonzero(table >= 0)
+    sets = np.eye(n_classes, dtype=bool)
+    return AnswerColumns.from_answers(row, source, table[row, source], sets, *table.shape)
+
+
+@pytest.fixture
+def table():
+    return np.array(PEERS["answers"])
+
+
+@pytest.fixture
+def columns(table):
+    return columns_of(table, 3)
+
+
+def all_confusion(columns):
+    return np.ones(len(columns.source), dtype=bool)
+
+
+def set_answers(rng, n=25, n_sources=4, n_classes=4):
+    """Return answers of random sets as triples and as columns."""
+    sets = np.array([[k >> c & 1 for c in range(n_classes)] for k in range(1, 2**n_classes - 1)], dtype=bool)
+    row, source = np.nonzero(rng.random((n, n_sources)) < 0.7)
+    answer = rng.integers(len(sets), size=len(row))
+    triples = [(i, j, set(np.flatnonzero(sets[a]).tolist())) for i, j, a in zip(row, source, answer)]
+    return triples, AnswerColumns.from_answers(row, source, answer, sets, n, n_sources)
+
+
+def test_without_pooling_it_is_the_model_of_crowd_kit(columns):
+    solution = solve_annotators(
+        columns,
+        vote_shares(columns),
+        uses_confusion=all_confusion(columns),
+        strength=0.0,
+        max_iter=PEERS["n_iter"],
+        tol=0.0,
+    )
+    np.testing.assert_allclose(solution.posterior, PEERS["dawid_skene"], atol=1e-6)
+
+
+@pytest.mark.parametrize("strength", [0.0, 3.0])
+@pytest.mark.parametrize("prior", [None, [0.5, 0.3, 0.2]])
+def test_confusion_matrices_equal_the_oracle(table, columns, strength, prior):
+    row, source = np.nonzero(table >= 0)
+    start = vote_shares(columns)
+    prior = None if prior is None else np.array(prior)
+    expected = oracle.dawid_skene(
+        list(zip(row, source, table[row, source])), 40, 6, 3, start, n_iter=4, strength=strength, prior=prior
+    )
+    solution = solve_annotators(
+        columns, start, uses_confusion=all_confusion(columns), strength=strength, prior=prior, max_iter=4, tol=0.0
+    )
+    np.testing.assert_allclose(solution.posterior, expected, atol=1e-9)
+
+
+def test_coins_of_set_answers_equal_the_oracle():
+    triples, columns = set_answers(np.random.default_rng(0))
+    start, uniform = vote_shares(columns), np.full(4, 0.25)
+    expected, accuracy = oracle.one_coin(triples, 25, 4, 4, start, n_iter=5, strength=2.0)
+    solution = solve_annotators(
+        columns,
+        start,
+        uses_confusion=np.zeros(len(columns.source), bool),
+        strength=2.0,
+        prior=uniform,
+        max_iter=5,
+        tol=0.0,
+    )
+    np.testing.assert_allclose(solution.posterior, expected, atol=1e-9)
+    np.testing.assert_allclose(solution.model.coin, accuracy, atol=1e-9)
+
+
+def test_probabilities_of_all_answers_sum_to_one(columns):
+    """Over the labels of an annotator, and over the sets of one size."""
+    solution = solve_annotators(columns, vote_shares(columns), uses_confusion=all_confusion(columns))
+    np.testing.assert_allclose(solution.model.confusion(columns).sum(axis=2), 1.0, rtol=1e-12)
+    sets = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1], [0, 0, 1, 1]], dtype=bool)
+    all_pairs = AnswerColumns.from_answers(np.arange(6), np.zeros(6, int), np.arange(6), sets, 6, 1)
+    coins = solve_annotators(all_pairs, vote_shares(all_pairs), uses_confusion=np.zeros(6, bool))
+    np.testing.assert_allclose(np.exp(coins.model.log_likelihoods(all_pairs)).sum(axis=0), 1.0, rtol=1e-12)
+
+
+def test_em_with_fixed_strength_increases_the_marginal_likelihood_and_prior(columns):
+    """Without pooling, no iteration decreases the likelihood."""
+    uses, start = all_confusion(columns), vote_shares(columns)
+    path = [
+        solve_annotators(columns, start, uses_confusion=uses, strength=0.0, max_iter=t, tol=0.0).log_marginal
+        for t in range(1, 12)
+    ]
+    assert (np.diff(path) > -1e-9).all()
+
+
+def test_known_labels_are_fixed_and_copies_of_weight_one_half_count_once(table, columns):
+    evidence = np.ones((40, 3))
+    evidence[3] = [0, 0, 1]
+    solution = solve_annotators(
+        columns, vote_shares(columns, evidence), uses_confusion=all_confusion(columns), evidence=evidence
+    )
+    assert solution.posterior[3].tolist() == [0, 0, 1]
+    twice = columns_of(np.hstack([table, table]), 3)
+    kwargs = {"strength": 2.0, "prior": np.full(3, 1 / 3)}
+    once = solve_annotators(columns, vote_shares(columns), uses_confusion=all_confusion(columns), **kwargs)
+    halves = solve_annotators(
+        twice, vote_shares(twice), uses_confusion=all_confusion(twice), source_weight=np.full(12, 0.5), **kwargs
+    )
+    # The smoothing of the pooled confusion matrix counts half as much.
+    np.testing.assert_allclose(halves.posterior, once.posterior, atol=0.02)
+
+
+def test_accuracies_of_known_labels_are_binomial(columns, table):
+    """If all labels are known, no information is missing: the interval shrinks with the number of answers."""
+    y = np.arange(40) % 3
+    estimates = estimate_accuracies(columns, np.eye(3)[y], coverage=0.9)
+    right = np.array([(table[:, j] == y).sum() for j in range(6)])
+    np.testing.assert_array_equal(estimates.n_answers, (table >= 0).sum(axis=0))
+    assert (estimates.interval[:, 0] < estimates.accuracy).all()
+    assert (estimates.accuracy < estimates.interval[:, 1]).all()
+    pooled = (right.sum() + 1) / (estimates.n_answers.sum() + 2)
+    fraction = right / estimates.n_answers
+    assert ((estimates.accuracy - fraction) * (pooled - fraction) >= 0).all()
+    uncertain = estimate_accuracies(columns, vote_shares(columns), coverage=0.9)
+    assert np.ptp(uncertain.interval, axis=1).mean() > np.ptp(estimates.interval, axis=1).mean()
+
+
+def test_answer_information_is_bounded_by_entropy_and_zero_for_guesses():
+    rng = np.random.default_rng(0)
+    posterior = rng.dirichlet(np.ones(3), 5)
+    guess = np.tile(rng.dirichlet(np.ones(3)), (3, 1))
+    information = answer_information(posterior, np.stack([np.eye(3), guess]))
+    np.testing.assert_allclose(information[:, 0], -(posterior * np.log(posterior)).sum(axis=1))
+    np.testing.assert_allclose(information[:, 1], 0.0, atol=1e-12)
+
+
+def test_powers_recover_those_of_distorted_probabilities():
+    """Labels are drawn from p; the power of p^c is 1/c, and that of w^2 with calibrated p is about 1/2."""
+    rng = np.random.default_rng(0)
+    p = rng.dirichlet(np.ones(3), 4000)
+    y = (p.cumsum(axis=1) > rng.random((4000, 1))).argmax(axis=1)
+    accuracy = 0.7
+    answer = np.where(rng.random(4000) < accuracy, y, rng.integers(3, size=4000))
+    right = accuracy + (1 - accuracy) / 3
+    w = np.where(np.eye(3, dtype=bool)[answer], 1.0, (1 - right) / 2 / right)
+    calibrated, power = temper(4 * np.log(p), w)
+    assert power == pytest.approx(0.25, rel=0.15)
+    np.testing.assert_allclose(calibrated.sum(axis=1), 1.0)
+    z = np.eye(3)[y]
+    assert answer_power(1.8 * np.log(w), z) == pytest.approx(1 / 1.8, rel=0.1)
+    assert answer_power(0.5 * np.log(w), z) == pytest.approx(1.0, rel=1e-3)
+    assert answer_power(np.log(w), np.full((4000, 3), 1 / 3)) == 1.0
+    uniform = np.full(3, 1 / 3)
+    assert is_informative(p, uniform, w)
+    assert not is_informative(p[rng.permutation(4000)], uniform, w)

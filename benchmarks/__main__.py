@@ -150,9 +150,12 @@ THEMES: dict[str, dict[str, Part]] = {
             "weights",
             ("lists", "probabilities of a weak classifier as labels; writes docs/weights_lists.csv", "1 h", True),
             ("temperatures", "weights of a wrong temperature, on generated labels", "20 min", True),
-            ("crowd", "answers of annotators as weights on LabelMe; writes docs/weights_crowd.csv", "5 min", True),
             ("summary", "the tables of docs/weights.md from the two files", "1 s"),
             ("figure", "docs/weights.png from the same files", "3 s"),
+        ),
+        **_parts(
+            "weights_crowd",
+            ("crowd", "answers of annotators as weights on LabelMe; writes docs/weights_crowd.csv", "5 min", True),
         ),
         **_parts(
             "weights_speed",

@@ -1,4 +1,4 @@
-"""Labels with probabilities: lists of a weak classifier, and answers of annotators, compared with sets and one label.
+"""Labels with probabilities: lists of a weak classifier, compared with sets and one label.
 
 Rows are permuted by `numpy.random.default_rng(seed)`. The first rows train a weak classifier, the next 1,500 are
 fitted, and at most 3,000 further rows are the test rows. There are two weak classifiers:
@@ -14,7 +14,6 @@ of naive Bayes was set after its accuracy on 20 Newsgroups had been seen (.33 wi
 """
 
 import csv
-from types import SimpleNamespace
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 import oneof
-from benchmarks.common import DOCS, candidate_columns
+from benchmarks.common import DOCS
 from oneof import CandidateSets
 from oneof.comparison import default_estimators
 from oneof.datasets import load
@@ -59,14 +58,14 @@ def heat(y, temperature):
     return CandidateSets.from_weights(y.weights ** (1 / temperature), y.classes)
 
 
-def weak_probabilities(X, truth, taught, rows, source, seed):
+def weak_probabilities(X, truth, labeled, rows, source, seed):
     """Return the class probabilities of some rows by a weak classifier that was fitted to other rows."""
     columns = np.arange(X.shape[1])
     if source == "few features":
         columns = np.random.default_rng(100 + seed).permutation(columns)[: max(4, len(columns) // 4)]
     logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     classifier = MultinomialNB(alpha=0.1) if sp.issparse(X) else logistic
-    classifier.fit(X[taught][:, columns], truth[taught])
+    classifier.fit(X[labeled][:, columns], truth[labeled])
     P = np.zeros((len(rows), truth.max() + 1))
     P[:, classifier.classes_] = classifier.predict_proba(X[rows][:, columns])
     return P
@@ -79,9 +78,9 @@ class Task:
         X, truth = read_rows(name)
         order, n = np.random.default_rng(seed).permutation(len(truth)), len(truth)
         size = round(0.03 * n) if source == "few rows" else min(n // 4, 1000)
-        taught, train = order[:size], order[size:][:MAX_TRAIN]
+        labeled, train = order[:size], order[size:][:MAX_TRAIN]
         test = order[size + len(train) :][:MAX_TEST]
-        both = weak_probabilities(X, truth, taught, np.concatenate([train, test]), source, seed)
+        both = weak_probabilities(X, truth, labeled, np.concatenate([train, test]), source, seed)
         self.P, self.weak_accuracy = both[: len(train)], (both[len(train) :].argmax(axis=1) == truth[test]).mean()
         if sp.issparse(X):
             X = TfidfTransformer(sublinear_tf=True).fit(X[train]).transform(X)
@@ -210,102 +209,6 @@ def add_accuracies(table, key, task, labels, methods):
                     return (clone(estimator).fit(task.X, y).predict(task.X_test) == task.truth_test).mean()
 
                 table.add((*key, method, form), accuracy)
-
-
-# -- Annotators --------------------------------------------------------------------------------------------------------
-
-
-def dawid_skene(votes, update, n_iter=50):
-    """Return the parameters of the annotators by EM without true labels (Dawid & Skene 1979).
-
-    `votes` has shape (n_rows, n_annotators, n_classes). `update` returns the parameters and the log likelihood of the
-    answers, of shape (n_rows, n_classes), for the posterior of the true labels; it is the M-step.
-    """
-    counts = votes.sum(axis=1)
-    posterior = counts / counts.sum(axis=1, keepdims=True)
-    for _ in range(n_iter):
-        parameters, scores = update(posterior)
-        scores = scores + np.log(posterior.mean(axis=0))
-        posterior = np.exp(scores - scores.max(axis=1, keepdims=True))
-        posterior /= posterior.sum(axis=1, keepdims=True)
-    return parameters
-
-
-def estimate_reliabilities(votes, strength=10.0):
-    """Return the accuracy of each annotator, if all wrong answers are equally likely.
-
-    A Beta prior has the mean accuracy of all answers and the weight of `strength` answers, so that an annotator with
-    few answers has nearly the mean accuracy.
-    """
-    given, wrong = votes.any(axis=2).sum(axis=0), votes.shape[2] - 1
-
-    def update(posterior):
-        correct = np.einsum("ijk,ik->j", votes, posterior)
-        accuracies = (correct + strength * correct.sum() / given.sum()) / (given + strength)
-        return accuracies, np.einsum("ijk,j->ik", votes, np.log(accuracies * wrong / (1 - accuracies)))
-
-    return dawid_skene(votes, update)
-
-
-def estimate_confusions(votes):
-    """Return the probabilities of the answers for each true class, shared by all annotators, with one pseudo-count."""
-    counts = votes.sum(axis=1)
-
-    def update(posterior):
-        confusion = posterior.T @ counts + 1.0
-        confusion /= confusion.sum(axis=1, keepdims=True)
-        return confusion, counts @ np.log(confusion).T
-
-    return dawid_skene(votes, update)
-
-
-def crowd(*, methods=""):
-    """Write the test accuracies on the images of LabelMe, whose 1,000 training images 59 annotators labeled.
-
-    The first line of each method and form is for all training images, the others are for random 800 of them.
-    """
-    data = load("labelme_crowd")
-    answers, n_classes = data.annotations, len(data.classes)
-    classes, n = np.arange(n_classes), len(answers)
-    truth = candidate_columns(data)
-    X, test = data.X.astype(np.float64), slice(n + 500, None)  # the 500 rows between are the validation set
-    votes = answers[:, :, None] == classes
-    shares = votes.sum(axis=1).astype(float)
-    reliabilities = {
-        "reliability 0.7": np.full(answers.shape[1], 0.7),
-        "reliability estimated": estimate_reliabilities(votes),
-    }
-    log_weights = shares @ np.log(estimate_confusions(votes)).T
-    forms = {
-        "all answers": CandidateSets.from_annotations(answers, classes=classes),
-        "most votes": CandidateSets.from_annotations(answers, classes=classes, top_k=1),
-        "vote shares": CandidateSets.from_weights(shares, classes),
-        "confusions estimated": CandidateSets.from_weights(
-            np.exp(log_weights - log_weights.max(axis=1, keepdims=True)), classes
-        ),
-        "true labels": CandidateSets.from_labels(truth[:n], classes=classes),
-    }
-    forms |= {
-        form: CandidateSets.from_annotations(answers, classes=classes, reliabilities=values)
-        for form, values in reliabilities.items()
-    }
-    forms |= {f"reliability 0.7, T = {value}": heat(forms["reliability 0.7"], value) for value in (2, 4, 8)}
-    table = Table(CROWD)
-    for part in ("all", *range(3)):
-        rows = np.arange(n) if part == "all" else np.random.default_rng(part).permutation(n)[: 4 * n // 5]
-        row, label = np.nonzero(shares[rows])
-        scaler = StandardScaler().fit(X[rows])
-
-        def soft_labels(rows=rows, row=row, label=label, scaler=scaler):
-            share = (shares[rows] / shares[rows].sum(axis=1, keepdims=True))[row, label]
-            model = LogisticRegression(max_iter=1000).fit(scaler.transform(X[rows])[row], label, sample_weight=share)
-            return (model.predict(scaler.transform(X[test])) == truth[test]).mean()
-
-        table.add(("labelme_crowd", "annotators", part, "LogisticRegression", "soft labels"), soft_labels)
-        here = SimpleNamespace(X=X[rows], truth=truth[rows], X_test=X[test], truth_test=truth[test])
-        labels = {form: y[rows] for form, y in forms.items()}
-        add_accuracies(table, ("labelme_crowd", "annotators", part), here, labels, methods)
-    summary()
 
 
 # -- Tables and figure -------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ import sys
 import time
 import tracemalloc
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -157,12 +158,16 @@ def hard_sets_child() -> None:
         elif task == "CandidateSets: construction":
             answer = _seconds(lambda: CandidateSets(many, np.arange(n_classes)))
         else:
-            run = lambda task=task: clone(models[task]).fit(rows_for(task, X), y)  # noqa: E731
+            run = partial(_fit, models[task], rows_for(task, X), y)
             if task not in fitted:  # compiles
                 run()
                 fitted.add(task)
             answer = _seconds(run)
         print(json.dumps(answer), flush=True)
+
+
+def _fit(model, X, y):
+    clone(model).fit(X, y)
 
 
 def _seconds(run):

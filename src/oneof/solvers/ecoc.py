@@ -23,10 +23,9 @@ MAX_BATCH = 1_000_000
 """Maximum number of sets times codings evaluated at once."""
 MAX_MARGIN = 500.0
 """Larger margins are clipped, so that their exponentials are finite."""
-
-
 MIN_MASS = 1e-9
-"""Level sets of a row with a smaller total mass on one side of a coding are not used by the coding."""
+"""Level sets of a row with a smaller total mass on one side of a coding are not used by the coding. The binary problems
+are solved to a larger tolerance, but the number of their rows would change."""
 
 
 def code_targets(evidence: Evidence, codes: Ints) -> Ints | Floats:

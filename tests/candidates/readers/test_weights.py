@@ -145,7 +145,7 @@ def test_posteriors_are_divided_by_their_prior():
 
 
 def test_the_rest_is_spread_over_the_classes_that_a_row_does_not_list():
-    """rest=True spreads what is left to 1, a string the mass under this label; listed classes get none of it."""
+    """rest=True divides the remainder to 1, and a string the mass of this label, among the classes that are not listed."""
     rows = [{"ant": 0.6, "bee": 0.2}, {"ant": 0.6, "bee": 0.3, "cat": 0.0}, {"cat": 1.0}, None, {}, {"dog": 0.6}]
     expected = [
         [0.6, 0.2, 0.1, 0.1],

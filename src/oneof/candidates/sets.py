@@ -201,10 +201,10 @@ class CandidateSets(Constructors):
     def concatenate(cls, blocks: Iterable["CandidateSets"]) -> Self:
         """Join the rows of several candidate sets, with their weights.
 
-        The classes are those of the first block if it has all classes, otherwise the sorted union. A class that is not
-        in a block is not a candidate of its rows, and has the weight 0 in rows with weights. The exceptions are
-        unlabeled rows, which remain unlabeled. If the missing class may be the true one, build all blocks with the same
-        `classes`.
+        The classes are those of the first block if it has all classes, otherwise the sorted union. A row of all classes
+        of its block, with equal weights, is unlabeled, and remains unlabeled. In other rows, a class that is not in the
+        block is not a candidate, and has the weight 0. If it may be the true class, or if a set of all classes of a
+        block is not a missing label, build all blocks with the same `classes`.
 
         Parameters
         ----------
@@ -221,7 +221,7 @@ class CandidateSets(Constructors):
         InputTypeError
             If a block is not a `CandidateSets`.
         InputError
-            If `blocks` is empty.
+            If `blocks` is empty, or a block has one class and others have more.
         LabelError
             If the classes of the blocks are of different types, such as strings and numbers.
 
@@ -254,6 +254,12 @@ class CandidateSets(Constructors):
         labels = {label for block in listed for label in block.classes.tolist()}
         if not labels <= set(classes.tolist()):
             classes = pack_classes(sort_labels(labels))
+        for number, block in enumerate(listed):
+            if len(block.classes) == 1 < len(classes) and len(block):
+                raise InputError(
+                    f"block {number} has the class {block.classes.tolist()[0]!r} only, so that its labels cannot be "
+                    "distinguished from missing ones. Pass all classes to its constructor, as `classes`."
+                )
         aligned = [align(block, classes) for block in listed]
         mask = np.concatenate([block._mask for block in aligned])
         values = [block._row_weights.values for block in aligned if block._row_weights is not None]

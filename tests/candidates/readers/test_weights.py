@@ -189,10 +189,14 @@ def test_a_rare_class_of_many_posteriors_causes_a_warning():
     """The default prior of a class whose posteriors sum below 1 over 100 rows is unreliable, with a warning."""
     rows = [{"a": 0.995, "b": 0.005}] * 100
     message = r"class 'b' sum to 0.5 over 100 rows \(classes below 1: 1\).* Pass `prior`"
-    with pytest.warns(UserWarning, match=message):
-        CandidateSets.from_weights(rows, kind="posterior")
-    with pytest.warns(UserWarning, match=message):
-        CandidateSets.from_strings(["a:0.995|b:0.005"] * 100, weighted=True, kind="posterior")
+    for call in (
+        lambda: CandidateSets.from_weights(rows, kind="posterior"),
+        lambda: CandidateSets.from_weights([[0.995, 0.005]] * 100, ["a", "b"], kind="posterior"),
+        lambda: CandidateSets.from_strings(["a:0.995|b:0.005"] * 100, weighted=True, kind="posterior"),
+    ):
+        with pytest.warns(UserWarning, match=message) as caught:
+            call()
+        assert caught[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         CandidateSets.from_weights([*rows[1:], None], kind="posterior")
@@ -512,8 +516,9 @@ def test_tuples_may_be_labels():
 def test_labels_with_numbers_cause_a_warning():
     """Two labels such as "finch:0.7" without weighted=True are read as labels, with a warning that has the remedy."""
     texts = ["finch:0.7|wren:0.3", "wren"]
-    with pytest.warns(UserWarning, match=r"'finch:0.7' is read as one label. Pass weighted=True"):
+    with pytest.warns(UserWarning, match=r"'finch:0.7' is read as one label. Pass weighted=True") as caught:
         y = CandidateSets.from_strings(texts)
+    assert caught[0].filename == __file__
     assert y.classes.tolist() == ["finch:0.7", "wren", "wren:0.3"]
     labels = ["finch:0.7", "wren:0.3", "owl"]
     message = r"'finch:0.7' is read as one class: pass CandidateSets.from_strings\(y, weighted=True\)"

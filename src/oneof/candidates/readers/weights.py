@@ -54,13 +54,16 @@ def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, 
             W = _as_list(W)
             if _are_ranked_lists(W):
                 rows = [_as_pairs(i, row) for i, row in enumerate(W)]
-                return read_pairs(rows, np.array([row is None for row in rows], dtype=bool), classes, options)
+                is_set = np.array([row is None for row in rows], dtype=bool)
+                # A call of `read_pairs` would change the place that warnings of `to_likelihoods` name.
+                return to_likelihoods(_tabulate(rows, is_set, classes, options.rest), options)
     return to_likelihoods(_read_matrix(W, classes, options.rest), options)
 
 
 def read_weighted_strings(y: Any, separator: str, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
     """Return the likelihoods and the classes of text such as "finch:0.7|wren:0.3", or of JSON objects."""
-    return read_pairs(*split_weighted_strings(y, separator), classes, options)
+    rows, is_set = split_weighted_strings(y, separator)
+    return to_likelihoods(_tabulate(rows, is_set, classes, options.rest), options)
 
 
 def split_weighted_strings(y: Any, separator: str) -> tuple[PairRows, Mask]:

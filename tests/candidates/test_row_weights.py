@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from oneof import CandidateSets
 from oneof.candidates import as_candidates
-from oneof.errors import InputError
+from oneof.errors import InputError, InputTypeError, LabelError
 from tests.candidates.weights import EXPECTED, LABELS, W, ranked_rows
 
 # -- storage ------------------------------------------------------------------------------------------------------
@@ -49,6 +49,81 @@ def test_alignment_keeps_weights():
     y = as_candidates(CandidateSets.from_weights(W, classes=["a", "b", "c"]), classes=np.array(["c", "x", "a", "b"]))
     np.testing.assert_allclose(y.weights[:3], np.insert(EXPECTED[:3, [2, 0, 1]], 1, 0.0, axis=1), rtol=1e-15)
     assert y.is_unlabeled.tolist() == [False, False, False, True]
+
+
+# -- concatenation ------------------------------------------------------------------------------------------------
+
+
+@given(ranked_rows, st.lists(st.integers(0, 6), max_size=3))
+def test_concatenation_inverts_slicing(rows, cuts):
+    """Blocks of rows, empty ones included, are joined to the same sets with the same weights."""
+    y = CandidateSets.from_weights(rows, classes=LABELS)
+    bounds = [0, *sorted(min(cut, len(y)) for cut in cuts), len(y)]
+    blocks = [y[start:stop] for start, stop in itertools.pairwise(bounds)]
+    assert CandidateSets.concatenate(blocks) == y
+    assert CandidateSets.concatenate(iter(blocks)) == y
+    sets = CandidateSets(y.mask, LABELS)
+    joined = CandidateSets.concatenate([sets[:1], sets])
+    assert joined.evidence is joined.mask
+    np.testing.assert_array_equal(joined.mask, y.mask[[0, *range(len(y))]])
+
+
+def literal_union(blocks):
+    """Return the classes and the weights of joined blocks by a loop over blocks, rows and labels."""
+    first = blocks[0].classes.tolist()
+    labels = sorted({label for block in blocks for label in block.classes.tolist()})
+    labels = first if set(labels) == set(first) else labels
+    weights = [
+        [1.0 if unlabeled else dict(zip(block.classes.tolist(), row)).get(label, 0.0) for label in labels]
+        for block in blocks
+        for row, unlabeled in zip(block.weights.tolist(), block.is_unlabeled.tolist())
+    ]
+    return labels, np.array(weights)
+
+
+@given(
+    st.lists(st.tuples(st.permutations(LABELS), st.integers(2, 4)), min_size=1, max_size=3),
+    st.randoms(use_true_random=False),
+)
+def test_concatenation_by_label_equals_a_loop(parts, random):
+    """Blocks over other classes, or in another order, are matched by label; unlabeled rows remain unlabeled."""
+    blocks = []
+    for order, n_classes in parts:
+        W = [random.choices([0.0, 0.25, 1.0], k=n_classes) for _ in range(3)]
+        blocks.append(
+            CandidateSets.from_weights([row if any(row) else [1.0] * n_classes for row in W], order[:n_classes])
+        )
+    y = CandidateSets.concatenate(blocks)
+    labels, weights = literal_union(blocks)
+    assert y.classes.tolist() == labels
+    np.testing.assert_array_equal(y.weights, weights)
+    np.testing.assert_array_equal(y.is_weighted, np.concatenate([block.is_weighted for block in blocks]))
+    np.testing.assert_array_equal(y.is_unlabeled, np.concatenate([block.is_unlabeled for block in blocks]))
+
+
+def test_concatenated_labels_are_the_labels_of_all_rows():
+    """Labels of several blocks give the sets of all labels at once."""
+    first, second = ["bee", "dog", None], ["cat", None, "ant", "bee"]
+    blocks = [CandidateSets.from_labels(labels) for labels in (first, second)]
+    assert CandidateSets.concatenate(blocks) == CandidateSets.from_labels(first + second)
+    numbers = [CandidateSets.from_labels(labels) for labels in ([3, 1, -1], [2, 3])]
+    assert CandidateSets.concatenate(numbers) == CandidateSets.from_labels([3, 1, -1, 2, 3])
+
+
+def test_bad_blocks_are_errors():
+    """Other objects, no block, classes of two types, and a single class that could mean "unlabeled" are errors."""
+    y = CandidateSets.from_labels(["ant", "bee"])
+    for blocks, message in ((y, "got <CandidateSets"), (3, "got 3"), ([y, ["ant"]], "got a list at position 1")):
+        with pytest.raises(InputTypeError, match=f"`blocks` must be a list of CandidateSets; {message}"):
+            CandidateSets.concatenate(blocks)
+    with pytest.raises(InputError, match="`blocks` must have at least one CandidateSets"):
+        CandidateSets.concatenate([])
+    with pytest.raises(LabelError, match="labels must have one type"):
+        CandidateSets.concatenate([y, CandidateSets.from_labels([0, 1])])
+    single = CandidateSets.from_labels(["ant", "ant"])
+    with pytest.raises(InputError, match=r"block 1 has the class 'ant' only, .* Pass all classes"):
+        CandidateSets.concatenate([y, single])
+    assert len(CandidateSets.concatenate([single, single])) == 4
 
 
 # -- noise --------------------------------------------------------------------------------------------------------

@@ -120,6 +120,21 @@ def test_cheap_methods_are_fitted_first_and_the_table_keeps_its_order(clock):
     assert set(reasons(comparison).values()) == {None}
 
 
+def test_slow_methods_are_estimated_last(clock):
+    """Samples of a slow method come after those of the others, whose times are then known if the samples are long."""
+    X, y, _ = draw(3000)
+    calls = []
+    methods = {"PLGP": timed(clock, 20.0), "CandidateEM": timed(clock, 20.0), "fast": timed(clock, 0.1)}
+    progress = lambda *call: calls.append(call)  # noqa: E731
+    comparison = compare(X, y, methods, budget=1, cv=2, progress=progress, refit=False)
+    assert [name for *_, name, _ in calls if name.startswith("time of")] == ["time of fast", "time of PLGP"]
+    results = {result.method: result for result in comparison.results}
+    n_train = sum(len(train) for train, _ in make_folds(check_task(X, y, None), 2, 0)) / 1000
+    assert results["fast"].estimated_seconds == pytest.approx(0.1 * n_train, rel=0.01)
+    assert results["fast"].incomplete is None
+    assert results["PLGP"].folds == ()
+
+
 def test_the_progress_has_the_time_left(clock):
     """After each fold the callback gets the time of the remaining folds, which is exact for a power law."""
     X, y, _ = draw(3000)

@@ -72,7 +72,7 @@ def test_the_factor_of_a_row_does_not_matter(estimator):
 
 @variants
 def test_a_row_of_equal_weights_is_an_unlabeled_row(estimator):
-    """Equal weights of all classes are no evidence, as is a set of all classes."""
+    """Equal weights of all classes give the model of a set of all classes."""
     X, _, weights = weighted_table(like=estimator)
     unlabeled = (weights == 1).all(axis=1)
     assert unlabeled.any()

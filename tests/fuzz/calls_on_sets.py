@@ -78,11 +78,12 @@ def hierarchies(draw: st.DrawFn) -> Case:
 
 @st.composite
 def strings(draw: st.DrawFn) -> Case:
-    lines = ("ant", "ant|bee", None, " cat ", "bee|cat", "a\\|b", "é|☃", "")
-    odd = st.sampled_from([*lines, "a||b", "|", "\\", 3, float("nan")])
+    lines = ("ant", "ant|bee", None, " cat ", "bee|cat", "a\\|b", "é|☃", "", "ant:0.7|bee:.3", '{"ant": 0.7, "bee": 1}')
+    odd = st.sampled_from([*lines, "a||b", "|", "\\", 3, float("nan"), "ant:x", "{}", '{"ant": "x"}', '{"ant":'])
     y = draw(either(st.lists(either(st.sampled_from(lines), odd), min_size=1, max_size=6), sets_(3, 3)))
     separator = either(st.sampled_from(["|", ";", "::", " "]), st.one_of(SCALARS, st.sampled_from(["", "\\"])))
-    return CandidateSets.from_strings, (y,), draw(optional(separator=separator, classes=either(st.just(NAMES))))
+    named = draw(optional(separator=separator, classes=either(st.just(NAMES)), weighted=st.booleans()))
+    return CandidateSets.from_strings, (y,), named
 
 
 def _taken(y: Any, rows: Any) -> Any:
@@ -91,6 +92,7 @@ def _taken(y: Any, rows: Any) -> Any:
     again = CandidateSets.from_sets(sets.to_sets(), classes=sets.classes)
     assert again == sets
     assert CandidateSets.from_indicator(sets.to_indicator(sparse=True), classes=sets.classes) == sets
+    assert CandidateSets.concatenate([sets[:1], sets[1:]]) == sets
     repr(sets)
     sets.to_strings()
     return sets[rows]

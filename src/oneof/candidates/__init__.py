@@ -7,10 +7,10 @@ sets and storage), `readers` (one module for each form of supervision), `constru
 """
 
 from oneof.candidates.class_union import LabelValues, collect_values, common_classes
-from oneof.candidates.conversion import align, as_candidates, expand_to_predicted
+from oneof.candidates.conversion import as_candidates, expand_to_predicted
 from oneof.candidates.labels import as_classes
 from oneof.candidates.levels import LevelSets
-from oneof.candidates.sets import CandidateSets
+from oneof.candidates.sets import CandidateSets, align
 
 __all__ = [
     "CandidateSets",

@@ -284,7 +284,8 @@ class Constructors:
         weighted : bool, default=False
             Read the number after the last colon of a label as its weight. A label without a number has the weight 1. A
             colon within a label is escaped by a backslash. A row without any number is a candidate set, to which `kind`
-            and `rest` do not apply.
+            and `rest` do not apply. A text may also be a JSON object, such as ``'{"sparrow": 0.7, "finch": 0.3}'``;
+            labels with the value null are not listed, and a row of these only is unlabeled.
         kind : {"likelihood", "posterior"}, default="likelihood"
             See `from_weights`; only if `weighted`.
         prior : array-like of shape (n_classes,), optional

@@ -17,10 +17,9 @@ from oneof.candidates.labels import (
 )
 from oneof.candidates.readers.collections import is_collection
 from oneof.candidates.readers.indicator import is_frame
-from oneof.candidates.row_weights import split_weights
-from oneof.candidates.sets import CandidateSets
+from oneof.candidates.sets import CandidateSets, align
 from oneof.errors import LabelError
-from oneof.typing import Evidence, Labels
+from oneof.typing import Labels
 
 
 def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
@@ -65,35 +64,6 @@ def as_candidates(y: Any, *, classes: Labels | None = None) -> CandidateSets:
     if isinstance(y, np.ndarray) and y.ndim != 1:
         raise LabelError(f"y should be a 1d array of labels or a 2-D 0/1 indicator; got {y.ndim} dimensions.")
     return _read_vector(y, classes)
-
-
-def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:
-    """Return the same sets, or weights, over other classes, which must include every candidate of a labeled row.
-
-    An unlabeled row stays unlabeled, even if there are now more classes.
-    """
-    if np.array_equal(candidates.classes, classes):
-        return candidates
-    column = {value: k for k, value in enumerate(classes.tolist())}
-    unlabeled = candidates.is_unlabeled
-    evidence = candidates.evidence
-    aligned: Evidence = np.zeros((len(candidates), len(classes)), dtype=evidence.dtype)
-    for k, value in enumerate(candidates.classes.tolist()):
-        if value in column:
-            aligned[:, column[value]] = evidence[:, k]
-        elif (candidates.mask[:, k] & ~unlabeled).any():
-            row = int(np.flatnonzero(candidates.mask[:, k] & ~unlabeled)[0])
-            raise LabelError(
-                f"label {value!r} is not one of the {len(classes)} classes seen in fit.",
-                row=row,
-                label=value,
-                cause="unknown label",
-            )
-    aligned[unlabeled] = 1
-    if aligned.dtype == bool:
-        return CandidateSets._from_validated(aligned, classes)
-    mask, row_weights = split_weights(aligned)
-    return CandidateSets._from_validated(mask, classes, row_weights)
 
 
 def expand_to_predicted(y: Any, predicted: list[Any], classes: Any) -> CandidateSets:

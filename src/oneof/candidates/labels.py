@@ -14,7 +14,7 @@ from oneof.typing import Ints, Labels, Mask
 SignPolicy = Literal["error", "warn"]
 """Treatment of a vector whose only values are -1 and +1: an error, or two classes with a warning."""
 
-_LABEL_AND_WEIGHT = re.compile(r".+:\s*(\d*\.\d+([eE][-+]?\d+)?|[01])", re.DOTALL)
+_LABEL_AND_WEIGHT = re.compile(r"""\s*\{\s*".*":.*\}\s*|.+:\s*(\d*\.\d+([eE][-+]?\d+)?|[01])""", re.DOTALL)
 
 MISSING = -1
 """The code of a row without a label."""
@@ -198,7 +198,7 @@ def format_classes(names: Sequence[str]) -> str:
 
 
 def labels_with_weights(labels: Iterable[Any]) -> list[str]:
-    """Return the labels that end with a colon and a weight, such as "finch:0.7", if most labels do; otherwise none."""
+    """Return the labels with a weight, such as "finch:0.7" or a JSON object, if most labels have one; else none."""
     texts = [label for label in labels if isinstance(label, str)]
     pairs = [text for text in texts if _LABEL_AND_WEIGHT.fullmatch(text)]
     is_most = 2 * len(pairs) > len(texts) and any("." in text.rpartition(":")[2] for text in pairs)

@@ -1,16 +1,17 @@
 """The candidate sets of a data set: one representation of exact, partial and missing labels."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from oneof.candidates.constructors import Constructors
+from oneof.candidates.labels import pack_classes, sort_labels
 from oneof.candidates.readers import collections, indicator
 from oneof.candidates.readers.weights import write_weighted_strings
 from oneof.candidates.row_weights import RowWeights, same_weights, soften_weights, split_weights
-from oneof.errors import InputError, InputTypeError
+from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
 from oneof.validation import as_array
 
@@ -196,6 +197,77 @@ class CandidateSets(Constructors):
         mask, row_weights = split_weights(soften_weights(self.evidence, noise_rate))
         return CandidateSets._from_validated(mask, self._classes, row_weights)
 
+    @classmethod
+    def concatenate(cls, blocks: Iterable["CandidateSets"]) -> Self:
+        """Join the rows of several candidate sets, with their weights.
+
+        The classes are those of the first block if it has all classes, otherwise the sorted union. A row of all classes
+        of its block, with equal weights, is unlabeled, and remains unlabeled. In other rows, a class that is not in the
+        block is not a candidate, and has the weight 0. If it may be the true class, or if a set of all classes of a
+        block is not a missing label, build all blocks with the same `classes`.
+
+        Parameters
+        ----------
+        blocks : iterable of CandidateSets
+            At least one, with or without weights.
+
+        Returns
+        -------
+        CandidateSets
+            Of shape (total number of rows, n_classes); the rows are in the order of the blocks.
+
+        Raises
+        ------
+        InputTypeError
+            If a block is not a `CandidateSets`.
+        InputError
+            If `blocks` is empty, or a block has one class and others have more.
+        LabelError
+            If the classes of the blocks are of different types, such as strings and numbers.
+
+        Examples
+        --------
+        >>> from oneof import CandidateSets
+        >>> first = CandidateSets.from_labels(["finch", "wren", None])
+        >>> second = CandidateSets.from_weights([{"owl": 1.0, "wren": 0.2}])
+        >>> y = CandidateSets.concatenate([first, second])
+        >>> y.classes.tolist()
+        ['finch', 'owl', 'wren']
+        >>> y.weights
+        array([[1. , 0. , 0. ],
+               [0. , 0. , 1. ],
+               [1. , 1. , 1. ],
+               [0. , 1. , 0.2]])
+        """
+        if isinstance(blocks, CandidateSets) or not isinstance(blocks, Iterable):
+            raise InputTypeError(f"`blocks` must be a list of CandidateSets; got {blocks!r}.")
+        listed = list(blocks)
+        for number, block in enumerate(listed):
+            if not isinstance(block, CandidateSets):
+                raise InputTypeError(
+                    f"`blocks` must be a list of CandidateSets; got a {type(block).__name__} at position {number}. "
+                    "Build each block with a constructor such as CandidateSets.from_labels."
+                )
+        if not listed:
+            raise InputError("`blocks` must have at least one CandidateSets; got none.")
+        classes = listed[0].classes
+        labels = {label for block in listed for label in block.classes.tolist()}
+        if not labels <= set(classes.tolist()):
+            classes = pack_classes(sort_labels(labels))
+        for number, block in enumerate(listed):
+            if len(block.classes) == 1 < len(classes) and len(block):
+                raise InputError(
+                    f"block {number} has the class {block.classes.tolist()[0]!r} only, so that its labels cannot be "
+                    "distinguished from missing ones. Pass all classes to its constructor, as `classes`."
+                )
+        aligned = [align(block, classes) for block in listed]
+        mask = np.concatenate([block._mask for block in aligned])
+        values = [block._row_weights.values for block in aligned if block._row_weights is not None]
+        if not values:
+            return cls._from_validated(mask, classes)
+        is_weighted = np.concatenate([block.is_weighted for block in aligned])
+        return cls._from_validated(mask, classes, RowWeights(is_weighted, np.concatenate(values)))
+
     # -- sequence protocol ----------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
@@ -246,3 +318,32 @@ class CandidateSets(Constructors):
             f"<CandidateSets of {len(self)} rows, {len(self._classes)} classes: "
             f"{exact} exact, {partial} partial{weighted}, {unlabeled} unlabeled>"
         )
+
+
+def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:
+    """Return the same sets, or weights, over other classes, which must include every candidate of a labeled row.
+
+    An unlabeled row stays unlabeled, even if there are now more classes.
+    """
+    if np.array_equal(candidates.classes, classes):
+        return candidates
+    column = {value: k for k, value in enumerate(classes.tolist())}
+    unlabeled = candidates.is_unlabeled
+    evidence = candidates.evidence
+    aligned: Evidence = np.zeros((len(candidates), len(classes)), dtype=evidence.dtype)
+    for k, value in enumerate(candidates.classes.tolist()):
+        if value in column:
+            aligned[:, column[value]] = evidence[:, k]
+        elif (candidates.mask[:, k] & ~unlabeled).any():
+            row = int(np.flatnonzero(candidates.mask[:, k] & ~unlabeled)[0])
+            raise LabelError(
+                f"label {value!r} is not one of the {len(classes)} classes seen in fit.",
+                row=row,
+                label=value,
+                cause="unknown label",
+            )
+    aligned[unlabeled] = 1
+    if aligned.dtype == bool:
+        return CandidateSets._from_validated(aligned, classes)
+    mask, row_weights = split_weights(aligned)
+    return CandidateSets._from_validated(mask, classes, row_weights)

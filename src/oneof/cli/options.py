@@ -38,7 +38,7 @@ Weighted: TypeAlias = Annotated[
     bool,
     typer.Option(
         "--weighted",
-        help="The labels have weights: text such as 'finch:0.7|wren:0.3', objects in JSON lines, or several label "
+        help="The labels have weights: text such as 'finch:0.7|wren:0.3', JSON objects, or several label "
         "columns of numbers. Cells without numbers are sets.",
     ),
 ]

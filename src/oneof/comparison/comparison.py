@@ -16,18 +16,12 @@ from oneof.candidates import CandidateSets
 from oneof.comparison import folds as fold_module
 from oneof.comparison.cost import estimate_fold_seconds
 from oneof.comparison.criterion import expected_accuracies
-from oneof.comparison.folds import (
-    Progress,
-    Task,
-    check_task,
-    make_folds,
-    try_fit_and_score,
-    unlabeled_rows_by_fold,
-)
+from oneof.comparison.folds import Progress, Task, check_task, make_folds, try_fit_and_score
 from oneof.comparison.methods import DEFAULT_METHOD, SLOW_METHODS, resolve_methods
 from oneof.comparison.results import Comparison, FoldResult, HeldOut, MethodResult, summarize
 from oneof.comparison.schedule import Schedule
 from oneof.errors import InputError
+from oneof.model_selection import unlabeled_rows_by_fold
 from oneof.parallel import single_threaded_blas
 from oneof.typing import Ints
 from oneof.validation import check_bool, check_n_jobs, check_positive
@@ -213,6 +207,7 @@ def _estimate_costs(
     """Return the estimated seconds of one fold of each method; NaN if unknown, or after a quarter of the budget."""
     costs: dict[str, float] = dict.fromkeys(estimators, math.nan)
     deadline = fold_module.clock() + seconds / 4
+    # Slow methods are last, since their samples could use up the time for the estimates of the others.
     for name in sorted(estimators, key=lambda name: name in SLOW_METHODS):
         estimator = estimators[name]
         if fold_module.clock() > deadline:

@@ -3,7 +3,7 @@
 import math
 import numbers
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -109,15 +109,6 @@ def _split_once(candidates: CandidateSets, n_labeled: int, random_state: Any) ->
     if len(train) > MAX_TRAIN_ROWS:
         train = np.sort(check_random_state(random_state).permutation(train)[:MAX_TRAIN_ROWS])
     return train, np.flatnonzero(is_test)
-
-
-def unlabeled_rows_by_fold(candidates: CandidateSets, splits: Sequence[tuple[Ints, Ints]]) -> list[Ints]:
-    """Divide the unlabeled rows that are in no test subset among the folds, by the remainders of their indices."""
-    is_left = candidates.is_unlabeled
-    for _, test in splits:
-        is_left[test] = False
-    left = np.flatnonzero(is_left)
-    return [left[left % len(splits) == k] for k in range(len(splits))]
 
 
 def try_fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints, further: Ints | None = None) -> FoldResult:

@@ -1,6 +1,7 @@
 """Cross-validation with candidate sets: a splitter, scorers that need no true labels, and held-out predictions."""
 
 from oneof.model_selection.prediction import cross_val_predict
+from oneof.model_selection.prediction import unlabeled_rows_by_fold as unlabeled_rows_by_fold
 from oneof.model_selection.scoring import (
     CandidateKFold,
     Scorer,

@@ -1,6 +1,7 @@
 """Held-out predictions of all rows by cross-validation."""
 
 import numbers
+from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -144,14 +145,22 @@ def _predicted_folds(
     if not folds:
         raise InputError("`cv` must have at least one pair of training and test rows; got none.")
     times = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(index))
-    unlabeled = candidates.is_unlabeled
-    wrong = np.flatnonzero((times > 1) | ((times == 0) & ~unlabeled))
+    wrong = np.flatnonzero((times > 1) | ((times == 0) & ~candidates.is_unlabeled))
     if len(wrong):
         raise InputError(
             f"`cv` must have each labeled row in exactly one test subset; row {wrong[0]} is in {times[wrong[0]]}."
         )
-    fold_of_rest = np.where(times == 0, index % len(folds), -1)
-    return [(train, np.concatenate([test, np.flatnonzero(fold_of_rest == k)])) for k, (train, test) in enumerate(folds)]
+    further = unlabeled_rows_by_fold(candidates, folds)
+    return [(train, np.concatenate([test, rows])) for (train, test), rows in zip(folds, further, strict=True)]
+
+
+def unlabeled_rows_by_fold(candidates: CandidateSets, splits: Sequence[tuple[Ints, Ints]]) -> list[Ints]:
+    """Divide the unlabeled rows that are in no test subset among the folds: row i to fold i modulo their number."""
+    is_left = candidates.is_unlabeled
+    for _, test in splits:
+        is_left[test] = False
+    left = np.flatnonzero(is_left)
+    return [left[left % len(splits) == k] for k in range(len(splits))]
 
 
 def _fit_and_call(estimator: Any, rows: Any, targets: Any, test_rows: Any, method: str, classes: Labels) -> Any:

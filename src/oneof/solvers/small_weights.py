@@ -1,8 +1,15 @@
 """Weights that count as 0 in methods that treat a class of weight 0 differently from all others.
 
-These methods clamp rows with one candidate, group rows by their candidates, take a row as one of another class if a
-class is not a candidate, or break ties between classes. However small a weight above 0 is, the class would remain a
-candidate, and the result would differ from that of the set without the class.
+However small a weight above 0 is, the class would remain a candidate, and the result would differ from that of the set
+without the class. The rule is used by these solvers:
+
+* `diffusion.label_propagation` and `transducer` clamp rows with one candidate, or find the rows that are labeled by
+  equality with 1. The estimators of graphs restrict the distributions of their training rows to the candidates.
+* `loo_ridge.candidate_groups` puts rows with the same candidates into one group.
+* `transductive.tsvm` takes a row as one of the other side in the problem of a class that is not a candidate.
+* `online` breaks ties between the scores of candidates, which are all 0 until a row has changed them.
+* `soft_label_em` (`CandidateEM`) predicts only the rows of several candidates, and the end of its rounds depends on
+  them.
 """
 
 import numpy as np

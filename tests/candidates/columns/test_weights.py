@@ -13,6 +13,7 @@ WEIGHTS = CandidateSets.from_weights([[0.5, 0.25, 0], [0, 0, 1], [1, 1, 1], [0, 
 FORMS = [
     ({"y": ["a:0.5|b:0.25", "c", None, "c:1e0|b:.5", "a|b"]}, {"weighted": True}),
     ({"y": ["a:0.5;b:0.25", "c", " ", "c:1;b:.5", "a;b"]}, {"weighted": True, "separator": ";"}),
+    ({"y": ['{"a": 0.5, "b": 0.25}', '{"c": 1}', None, '{"c": 1e0, "b": 0.5, "a": null}', "a|b"]}, {"weighted": True}),
     ({"y": ["a|b", "c", "", "c|b", "a|b"], "w": ["0.5|0.25", "1", None, "1|0.5", ""]}, {"weights": "w"}),
     (
         {

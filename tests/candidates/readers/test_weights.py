@@ -1,5 +1,6 @@
 """Every form in which weights are given, their text, and their refusal where sets are expected."""
 
+import json
 import math
 import warnings
 
@@ -12,7 +13,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneof import CandidateSets
+from oneof import PLKNN, CandidateSets
 from oneof.candidates import as_candidates
 from oneof.errors import InputError, LabelError
 from tests.candidates.weights import EXPECTED, LABELS, W, ranked_rows
@@ -144,8 +145,82 @@ def test_posteriors_are_divided_by_their_prior():
     assert CandidateSets.from_weights([None, None], classes=["a", "b"], kind="posterior").is_unlabeled.all()
 
 
+@pytest.mark.parametrize("form", [dict, pd.Series, lambda prior: pd.Series(prior).iloc[::-1]])
+def test_a_prior_by_label_is_matched_by_label(form):
+    """A mapping or a pandas Series gives the prior of each label in any order; further labels are ignored."""
+    posterior = [[0.5, 0.3, 0.2], [0.8, 0.2, 0.0], [0.1, 0.1, 0.8]]
+    expected = CandidateSets.from_weights(posterior, ["c", "a", "b"], kind="posterior", prior=[0.5, 0.2, 0.3])
+    prior = form({"d": 0.9, "a": 0.2, "b": 0.3, "c": 0.5})
+    assert CandidateSets.from_weights(posterior, ["c", "a", "b"], kind="posterior", prior=prior) == expected
+    texts = ["c:0.5|a:0.3|b:0.2", "c:0.8|a:0.2", "c:0.1|a:0.1|b:0.8"]
+    y = CandidateSets.from_strings(texts, classes=["c", "a", "b"], weighted=True, kind="posterior", prior=prior)
+    assert y == expected
+
+
+def test_a_series_without_the_labels_is_a_prior_by_position():
+    """A pandas Series whose index has none of the labels is in the order of the classes."""
+    posterior = [[0.5, 0.5], [0.8, 0.2]]
+    by_position, numbers = (
+        CandidateSets.from_weights(posterior, ["b", "a"], kind="posterior", prior=prior)
+        for prior in (pd.Series([0.2, 0.8]), [0.2, 0.8])
+    )
+    assert by_position == numbers
+
+
+@pytest.mark.parametrize(
+    ("prior", "message"),
+    [
+        ("uniform", "`prior` must be numbers, or a mapping of labels to numbers; got 'uniform'"),
+        ("class", "`prior` must be numbers, or a mapping of labels to numbers; got 'class'"),
+        ({"a": 0.5}, "`prior` must have a number for each class; it has none for 'b'"),
+        ({}, "it has none for 'a'"),
+        (pd.Series({"a": 0.5, "c": 0.5}), "it has none for 'b'"),
+        ({"a": 0.5, "b": -0.5}, "`prior` must be finite and at least 0"),
+        ({"a": 1.0, "b": 0.0}, "row 0, column 1: `prior` must be above 0 .* for class 'b'"),
+    ],
+)
+def test_a_bad_prior_by_label_is_an_error(prior, message):
+    """A text, a mapping without one of the classes, and a mapping to invalid numbers are errors."""
+    with pytest.raises(InputError, match=message):
+        CandidateSets.from_weights([[0.5, 0.5], [1.0, 0.0]], ["a", "b"], kind="posterior", prior=prior)
+
+
+def test_a_rare_class_of_many_posteriors_causes_a_warning():
+    """The default prior of a class whose posteriors sum below 1 over 100 rows is unreliable, with a warning."""
+    rows = [{"a": 0.995, "b": 0.005}] * 100
+    message = r"class 'b' sum to 0.5 over 100 rows \(classes below 1: 1\).* Pass `prior`"
+    for call in (
+        lambda: CandidateSets.from_weights(rows, kind="posterior"),
+        lambda: CandidateSets.from_weights([[0.995, 0.005]] * 100, ["a", "b"], kind="posterior"),
+        lambda: CandidateSets.from_strings(["a:0.995|b:0.005"] * 100, weighted=True, kind="posterior"),
+    ):
+        with pytest.warns(UserWarning, match=message) as caught:
+            call()
+        assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CandidateSets.from_weights([*rows[1:], None], kind="posterior")
+        CandidateSets.from_weights([{"a": 0.98, "b": 0.02}] * 100, kind="posterior")
+        CandidateSets.from_weights(rows, kind="posterior", prior={"a": 0.9, "b": 0.1})
+        CandidateSets.from_weights(rows)
+        CandidateSets.from_weights([{"a": 0.5, "b": 0.5}] * 100, classes=["a", "b", "c"], kind="posterior")
+
+
+@pytest.mark.parametrize(("total", "remainder"), [(1.0099, 0.0), (1.0, 0.0), (1.0 - 1e-7, 0.0), (0.99, 0.01)])
+def test_sums_near_one_have_no_rest(total, remainder):
+    """Sums up to 1.01 and remainders up to 1e-6 are roundings: classes that are not listed remain ruled out."""
+    rows = [{"ant": total - 0.3, "bee": 0.3}]
+    y = CandidateSets.from_weights(rows, classes=LABELS, rest=True)
+    weights = np.array([total - 0.3, 0.3, remainder / 2, remainder / 2])
+    np.testing.assert_allclose(y.weights[0], weights / weights.max(), rtol=1e-9)
+    if not remainder:
+        assert y == CandidateSets.from_weights(rows, classes=LABELS)
+    with pytest.raises(LabelError, match=r"row 1: the weights of the row sum to 1\.011 "):
+        CandidateSets.from_weights([*rows, {"ant": 0.711, "bee": 0.3}], classes=LABELS, rest=True)
+
+
 def test_the_rest_is_spread_over_the_classes_that_a_row_does_not_list():
-    """rest=True spreads what is left to 1, a string the mass under this label; listed classes get none of it."""
+    """rest=True divides the remainder to 1, and a string the mass of this label, among classes that are not listed."""
     rows = [{"ant": 0.6, "bee": 0.2}, {"ant": 0.6, "bee": 0.3, "cat": 0.0}, {"cat": 1.0}, None, {}, {"dog": 0.6}]
     expected = [
         [0.6, 0.2, 0.1, 0.1],
@@ -290,6 +365,53 @@ def test_weighted_text():
     assert CandidateSets.from_labels(["a:b", "c"]).to_strings() == ["a:b", "c"]
 
 
+json_weights = st.dictionaries(st.text(min_size=1).map(str.strip).filter(bool), st.floats(1e-300, 1e300), min_size=1)
+
+
+@given(st.lists(json_weights, min_size=1, max_size=5), st.sampled_from(["|", ",", '"', "{"]))
+def test_json_objects_give_the_weights_of_their_mappings(rows, separator):
+    """A JSON object in a text is read as its mapping, also with labels that have separators, colons and quotes."""
+    texts = [json.dumps(row, ensure_ascii=bool(i % 2)) for i, row in enumerate(rows)]
+    y = CandidateSets.from_strings(texts, weighted=True, separator=separator)
+    assert y == CandidateSets.from_weights(rows)
+    options = {"kind": "posterior", "prior": np.ones(len(y.classes)), "rest": "other"}
+    assert CandidateSets.from_strings(texts, weighted=True, **options) == CandidateSets.from_weights(rows, **options)
+
+
+def test_json_objects_may_be_mixed_with_other_text():
+    """Objects, weights after colons, sets and empty texts are in one column; null is the same as an absent label."""
+    texts = ['{"a": 1, "b": 0.5}', "a:1|b:0.5", ' { "a" : 1, "b ": 5e-1, "c": null }\n', '{"a": null}', "c|b", ""]
+    y = CandidateSets.from_strings(texts, weighted=True)
+    a, unlabeled = [1, 0.5, 0], [1, 1, 1]
+    np.testing.assert_array_equal(y.weights, [a, a, a, unlabeled, [0, 1, 1], unlabeled])
+    assert CandidateSets.from_strings(y.to_strings(), weighted=True) == y
+    assert CandidateSets.from_strings(["{a}", "{}", "{a}|{}:0.5"], weighted=True).classes.tolist() == ["{a}", "{}"]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 0.7, "a": 0.3}', "the row lists 'a' twice"),
+        ('{"a": 0.7, "a ": 0.3}', "the row lists 'a' twice"),
+        ('{"a": "0.7"}', "the weight of 'a' must be a number; got '0.7'"),
+        ('{"a": {"b": 0.7}}', "the weight of 'a' must be a number"),
+        ('{"a": NaN}', "the weight of 'a' must be a finite number of at least 0; got nan"),
+        ('{"a": -1}', "the weight of 'a' must be a finite number of at least 0; got -1.0"),
+        ('{"a": 0}', "all weights of the row are 0"),
+        ('{"a": 1, " ": 1}', "contains an empty label"),
+        ("{}", "the JSON object is empty"),
+        ("{'a': 0.7}", "has '0.7}' after a colon, which is not a number"),
+        ('{"a": ' * 10**5 + "1" + "}" * 10**5, "after a colon, which is not a number"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_bad_json_names_the_row(text, message):
+    """Repeated and empty labels, and values that are no finite numbers, are errors that name the row."""
+    with pytest.raises(LabelError, match=f"row 1: .*{message}") as caught:
+        CandidateSets.from_strings(['{"b": 0.5}', text], weighted=True)
+    assert caught.value.row == 1
+
+
 def test_kind_and_rest_apply_to_weighted_text():
     """Text with `kind`, `prior` and `rest` gives the weights of the same mappings; rows without numbers are sets."""
     texts = ["a:0.6|b:0.3", "b:0.8", "a:0.25|b:0.25|c:0.5"]
@@ -389,3 +511,31 @@ def test_tuples_may_be_labels():
     pairs = [[("a", 0.5), ("b", 0.5)], [("a", 0.5)]]
     classes = np.array([("a", 0.5), ("b", 0.5), None], dtype=object)[:-1]
     np.testing.assert_array_equal(CandidateSets.from_sets(pairs, classes=classes).mask, [[1, 1], [1, 0]])
+
+
+def test_labels_with_numbers_cause_a_warning():
+    """Two labels such as "finch:0.7" without weighted=True are read as labels, with a warning that has the remedy."""
+    texts = ["finch:0.7|wren:0.3", "wren"]
+    with pytest.warns(UserWarning, match=r"'finch:0.7' is read as one label. Pass weighted=True") as caught:
+        y = CandidateSets.from_strings(texts)
+    assert caught[0].filename == __file__
+    assert y.classes.tolist() == ["finch:0.7", "wren", "wren:0.3"]
+    objects = ['{"finch": 0.7, "wren": 0.3}', '{"finch": 1}', "owl"]
+    with pytest.warns(
+        UserWarning, match=r"'\{\"finch\": 0.7, \"wren\": 0.3\}' is read as one label. Pass weighted=True"
+    ):
+        assert CandidateSets.from_strings(objects).classes.tolist() == sorted(objects)
+    labels = ["finch:0.7", "wren:0.3", "owl"]
+    message = r"'finch:0.7' is read as one class: pass CandidateSets.from_strings\(y, weighted=True\)"
+    with pytest.warns(UserWarning, match=message):
+        assert as_candidates(labels).classes.tolist() == sorted(labels)
+    with pytest.warns(UserWarning, match=message):
+        PLKNN(n_neighbors=1).fit(np.eye(3), labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CandidateSets.from_strings(texts, weighted=True)
+        CandidateSets.from_strings(texts, classes=y.classes)
+        as_candidates(labels, classes=np.array(labels))
+        for few in (["finch:0.7", "wren"], ["ratio 1:2", "ratio 1:3"], ["finch:0.7", "wren:0.3", "a", "b", "c"]):
+            CandidateSets.from_strings(few)
+            as_candidates(few)

@@ -4,6 +4,7 @@ Every form is read in the same steps: its cells become an (n, K) array of number
 does not list is spread over them, and posteriors are divided by their prior.
 """
 
+import json
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
@@ -53,13 +54,16 @@ def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, 
             W = _as_list(W)
             if _are_ranked_lists(W):
                 rows = [_as_pairs(i, row) for i, row in enumerate(W)]
-                return read_pairs(rows, np.array([row is None for row in rows], dtype=bool), classes, options)
+                is_set = np.array([row is None for row in rows], dtype=bool)
+                # A call of `read_pairs` would change the place that warnings of `to_likelihoods` name.
+                return to_likelihoods(_tabulate(rows, is_set, classes, options.rest), options)
     return to_likelihoods(_read_matrix(W, classes, options.rest), options)
 
 
 def read_weighted_strings(y: Any, separator: str, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
-    """Return the likelihoods and the classes of text such as "finch:0.7|wren:0.3"."""
-    return read_pairs(*split_weighted_strings(y, separator), classes, options)
+    """Return the likelihoods and the classes of text such as "finch:0.7|wren:0.3", or of JSON objects."""
+    rows, is_set = split_weighted_strings(y, separator)
+    return to_likelihoods(_tabulate(rows, is_set, classes, options.rest), options)
 
 
 def split_weighted_strings(y: Any, separator: str) -> tuple[PairRows, Mask]:
@@ -68,14 +72,23 @@ def split_weighted_strings(y: Any, separator: str) -> tuple[PairRows, Mask]:
     texts = label_vector(y).tolist()
     distinct_labels(texts, range(len(texts)))
     rows: dict[Any, list[tuple[Any, float]] | None] = {}
-    sets = set()
+    sets, has_json = set(), False
     for row, text in enumerate(texts):
-        if text not in rows:
+        if text in rows:
+            continue
+        if (pairs := _parse_json(row, text)) is not None:
+            has_json, rows[text] = True, pairs or None
+            sets.update([] if pairs else [text])
+        else:
             labels, numbers = split_text(row, text, separator, colons=True)
             if all(number is None for number in numbers):
                 sets.add(text)
             weights = [_as_number(row, text, number) for number in numbers]
             rows[text] = None if labels is None else list(zip(labels, weights, strict=True))
+    if has_json and "{}" in rows:  # otherwise it is a label
+        raise LabelError(
+            "the JSON object is empty. Leave the text empty if the row is unlabeled.", row=texts.index("{}")
+        )
     is_set = np.fromiter((text in sets for text in texts), dtype=bool, count=len(texts))
     return [rows[text] for text in texts], is_set
 
@@ -235,6 +248,20 @@ def _to_float(weight: Any) -> float | None:
         return np.inf
     except (TypeError, ValueError):
         return None
+
+
+def _parse_json(row: int, text: Any) -> list[tuple[Any, float]] | None:
+    """Return the pairs of a JSON object, without those of null; None for other text, whose labels escape colons."""
+    if not isinstance(text, str) or not text.lstrip().startswith("{") or ":" not in text:
+        return None
+    try:
+        pairs = json.loads(text, object_pairs_hook=list)  # a list has repeated labels too, which are an error
+    except (ValueError, RecursionError):
+        return None
+    pairs = [(label.strip(), weight) for label, weight in pairs if weight is not None]
+    if any(not label for label, _ in pairs):
+        raise LabelError(f"{text!r} contains an empty label.", row=row, label=text)
+    return _as_pairs(row, pairs)
 
 
 def parse_number(text: str) -> float | None:

@@ -24,8 +24,8 @@ COLUMNS = (
     (
         "Few labels, most rows unlabeled",
         (
-            ("similar rows alike, such as images", ("HarmonicField",), True),
-            ("similar rows alike, overlapping classes", ("SpectralGraphTransducer",), True),
+            ("similar rows, such as images", ("HarmonicField",), True),
+            ("similar rows, classes overlap", ("SpectralGraphTransducer",), True),
             ("word counts", ("MultinomialEM",), True),
             ("probabilities for new rows; views", ("GraphLogisticRegression",), False),
             ("gaps; known class proportions", ("TransductiveSVM",), False),
@@ -41,6 +41,14 @@ COLUMNS = (
         ),
     ),
 )
+ANNOTATORS = (
+    "Several answers for each row",
+    (
+        ("answers and features", ("crowd.CrowdClassifier",), True),
+        ("answers alone", ("crowd.AnnotatorModel",), False),
+    ),
+)
+"""The fourth kind of supervision, below the third."""
 ELSEWHERE = "https://scikit-learn.org/stable/supervised_learning.html"
 
 
@@ -51,25 +59,32 @@ def page(name: str) -> str:
 
 def leaf(x: float, y: float, when: str, names: tuple[str, ...], *, first: bool) -> list[str]:
     """Return a box with the kind of data and links to the methods to try."""
-    size = 15.5 if len(" ".join(names)) < 36 else 13.6
+    shown = [name.rsplit(".", 1)[-1] if page(name) != ELSEWHERE else name for name in names]
+    size = 15.5 if len(" ".join(shown)) < 36 else 13.6
     above = [box(x, y, COLUMN, ROW, "first" if first else "card"), text(x + 16, y + 24, when, size=14, kind="muted")]
     if first:
         above.append(text(x + COLUMN - 14, y + 24, "try first", size=12.5, kind="muted", anchor="end"))
     if len(names) == 1:
-        return link(page(names[0]), [*above, text(x + 16, y + 47, names[0], size=size, kind="name")])
-    links = " · ".join(f'<a href="{page(name)}"><tspan class="name">{name}</tspan></a>' for name in names)
+        return link(page(names[0]), [*above, text(x + 16, y + 47, shown[0], size=size, kind="name")])
+    links = " · ".join(
+        f'<a href="{page(name)}"><tspan class="name">{word}</tspan></a>'
+        for name, word in zip(names, shown, strict=True)
+    )
     return [*above, text(x + 16, y + 47, links, size=size, kind="muted")]
 
 
-def draw_column(x: float, heading: str, choices: tuple) -> list[str]:
+def draw_column(x: float, heading: str, choices: tuple, *, top: float = TOP) -> list[str]:
     """Return a column: the kind of supervision, and below it a box for each kind of data."""
+    line = f"M{WIDTH / 2:g},64 V84 H{x + COLUMN / 2:g} V{TOP - 2}"
+    if top > TOP:  # below another column, whose line goes around it
+        line = f"M{x + COLUMN / 2:g},84 H{x + COLUMN + 12:g} V{top + 20:g} H{x + COLUMN + 2:g}"
     elements = [
-        f'<path class="line" d="M{WIDTH / 2:g},64 V84 H{x + COLUMN / 2:g} V{TOP - 2}"/>',
-        box(x, TOP, COLUMN, 40, "ask"),
-        text(x + COLUMN / 2, TOP + 26, heading, size=14.5, kind="strong", anchor="middle"),
+        f'<path class="line" d="{line}"/>',
+        box(x, top, COLUMN, 40, "ask"),
+        text(x + COLUMN / 2, top + 26, heading, size=14.5, kind="strong", anchor="middle"),
     ]
     for at, (when, names, first) in enumerate(choices):
-        elements += leaf(x, TOP + 56 + at * STEP, when, names, first=first)
+        elements += leaf(x, top + 56 + at * STEP, when, names, first=first)
     return elements
 
 
@@ -83,7 +98,7 @@ def comparison_box(y: float) -> list[str]:
     line = f'<tspan class="name">oneof.compare(X, y)</tspan><tspan dx="12" font-size="14">{words}</tspan>'
     elements = [
         box(LEFT, top, width, ROW, "card"),
-        text(LEFT + 16, top + 24, "in all three cases, if undecided", size=14, kind="muted"),
+        text(LEFT + 16, top + 24, "if undecided, except for several answers", size=14, kind="muted"),
         text(LEFT + 16, top + 47, line, size=15.5),
     ]
     return [bracket, *link(page("comparison.compare"), elements)]
@@ -92,11 +107,14 @@ def comparison_box(y: float) -> list[str]:
 def describe() -> str:
     """Return a text description of the figure."""
     answers = []
-    for heading, choices in COLUMNS:
-        leaves = (f"{when} {' or '.join(names)}{', try first' * first}" for when, names, first in choices)
+    for heading, choices in (*COLUMNS, ANNOTATORS):
+        leaves = (
+            f"{when} {' or '.join(names).replace('crowd.', '')}{', try first' * first}"
+            for when, names, first in choices
+        )
         answers.append(f"{heading}: {', '.join(leaves)}")
     question = f"Which labels do you have? {'; '.join(answers)}."
-    return f"A decision tree. {question} If undecided, in all three cases: oneof.compare."
+    return f"A decision tree. {question} If undecided, except for several answers: oneof.compare."
 
 
 def main() -> None:
@@ -107,7 +125,11 @@ def main() -> None:
     ]
     for at, (heading, choices) in enumerate(COLUMNS):
         body += draw_column(LEFT + at * (COLUMN + GAP), heading, choices)
-    below = TOP + 56 + max(len(choices) for _, choices in COLUMNS) * STEP
+    # The last two boxes end where those of the longest column end.
+    longest = max(len(choices) for _, choices in COLUMNS)
+    top = TOP + (longest - len(ANNOTATORS[1])) * STEP
+    body += draw_column(LEFT + (len(COLUMNS) - 1) * (COLUMN + GAP), *ANNOTATORS, top=top)
+    below = TOP + 56 + longest * STEP
     body += comparison_box(below)
     height = below + 26 + ROW + 24
     (Path(__file__).parents[1] / "which_method.svg").write_text(frame(WIDTH, height, describe(), body))

@@ -6,7 +6,7 @@ from oneof.plots.style import PALETTE, SERIES
 
 READING_ORDER = (
     "first_steps",
-    "crowd",
+    "crowds",
     "weights",
     "disambiguation",
     "compare",

@@ -71,12 +71,18 @@ def _simulated(learner: Any, *given_: Any, **named: Any) -> Any:
     try:
         return active.simulate(learner, *given_, **named)
     except (ValueError, TypeError, RuntimeWarning) as error:
-        trace = error.__traceback__
-        while trace.tb_next is not None:
-            trace = trace.tb_next
-        if "sklearn" not in trace.tb_frame.f_code.co_filename and "scipy" not in trace.tb_frame.f_code.co_filename:
+        if not raised_by_scikit_learn(error):
             raise
         return None
+
+
+def raised_by_scikit_learn(error: BaseException) -> bool:
+    """Return whether scikit-learn or SciPy raised an error."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    file = "" if trace is None else trace.tb_frame.f_code.co_filename
+    return "sklearn" in file or "scipy" in file
 
 
 @st.composite

@@ -3,6 +3,7 @@
 from oneof import (
     CandidateSets,
     active,
+    crowd,
     datasets,
     diffusion_kernel,
     distributed,
@@ -23,7 +24,14 @@ from oneof.comparison import (
     default_estimators,
     learning_curve,
 )
-from tests.fuzz import calls_on_blocks, calls_on_files, calls_on_graphs, calls_on_learners, calls_on_sets
+from tests.fuzz import (
+    calls_on_blocks,
+    calls_on_crowds,
+    calls_on_files,
+    calls_on_graphs,
+    calls_on_learners,
+    calls_on_sets,
+)
 from tests.fuzz.strategies import Family
 
 FAMILIES = {
@@ -85,6 +93,10 @@ FAMILIES = {
     ),
     "documents": Family(calls_on_learners.documents, 1.0, (multilabel.breakeven_score,)),
     "sessions": Family(calls_on_learners.sessions, 1.0, (labeling.LabelingSession,)),
+    "answers": Family(calls_on_crowds.readings, 2.0, (crowd.Answers, crowd.apply_rules)),
+    "agreement": Family(calls_on_crowds.agreements, 1.0, (crowd.krippendorff_alpha, crowd.krippendorff_interval)),
+    "annotators": Family(calls_on_crowds.annotators, 2.0, (crowd.AnnotatorModel,)),
+    "crowds": Family(calls_on_crowds.crowds, 1.0, (crowd.CrowdClassifier,)),
     "texts": Family(calls_on_files.texts, 1.0, (text.make_vectorizer, text.StemTokenizer)),
     "single rows": Family(calls_on_files.single_rows, 1.0, (stream.RiverClassifier,)),
     "data sets": Family(

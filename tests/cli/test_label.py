@@ -194,7 +194,7 @@ def label_options(**more: Any) -> LabelOptions:
         "strategy": "auto",
         "annotations_per_item": 1,
     }
-    return LabelOptions(**(defaults | {"answers": Path("answers.sqlite"), "seed": 0} | more))
+    return LabelOptions(**(defaults | {"combination": "votes", "answers": Path("answers.sqlite"), "seed": 0} | more))
 
 
 READ_OPTIONS = ReadOptions(("species",), classes=("finch", "owl", "wren"))

@@ -1,9 +1,10 @@
 // Labeling page: show a question, send the answer, show the next question.
 
+import { showAgreement } from "./agreement.js";
 import { $, announce, count, make, percent, showAlert } from "./elements.js";
 import { curve, qualityText } from "./quality.js";
 import { content, itemText, neighborItem, table } from "./rows.js";
-import { Conflict, newKey, stored, send } from "./server.js";
+import { Conflict, fetchQuietly, newKey, stored, send } from "./server.js";
 
 const N_DIGIT_KEYS = 10; // labels with a digit key; with more labels, the ten most probable ones
 
@@ -13,6 +14,8 @@ let history = []; // the annotator's last entries, latest first
 let selected = new Set(); // codes of the selected labels
 let order = []; // codes in display order
 let busy = false;
+
+let agreementOf = null; // number of the last entry whose agreement is displayed
 
 const annotator = stored(() => localStorage, "oneof-annotator", () => session.annotator);
 const ownWindow = stored(() => sessionStorage, "oneof-window", newKey);
@@ -179,6 +182,16 @@ function showState(state) {
   $("history").replaceChildren(...history.map(historyItem));
   $("history-none").hidden = history.length > 0;
   $("undo").disabled = !history.length;
+  updateAgreement(state);
+}
+
+// The agreement is requested after the next question is shown, so that no annotator waits for it.
+async function updateAgreement(state) {
+  if (state.n_annotators < 2) { $("agreement").hidden = $("weighted").hidden = true; agreementOf = null; return; }
+  if (agreementOf === state.last_entry) return;
+  agreementOf = state.last_entry;
+  const agreement = await fetchQuietly("agreement");
+  if (agreement && agreementOf === state.last_entry) showAgreement(agreement, answerText, openRow);
 }
 
 function historyItem(entry) {

@@ -48,3 +48,13 @@ export async function send(path, content) {
     throw new Error(message);
   }
 }
+
+// Return a response of the server, or null after an error: the next answer requests it again.
+export async function fetchQuietly(path) {
+  try {
+    const response = await fetch(`api/${path}`, { cache: "no-store", credentials: "omit", redirect: "error" });
+    return response.ok ? await response.json() : null;
+  } catch {
+    return null;
+  }
+}

@@ -22,6 +22,8 @@ from oneof.typing import Evidence, Labels
 
 MAX_CONFLICTS = 20
 """Maximum number of rows with conflicting answers that are listed."""
+MIN_CHANCE_ANSWERS = 10
+"""Minimum number of answers of an annotator that is said to be no better than chance: below, any interval is wide."""
 
 
 class AnnotatorEstimate(NamedTuple):
@@ -37,7 +39,7 @@ class AnnotatorEstimate(NamedTuple):
     low, high : float or None
         Its interval, of probability 0.9.
     is_chance : bool
-        Whether the interval contains the accuracy of answers at random.
+        Whether the interval contains the accuracy of answers at random; False with less than 10 answers.
     """
 
     name: str
@@ -205,7 +207,7 @@ def _estimates(fit: AnnotatorFit) -> tuple[AnnotatorEstimate, ...]:
             float(model.accuracy_[j]),
             float(model.accuracy_interval_[j, 0]),
             float(model.accuracy_interval_[j, 1]),
-            names[j] in model.no_better_than_chance_,
+            names[j] in model.no_better_than_chance_ and bool(model.n_answers_[j] >= MIN_CHANCE_ANSWERS),
         )
         for j in np.argsort(model.accuracy_, kind="stable")
     )

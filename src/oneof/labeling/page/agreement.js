@@ -62,12 +62,15 @@ function conflictItem(conflict, answerText, openRow) {
   for (const one of conflict.answers) {
     const opinion = make("span", one.differs ? "differs" : "");
     opinion.append(`${one.annotator}: ${answerText(one.kind, one.labels)}`);
-    opinions.append(opinion);
+    opinions.append(...(opinions.children.length ? [" · "] : []), opinion);
   }
   button.append(make("span", "summary", conflict.summary || `row ${conflict.row}`), opinions, make("span", "summary", `most probable: ${estimate}`));
   const texts = conflict.answers.map((one) => `${one.annotator}: ${answerText(one.kind, one.labels)}`);
   button.setAttribute("aria-label", `Row ${conflict.row}. ${texts.join("; ")}. Most probable: ${estimate}. Open the row`);
-  button.addEventListener("click", () => openRow(conflict.row));
+  button.addEventListener("click", async () => {
+    await openRow(conflict.row);
+    $("question").focus(); // so that Enter submits an answer, and does not open this row again
+  });
   const line = make("li");
   line.append(button);
   return line;

@@ -11,7 +11,7 @@ import numpy as np
 from oneof.candidates import as_candidates
 from oneof.candidates.labels import MISSING, as_classes, label_vector
 from oneof.crowd.encoding import drop_repeated, encode, factorize, flatten_table, list_labels
-from oneof.errors import DataError, InputError, LabelError
+from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.files import as_path
 from oneof.io.annotations import Annotation, describe_silent, drop_silent, read_doccano, read_label_studio
 from oneof.solvers.annotators import AnswerColumns
@@ -154,7 +154,7 @@ class Answers:
             answers to a row. Equal answers count once.
         """
         if annotators is None and answers is None:
-            if not hasattr(rows, "columns") or not set(RECORD_COLUMNS) <= set(rows.columns):
+            if not has_record_columns(rows):
                 raise InputError(
                     "`rows` must be a DataFrame with the columns row, annotator and answer, or `annotators` and "
                     "`answers` must be given."
@@ -169,7 +169,13 @@ class Answers:
             )
         row_names, row = factorize(row_values, "row")
         source_names, source = factorize(source_values, "annotator")
-        code, sets, known = encode(flat, classes, 1)
+        try:
+            code, sets, known = encode(flat, classes, 1)
+        except LabelError as error:
+            if error.row is None:
+                raise
+            place = f"(annotator {source_values.tolist()[error.row]!r}, row {row_values.tolist()[error.row]!r})"
+            raise error.because(f"{error.reason.removesuffix('.')} {place}.") from None
         given = np.flatnonzero(code != MISSING)
         empty = np.flatnonzero(np.bincount(source[given], minlength=len(source_names)) == 0)
         if len(empty):
@@ -234,6 +240,7 @@ class Answers:
         ...     Answers.from_label_studio(path, row="name")
         <Answers: 2 by 2 annotators about 1 rows, 2 classes>
         """
+        _check_field(row)
         annotations = read_label_studio(as_path(path), item=row, choice=choice)
         return cls._from_annotations(annotations, path, classes, index)
 
@@ -276,6 +283,7 @@ class Answers:
         ...     Answers.from_doccano(folder)
         <Answers: 2 by 2 annotators about 1 rows, 2 classes>
         """
+        _check_field(row)
         paths = [as_path(one) for one in path] if isinstance(path, list | tuple) else as_path(path)
         return cls._from_annotations(read_doccano(paths, item=row), path, classes, index)
 
@@ -384,6 +392,11 @@ class Answers:
         return AnswerColumns.from_answers(*codes, self._sets, len(self), len(self.annotators))
 
 
+def _check_field(row: Any) -> None:
+    if not isinstance(row, str):
+        raise InputTypeError(f"`row` must be the name of a field; got {row!r}.")
+
+
 def as_answers(answers: Any, classes: Any = None) -> Answers:
     """Return answers given as `Answers`, a table, or a DataFrame of records."""
     if isinstance(answers, Answers):
@@ -393,15 +406,27 @@ def as_answers(answers: Any, classes: Any = None) -> Answers:
                 "to Answers.from_table or from_records."
             )
         return answers
-    if hasattr(answers, "columns") and set(RECORD_COLUMNS) <= set(answers.columns):
+    if has_record_columns(answers):
         return Answers.from_records(answers, classes=classes)
     return Answers.from_table(answers, classes=classes)
 
 
 def is_table(answers: Any) -> bool:
     """Return whether answers are a table, with a row for each row of X."""
-    is_records = hasattr(answers, "columns") and set(RECORD_COLUMNS) <= set(answers.columns)
-    return not isinstance(answers, Answers) and not is_records
+    return not isinstance(answers, Answers) and not has_record_columns(answers)
+
+
+def has_record_columns(answers: Any) -> bool:
+    """Return whether answers are a DataFrame of records; raise if exactly one of their columns is missing."""
+    if not hasattr(answers, "columns"):
+        return False
+    missing = [name for name in RECORD_COLUMNS if name not in list(answers.columns)]
+    if len(missing) == 1:
+        raise InputError(
+            f"the DataFrame of answers has no column {missing[0]!r}, but the other columns of records. Rename a column "
+            f"to {missing[0]!r}; or rename the others, if they are annotators."
+        )
+    return not missing
 
 
 def check_answers(answers: Answers) -> Answers:
@@ -422,7 +447,8 @@ def read_gold(gold: Any, answers: Answers) -> Floats | None:
     """
     if gold is None:
         return None
-    if isinstance(gold, Mapping):
+    named = isinstance(gold, Mapping)
+    if named:
         position = {name: i for i, name in enumerate(answers.rows.tolist())}
         listed = [None] * len(answers)
         for name, label in gold.items():
@@ -433,6 +459,10 @@ def read_gold(gold: Any, answers: Answers) -> Floats | None:
     try:
         candidates = as_candidates(gold, classes=answers.classes)
     except LabelError as error:
+        if named and error.row is not None:
+            raise LabelError(
+                error.reason, label=error.label, source=f"`gold`, row {answers.rows.tolist()[error.row]!r}"
+            ) from None
         raise error.at("`gold`") from None
     if len(candidates) != len(answers):
         raise InputError(f"`gold` must have one label for each of the {len(answers)} rows; got {len(candidates)}.")

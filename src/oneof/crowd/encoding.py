@@ -62,7 +62,8 @@ def encode(flat: Any, classes: Any, n_columns: int) -> tuple[Ints, Mask, Labels]
             raise error.because(_SIGNS) from None
         if error.row is None or n_columns == 1:
             raise
-        raise error.at(first_row=error.row // n_columns - error.row) from None
+        row, column = divmod(error.row, n_columns)
+        raise LabelError(error.reason, label=error.label, cause=error.cause, row=row, column=column) from None
 
 
 def _encode_sets(listed: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:

@@ -85,6 +85,20 @@ def test_conflicts_are_rows_with_answers_that_exclude_each_other(begin: Begin) -
     assert session.agreement().n_conflicts == 0
 
 
+def test_rows_that_an_annotator_may_still_be_asked_are_hidden(begin: Begin) -> None:
+    """An annotator sees the answers of others to rows that are complete, or that the annotator has answered."""
+    session = begin(annotations_per_item=3)
+    answer(session, 0, Ann="finch", Bob="owl")
+    answer(session, 1, Ann="finch", Bob="owl", Cem="wren")
+    listed = {
+        name: ([one.row for one in agreement.conflicts], agreement.n_hidden, agreement.n_conflicts)
+        for name in ("Ann", "Cem", "Dan", None)
+        for agreement in [session.agreement(name)]
+    }
+    assert listed["Cem"] == listed["Dan"] == ([1], 1, 2)
+    assert (sorted(listed["Ann"][0]), *listed["Ann"][1:]) == (sorted(listed[None][0]), 0, 2) == ([0, 1], 0, 2)
+
+
 def test_the_least_certain_conflicts_are_listed_first(begin: Begin, truth: np.ndarray) -> None:
     session = begin()
     answer_at_random(session, truth)

@@ -6,7 +6,7 @@ answers of two annotators.
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -86,8 +86,11 @@ class Agreement:
         By increasing accuracy, or by name if it is unknown.
     n_conflicts : int
         Number of rows with two answers that have no class in common.
+    n_hidden : int
+        Number of these that are not listed, since another annotator will be asked about the row and should not see
+        the answers.
     conflicts : tuple of Conflict
-        The 20 of them whose label is the least certain.
+        The 20 of the others whose label is the least certain.
     """
 
     n_shared: int
@@ -95,6 +98,7 @@ class Agreement:
     masi_alpha: float | None
     annotators: tuple[AnnotatorEstimate, ...]
     n_conflicts: int
+    n_hidden: int
     conflicts: tuple[Conflict, ...]
 
 
@@ -169,8 +173,8 @@ def combine_by_model(model: AnnotatorModel, start: Evidence, classes: Labels) ->
     return CandidateSets.from_weights(weights, classes)
 
 
-def summarize(fit: AnnotatorFit) -> Agreement:
-    """Return the agreement of the annotators of a fit."""
+def summarize(fit: AnnotatorFit, hidden: Collection[int] = ()) -> Agreement:
+    """Return the agreement of the annotators of a fit; conflicts about hidden rows are counted and not listed."""
     shared = [row for row, given in fit.entries.items() if len(given) > 1]
     alpha = masi_alpha = None
     if fit.answers is not None and fit.model is not None:
@@ -181,14 +185,17 @@ def summarize(fit: AnnotatorFit) -> Agreement:
         [] if fit.answers is None else [row for row in shared if _is_conflict(_sets(fit.entries[row], fit.answers))]
     )
     listed: tuple[Conflict, ...] = ()
-    if fit.model is not None and conflicts:
-        posterior = fit.model.posterior_[conflicts]
+    shown = [row for row in conflicts if row not in hidden]
+    if fit.model is not None and shown:
+        posterior = fit.model.posterior_[shown]
         order = np.argsort(-np.asarray(entropy(posterior)), kind="stable")[:MAX_CONFLICTS]
         listed = tuple(
-            Conflict(conflicts[i], fit.entries[conflicts[i]], int(posterior[i].argmax()), float(posterior[i].max()))
+            Conflict(shown[i], fit.entries[shown[i]], int(posterior[i].argmax()), float(posterior[i].max()))
             for i in order
         )
-    return Agreement(len(shared), alpha, masi_alpha, _estimates(fit), len(conflicts), listed)
+    return Agreement(
+        len(shared), alpha, masi_alpha, _estimates(fit), len(conflicts), len(conflicts) - len(shown), listed
+    )
 
 
 def _estimates(fit: AnnotatorFit) -> tuple[AnnotatorEstimate, ...]:

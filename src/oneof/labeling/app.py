@@ -59,14 +59,11 @@ def make_app(session: LabelingSession, options: PageOptions) -> Starlette:
     routes = [Route(f"/{path}", _file_endpoint(name)) for path, name in _FILES.items()]
     routes += [
         Route("/api/session", _json_endpoint(api.session_info, write=False)),
-        Route("/api/agreement", _json_endpoint(api.agreement, write=False)),
         Route("/api/export.{suffix:str}", api.export),
         Route("/image/{row:int}", api.image),
     ]
-    routes += [
-        Route(f"/api/{name}", _json_endpoint(function), methods=["POST"])
-        for name, function in (("ask", api.ask), ("answer", api.answer), ("undo", api.undo), ("open", api.open))
-    ]
+    posted = {"ask": api.ask, "answer": api.answer, "undo": api.undo, "open": api.open, "agreement": api.agreement}
+    routes += [Route(f"/api/{name}", _json_endpoint(function), methods=["POST"]) for name, function in posted.items()]
     return Starlette(routes=routes)
 
 
@@ -84,8 +81,8 @@ class _Api:
             "strategy": self._session.strategy,
         }
 
-    def agreement(self, _: dict[str, Any]) -> dict[str, Any]:
-        return agreement_to_dict(self._session)
+    def agreement(self, content: dict[str, Any]) -> dict[str, Any]:
+        return agreement_to_dict(self._session, _text(content, "annotator"))
 
     def ask(self, content: dict[str, Any]) -> dict[str, Any]:
         annotator, window = _text(content, "annotator"), _text(content, "window")
@@ -216,15 +213,16 @@ def state_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
     }
 
 
-def agreement_to_dict(session: LabelingSession) -> dict[str, Any]:
-    """Return the agreement of the annotators, as JSON types."""
-    agreement = session.agreement()
+def agreement_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
+    """Return the agreement of the annotators, as one of them may see it, as JSON types."""
+    agreement = session.agreement(annotator)
     return {
         "n_shared": agreement.n_shared,
         "alpha": agreement.alpha,
         "masi_alpha": agreement.masi_alpha,
-        "annotators": [annotator._asdict() for annotator in agreement.annotators],
+        "annotators": [estimate._asdict() for estimate in agreement.annotators],
         "n_conflicts": agreement.n_conflicts,
+        "n_hidden": agreement.n_hidden,
         "conflicts": [
             {
                 "row": conflict.row,

@@ -18,6 +18,7 @@ from oneof.labeling.scheduler import Question, QuestionScheduler
 from oneof.labeling.table import LabelTable, row_index
 from oneof.labeling.validation import (
     check_counts,
+    check_name,
     check_row,
     check_rows,
     check_start,
@@ -242,14 +243,26 @@ class LabelingSession(AnswerAPI):
         """
         return self._fit_annotators().answers
 
-    def agreement(self) -> Agreement:
+    def agreement(self, annotator: str | None = None) -> Agreement:
         """Return the estimated accuracies of the annotators, their agreement, and the rows on which they differ.
+
+        Parameters
+        ----------
+        annotator : str, optional
+            The annotator who sees the result: rows that this annotator may still be asked are not listed, so that the
+            answers are independent. By default every row may be listed.
 
         Returns
         -------
         oneof.labeling.agreement.Agreement
         """
-        return summarize(self._fit_annotators())
+        fit = self._fit_annotators()
+        if annotator is None:
+            return summarize(fit)
+        check_name(annotator)
+        with self.answers.lock:
+            answered = set(self.answers.state.answered_by(annotator))
+            return summarize(fit, set(self._scheduler.remaining().tolist()) - answered)
 
     def estimate(self) -> quality.Estimate:
         """Return an estimate of the covering rate of the model on unanswered rows, from rows drawn at random.

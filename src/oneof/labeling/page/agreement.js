@@ -50,8 +50,10 @@ function conflictsText(agreement) {
 }
 
 function noteText(agreement) {
-  const shown = agreement.conflicts.length < agreement.n_conflicts ? `The ${agreement.conflicts.length} least certain rows` : "The least certain row first";
-  return agreement.conflicts.length > 1 ? `${shown}; click a row to open it.` : "";
+  const n = agreement.conflicts.length;
+  const listed = n + agreement.n_hidden < agreement.n_conflicts ? `The ${n} least certain rows are listed.` : n > 1 ? "The least certain row is the first." : "";
+  const hidden = agreement.n_hidden ? `${count(agreement.n_hidden, "row")} that you may still be asked ${agreement.n_hidden === 1 ? "is" : "are"} not listed.` : "";
+  return `${listed} ${hidden}`.trim();
 }
 
 function conflictItem(conflict, answerText, openRow) {

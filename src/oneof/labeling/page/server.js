@@ -50,9 +50,12 @@ export async function send(path, content) {
 }
 
 // Return a response of the server, or null after an error: the next answer requests it again.
-export async function fetchQuietly(path) {
+export async function sendQuietly(path, content) {
   try {
-    const response = await fetch(`api/${path}`, { cache: "no-store", credentials: "omit", redirect: "error" });
+    const response = await fetch(`api/${path}`, {
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content),
+      cache: "no-store", credentials: "omit", redirect: "error",
+    });
     return response.ok ? await response.json() : null;
   } catch {
     return null;

@@ -89,6 +89,11 @@ def test_fit_is_that_of_the_classifier(run: Run, table: Path) -> None:
     model = CrowdClassifier(saved.pipeline, random_state=0).fit(frame, given)
     assert [line["accuracy"] for line in summary["answers"]["annotators"]] == model.annotator_model_.accuracy_.tolist()
     assert summary["answers"]["rounds"] == model.n_iter_
+    disputed = summary["answers"]["disputed_rows"][0]
+    own = records.filter(pl.col("id") == disputed["name"])
+    for worker, label in zip(own["worker"], own["label"], strict=True):
+        said = " or ".join(sorted(label.split("|")))
+        assert any(line.startswith(f"{said}: ") and worker in line for line in disputed["answers"].split("; "))
     labels = pl.read_csv("table-oneof/training_labels.csv")
     assert labels["label"].to_list() == model.transduction_.tolist()
     result = run("predict", "table-oneof/model.skops", "table.csv", "--truth", "truth", "--out", "new.csv")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 OUTPUT = "annotators.csv"
 _MAX_PRINTED = 20
 """Number of annotators that the command prints; `OUTPUT` has all."""
+_MAX_NAMED = 3
+"""Number of annotators that are named with an answer to a disputed row."""
 
 
 @dataclass(frozen=True)
@@ -228,12 +230,36 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
         alpha=krippendorff_alpha(given.answers),
         masi_alpha=krippendorff_alpha(given.answers, "masi") if has_sets else None,
         disputed=[
-            DisputedRow(int(row), given.row_names[int(row)], str(label), str(other), float(disagreement))
+            DisputedRow(
+                int(row),
+                given.row_names[int(row)],
+                str(label),
+                str(other),
+                float(disagreement),
+                _describe_answers(given.answers, int(row)),
+            )
             for row, label, other, disagreement in zip(
                 disputed.rows, disputed.labels, disputed.runner_up, disputed.disagreement, strict=True
             )
         ],
     )
+
+
+def _describe_answers(answers: "Answers", row: int) -> str:
+    """Return each answer to a row with its annotators, the most frequent answer first."""
+    import numpy as np
+
+    names, classes = answers.annotators.tolist(), answers.classes
+    given: dict[str, list[str]] = {}
+    for i in np.flatnonzero(answers._row == row):
+        answer = " or ".join(map(str, classes[answers._sets[answers._code[i]]].tolist()))
+        given.setdefault(answer, []).append(str(names[answers._source[i]]))
+    listed = []
+    for answer, annotators in sorted(given.items(), key=lambda item: (-len(item[1]), item[0])):
+        hidden = len(annotators) - _MAX_NAMED
+        more = [f"{hidden:,} more"] if hidden > 0 else []
+        listed.append(f"{answer}: {', '.join([*annotators[:_MAX_NAMED], *more])}")
+    return "; ".join(listed)
 
 
 def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, Any]:
@@ -297,7 +323,8 @@ def print_annotators(summary: "AnnotatorSummary") -> None:
         terminal.print_line(f"Copies of one another, counted as one: {', '.join(group)}.")
     if summary.disputed:
         lines = [
-            [row.name, row.label, row.runner_up, terminal.format_percent(row.disagreement)] for row in summary.disputed
+            [row.name, row.label, row.runner_up, row.answers, terminal.format_percent(row.disagreement)]
+            for row in summary.disputed
         ]
-        columns = ["row", "label", "runner-up", "answers that differ"]
-        terminal.print_table("Rows with the least certain labels", columns, lines, text_columns=3)
+        columns = ["row", "label", "runner-up", "answers", "pairs that differ"]
+        terminal.print_table("Rows with the least certain labels", columns, lines, text_columns=4)

@@ -104,6 +104,8 @@ class DisputedRow(NamedTuple):
         The most probable and the second most probable class.
     disagreement : float
         The fraction of pairs of answers that have no class in common.
+    answers : str
+        Each answer with its annotators, the most frequent first.
     """
 
     row: int
@@ -111,6 +113,7 @@ class DisputedRow(NamedTuple):
     label: str
     runner_up: str
     disagreement: float
+    answers: str
 
 
 @dataclass(frozen=True)

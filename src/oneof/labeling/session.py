@@ -261,8 +261,8 @@ class LabelingSession(AnswerAPI):
             return summarize(fit)
         check_name(annotator)
         with self.answers.lock:
-            answered = set(self.answers.state.answered_by(annotator))
-            return summarize(fit, set(self._scheduler.remaining().tolist()) - answered)
+            hidden = set(self._scheduler.remaining().tolist()) - set(self.answers.state.answered_by(annotator))
+        return summarize(fit, hidden)
 
     def estimate(self) -> quality.Estimate:
         """Return an estimate of the covering rate of the model on unanswered rows, from rows drawn at random.

@@ -1,6 +1,8 @@
 """Answers of annotators on the command line: `oneof fit TABLE --answers FILE`."""
 
 import json
+import re
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +71,7 @@ def test_fit_writes_the_model_the_labels_and_the_annotators(run: Run, table: Pat
     )
     assert all(x["lower"] < x["accuracy"] < x["upper"] for x in annotators.values())
     assert min(annotators, key=lambda name: annotators[name]["accuracy"]) == "Dan"
-    assert "Krippendorff's alpha with the MASI distance" in result.out
+    assert re.search(r"Krippendorff's alpha is 0.\d\d, and 0.\d\d with the MASI distance", result.out)
     assert "no better than chance" in next(line for line in result.out.splitlines() if "Dan" in line)
     assert result.out.index("Dan") < result.out.index("Ann ")
     assert "Rows with the least certain labels" in result.out
@@ -87,6 +89,11 @@ def test_fit_is_that_of_the_classifier(run: Run, table: Path) -> None:
     model = CrowdClassifier(saved.pipeline, random_state=0).fit(frame, given)
     assert [line["accuracy"] for line in summary["answers"]["annotators"]] == model.annotator_model_.accuracy_.tolist()
     assert summary["answers"]["rounds"] == model.n_iter_
+    disputed = summary["answers"]["disputed_rows"][0]
+    own = records.filter(pl.col("id") == disputed["name"])
+    for worker, label in zip(own["worker"], own["label"], strict=True):
+        said = " or ".join(sorted(label.split("|")))
+        assert any(line.startswith(f"{said}: ") and worker in line for line in disputed["answers"].split("; "))
     labels = pl.read_csv("table-oneof/training_labels.csv")
     assert labels["label"].to_list() == model.transduction_.tolist()
     result = run("predict", "table-oneof/model.skops", "table.csv", "--truth", "truth", "--out", "new.csv")
@@ -136,7 +143,7 @@ def test_integer_names_match_their_text(run: Run, table: Path) -> None:
     numbered.write_parquet("answers.parquet")
     summary = json.loads(fit(run, "--json", "--answers", "answers.parquet").out)
     assert summary["classes"] == [0, 1, 2]
-    assert summary["answers"]["distance"] == "nominal"
+    assert summary["answers"]["masi_alpha"] is None
 
 
 def write_answers(**columns: Any) -> None:
@@ -150,7 +157,7 @@ def at(row: int, column: str, value: str | None) -> dict[str, pl.Expr]:
 @pytest.mark.parametrize(
     ("columns", "args", "message"),
     [
-        (at(3, "id", "b99"), [], "row 3: the answer is about the row 'b99', which table.csv does not have"),
+        (at(3, "id", "b99"), [], "answers.csv, row 3: the answer of 'Dan' is about the row 'b99', which table.csv"),
         (at(3, "id", ""), [], "answers.csv, row 3: column 'id' is empty. Name the row"),
         (at(3, "worker", ""), [], "answers.csv, row 3: column 'worker' is empty. Name the annotator"),
         (
@@ -191,7 +198,111 @@ def test_repeated_names_of_rows(run: Run, table: Path) -> None:
     make_birds().drop("species").write_csv("table.csv")
     records = make_answers()
     pl.concat([records, records.head(2)]).write_csv("answers.csv")
-    assert "2 answers repeat an annotator and row" in fit(run).err
+    assert "2 repeated answers (of equal row, annotator and label) count once" in fit(run).err
+
+
+def test_two_answers_of_an_annotator_to_a_row(run: Run, table: Path) -> None:
+    """Different answers are an error that names the record, the annotator, the row and both answers."""
+    records = make_answers()
+    first = records.row(0)
+    second = pl.DataFrame([(first[0], first[1], "wren|owl")], records.schema, orient="row")
+    pl.concat([records, second]).write_csv("answers.csv")
+    message = f"answers.csv, row {len(records)}: annotator {first[1]!r} answered the row {first[0]!r} twice, with "
+    _check_error(run, *FIT, message=f"{message}{first[2]!r} and 'owl or wren'. Keep one answer")
+
+
+def write_label_studio(*, short: bool = False) -> None:
+    """Write the answers as an export of Label Studio."""
+    tasks: dict[str, list[tuple[str, list[str]]]] = {}
+    for name, worker, label in make_answers().iter_rows():
+        tasks.setdefault(name, []).append((worker, label.split("|")))
+    full = [
+        {
+            "id": 100 + i,
+            "data": {"id": name, "text": "a bird"},
+            "annotations": [
+                {
+                    "id": 1000 * i + j,
+                    "completed_by": {"id": j, "email": worker, "first_name": "", "last_name": ""},
+                    "was_cancelled": False,
+                    "ground_truth": False,
+                    "result": [
+                        {"from_name": "bird", "to_name": "text", "type": "choices", "value": {"choices": labels}}
+                    ],
+                }
+                for j, (worker, labels) in enumerate(annotations)
+            ],
+            "predictions": [],
+        }
+        for i, (name, annotations) in enumerate(tasks.items())
+    ]
+    brief = [
+        {"name": name, "annotator": worker, "bird": labels[0] if len(labels) == 1 else {"choices": labels}}
+        for name, annotations in tasks.items()
+        for worker, labels in annotations
+    ]
+    Path("export.json").write_text(json.dumps(brief if short else full))
+
+
+def write_doccano() -> None:
+    """Write the answers as an export of doccano, with a member without labels."""
+    with zipfile.ZipFile("export.zip", "w") as archive:
+        for (worker,), records in make_answers().group_by("worker", maintain_order=True):
+            documents = [
+                {"id": 500 + i, "text": "a bird", "label": label.split("|"), "Comments": [], "name": name}
+                for i, (name, _, label) in enumerate(records.iter_rows())
+            ]
+            archive.writestr(f"{worker}.jsonl", "\n".join(map(json.dumps, documents)))
+        archive.writestr("admin.jsonl", json.dumps({"id": 1, "text": "a bird", "label": [], "name": "b0"}))
+
+
+@pytest.mark.parametrize("kind", ["label studio", "short", "doccano"])
+def test_exports_of_annotation_tools_give_the_same_labels(run: Run, table: Path, kind: str) -> None:
+    """An export gives the results of a table with the same answers."""
+    expected = json.loads(fit(run, "--json", "--out", "expected").out)["answers"]["annotators"]
+    names = make_birds()["id"]
+    make_birds().drop("species").with_columns(name=names).drop("id").write_csv("table.csv")
+    if kind == "label studio":
+        make_birds().drop("species").write_csv("table.csv")
+        write_label_studio()
+        args = ["--answers", "export.json", "--row", "id"]
+    elif kind == "short":
+        write_label_studio(short=True)
+        args = ["--answers", "export.json", "--row", "name", "--answer", "bird"]
+    else:
+        write_doccano()
+        args = ["--answers", "export.zip", "--row", "name"]
+    result = run("fit", "table.csv", *args, "--truth", "truth", "--method", "AvgPerceptron", "--folds", "2", "--json")
+    assert result.code == 0, result.err
+    annotators = json.loads(result.out)["answers"]["annotators"]
+    assert [line["accuracy"] for line in annotators] == pytest.approx([line["accuracy"] for line in expected])
+    assert [line["answers"] for line in annotators] == [line["answers"] for line in expected]
+    labels = [pl.read_csv(f"{folder}/training_labels.csv")["label"].to_list() for folder in ("table-oneof", "expected")]
+    assert labels[0] == labels[1]
+    assert ("annotators without answers are omitted: 'admin'" in result.err) == (kind == "doccano")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--row", "name"], "export.json, task 0: the field 'name', which identifies the item, is missing"),
+        (["--row", "id", "--answer", "kind"], "export.json has no choices of the tag 'kind'"),
+        (["--row", "id", "--annotator", "worker"], "--annotator has no use with the export export.json"),
+        (["--row", "id", "--classes", "finch,owl"], "export.json, task 0: label 'wren' is not one of the classes"),
+        (["--row", "color"], "column 'color' is empty. Name the row"),
+    ],
+)
+def test_bad_exports(run: Run, table: Path, args: list[str], message: str) -> None:
+    write_label_studio()
+    make_birds().drop("species").with_columns(name=pl.col("id")).write_csv("table.csv")
+    _check_error(run, "fit", "table.csv", "--answers", "export.json", *args, message=message)
+
+
+def test_a_task_that_is_not_in_the_table(run: Run, table: Path) -> None:
+    write_label_studio()
+    make_birds().drop("species").slice(1).write_csv("table.csv")
+    message = "export.json, task 0: the answer of 'Ann' is about the row 'b0', which table.csv does not have"
+    _check_error(run, "fit", "table.csv", "--answers", "export.json", "--row", "id", message=message)
 
 
 @pytest.mark.parametrize("option", ["--row", "--annotator", "--answer", "--gold"])

@@ -144,6 +144,34 @@ def test_imported_annotations(run: Run, bare: Path) -> None:
     assert pl.read_parquet("out.parquet")["species"].to_list()[:5] == [None, ["owl"], ["owl", "wren"], ["wren"], None]
 
 
+def test_several_annotators_are_combined_by_their_model(run: Run, bare: Path) -> None:
+    """--combination model writes weights of the annotators' model, and --choice selects a tag of Label Studio."""
+    truth = make_birds()["truth"].to_list()
+    tasks = []
+    for i, name in enumerate(truth[:30]):
+        labels = {"Ann": name, "Bob": name, "Cem": name if i % 3 else "owl"}
+        results = {
+            worker: [
+                {"from_name": tag, "to_name": "text", "type": "choices", "value": {"choices": [choice]}}
+                for tag, choice in (("bird", label), ("sure", "yes"))
+            ]
+            for worker, label in labels.items()
+        }
+        annotations = [{"completed_by": {"email": worker}, "result": result} for worker, result in results.items()]
+        tasks.append({"id": i, "data": {"id": f"b{i}"}, "annotations": annotations})
+    Path("tasks.json").write_text(json.dumps(tasks))
+    words = ("label", bare, *LABEL, *CLASSES, "--import", "tasks.json", "--match", "id", "--export", "out.csv")
+    result = run(*words)
+    assert (result.code, "tasks.json has choices of the tags bird, sure" in result.err) == (2, True)
+    assert not Path("out.csv").exists()
+    result = run(*words, "--choice", "bird", "--combination", "model")
+    assert result.code == 0, result.err
+    texts = pl.read_csv("out.csv")["species"].fill_null("").to_list()
+    weights = CandidateSets.from_strings(texts, weighted=True, classes=["finch", "owl", "wren"]).weights
+    assert [["finch", "owl", "wren"][k] for k in weights[:30].argmax(axis=1)] == truth[:30]
+    assert (np.sort(weights[:30], axis=1)[:, 1] > 0).any()
+
+
 def test_remaining_rows_are_counted_after_imports(run: Run, bare: Path, served: Any) -> None:
     """The JSON output and the page have the same count."""
     shown: list[int] = []
@@ -170,6 +198,7 @@ def test_remaining_rows_are_counted_after_imports(run: Run, bare: Path, served: 
         (["--labels", "species", *CLASSES, "--hide", "truht"], "did you mean 'truth'?"),
         (["--labels", "species", *CLASSES, "--method", "PLNN"], "did you mean PLKNN?"),
         (["--labels", "species", *CLASSES, "--strategy", "guess"], "got 'guess'"),
+        (["--labels", "species", *CLASSES, "--combination", "mean"], "`combination` must be"),
         (["--labels", "species", *CLASSES, "--export", "out.xlsx"], "out.xlsx"),
         (["--labels", "species", *CLASSES, "--export", "birds.csv"], "would be overwritten"),
         (["--labels", "species", *CLASSES, "--answers", "birds.csv"], "would be overwritten"),
@@ -194,7 +223,7 @@ def label_options(**more: Any) -> LabelOptions:
         "strategy": "auto",
         "annotations_per_item": 1,
     }
-    return LabelOptions(**(defaults | {"answers": Path("answers.sqlite"), "seed": 0} | more))
+    return LabelOptions(**(defaults | {"combination": "votes", "answers": Path("answers.sqlite"), "seed": 0} | more))
 
 
 READ_OPTIONS = ReadOptions(("species",), classes=("finch", "owl", "wren"))

@@ -7,7 +7,7 @@ import pytest
 
 from oneof.crowd import AnnotatorModel, Answers
 from oneof.crowd.answers import as_answers
-from oneof.errors import InputError, LabelError
+from oneof.errors import InputError, LabelError, OneofError
 
 TABLE = [["finch", None, "wren"], [["finch", "wren"], "wren", None], [None, "owl", {"owl"}]]
 RECORDS = [
@@ -70,7 +70,7 @@ def test_selected_rows_have_their_answers_and_their_annotators():
         ),
         (lambda: Answers.from_table([["a", None], ["b", None]]), "column 1: annotator 1 has no answer"),
         (lambda: Answers.from_records([0, 1], ["x", "y"], ["a", None]), "annotator 'y' has no answer"),
-        (lambda: Answers.from_table([["a", "c"]], classes=["a", "b"]), "row 0: label 'c' is not one of the classes"),
+        (lambda: Answers.from_table([["a", "c"]], classes=["a", "b"]), "row 0, column 1: label 'c' is not one of"),
         (lambda: Answers.from_table([["a"], [["a", "c"]]], classes=["a", "b"]), "row 1: label 'c' is not one of the"),
         (lambda: Answers.from_table([["a"], [[]]]), "row 1: the answer is an empty set"),
         (lambda: Answers.from_table([["a"], ["a", "b"]]), "row 1: got 2 answers; other rows have 1"),
@@ -80,6 +80,24 @@ def test_selected_rows_have_their_answers_and_their_annotators():
         (lambda: Answers.from_table([[1, -1], [-1, 1]]), "only -1 and 1"),
         (lambda: Answers.from_records([0], [1, 2], ["a"]), "must have the same length; got 1, 2 and 1"),
         (lambda: Answers.from_records([0, None], [1, 2], ["a", "b"]), "row 1: the name of the row is missing"),
+        (
+            lambda: Answers.from_records(["r", "s"], ["Ann", "Bob"], ["a", "c"], classes=["a", "b"]),
+            r"row 1: label 'c' is not one of the classes 'a', 'b' \(annotator 'Bob', row 's'\)\.",
+        ),
+        (
+            lambda: Answers.from_records([0, 5], ["Ann", "Bob"], ["a", "b"], index=[0, 1]),
+            "an answer of annotator 'Bob' is about the row 5, which the table does not have",
+        ),
+        (
+            lambda: Answers.from_records([3, 4, 3], ["Ann", "Ann", "Ann"], ["a", "b", ["a", "b"]]),
+            "row 2: annotator 'Ann' answered the row 3 twice, with 'a' and 'a or b'",
+        ),
+        (
+            lambda: as_answers(pd.DataFrame({"row": [0, 1], "annotator": ["x", "y"], "label": ["a", "b"]})),
+            "the DataFrame of answers has no column 'answer'",
+        ),
+        (lambda: Answers.from_table(TABLE).align([0, 1, 1, 2]), "different names of rows; 1 is repeated"),
+        (lambda: Answers.from_label_studio("a.json", row=3), "`row` must be the name of a field; got 3"),
         (lambda: Answers.from_records([0, 1]), "must be a DataFrame with the columns row, annotator and answer"),
         (lambda: Answers.from_table(TABLE, annotators=["x", "y"]), "`annotators` must be 3 different names"),
         (lambda: Answers.from_table(TABLE).align([0, 0, 1, 2]), "`index` must contain different names"),
@@ -87,7 +105,7 @@ def test_selected_rows_have_their_answers_and_their_annotators():
     ],
 )
 def test_errors_have_the_cause_and_the_place(call, message):
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(OneofError, match=message):
         call()
 
 
@@ -96,12 +114,20 @@ def test_errors_have_the_cause_and_the_place(call, message):
     [
         (["finch", None, "eagle"], "`gold`, row 2: label 'eagle' is not one of the"),
         (["finch", None], "`gold` must have one label for each of the 3 rows; got 2"),
+        ({0: "finch", 2: "eagle"}, "`gold`, row 2: label 'eagle' is not one of the"),
         ({7: "finch"}, "`gold` names the row 7, which the answers do not have"),
     ],
 )
 def test_contradicting_gold_is_an_error(gold, message):
     with pytest.raises(InputError, match=message):
         AnnotatorModel().fit(TABLE, gold)
+
+
+def test_repeated_answers_count_once():
+    """Records with equal row, annotator and answer, in any order of the labels, are one answer."""
+    rows, annotators, values = zip(*RECORDS, RECORDS[2], (1, 0, {"finch", "wren"}), RECORDS[0])
+    assert content(Answers.from_records(rows, annotators, values)) == content(Answers.from_table(TABLE))
+    assert Answers.from_records(rows, annotators, values).n_answers == len(RECORDS)
 
 
 def test_one_class_is_an_error():

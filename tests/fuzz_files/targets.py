@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -16,9 +17,9 @@ from oneof.datasets import load_mat
 from oneof.datasets.npz import read_npz, read_shape
 from oneof.errors import DataError, InputError
 from oneof.io import align_columns, choose_columns, read_labels, read_table
+from oneof.io.annotations import read_doccano, read_label_studio
 from oneof.labeling.answer_log import AnswerLog, Entry, stored_classes
 from oneof.labeling.answer_store import AnswerStore
-from oneof.labeling.importing import read_label_studio
 from oneof.persistence import SavedModel, load, save
 from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, read_batches
 from reproduction.records import Record
@@ -180,6 +181,20 @@ def _studio_seeds(_: Path) -> list[bytes]:
     return [json.dumps(tasks).encode(), json.dumps(short).encode()]
 
 
+def _doccano_seeds(_: Path) -> list[bytes]:
+    lines = json_lines(
+        {"id": 1, "text": "x", "label": ["a", "b"], "Comments": []},
+        {"id": 2, "text": "y", "label": []},
+        {"doc_id": 3, "id": 3.0, "labels": ["b"], "username": "Eve"},
+        {"id": 4, "annotations": [{"label": 7, "user": 1}], "meta": {"n": 1}},
+    )
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("Ann.jsonl", lines)
+        archive.writestr("Bob.json", json.dumps([{"id": 1, "label": ["a"]}]))
+    return [file.getvalue()]
+
+
 def _store_seeds(folder: Path) -> list[bytes]:
     path = folder / "seed.jsonl"
     with Store(path, "x") as store:
@@ -266,6 +281,7 @@ TARGETS = {
     "data set.mat": Target(load_mat, _mat_seeds, "a.mat"),
     "answers.sqlite": Target(_answers, _answer_seeds, "a.sqlite"),
     "label studio.json": Target(lambda path: read_label_studio(path, item="id"), _studio_seeds, "a.json"),
+    "doccano.zip": Target(read_doccano, _doccano_seeds, "a.zip", ZIP),
     "store.jsonl": Target(_store, _store_seeds, "a.jsonl", RECORDS),
     "checkpoint.npz": Target(_checkpoint, _checkpoint_seeds, "a.npz", ZIP),
     "model.skops": Target(_model, _model_seeds, "a.skops", ZIP),

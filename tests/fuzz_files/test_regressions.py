@@ -16,8 +16,8 @@ from oneof.datasets import load_mat
 from oneof.datasets.npz import read_shape
 from oneof.errors import DataError
 from oneof.io import read_table, source
+from oneof.io.annotations import read_label_studio
 from oneof.labeling.answer_log import AnswerLog, stored_classes
-from oneof.labeling.importing import read_label_studio
 from oneof.stream import read_batches
 from reproduction.store import Store
 from tests.fuzz_files.targets import _FACTS, TARGETS

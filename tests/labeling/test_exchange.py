@@ -175,5 +175,5 @@ def test_options_of_the_other_format_are_an_error(begin: Begin, table: LabelTabl
     tasks = write(tmp_path / "tasks.json", "[]")
     with pytest.raises(InputError, match=r"options for .* must be among item, label, separator, worker; got 'choice'"):
         begin(table=table).import_annotations(long, match="name", choice="kind")
-    with pytest.raises(InputError, match=r"must name the column and field that identify the tasks"):
+    with pytest.raises(InputError, match=r"must name the column of the table and the field of the export"):
         begin(table=table).import_annotations(tasks)

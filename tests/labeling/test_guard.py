@@ -13,17 +13,18 @@ from tests.labeling.serving import Client, serving
 
 
 def writes(client: Client) -> list[tuple[str, Any]]:
-    """Return a request of every kind that changes something."""
+    """Return a request of every kind that has a body."""
     question = client.ask()
     return [
         ("api/answer", {"question": question["id"], "kind": "one of", "labels": [0], "key": "k"}),
         ("api/undo", {"annotator": "Ann", "window": "w", "key": "k"}),
         ("api/ask", {"annotator": "Ann", "window": "w"}),
         ("api/open", {"annotator": "Ann", "window": "w", "row": 1}),
+        ("api/agreement", {"annotator": "Ann"}),
     ]
 
 
-SCRIPTS = ["elements.js", "label.js", "quality.js", "rows.js", "server.js"]
+SCRIPTS = ["agreement.js", "elements.js", "label.js", "quality.js", "rows.js", "server.js"]
 READS = ["", "label.css", *SCRIPTS, "api/session", "api/export.csv", "api/export.parquet", "image/0"]
 
 

@@ -25,7 +25,7 @@ def test_tables_and_many_labels(page: Page) -> None:
             session.answer(session.question_for(i), classes[truth[i]])
         with serving(session, annotator="Ann") as server:
             page.open(server.link)
-            heads = [cell.text.split("\n")[0] for cell in page.all("thead th")]
+            heads = [cell.text.split("\n")[0] for cell in page.all("#item thead th")]
             assert heads[0] == "This row"
             assert set(heads[1:]) <= set(classes[:3])
             assert len(heads) == 4

@@ -125,7 +125,9 @@ def test_text_of_users_is_escaped():
         comparison=SimpleNamespace(results=(result(NASTY), result("b", error=NASTY), result("c", incomplete=NASTY)),
                                    best_method=NASTY, note=""),
         preview=lambda _: {NASTY: NASTY, "{{ 1 }}": "{% raw %}"},
-        annotators=annotators(names=[NASTY, "$x_{y$", "{{ 8 }}"], disputed=[DisputedRow(0, NASTY, NASTY, NASTY, 0.5)]),
+        annotators=annotators(
+            names=[NASTY, "$x_{y$", "{{ 8 }}"], disputed=[DisputedRow(0, NASTY, NASTY, NASTY, 0.5, NASTY)]
+        ),
     )  # fmt: skip
     html = render_report(data)
     page = Page(html)

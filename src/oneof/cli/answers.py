@@ -1,6 +1,6 @@
 """Answers of annotators for `oneof fit`: their file, the fit, and the description of the annotators."""
 
-from collections import Counter
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,27 +17,31 @@ if TYPE_CHECKING:
 OUTPUT = "annotators.csv"
 _MAX_PRINTED = 20
 """Number of annotators that the command prints; `OUTPUT` has all."""
+_MAX_NAMED = 3
+"""Number of annotators that are named with an answer to a disputed row."""
 
 
 @dataclass(frozen=True)
 class AnswerOptions:
-    """The file of the answers, one record for each, and the names of its columns.
+    """The file of the answers, and the names of its columns.
 
     Attributes
     ----------
     path : Path
+        A table with a record for each answer, or an export of Label Studio or doccano.
     row : str
-        The column of the names of the rows, in this file and in the table.
-    annotator, answer : str
-        Columns of this file.
+        The column of the names of the rows, in this file and in the table; in an export, the field of the data.
+    annotator, answer : str or None
+        Columns of this file, by default "annotator" and "answer". An export has no column of annotators, and its
+        `answer` is the tag of the choices, by default the only one.
     gold : str or None
         The column of known labels, in the table.
     """
 
     path: Path
     row: str = "row"
-    annotator: str = "annotator"
-    answer: str = "answer"
+    annotator: str | None = None
+    answer: str | None = None
     gold: str | None = None
 
 
@@ -58,8 +62,8 @@ def read_answers(
     import numpy as np
 
     from oneof.crowd import Answers
-    from oneof.errors import DataError
-    from oneof.io import find_column, read_labels, read_table
+    from oneof.errors import DataError, InputError
+    from oneof.io.annotations import is_export
 
     row_names = _read_names(table, options.row, "row")
     position: dict[str, int] = {}
@@ -70,32 +74,80 @@ def read_answers(
                 source=str(table.path),
                 row=i,
             )
-    columns = (options.row, options.annotator, options.answer)
-    records = read_table(options.path, verbatim=columns)
-    names, annotators = (
-        _read_names(records, column, kind) for column, kind in zip(columns, ("row", "annotator"), strict=False)
-    )
-    for i, name in enumerate(names):
+    records = (_read_export if is_export(options.path) else _read_records)(options, separator, classes)
+    for name, annotator, location in zip(records.rows, records.annotators, records.locations, strict=True):
         if name not in position:
             raise DataError(
-                f"the answer is about the row {name!r}, which {table.path} does not have. Correct the name, or remove "
-                "the answer.",
-                source=str(options.path),
-                row=i,
+                f"the answer of {annotator!r} is about the row {name!r}, which {table.path} does not have. Correct the "
+                "name, or remove the answer.",
+                source=location,
             )
-    find_column(options.answer, records.frame.columns, options.path)
-    labels = read_labels(records, [options.answer], separator=separator, classes=classes)
-    rows = np.array([position[name] for name in names])
-    answers = Answers.from_records(
-        rows, annotators, _list_answers(labels), classes=labels.classes, index=np.arange(len(row_names))
-    )
-    repeated = sum(number - 1 for number in Counter(zip(names, annotators, strict=True)).values())
-    notes = [
-        f"{repeated:,} answer{'s repeat' if repeated > 1 else ' repeats'} an annotator and row; each counts as an "
-        "independent answer."
-    ] * (repeated > 0)
-    gold = None if options.gold is None else _read_gold(table, options.gold, labels.classes)
+    try:
+        answers = Answers.from_records(
+            records.rows, records.annotators, records.answers, classes=records.classes, index=row_names
+        )
+    except InputError as error:
+        raise _locate(error, records, options.path) from None
+    answers.rows = np.arange(len(row_names))  # the rows of the features
+    notes = list(records.notes)
+    repeated = sum(answer is not None for answer in records.answers) - answers.n_answers
+    if repeated:
+        notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
+    gold = None if options.gold is None else _read_gold(table, options.gold, answers.classes)
     return TableAnswers(answers, row_names, gold, tuple(notes))
+
+
+@dataclass(frozen=True)
+class _Records:
+    """The records of a file: a row, an annotator, an answer or None, and a location for each; classes and notes."""
+
+    rows: list[str]
+    annotators: list[str]
+    answers: list[Any]
+    locations: list[str]
+    classes: Any
+    notes: tuple[str, ...] = ()
+
+
+def _read_records(options: AnswerOptions, separator: str, classes: tuple[str, ...] | None) -> _Records:
+    """Read a table of answers."""
+    from oneof.io import find_column, read_labels, read_table
+
+    annotator, answer = options.annotator or "annotator", options.answer or "answer"
+    records = read_table(options.path, verbatim=(options.row, annotator, answer))
+    rows, annotators = _read_names(records, options.row, "row"), _read_names(records, annotator, "annotator")
+    find_column(answer, records.frame.columns, options.path)
+    labels = read_labels(records, [answer], separator=separator, classes=classes)
+    locations = [f"{options.path}, row {i}" for i in range(len(rows))]
+    return _Records(rows, annotators, _list_answers(labels), locations, labels.classes)
+
+
+def _read_export(options: AnswerOptions, separator: str, classes: tuple[str, ...] | None) -> _Records:  # noqa: ARG001
+    """Read an export of Label Studio or doccano."""
+    from oneof.crowd.encoding import list_labels
+    from oneof.errors import DataError, InputError
+    from oneof.io.annotations import describe_silent, drop_silent, read_export
+
+    if options.annotator is not None:
+        raise InputError(
+            f"--annotator has no use with the export {options.path}, which names its annotators. Remove it."
+        )
+    given, silent = drop_silent(read_export(options.path, item=options.row, choice=options.answer))
+    if not given:
+        raise DataError("the export has no answers.", source=str(options.path))
+    rows, annotators, labels, locations = zip(*given, strict=True)
+    notes = (describe_silent(silent),) if silent else ()
+    names = sorted({label for one in labels for label in one}) if classes is None else list(classes)
+    return _Records(list(map(str, rows)), list(annotators), list_labels(labels), list(locations), names, notes)
+
+
+def _locate(error: Any, records: _Records, path: Path) -> Any:
+    """Return an error of `Answers` with the location of its record."""
+    if error.row is None:
+        return error.at(path)
+    located = error.at(records.locations[error.row])
+    located.row = None
+    return located.because(located.reason)
 
 
 def _read_names(table: "Table", column: str, kind: str) -> list[str]:
@@ -110,11 +162,11 @@ def _read_names(table: "Table", column: str, kind: str) -> list[str]:
     return [str(cell) for cell in cells]
 
 
-def _list_answers(labels: "CandidateSets") -> Any:
+def _list_answers(labels: "CandidateSets") -> list[Any]:
     """Return a label or a list of labels for each record, None if it is missing."""
     import numpy as np
 
-    listed = np.full(len(labels), None, dtype=object)
+    listed: list[Any] = [None] * len(labels)
     names = labels.classes.tolist()
     missing = labels.is_unlabeled
     for i in np.flatnonzero(~missing):
@@ -175,15 +227,39 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
         coverage=float(model.coverage),
         copies=[[str(name) for name in group] for group in model.copies_],
         no_better_than_chance=[str(name) for name in model.no_better_than_chance_],
-        alpha=krippendorff_alpha(given.answers, "masi" if has_sets else "nominal"),
-        distance="masi" if has_sets else "nominal",
+        alpha=krippendorff_alpha(given.answers),
+        masi_alpha=krippendorff_alpha(given.answers, "masi") if has_sets else None,
         disputed=[
-            DisputedRow(int(row), given.row_names[int(row)], str(label), str(other), float(disagreement))
+            DisputedRow(
+                int(row),
+                given.row_names[int(row)],
+                str(label),
+                str(other),
+                float(disagreement),
+                _describe_answers(given.answers, int(row)),
+            )
             for row, label, other, disagreement in zip(
                 disputed.rows, disputed.labels, disputed.runner_up, disputed.disagreement, strict=True
             )
         ],
     )
+
+
+def _describe_answers(answers: "Answers", row: int) -> str:
+    """Return each answer to a row with its annotators, the most frequent answer first."""
+    import numpy as np
+
+    names, classes = answers.annotators.tolist(), answers.classes
+    given: dict[str, list[str]] = {}
+    for i in np.flatnonzero(answers._row == row):
+        answer = " or ".join(map(str, classes[answers._sets[answers._code[i]]].tolist()))
+        given.setdefault(answer, []).append(str(names[answers._source[i]]))
+    listed = []
+    for answer, annotators in sorted(given.items(), key=lambda item: (-len(item[1]), item[0])):
+        hidden = len(annotators) - _MAX_NAMED
+        more = [f"{hidden:,} more"] if hidden > 0 else []
+        listed.append(f"{answer}: {', '.join([*annotators[:_MAX_NAMED], *more])}")
+    return "; ".join(listed)
 
 
 def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, Any]:
@@ -198,13 +274,18 @@ def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, 
         "coverage": summary.coverage,
         "copies": [list(group) for group in summary.copies],
         "no_better_than_chance": list(summary.no_better_than_chance),
-        "alpha": summary.alpha if summary.alpha == summary.alpha else None,
-        "distance": summary.distance,
+        "alpha": _or_none(summary.alpha),
+        "masi_alpha": _or_none(summary.masi_alpha),
         "disputed_rows": [row._asdict() for row in summary.disputed],
         "rounds": crowd.n_iter_,
         "classifier_power": float(crowd.classifier_power_),
         "answer_power": float(crowd.answer_power_),
     }
+
+
+def _or_none(value: float | None) -> float | None:
+    """Return None for NaN, which JSON does not have."""
+    return None if value is None or math.isnan(value) else value
 
 
 def write_annotators(path: Path, summary: "AnnotatorSummary") -> None:
@@ -242,7 +323,8 @@ def print_annotators(summary: "AnnotatorSummary") -> None:
         terminal.print_line(f"Copies of one another, counted as one: {', '.join(group)}.")
     if summary.disputed:
         lines = [
-            [row.name, row.label, row.runner_up, terminal.format_percent(row.disagreement)] for row in summary.disputed
+            [row.name, row.label, row.runner_up, row.answers, terminal.format_percent(row.disagreement)]
+            for row in summary.disputed
         ]
-        columns = ["row", "label", "runner-up", "answers that differ"]
-        terminal.print_table("Rows with the least certain labels", columns, lines, text_columns=3)
+        columns = ["row", "label", "runner-up", "answers", "pairs that differ"]
+        terminal.print_table("Rows with the least certain labels", columns, lines, text_columns=4)

@@ -23,6 +23,7 @@ Examples:
   oneof fit votes.parquet --labels cat,dog,horse --method CLPL --out model
   oneof fit birds.csv --labels species --weighted --kind posterior
   oneof fit birds.csv --answers answers.csv --row id --annotator worker --answer label
+  oneof fit birds.csv --answers label-studio.json --row name
   oneof fit clicks/ --labels topic --online --checkpoint-rows 1000000
   zcat clicks.csv.gz | oneof fit - --format csv --labels topic --classes news,sport,arts --online
 """
@@ -55,19 +56,25 @@ def run(
         typer.Option(
             "--answers",
             metavar="FILE",
-            help="Learn from the answers of annotators, and fit their accuracies: one line each. "
-            "A label such as 'a|b' is a set.",
+            help="Learn from the answers of annotators, and fit their accuracies: a table with a line for each, where "
+            "'a|b' is a set; or an export of Label Studio (.json) or doccano (.zip).",
         ),
     ] = None,
     row: Annotated[
         str, typer.Option("--row", metavar="COLUMN", help="Answers: column of the names of the rows, in both tables.")
     ] = "row",
     annotator: Annotated[
-        str, typer.Option("--annotator", metavar="COLUMN", help="Answers: column of the annotators.")
-    ] = "annotator",
+        str | None,
+        typer.Option("--annotator", metavar="COLUMN", help="Answers: column of the annotators; by default annotator."),
+    ] = None,
     answer: Annotated[
-        str, typer.Option("--answer", metavar="COLUMN", help="Answers: column of the labels.")
-    ] = "answer",
+        str | None,
+        typer.Option(
+            "--answer",
+            metavar="COLUMN",
+            help="Answers: column of the labels, by default answer; or tag of Label Studio, by default the only one.",
+        ),
+    ] = None,
     gold: Annotated[
         str | None,
         typer.Option(

@@ -61,6 +61,13 @@ def run(
     annotations_per_item: Annotated[
         int, typer.Option("--annotations-per-item", min=1, help="Number of annotators who label each row.")
     ] = 1,
+    combination: Annotated[
+        str,
+        typer.Option(
+            "--combination",
+            help="Combination of several annotators: votes, or model: weights by their estimated accuracies.",
+        ),
+    ] = "votes",
     method: Annotated[
         str, typer.Option("--method", help="Name of a method, or auto: GraphLogisticRegression.")
     ] = "auto",
@@ -72,15 +79,19 @@ def run(
         typer.Option(
             "--import",
             metavar="FILE",
-            help="Import answers: a table of item, worker and label, or .json of Label Studio.",
+            help="Import answers: a table of item, worker and label, .json of Label Studio, or .zip of doccano.",
         ),
+    ] = None,
+    choice: Annotated[
+        str | None,
+        typer.Option("--choice", metavar="TAG", help="Tag of Label Studio whose choices are imported, if several."),
     ] = None,
     match: Annotated[
         str | None,
         typer.Option(
             "--match",
             metavar="COLUMN",
-            help="Column with the item names of --import; by default items are row indices, from 0.",
+            help="Column with the item names of --import, and field of an export; by default items are row indices.",
         ),
     ] = None,
     export: Annotated[
@@ -134,7 +145,7 @@ def run(
         )
         answers_file = answers or Path(f"{table.stem}-answers.sqlite")
         label_options = LabelOptions(
-            show, images, options.split(hide), method, strategy, annotations_per_item, answers_file, seed
+            show, images, options.split(hide), method, strategy, annotations_per_item, combination, answers_file, seed
         )
         check_not_input([path for path in (export, answers_file) if path], [table, *(imports or ())])
         if export is None:
@@ -143,7 +154,7 @@ def run(
         with opened.session as session:
             for sentence in opened.notes:
                 terminal.print_note(sentence)
-            n_imported = sum(session.import_annotations(file, match=match) for file in imports or ())
+            n_imported = sum(session.import_annotations(file, match=match, choice=choice) for file in imports or ())
             summary = {
                 "table": str(table),
                 "answers": str(answers_file),
@@ -191,6 +202,7 @@ class LabelOptions:
         Name of a default estimator of `compare`, or "auto" for the session's default.
     strategy : str
     annotations_per_item : int
+    combination : str
     answers : Path
         The file of answers.
     seed : int
@@ -202,6 +214,7 @@ class LabelOptions:
     method: str
     strategy: str
     annotations_per_item: int
+    combination: str
     answers: Path
     seed: int
 
@@ -278,6 +291,7 @@ def open_session(
         estimator=estimator,
         strategy=label_options.strategy,
         annotations_per_item=label_options.annotations_per_item,
+        combination=label_options.combination,
         background=background,
         random_state=label_options.seed,
     )

@@ -203,7 +203,7 @@ def command_line(
     else:
         arguments += ["--answers", str(given.path)]
         for option, value in (("--row", given.row), ("--annotator", given.annotator), ("--answer", given.answer)):
-            arguments += [option, value]
+            arguments += [] if value is None else [option, value]
         arguments += [] if given.gold is None else ["--gold", given.gold]
     if read_options.truth:
         arguments += ["--truth", read_options.truth]

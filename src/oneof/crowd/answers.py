@@ -1,26 +1,29 @@
 """Answers of annotators, from a table or from records, encoded for the solvers."""
 
+import os
+import warnings
+from collections import Counter
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, Self
 
 import numpy as np
 
 from oneof.candidates import as_candidates
-from oneof.candidates.labels import MISSING, as_classes, encode_labels, is_minus_one, is_missing, label_vector
-from oneof.candidates.readers.collections import is_collection, read_sets
-from oneof.errors import InputError, LabelError
+from oneof.candidates.labels import MISSING, as_classes, label_vector
+from oneof.crowd.encoding import drop_repeated, encode, factorize, flatten_table, list_labels
+from oneof.errors import DataError, InputError, InputTypeError, LabelError
+from oneof.files import as_path
+from oneof.io.annotations import Annotation, describe_silent, drop_silent, read_doccano, read_label_studio
 from oneof.solvers.annotators import AnswerColumns
 from oneof.typing import Floats, Ints, Labels, Mask
 
 RECORD_COLUMNS = ("row", "annotator", "answer")
-_SIGNS = "the answers are only -1 and 1. Pass classes=[-1, 1] if -1 is a class, or None for no answer."
 
 
 class Answers:
     """Answers of annotators about rows. An answer is a label or a set of labels that should contain the true one.
 
-    Use `from_table` or `from_records`.
+    Use `from_table`, `from_records`, `from_label_studio` or `from_doccano`.
 
     Attributes
     ----------
@@ -92,12 +95,12 @@ class Answers:
         InputError
             If the table is not 2-D, or an annotator has no answer.
         """
-        flat, (n_rows, n_columns), names, row_names = _flatten_table(table)
+        flat, (n_rows, n_columns), names, row_names = flatten_table(table)
         if annotators is not None:
             names = label_vector(annotators)
             if len(names) != n_columns or len(set(names.tolist())) < n_columns:
                 raise InputError(f"`annotators` must be {n_columns} different names, one for each column.")
-        code, sets, known = _encode(flat, classes, n_columns)
+        code, sets, known = encode(flat, classes, n_columns)
         given = np.flatnonzero(code != MISSING)
         row, source = np.divmod(given, n_columns)
         empty = np.flatnonzero(np.bincount(source, minlength=n_columns) == 0)
@@ -147,14 +150,11 @@ class Answers:
         LabelError
             If an answer is not a label or a set of labels, or not one of the classes.
         InputError
-            If the lengths differ, a row is not in `index`, or an annotator has no answer.
-
-        Notes
-        -----
-        Two answers of an annotator to one row are two answers; the model takes them for independent.
+            If the lengths differ, a row is not in `index`, an annotator has no answer, or an annotator gave different
+            answers to a row. Equal answers count once.
         """
         if annotators is None and answers is None:
-            if not hasattr(rows, "columns") or not set(RECORD_COLUMNS) <= set(rows.columns):
+            if not has_record_columns(rows):
                 raise InputError(
                     "`rows` must be a DataFrame with the columns row, annotator and answer, or `annotators` and "
                     "`answers` must be given."
@@ -167,18 +167,144 @@ class Answers:
                 f"`rows`, `annotators` and `answers` must have the same length; got {len(row_values)}, "
                 f"{len(source_values)} and {len(flat)}."
             )
-        row_names, row = _factorize(row_values, "row")
-        source_names, source = _factorize(source_values, "annotator")
-        code, sets, known = _encode(flat, classes, 1)
+        row_names, row = factorize(row_values, "row")
+        source_names, source = factorize(source_values, "annotator")
+        try:
+            code, sets, known = encode(flat, classes, 1)
+        except LabelError as error:
+            if error.row is None:
+                raise
+            place = f"(annotator {source_values.tolist()[error.row]!r}, row {row_values.tolist()[error.row]!r})"
+            raise error.because(f"{error.reason.removesuffix('.')} {place}.") from None
         given = np.flatnonzero(code != MISSING)
         empty = np.flatnonzero(np.bincount(source[given], minlength=len(source_names)) == 0)
         if len(empty):
             raise InputError(
                 f"annotator {source_names.tolist()[empty[0]]!r} has no answer. Remove the records of this annotator."
             )
+        given = drop_repeated(row, source, code, given, len(source_names))
         codes = (row[given], source[given], code[given])
         given_answers = cls._from_codes(codes, sets, (row_names, source_names, known), select=select_rows)
+        given_answers._check_single(given)
         return given_answers if index is None else given_answers.align(index)
+
+    @classmethod
+    def from_label_studio(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        row: str = "id",
+        choice: str | None = None,
+        classes: Any = None,
+        index: Any = None,
+    ) -> "Answers":
+        """Read a JSON export of Label Studio, in its full form or the short one ("JSON-MIN").
+
+        The labels of several choices are a set. Cancelled annotations, drafts and predictions are ignored, and
+        annotations marked as ground truth are answers of their annotator. Annotators without answers are omitted, with
+        a UserWarning.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+        row : str, default="id"
+            The field of the data that names the row; "id" is the number of the task if the data have no such field.
+        choice : str, optional
+            The name of the tag whose choices are the answers; by default the only one. The short form needs it.
+        classes, index : array-like, optional
+            See `from_records`.
+
+        Returns
+        -------
+        Answers
+
+        Raises
+        ------
+        DataError
+            If the file is not such an export, a task has no such field, or there are several tags.
+        InputError
+            As in `from_records`.
+
+        Examples
+        --------
+        >>> import json, pathlib, tempfile
+        >>> from oneof.crowd import Answers
+        >>> def choose(annotator, *labels):
+        ...     result = {"type": "choices", "from_name": "bird", "to_name": "text", "value": {"choices": labels}}
+        ...     return {"completed_by": annotator, "result": [result]}
+        >>> task = {"id": 1, "data": {"name": "b7"}, "annotations": [choose(1, "wren"), choose(2, "finch", "wren")]}
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = pathlib.Path(folder, "export.json")
+        ...     _ = path.write_text(json.dumps([task]))
+        ...     Answers.from_label_studio(path, row="name")
+        <Answers: 2 by 2 annotators about 1 rows, 2 classes>
+        """
+        _check_field(row)
+        annotations = read_label_studio(as_path(path), item=row, choice=choice)
+        return cls._from_annotations(annotations, path, classes, index)
+
+    @classmethod
+    def from_doccano(cls, path: Any, *, row: str = "id", classes: Any = None, index: Any = None) -> "Answers":
+        """Read an export of doccano, of a project in which the annotators do not share their labels.
+
+        Several labels of an annotator for a document are a set. Annotators without labels are omitted, with a
+        UserWarning.
+
+        Parameters
+        ----------
+        path : path-like or list of path-like
+            The .zip file with a file of each annotator, such as Ann.jsonl; its unpacked folder; or these files. Files
+            of doccano before version 1.1, which name the annotators of each document, can be read as well.
+        row : str, default="id"
+            The key that names the document, such as a column of the imported table; by default doccano's number.
+        classes, index : array-like, optional
+            See `from_records`.
+
+        Returns
+        -------
+        Answers
+
+        Raises
+        ------
+        DataError
+            If a file is not such an export, or has the labels of all annotators together.
+        InputError
+            As in `from_records`.
+
+        Examples
+        --------
+        >>> import json, pathlib, tempfile
+        >>> from oneof.crowd import Answers
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     for name, labels in (("Ann", ["wren"]), ("Bob", ["finch", "wren"])):
+        ...         document = {"id": 1, "text": "small and brown", "label": labels, "Comments": []}
+        ...         _ = pathlib.Path(folder, f"{name}.jsonl").write_text(json.dumps(document))
+        ...     Answers.from_doccano(folder)
+        <Answers: 2 by 2 annotators about 1 rows, 2 classes>
+        """
+        _check_field(row)
+        paths = [as_path(one) for one in path] if isinstance(path, list | tuple) else as_path(path)
+        return cls._from_annotations(read_doccano(paths, item=row), path, classes, index)
+
+    @classmethod
+    def _from_annotations(cls, annotations: list[Annotation], path: Any, classes: Any, index: Any) -> "Answers":
+        """Return the answers of an export; errors name the file."""
+        source = ", ".join(map(str, path)) if isinstance(path, list | tuple) else str(path)
+        given, silent = drop_silent(annotations)
+        if not given:
+            raise DataError("the export has no answers.", source=source)
+        if silent:
+            warnings.warn(describe_silent(silent), UserWarning, stacklevel=3)
+        rows, annotators, labels, _ = zip(*given, strict=True)
+        try:
+            return cls.from_records(rows, annotators, list_labels(labels), classes=classes, index=index)
+        except LabelError as error:
+            if error.row is None:
+                raise error.at(source) from None
+            raise LabelError(error.reason, label=error.label, source=given[error.row].location) from None
+        except InputError as error:
+            raise error.at(source) from None
 
     def align(self, index: Any) -> "Answers":
         """Return the answers over all rows of a data set.
@@ -200,16 +326,19 @@ class Answers:
         names = label_vector(index)
         position = {name: i for i, name in enumerate(names.tolist())}
         if len(position) < len(names):
-            raise InputError("`index` must contain different names of rows; one is repeated.")
+            [(repeated, _)] = Counter(names.tolist()).most_common(1)
+            raise InputError(f"`index` must contain different names of rows; {repeated!r} is repeated.")
         own = self.rows.tolist()
         used = np.zeros(len(own), dtype=bool)
         used[self._row] = True
         new = np.array([position.get(name, MISSING) for name in own], dtype=np.int64)
         unknown = np.flatnonzero((new == MISSING) & used)
         if len(unknown):
+            first = np.flatnonzero(self._row == unknown[0])[0]
+            annotator = self.annotators.tolist()[self._source[first]]
             raise InputError(
-                f"an answer is about the row {own[unknown[0]]!r}, which the table does not have. Correct the name, or "
-                "remove the answer."
+                f"an answer of annotator {annotator!r} is about the row {own[unknown[0]]!r}, which the table does not "
+                "have. Correct the name, or remove the answer."
             )
         codes = (new[self._row], self._source, self._code)
         return Answers._from_codes(codes, self._sets, (names, self.annotators, self.classes), select=self.select_rows)
@@ -239,11 +368,33 @@ class Answers:
             f"{len(self.classes)} classes>"
         )
 
+    def _check_single(self, record: Ints) -> None:
+        """Raise if an annotator gave several answers to a row; `record` has the record of each answer."""
+        pair = self._row * len(self.annotators) + self._source
+        order = np.argsort(pair, kind="stable")
+        repeated = np.flatnonzero(np.diff(pair[order]) == 0)
+        if not len(repeated):
+            return
+        at = repeated[np.argmin(order[repeated + 1])]
+        first, second = order[at], order[at + 1]
+        one, other = (" or ".join(map(str, self.classes[self._sets[self._code[i]]].tolist())) for i in (first, second))
+        raise InputError(
+            f"annotator {self.annotators.tolist()[self._source[first]]!r} answered the row "
+            f"{self.rows.tolist()[self._row[first]]!r} twice, with {one!r} and {other!r}. Keep one answer, or give "
+            "their set.",
+            row=int(record[second]),
+        )
+
     def _columns(self) -> AnswerColumns:
         """Return the answers that do not name all classes, for the solvers."""
         informative = np.flatnonzero(~self._sets[self._code].all(axis=1))
         codes = (self._row[informative], self._source[informative], self._code[informative])
         return AnswerColumns.from_answers(*codes, self._sets, len(self), len(self.annotators))
+
+
+def _check_field(row: Any) -> None:
+    if not isinstance(row, str):
+        raise InputTypeError(f"`row` must be the name of a field; got {row!r}.")
 
 
 def as_answers(answers: Any, classes: Any = None) -> Answers:
@@ -255,15 +406,27 @@ def as_answers(answers: Any, classes: Any = None) -> Answers:
                 "to Answers.from_table or from_records."
             )
         return answers
-    if hasattr(answers, "columns") and set(RECORD_COLUMNS) <= set(answers.columns):
+    if has_record_columns(answers):
         return Answers.from_records(answers, classes=classes)
     return Answers.from_table(answers, classes=classes)
 
 
 def is_table(answers: Any) -> bool:
     """Return whether answers are a table, with a row for each row of X."""
-    is_records = hasattr(answers, "columns") and set(RECORD_COLUMNS) <= set(answers.columns)
-    return not isinstance(answers, Answers) and not is_records
+    return not isinstance(answers, Answers) and not has_record_columns(answers)
+
+
+def has_record_columns(answers: Any) -> bool:
+    """Return whether answers are a DataFrame of records; raise if exactly one of their columns is missing."""
+    if not hasattr(answers, "columns"):
+        return False
+    missing = [name for name in RECORD_COLUMNS if name not in list(answers.columns)]
+    if len(missing) == 1:
+        raise InputError(
+            f"the DataFrame of answers has no column {missing[0]!r}, but the other columns of records. Rename a column "
+            f"to {missing[0]!r}; or rename the others, if they are annotators."
+        )
+    return not missing
 
 
 def check_answers(answers: Answers) -> Answers:
@@ -284,7 +447,8 @@ def read_gold(gold: Any, answers: Answers) -> Floats | None:
     """
     if gold is None:
         return None
-    if isinstance(gold, Mapping):
+    named = isinstance(gold, Mapping)
+    if named:
         position = {name: i for i, name in enumerate(answers.rows.tolist())}
         listed = [None] * len(answers)
         for name, label in gold.items():
@@ -295,102 +459,11 @@ def read_gold(gold: Any, answers: Answers) -> Floats | None:
     try:
         candidates = as_candidates(gold, classes=answers.classes)
     except LabelError as error:
+        if named and error.row is not None:
+            raise LabelError(
+                error.reason, label=error.label, source=f"`gold`, row {answers.rows.tolist()[error.row]!r}"
+            ) from None
         raise error.at("`gold`") from None
     if len(candidates) != len(answers):
         raise InputError(f"`gold` must have one label for each of the {len(answers)} rows; got {len(candidates)}.")
     return None if candidates.is_unlabeled.all() else candidates.weights
-
-
-def _flatten_table(table: Any) -> tuple[Any, tuple[int, int], Labels, Labels | None]:
-    """Return the cells by rows, the shape, the names of the columns, and those of the rows if there are any."""
-    row_names = None
-    if hasattr(table, "columns"):
-        names = label_vector(list(table.columns))
-        columns = [label_vector(table[name]).tolist() for name in table.columns]
-        shape = (len(table), len(columns))
-        if hasattr(table, "index") and not callable(table.index):
-            row_names = label_vector(table.index)
-        return label_vector([cell for cells in zip(*columns) for cell in cells]), shape, names, row_names
-    if not isinstance(table, np.ndarray):
-        try:
-            rows = list(table)
-            listed = [] if any(isinstance(row, str | bytes | set | Mapping) for row in rows) else list(map(list, rows))
-        except TypeError:
-            rows, listed = [None], []
-        if len(listed) < len(rows):
-            raise InputError("`answers` must be a table with a row for each row of X and a column for each annotator.")
-        width = len(listed[0]) if listed else 0
-        for i, row in enumerate(listed):
-            if len(row) != width:
-                raise InputError(f"got {len(row)} answers; other rows have {width}. Use None for no answer.", row=i)
-        return label_vector([cell for row in listed for cell in row]), (len(listed), width), np.arange(width), None
-    if table.ndim != 2:
-        raise InputError(f"`answers` must have shape (n_rows, n_annotators); got {table.shape}.")
-    return table.ravel(), table.shape, np.arange(table.shape[1]), None
-
-
-def _encode(flat: Any, classes: Any, n_columns: int) -> tuple[Ints, Mask, Labels]:
-    """Return the code of each answer, -1 for no answer, the distinct answers as sets, (D, K), and the classes."""
-    listed = flat.tolist() if flat.dtype.kind == "O" else None
-    if classes is None and all(is_missing(value) or is_minus_one(value) for value in flat.tolist()):
-        raise InputError("`answers` must contain at least one answer.")
-    try:
-        if listed is None or not any(is_collection(value) for value in listed):
-            code, known = encode_labels(flat, classes)
-            return code, np.eye(len(known), dtype=bool), known
-        return _encode_sets(listed, classes)
-    except LabelError as error:
-        if error.cause == "signs":
-            raise error.because(_SIGNS) from None
-        if error.row is None or n_columns == 1:
-            raise
-        raise error.at(first_row=error.row // n_columns - error.row) from None
-
-
-def _encode_sets(listed: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:
-    minus_one_is_class = classes is not None and any(is_minus_one(value) for value in list(classes))
-    code = np.full(len(listed), MISSING)
-    distinct: dict[Any, int] = {}
-    first = []
-    for i, value in enumerate(listed):
-        if is_collection(value):
-            members = value.ravel().tolist() if isinstance(value, np.ndarray) else list(value)
-            if not members:
-                raise LabelError("the answer is an empty set. Use None for no answer.", row=i, cause="empty set")
-        elif is_missing(value) or (is_minus_one(value) and not minus_one_is_class):
-            continue
-        else:
-            members = [value]
-        try:
-            key = frozenset(members)
-        except TypeError:
-            raise LabelError(f"{value!r} is not a label or a set of labels.", row=i, label=value) from None
-        if key not in distinct:
-            distinct[key] = len(distinct)
-            first.append(i)
-        code[i] = distinct[key]
-    try:
-        sets, known = read_sets([list(key) for key in distinct], classes)
-    except LabelError as error:
-        raise (error if error.row is None else error.at(first_row=first[error.row] - error.row)) from None
-    return code, sets, known
-
-
-def _factorize(values: Any, kind: str) -> tuple[Labels, Ints]:
-    """Return the distinct names, sorted if they can be, and the index of each value."""
-    if values.dtype.kind in "iub":
-        names, codes = np.unique(values, return_inverse=True)
-        return names, codes.ravel()
-    listed = values.tolist()
-    try:
-        distinct = list(dict.fromkeys(listed))
-    except TypeError:
-        raise InputError(f"the names of the {kind}s must be strings or numbers.") from None
-    if any(is_missing(name) for name in distinct):
-        missing = next(i for i, name in enumerate(listed) if is_missing(name))
-        raise InputError(f"the name of the {kind} is missing. Name it, or remove the record.", row=missing)
-    with suppress(TypeError):  # names of several types
-        distinct.sort()
-    position = {name: i for i, name in enumerate(distinct)}
-    codes = np.fromiter(map(position.__getitem__, listed), dtype=np.int64, count=len(listed))
-    return label_vector(distinct), codes

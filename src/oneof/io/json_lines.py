@@ -52,7 +52,7 @@ def objects_to_frame(rows: Sequence[dict[str, Any]], requested: Collection[str] 
 
 def _read_objects(block: TextBlock) -> list[dict[str, Any]]:
     lines = enumerate(_decode(block), block.start.line)
-    return [_read_object(line, f"{block.path}, line {number}") for number, line in lines if line.strip()]
+    return [read_object(line, f"{block.path}, line {number}") for number, line in lines if line.strip()]
 
 
 def _decode(block: TextBlock) -> Iterator[str]:
@@ -64,7 +64,8 @@ def _decode(block: TextBlock) -> Iterator[str]:
         ) from None
 
 
-def _read_object(line: str, location: str) -> dict[str, Any]:
+def read_object(line: str, location: str) -> dict[str, Any]:
+    """Return the object of a line; errors begin with its location."""
     try:
         row = json.loads(line)
         if "\\ud" in line.lower():  # may be the escape of a lone surrogate

@@ -1,6 +1,6 @@
 """Current answers by row and annotator, and their aggregation to candidate sets."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -32,6 +32,7 @@ class AnswerState:
         self._versions: dict[tuple[int, str], int] = {}
         self._answers: dict[int, dict[str, Entry]] = defaultdict(dict)
         self._undone: set[int] = set()
+        self._n_answers: Counter[str] = Counter()
 
     def add(self, entry: Entry) -> None:
         """Add the next entry."""
@@ -42,7 +43,10 @@ class AnswerState:
         if entry.undoes is not None:
             self._undone.add(entry.undoes)
         self._stacks[pair] = _update_stack(self._stacks[pair], entry)
-        _set_current(self._answers[entry.row], entry.annotator, self._stacks[pair])
+        answers = self._answers[entry.row]
+        self._n_answers[entry.annotator] -= entry.annotator in answers
+        _set_current(answers, entry.annotator, self._stacks[pair])
+        self._n_answers[entry.annotator] += entry.annotator in answers
 
     def preview(self, entries: Iterable[Entry]) -> dict[int, dict[str, Entry]]:
         """Return the answers to the rows of the next entries as they will be; no entry is added."""
@@ -57,6 +61,14 @@ class AnswerState:
     def answers(self, row: int) -> dict[str, Entry]:
         """Return the current answers to a row by annotator; a skip is not an answer."""
         return self._answers.get(row, {})
+
+    def all_answers(self) -> dict[int, dict[str, Entry]]:
+        """Return a copy of the current answers by row and annotator."""
+        return {row: dict(answers) for row, answers in self._answers.items()}
+
+    def annotators(self) -> list[str]:
+        """Return the names of the annotators with a current answer."""
+        return sorted(name for name, n in self._n_answers.items() if n)
 
     def version(self, row: int, annotator: str) -> int:
         """Return the number of the last entry of a row and annotator, 0 if there is none."""

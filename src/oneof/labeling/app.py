@@ -17,12 +17,13 @@ from starlette.routing import Route
 from oneof.errors import ConflictError, InputError, OneofError
 from oneof.labeling import quality
 from oneof.labeling.answer_log import Entry
+from oneof.labeling.answer_state import allowed_classes
 from oneof.labeling.scheduler import Question
 from oneof.labeling.session import LabelingSession
 from oneof.labeling.table import IMAGE_TYPES, ImageFolder
 
 _PAGE = Path(__file__).parent / "page"
-_SCRIPTS = ("label.js", "elements.js", "quality.js", "rows.js", "server.js")
+_SCRIPTS = ("label.js", "agreement.js", "elements.js", "quality.js", "rows.js", "server.js")
 _FILES = {"": "index.html"} | {name: name for name in ("label.css", "icon.svg", *_SCRIPTS)}
 _MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 _N_NEIGHBORS, _N_HISTORY, _MAX_SUMMARY, _MAX_CURVE_POINTS = 3, 6, 120, 60
@@ -61,10 +62,8 @@ def make_app(session: LabelingSession, options: PageOptions) -> Starlette:
         Route("/api/export.{suffix:str}", api.export),
         Route("/image/{row:int}", api.image),
     ]
-    routes += [
-        Route(f"/api/{name}", _json_endpoint(function), methods=["POST"])
-        for name, function in (("ask", api.ask), ("answer", api.answer), ("undo", api.undo), ("open", api.open))
-    ]
+    posted = {"ask": api.ask, "answer": api.answer, "undo": api.undo, "open": api.open, "agreement": api.agreement}
+    routes += [Route(f"/api/{name}", _json_endpoint(function), methods=["POST"]) for name, function in posted.items()]
     return Starlette(routes=routes)
 
 
@@ -81,6 +80,9 @@ class _Api:
             "classes": [str(name) for name in self._session.classes.tolist()],
             "strategy": self._session.strategy,
         }
+
+    def agreement(self, content: dict[str, Any]) -> dict[str, Any]:
+        return agreement_to_dict(self._session, _text(content, "annotator"))
 
     def ask(self, content: dict[str, Any]) -> dict[str, Any]:
         annotator, window = _text(content, "annotator"), _text(content, "window")
@@ -113,8 +115,9 @@ class _Api:
         suffix = request.path_params["suffix"]
         if suffix not in ("csv", "parquet"):
             return PlainTextResponse("The export must be CSV or Parquet.", 404)
+        combination = request.query_params.get("combination")
         try:
-            content = await run_in_threadpool(self._exported, suffix)
+            content = await run_in_threadpool(self._exported, suffix, combination)
         except OneofError as error:
             return PlainTextResponse(str(error), 400)
         media_type = "text/csv; charset=utf-8" if suffix == "csv" else "application/vnd.apache.parquet"
@@ -132,9 +135,10 @@ class _Api:
             return PlainTextResponse("Image not found.", 404)
         return Response(content, media_type=IMAGE_TYPES[path.suffix.lower()])
 
-    def _exported(self, suffix: str) -> bytes:
+    def _exported(self, suffix: str, combination: str | None) -> bytes:
         with tempfile.TemporaryDirectory(prefix="oneof-") as folder:
-            return self._session.export(Path(folder) / f"labeled.{suffix}").read_bytes()
+            path = Path(folder) / f"labeled.{suffix}"
+            return self._session.export(path, combination=combination).read_bytes()
 
     def _write(self, question: Question, kind: str, labels: Any, key: str) -> Entry:
         """Write an answer of the page."""
@@ -193,6 +197,8 @@ def state_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
         "n_rows": session.n_rows,
         "n_remaining": session.n_remaining(),
         "n_labeled": 0 if snapshot is None else snapshot.n_labeled,
+        "n_annotators": len(session.answers.state.annotators()),
+        "last_entry": session.answers.state.last,
         "last_error": session.last_error,
         "estimate": {
             "n_checks": estimate.n_checks,
@@ -204,6 +210,37 @@ def state_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
         },
         "curve": _quality_curve(checks),
         "history": [_entry_to_dict(session, entry) for entry in session.answers.history(annotator, _N_HISTORY)],
+    }
+
+
+def agreement_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
+    """Return the agreement of the annotators, as one of them may see it, as JSON types."""
+    agreement = session.agreement(annotator)
+    return {
+        "n_shared": agreement.n_shared,
+        "alpha": agreement.alpha,
+        "masi_alpha": agreement.masi_alpha,
+        "annotators": [estimate._asdict() for estimate in agreement.annotators],
+        "n_conflicts": agreement.n_conflicts,
+        "n_hidden": agreement.n_hidden,
+        "conflicts": [
+            {
+                "row": conflict.row,
+                "summary": _summary(session, conflict.row),
+                "label": conflict.label,
+                "probability": conflict.probability,
+                "answers": [
+                    {
+                        "annotator": name,
+                        "kind": entry.kind,
+                        "labels": list(entry.labels),
+                        "differs": conflict.label not in allowed_classes(entry, len(session.classes)),
+                    }
+                    for name, entry in sorted(conflict.answers.items())
+                ],
+            }
+            for conflict in agreement.conflicts
+        ],
     }
 
 
@@ -221,15 +258,20 @@ def _quality_curve(checks: list[tuple[int, bool, bool]]) -> list[dict[str, float
 
 
 def _entry_to_dict(session: LabelingSession, entry: Entry) -> dict[str, Any]:
-    item = session.table.item(entry.row)
-    summary = item.get("text") or ", ".join([cell for _, cell in item.get("cells", []) if cell][:3])
     return {
         "number": entry.number,
         "row": entry.row,
         "kind": entry.kind,
         "labels": list(entry.labels),
-        "summary": summary[:_MAX_SUMMARY],
+        "summary": _summary(session, entry.row),
     }
+
+
+def _summary(session: LabelingSession, row: int) -> str:
+    """Return the beginning of the content of a row."""
+    item = session.table.item(row)
+    text = item.get("text") or ", ".join([cell for _, cell in item.get("cells", []) if cell][:3])
+    return str(text)[:_MAX_SUMMARY]
 
 
 def _json_endpoint(function: Callable[[dict[str, Any]], dict[str, Any]], *, write: bool = True) -> Any:

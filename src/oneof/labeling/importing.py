@@ -1,50 +1,31 @@
-"""Import of annotations: a long table of item, worker and label, or a JSON export of Label Studio."""
+"""Import of annotations: a long table of item, worker and label, or an export of Label Studio or doccano."""
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
 
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io import find_column, read_table
+from oneof.io.annotations import Annotation, is_export, read_export
 from oneof.labeling.answer_log import Entry
 from oneof.labeling.validation import check_text
 from oneof.typing import Labels
 
 
-class Annotation(NamedTuple):
-    """One worker's answer for one item: a set of labels.
-
-    Attributes
-    ----------
-    item : str
-        Name of the item in the file.
-    worker : str
-    labels : tuple of str
-    location : str
-        Line or task of the file, for error messages.
-    """
-
-    item: str
-    worker: str
-    labels: tuple[str, ...]
-    location: str
-
-
 def read_annotations(path: Path, match: str | None, **columns: str | None) -> list[Annotation]:
-    """Read a file of answers by its extension: `read_label_studio` for .json, otherwise `read_long`.
+    """Read a file of answers: `oneof.io.annotations.read_export` if it is an export of a tool, otherwise `read_long`.
 
     Raises
     ------
     InputError
-        If `match` is missing for a file of Label Studio, or the reader has no such option.
+        If `match` is missing for an export, or the reader has no such option.
     DataError
         If the file cannot be read.
     """
-    studio = path.suffix.lower() == ".json"
-    options = {"choice"} if studio else {"item", "worker", "label", "separator"}
+    is_from_tool = is_export(path)
+    options = {"choice"} if is_from_tool else {"item", "worker", "label", "separator"}
     named_columns = {name: value for name, value in columns.items() if value is not None}
     if set(named_columns) - options:
         raise InputError(
@@ -52,13 +33,14 @@ def read_annotations(path: Path, match: str | None, **columns: str | None) -> li
         )
     for name, value in (named_columns if match is None else named_columns | {"match": match}).items():
         check_text(name, value)
-    if not studio:
+    if not is_from_tool:
         return read_long(path, **named_columns)
     if match is None:
         raise InputError(
-            f"{path}: `match` must name the column and field that identify the tasks of Label Studio; got None."
+            f"{path}: `match` must name the column of the table and the field of the export that identify the items; "
+            "got None."
         )
-    return read_label_studio(path, item=match, **named_columns)
+    return _merge_labels(read_export(path, item=match, **named_columns))
 
 
 def read_long(
@@ -94,46 +76,6 @@ def read_long(
     return _merge_labels(lines)
 
 
-def read_label_studio(path: Path, *, item: str, choice: str | None = None) -> list[Annotation]:
-    """Read a JSON export of Label Studio, in its full form or the short one ("JSON-MIN").
-
-    Parameters
-    ----------
-    path : Path
-        A list of tasks. In the full form each has `data` and `annotations`, whose results of type "choices" are read;
-        in the short form the choices are fields of the data, named after their tag. Cancelled annotations are ignored.
-        A worker is named by `completed_by` or `annotator`: a number, an e-mail address or an object.
-    item : str
-        The field of the data that identifies the tasks.
-    choice : str, optional
-        The name of the tag whose choices are read, by default all tags. The short form needs it if a task has one
-        choice, which is then plain text.
-
-    Raises
-    ------
-    DataError
-        If the file is not such an export, or a task has no such field.
-    """
-    try:
-        tasks = json.loads(path.read_text(encoding="utf-8-sig"))
-    except FileNotFoundError:
-        raise DataError(f"the file {path} does not exist. Check its name and folder.") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except (ValueError, RecursionError):
-        raise DataError(f"{path} is not JSON in UTF-8. Export it again from Label Studio.") from None
-    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        raise DataError(f"{path} is not an export of Label Studio: expected a list of tasks.")
-    answers = []
-    for number, task in enumerate(tasks):
-        data = task.get("data", task)
-        if not isinstance(data, dict) or data.get(item) is None:
-            raise DataError(f"{path}, task {number}: the field {item!r}, which identifies the item, is missing.")
-        for worker, labels in _answers(task, choice):
-            answers.append(Annotation(str(data[item]), worker, tuple(labels), f"{path}, task {number}"))
-    return _merge_labels(answers)
-
-
 def to_entries(annotations: Iterable[Annotation], rows: Mapping[str, int] | int, classes: Labels) -> list[Entry]:
     """Convert annotations to entries of a log.
 
@@ -153,7 +95,8 @@ def to_entries(annotations: Iterable[Annotation], rows: Mapping[str, int] | int,
     """
     codes = {str(name): k for k, name in enumerate(classes.tolist())}
     entries = []
-    for item, worker, labels, location in annotations:
+    for name, worker, labels, location in annotations:
+        item = str(name)
         unknown = [label for label in labels if label not in codes]
         if unknown:
             listed = ", ".join(list(codes)[:8])
@@ -175,7 +118,7 @@ def _merge_labels(annotations: Iterable[Annotation]) -> list[Annotation]:
     """Merge the labels of a worker for one item; errors name the first line or task."""
     sets: dict[tuple[str, str], Annotation] = {}
     for annotation in annotations:
-        pair = annotation.item, annotation.worker
+        pair = str(annotation.item), annotation.annotator
         first = sets.get(pair, annotation)
         sets[pair] = first._replace(labels=tuple(dict.fromkeys([*first.labels, *annotation.labels])))
     return [annotation for annotation in sets.values() if annotation.labels]
@@ -185,37 +128,3 @@ def _row(item: str, rows: Mapping[str, int] | int) -> int | None:
     if not isinstance(rows, int):
         return rows.get(item)
     return int(item) if item.isdecimal() and int(item) < rows else None
-
-
-def _answers(task: dict[str, Any], choice: str | None) -> list[tuple[str, list[str]]]:
-    """Return worker and labels of each annotation of a task."""
-    if "data" not in task:
-        named = [task.get(choice)] if choice is not None else list(task.values())
-        labels = [label for value in named for label in _choices(value, plain=choice is not None)]
-        return [(_name(task.get("annotator")), labels)]
-    answers = []
-    for annotation in task.get("annotations") or ():
-        if not isinstance(annotation, dict) or annotation.get("was_cancelled"):
-            continue
-        results = [result for result in annotation.get("result") or () if isinstance(result, dict)]
-        labels = [
-            label
-            for result in results
-            if result.get("type") == "choices" and choice in (None, result.get("from_name"))
-            for label in _choices(result.get("value"), plain=False)
-        ]
-        answers.append((_name(annotation.get("completed_by")), labels))
-    return answers
-
-
-def _choices(value: Any, *, plain: bool) -> list[str]:
-    """Return the choices in a value of Label Studio."""
-    if isinstance(value, dict) and isinstance(value.get("choices"), list):
-        return [str(choice) for choice in value["choices"]]
-    return [value] if plain and isinstance(value, str) else []
-
-
-def _name(worker: Any) -> str:
-    if isinstance(worker, dict):
-        worker = worker.get("email") or worker.get("username") or worker.get("id")
-    return "unknown" if worker is None else str(worker)

@@ -1,12 +1,15 @@
 """Labeling session, for the page, for notebooks and for simulations."""
 
 import os
+import threading
 from pathlib import Path
 from typing import Any, Self
 
 from oneof.candidates import CandidateSets
+from oneof.crowd import Answers
 from oneof.files import as_path
 from oneof.labeling import importing, quality
+from oneof.labeling.agreement import Agreement, AnnotatorFit, combine_by_model, fit_annotators, summarize
 from oneof.labeling.answer_api import AnswerAPI
 from oneof.labeling.answer_log import AnswerLog
 from oneof.labeling.answer_store import AnswerStore
@@ -15,6 +18,7 @@ from oneof.labeling.scheduler import Question, QuestionScheduler
 from oneof.labeling.table import LabelTable, row_index
 from oneof.labeling.validation import (
     check_counts,
+    check_name,
     check_row,
     check_rows,
     check_start,
@@ -23,7 +27,9 @@ from oneof.labeling.validation import (
     check_window,
     session_metadata,
 )
-from oneof.validation import check_bool, check_positive, check_random_state
+from oneof.validation import check_bool, check_choice, check_positive, check_random_state
+
+COMBINATIONS = ("votes", "model")
 
 
 class LabelingSession(AnswerAPI):
@@ -65,6 +71,10 @@ class LabelingSession(AnswerAPI):
     min_votes, top_k : default=1, 1
         Combination of the answers of several annotators: see `oneof.CandidateSets.from_annotations`. Each answer is
         a vote for every class that it leaves possible, so by default consistent answers are intersected.
+    combination : {"votes", "model"}, default="votes"
+        Combination of the answers of several annotators. "votes": candidate sets, by `min_votes` and `top_k`. "model":
+        weights, by the accuracies of the annotators (`oneof.crowd.AnnotatorModel`), as soon as a row has answers of
+        two annotators.
     random_state : int, RandomState instance or None
 
     Attributes
@@ -111,6 +121,7 @@ class LabelingSession(AnswerAPI):
         background: bool = False,
         min_votes: int = 1,
         top_k: int | None = 1,
+        combination: str = "votes",
         random_state: Any = None,
     ) -> None:
         check_counts(
@@ -122,11 +133,13 @@ class LabelingSession(AnswerAPI):
         )
         check_positive("check_interval", check_interval, integer=True, allow_zero=True)
         check_bool("background", background)
+        check_choice("combination", combination, COMBINATIONS)
         rows = check_rows(X)
         check_table(table, rows.shape[0])
         start = check_start(y, classes, rows.shape[0])
         self.classes = start.classes
-        self._rows, self._table = rows, table
+        self._rows, self._table, self._combination = rows, table, combination
+        self._fit_lock, self._annotator_fit = threading.Lock(), AnnotatorFit(-1, {}, None, None)
         rng = check_random_state(random_state)
         self._learner = Learner(rows, estimator, strategy, int(prefetch), rng)
         log = AnswerLog(None if path is None else as_path(path), session_metadata(rows, table, start.classes))
@@ -200,14 +213,56 @@ class LabelingSession(AnswerAPI):
 
     # -- results -----------------------------------------------------------------------------------------------------
 
-    def candidates(self) -> CandidateSets:
+    def candidates(self, combination: str | None = None) -> CandidateSets:
         """Return the candidate sets of all rows: the combined answers, or the initial set of a row without answers.
+
+        Parameters
+        ----------
+        combination : {"votes", "model"}, optional
+            By default that of the session.
 
         Returns
         -------
         CandidateSets
         """
+        if combination is not None:
+            check_choice("combination", combination, COMBINATIONS)
+        if (combination or self._combination) == "model":
+            model = self._fit_annotators().model
+            if model is not None:
+                return combine_by_model(model, self.answers.start, self.classes)
         return self.answers.candidates()
+
+    def annotator_answers(self) -> Answers | None:
+        """Return the current answers of all annotators, for the functions of `oneof.crowd`.
+
+        Returns
+        -------
+        oneof.crowd.Answers or None
+            Without "don't know" answers; None if there are no others.
+        """
+        return self._fit_annotators().answers
+
+    def agreement(self, annotator: str | None = None) -> Agreement:
+        """Return the estimated accuracies of the annotators, their agreement, and the rows on which they differ.
+
+        Parameters
+        ----------
+        annotator : str, optional
+            The annotator who sees the result: rows that this annotator may still be asked are not listed, so that the
+            answers are independent. By default every row may be listed.
+
+        Returns
+        -------
+        oneof.labeling.agreement.Agreement
+        """
+        fit = self._fit_annotators()
+        if annotator is None:
+            return summarize(fit)
+        check_name(annotator)
+        with self.answers.lock:
+            hidden = set(self._scheduler.remaining().tolist()) - set(self.answers.state.answered_by(annotator))
+        return summarize(fit, hidden)
 
     def estimate(self) -> quality.Estimate:
         """Return an estimate of the covering rate of the model on unanswered rows, from rows drawn at random.
@@ -250,7 +305,7 @@ class LabelingSession(AnswerAPI):
         """
         check_row(row, self.n_rows)
         check_positive("n", n, integer=True, allow_zero=True)
-        return nearest_labeled(self._learner.rows, self.candidates(), int(row), n)
+        return nearest_labeled(self._learner.rows, self.answers.candidates(), int(row), n)
 
     @property
     def table(self) -> LabelTable:
@@ -276,35 +331,39 @@ class LabelingSession(AnswerAPI):
 
     # -- files ------------------------------------------------------------------------------------------------------
 
-    def export(self, path: str | os.PathLike[str]) -> Path:
+    def export(self, path: str | os.PathLike[str], *, combination: str | None = None) -> Path:
         """Write the table with the candidate sets as its label column, in the form that `oneof fit` reads.
 
         Parameters
         ----------
         path : path-like
             .csv or .parquet.
+        combination : {"votes", "model"}, optional
+            By default that of the session. With "model", the labels of rows with answers have weights, which
+            `oneof fit --weighted --kind likelihood` reads.
 
         Returns
         -------
         Path
         """
-        return self.table.export(as_path(path), self.candidates())
+        return self.table.export(as_path(path), self.candidates(combination))
 
     def import_annotations(
         self, path: str | os.PathLike[str], *, match: str | None = None, **columns: str | None
     ) -> int:
-        """Import answers from a table of items, workers and labels, or from a JSON export of Label Studio.
+        """Import answers from a table of items, workers and labels, or an export of Label Studio or doccano.
 
         Parameters
         ----------
         path : path-like
-            A file that ends in .json is an export of Label Studio, any other file a table with one line per answer.
+            A .json file is an export of Label Studio; a .zip file, or a folder, one of doccano; any other file a table
+            with one line per answer.
         match : str, optional
-            The column of the session's table with the item names of the file; tasks of Label Studio need a field of
-            this name. By default the items of a table are row indices, from 0.
+            The column of the session's table with the item names of the file; exports need a field of this name. By
+            default the items of a table are row indices, from 0.
         **columns
             Column names of the file: `item`, `worker`, `label` and `separator` for
-            `oneof.labeling.importing.read_long`, `choice` for `oneof.labeling.importing.read_label_studio`.
+            `oneof.labeling.importing.read_long`, `choice` for the tag of Label Studio.
 
         Returns
         -------
@@ -345,4 +404,16 @@ class LabelingSession(AnswerAPI):
     def _training_input(self) -> TrainingInput:
         """Return the data for a fit."""
         with self.answers.lock:
-            return TrainingInput(self.candidates(), self._scheduler.remaining(), self.answers.state.last)
+            data = TrainingInput(self.answers.candidates(), self._scheduler.remaining(), self.answers.state.last)
+        return data if self._combination == "votes" else data._replace(candidates=self.candidates())
+
+    def _fit_annotators(self) -> AnnotatorFit:
+        """Return the model of the annotators for the current answers, fitted if there are new ones."""
+        with self.answers.lock:
+            self.answers.sync()
+            last = self.answers.state.last
+            answered = {} if self._annotator_fit.last == last else self.answers.state.all_answers()
+        with self._fit_lock:  # without the lock of the answers, so that no annotator waits
+            if self._annotator_fit.last < last:
+                self._annotator_fit = fit_annotators(answered, last, self.n_rows, self.classes)
+            return self._annotator_fit

@@ -57,7 +57,12 @@ def describe_annotators(summary: AnnotatorSummary) -> dict[str, Any]:
         "agreement": summary.agreement,
         "copies": [[clean(name) for name in group] for group in summary.copies],
         "disputed": [
-            row._replace(name=clean(row.name), label=clean(row.label), runner_up=clean(row.runner_up))
+            row._replace(
+                name=clean(row.name),
+                label=clean(row.label),
+                runner_up=clean(row.runner_up),
+                answers=clean(row.answers),
+            )
             for row in summary.disputed
         ],
     }

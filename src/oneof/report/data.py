@@ -104,6 +104,8 @@ class DisputedRow(NamedTuple):
         The most probable and the second most probable class.
     disagreement : float
         The fraction of pairs of answers that have no class in common.
+    answers : str
+        Each answer with its annotators, the most frequent first.
     """
 
     row: int
@@ -111,6 +113,7 @@ class DisputedRow(NamedTuple):
     label: str
     runner_up: str
     disagreement: float
+    answers: str
 
 
 @dataclass(frozen=True)
@@ -130,9 +133,9 @@ class AnnotatorSummary:
         Groups of annotators that are copies of one another.
     no_better_than_chance : sequence of str
     alpha : float
-        Krippendorff's alpha; NaN if no row has two answers.
-    distance : str
-        Its distance, "nominal" or "masi".
+        Krippendorff's alpha, for which answers are equal or different; NaN if no row has two answers.
+    masi_alpha : float or None
+        The alpha with the MASI distance, by which sets that overlap differ less; None if no answer is a set.
     disputed : sequence of DisputedRow
     """
 
@@ -144,7 +147,7 @@ class AnnotatorSummary:
     copies: Sequence[Sequence[str]]
     no_better_than_chance: Sequence[str]
     alpha: float
-    distance: str
+    masi_alpha: float | None
     disputed: Sequence[DisputedRow]
 
     @property
@@ -157,8 +160,8 @@ class AnnotatorSummary:
         """Krippendorff's alpha in a sentence."""
         if np.isnan(self.alpha):
             return "Krippendorff's alpha is unknown, since no row has two answers, or all answers are equal."
-        of_sets = " with the MASI distance of sets" if self.distance == "masi" else ""
-        return f"Krippendorff's alpha{of_sets} is {self.alpha:.2f}; 1 is equal answers, 0 is chance."
+        of_sets = "" if self.masi_alpha is None else f", and {self.masi_alpha:.2f} with the MASI distance of sets"
+        return f"Krippendorff's alpha is {self.alpha:.2f}{of_sets}; 1 is equal answers, 0 is chance."
 
     def remark(self, j: int) -> str:
         """Return a note on annotator j, empty for most."""

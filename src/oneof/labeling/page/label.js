@@ -1,10 +1,12 @@
 // Labeling page: show a question, send the answer, show the next question.
 
+import { showAgreement } from "./agreement.js";
 import { $, announce, count, make, percent, showAlert } from "./elements.js";
 import { curve, qualityText } from "./quality.js";
 import { content, itemText, neighborItem, table } from "./rows.js";
-import { Conflict, newKey, stored, send } from "./server.js";
+import { Conflict, newKey, send, sendQuietly, stored } from "./server.js";
 
+const AGREEMENT_PAUSE = 5; // between requests of the agreement, as a multiple of their time, to limit the work of the server
 const N_DIGIT_KEYS = 10; // labels with a digit key; with more labels, the ten most probable ones
 
 let session; // title, classes, strategy
@@ -13,6 +15,9 @@ let history = []; // the annotator's last entries, latest first
 let selected = new Set(); // codes of the selected labels
 let order = []; // codes in display order
 let busy = false;
+
+let agreementOf = null; // number of the last entry, and annotator, of the displayed agreement
+let agreementPause = Promise.resolve(); // ends when the agreement may be requested again
 
 const annotator = stored(() => localStorage, "oneof-annotator", () => session.annotator);
 const ownWindow = stored(() => sessionStorage, "oneof-window", newKey);
@@ -179,6 +184,24 @@ function showState(state) {
   $("history").replaceChildren(...history.map(historyItem));
   $("history-none").hidden = history.length > 0;
   $("undo").disabled = !history.length;
+  updateAgreement(state);
+}
+
+// The agreement is requested after the next question is shown, so that no annotator waits for it.
+async function updateAgreement(state) {
+  if (state.n_annotators < 2) { $("agreement").hidden = $("weighted").hidden = true; agreementOf = null; return; }
+  const shown = `${state.last_entry} ${annotator.get()}`;
+  if (agreementOf === shown) return;
+  agreementOf = shown;
+  const previous = agreementPause;
+  let end;
+  agreementPause = new Promise((done) => { end = done; });
+  await previous;
+  if (agreementOf !== shown) return end(); // there is a later request
+  const start = performance.now();
+  const agreement = await sendQuietly("agreement", { annotator: annotator.get() });
+  setTimeout(end, AGREEMENT_PAUSE * (performance.now() - start));
+  if (agreementOf === shown && agreement) showAgreement(agreement, answerText, openRow);
 }
 
 function historyItem(entry) {

@@ -48,3 +48,16 @@ export async function send(path, content) {
     throw new Error(message);
   }
 }
+
+// Return a response of the server, or null after an error: the next answer requests it again.
+export async function sendQuietly(path, content) {
+  try {
+    const response = await fetch(`api/${path}`, {
+      method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(content),
+      cache: "no-store", credentials: "omit", redirect: "error",
+    });
+    return response.ok ? await response.json() : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,123 @@
+"""Tables and records of answers as codes of rows, annotators and distinct answers."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from oneof.candidates.labels import MISSING, encode_labels, is_minus_one, is_missing, label_vector
+from oneof.candidates.readers.collections import is_collection, read_sets
+from oneof.errors import InputError, LabelError
+from oneof.typing import Ints, Labels, Mask
+
+_SIGNS = "the answers are only -1 and 1. Pass classes=[-1, 1] if -1 is a class, or None for no answer."
+
+
+def list_labels(labels: Iterable[Sequence[Any]]) -> list[Any]:
+    """Return sets of labels as answers: a label for a set of one."""
+    return [list(one) if len(one) > 1 else one[0] for one in labels]
+
+
+def flatten_table(table: Any) -> tuple[Any, tuple[int, int], Labels, Labels | None]:
+    """Return the cells by rows, the shape, the names of the columns, and those of the rows if there are any."""
+    row_names = None
+    if hasattr(table, "columns"):
+        names = label_vector(list(table.columns))
+        columns = [label_vector(table[name]).tolist() for name in table.columns]
+        shape = (len(table), len(columns))
+        if hasattr(table, "index") and not callable(table.index):
+            row_names = label_vector(table.index)
+        return label_vector([cell for cells in zip(*columns) for cell in cells]), shape, names, row_names
+    if not isinstance(table, np.ndarray):
+        try:
+            rows = list(table)
+            listed = [] if any(isinstance(row, str | bytes | set | Mapping) for row in rows) else list(map(list, rows))
+        except TypeError:
+            rows, listed = [None], []
+        if len(listed) < len(rows):
+            raise InputError("`answers` must be a table with a row for each row of X and a column for each annotator.")
+        width = len(listed[0]) if listed else 0
+        for i, row in enumerate(listed):
+            if len(row) != width:
+                raise InputError(f"got {len(row)} answers; other rows have {width}. Use None for no answer.", row=i)
+        return label_vector([cell for row in listed for cell in row]), (len(listed), width), np.arange(width), None
+    if table.ndim != 2:
+        raise InputError(f"`answers` must have shape (n_rows, n_annotators); got {table.shape}.")
+    return table.ravel(), table.shape, np.arange(table.shape[1]), None
+
+
+def encode(flat: Any, classes: Any, n_columns: int) -> tuple[Ints, Mask, Labels]:
+    """Return the code of each answer, -1 for no answer, the distinct answers as sets, (D, K), and the classes."""
+    listed = flat.tolist() if flat.dtype.kind == "O" else None
+    if classes is None and all(is_missing(value) or is_minus_one(value) for value in flat.tolist()):
+        raise InputError("`answers` must contain at least one answer.")
+    try:
+        if listed is None or not any(is_collection(value) for value in listed):
+            code, known = encode_labels(flat, classes)
+            return code, np.eye(len(known), dtype=bool), known
+        return _encode_sets(listed, classes)
+    except LabelError as error:
+        if error.cause == "signs":
+            raise error.because(_SIGNS) from None
+        if error.row is None or n_columns == 1:
+            raise
+        row, column = divmod(error.row, n_columns)
+        raise LabelError(error.reason, label=error.label, cause=error.cause, row=row, column=column) from None
+
+
+def _encode_sets(listed: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:
+    minus_one_is_class = classes is not None and any(is_minus_one(value) for value in list(classes))
+    code = np.full(len(listed), MISSING)
+    distinct: dict[Any, int] = {}
+    first = []
+    for i, value in enumerate(listed):
+        if is_collection(value):
+            members = value.ravel().tolist() if isinstance(value, np.ndarray) else list(value)
+            if not members:
+                raise LabelError("the answer is an empty set. Use None for no answer.", row=i, cause="empty set")
+        elif is_missing(value) or (is_minus_one(value) and not minus_one_is_class):
+            continue
+        else:
+            members = [value]
+        try:
+            key = frozenset(members)
+        except TypeError:
+            raise LabelError(f"{value!r} is not a label or a set of labels.", row=i, label=value) from None
+        if key not in distinct:
+            distinct[key] = len(distinct)
+            first.append(i)
+        code[i] = distinct[key]
+    try:
+        sets, known = read_sets([list(key) for key in distinct], classes)
+    except LabelError as error:
+        raise (error if error.row is None else error.at(first_row=first[error.row] - error.row)) from None
+    return code, sets, known
+
+
+def drop_repeated(row: Ints, source: Ints, code: Ints, given: Ints, n_sources: int) -> Ints:
+    """Return the records with an answer, in order, without those that repeat an earlier record."""
+    pair = row[given] * n_sources + source[given]
+    order = np.lexsort((code[given], pair))  # stable: the first of equal records stays
+    equal = (np.diff(pair[order]) == 0) & (np.diff(code[given][order]) == 0)
+    return np.delete(given, order[1:][equal])
+
+
+def factorize(values: Any, kind: str) -> tuple[Labels, Ints]:
+    """Return the distinct names, sorted if they can be, and the index of each value."""
+    if values.dtype.kind in "iub":
+        names, codes = np.unique(values, return_inverse=True)
+        return names, codes.ravel()
+    listed = values.tolist()
+    try:
+        distinct = list(dict.fromkeys(listed))
+    except TypeError:
+        raise InputError(f"the names of the {kind}s must be strings or numbers.") from None
+    if any(is_missing(name) for name in distinct):
+        missing = next(i for i, name in enumerate(listed) if is_missing(name))
+        raise InputError(f"the name of the {kind} is missing. Name it, or remove the record.", row=missing)
+    with suppress(TypeError):  # names of several types
+        distinct.sort()
+    position = {name: i for i, name in enumerate(distinct)}
+    codes = np.fromiter(map(position.__getitem__, listed), dtype=np.int64, count=len(listed))
+    return label_vector(distinct), codes

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from oneof.crowd.answers import as_answers
+from oneof.crowd.arguments import as_answers
 from oneof.errors import InputError
 from oneof.solvers.annotators import alpha_interval, alpha_of, masi_distances, nominal_distances
 from oneof.typing import Floats, Ints

@@ -10,7 +10,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
 from oneof.crowd.agreement import check_coverage
-from oneof.crowd.answers import Answers, as_answers, check_answers, read_gold
+from oneof.crowd.answers import Answers
+from oneof.crowd.arguments import as_answers, check_answers, read_gold
 from oneof.errors import InputError
 from oneof.likelihoods import entropy
 from oneof.solvers.annotators import (

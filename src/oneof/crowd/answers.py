@@ -3,21 +3,26 @@
 import os
 import warnings
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
 
-from oneof.candidates import as_candidates
-from oneof.candidates.labels import MISSING, as_classes, label_vector
-from oneof.crowd.encoding import drop_repeated, encode, factorize, flatten_table, list_labels
+from oneof.candidates.labels import MISSING, label_vector
+from oneof.crowd.encoding import (
+    RECORD_COLUMNS,
+    drop_repeated,
+    encode,
+    factorize,
+    flatten_table,
+    has_record_columns,
+    list_labels,
+    name_vector,
+)
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.files import as_path
 from oneof.io.annotations import Annotation, describe_silent, drop_silent, read_doccano, read_label_studio
 from oneof.solvers.annotators import AnswerColumns
-from oneof.typing import Floats, Ints, Labels, Mask
-
-RECORD_COLUMNS = ("row", "annotator", "answer")
+from oneof.typing import Ints, Labels, Mask
 
 
 class Answers:
@@ -97,7 +102,7 @@ class Answers:
         """
         flat, (n_rows, n_columns), names, row_names = flatten_table(table)
         if annotators is not None:
-            names = label_vector(annotators)
+            names = name_vector(annotators, "annotators")
             if len(names) != n_columns or len(set(names.tolist())) < n_columns:
                 raise InputError(f"`annotators` must be {n_columns} different names, one for each column.")
         code, sets, known = encode(flat, classes, n_columns)
@@ -161,7 +166,7 @@ class Answers:
                 )
             rows, annotators, answers = (rows[name] for name in RECORD_COLUMNS)
         flat = label_vector(answers)
-        row_values, source_values = label_vector(rows), label_vector(annotators)
+        row_values, source_values = name_vector(rows, "rows"), name_vector(annotators, "annotators")
         if not len(row_values) == len(source_values) == len(flat):
             raise InputError(
                 f"`rows`, `annotators` and `answers` must have the same length; got {len(row_values)}, "
@@ -323,7 +328,7 @@ class Answers:
         InputError
             If the answers have a row that is not in `index`, or a name is repeated.
         """
-        names = label_vector(index)
+        names = name_vector(index, "index")
         position = {name: i for i, name in enumerate(names.tolist())}
         if len(position) < len(names):
             [(repeated, _)] = Counter(names.tolist()).most_common(1)
@@ -353,7 +358,12 @@ class Answers:
 
     def __getitem__(self, rows: Any) -> "Answers":
         """Return the answers to some rows, selected by a slice, a mask or an array, by the annotators who gave them."""
-        selected = np.atleast_1d(np.arange(len(self))[rows])
+        try:
+            selected = np.atleast_1d(np.arange(len(self))[rows])
+        except (IndexError, TypeError, ValueError) as error:
+            raise InputError(f"answers to {len(self)} rows cannot be indexed by {rows!r}: {error}.") from None
+        if selected.ndim > 1:
+            raise InputTypeError("answers are indexed by rows only: a slice, a mask or an array of rows.")
         position = np.full(len(self), MISSING)
         position[selected] = np.arange(len(selected))
         kept = np.flatnonzero(position[self._row] != MISSING)
@@ -395,75 +405,3 @@ class Answers:
 def _check_field(row: Any) -> None:
     if not isinstance(row, str):
         raise InputTypeError(f"`row` must be the name of a field; got {row!r}.")
-
-
-def as_answers(answers: Any, classes: Any = None) -> Answers:
-    """Return answers given as `Answers`, a table, or a DataFrame of records."""
-    if isinstance(answers, Answers):
-        if classes is not None and not np.array_equal(as_classes(classes), answers.classes):
-            raise InputError(
-                f"`classes` must be the classes of the answers, {answers.classes.tolist()}; got {classes!r}. Pass them "
-                "to Answers.from_table or from_records."
-            )
-        return answers
-    if has_record_columns(answers):
-        return Answers.from_records(answers, classes=classes)
-    return Answers.from_table(answers, classes=classes)
-
-
-def is_table(answers: Any) -> bool:
-    """Return whether answers are a table, with a row for each row of X."""
-    return not isinstance(answers, Answers) and not has_record_columns(answers)
-
-
-def has_record_columns(answers: Any) -> bool:
-    """Return whether answers are a DataFrame of records; raise if exactly one of their columns is missing."""
-    if not hasattr(answers, "columns"):
-        return False
-    missing = [name for name in RECORD_COLUMNS if name not in list(answers.columns)]
-    if len(missing) == 1:
-        raise InputError(
-            f"the DataFrame of answers has no column {missing[0]!r}, but the other columns of records. Rename a column "
-            f"to {missing[0]!r}; or rename the others, if they are annotators."
-        )
-    return not missing
-
-
-def check_answers(answers: Answers) -> Answers:
-    """Return the answers; raise unless there are two classes and an answer."""
-    if len(answers.classes) < 2:
-        raise LabelError(
-            f"the answers must contain at least two classes; got {answers.classes.tolist()!r}. Pass `classes`."
-        )
-    if not answers.n_answers:
-        raise InputError("`answers` must contain at least one answer.")
-    return answers
-
-
-def read_gold(gold: Any, answers: Answers) -> Floats | None:
-    """Return the weights of the classes in the rows with known labels, (n, K), 1 in other rows; None without any.
-
-    `gold` has a label, or any other evidence, for each row, or is a mapping from names of rows.
-    """
-    if gold is None:
-        return None
-    named = isinstance(gold, Mapping)
-    if named:
-        position = {name: i for i, name in enumerate(answers.rows.tolist())}
-        listed = [None] * len(answers)
-        for name, label in gold.items():
-            if name not in position:
-                raise InputError(f"`gold` names the row {name!r}, which the answers do not have. Correct the name.")
-            listed[position[name]] = label
-        gold = listed
-    try:
-        candidates = as_candidates(gold, classes=answers.classes)
-    except LabelError as error:
-        if named and error.row is not None:
-            raise LabelError(
-                error.reason, label=error.label, source=f"`gold`, row {answers.rows.tolist()[error.row]!r}"
-            ) from None
-        raise error.at("`gold`") from None
-    if len(candidates) != len(answers):
-        raise InputError(f"`gold` must have one label for each of the {len(answers)} rows; got {len(candidates)}.")
-    return None if candidates.is_unlabeled.all() else candidates.weights

@@ -16,7 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
 from oneof.crowd.annotator_model import AnnotatorModel
-from oneof.crowd.answers import Answers, as_answers, check_answers, is_table, read_gold
+from oneof.crowd.answers import Answers
+from oneof.crowd.arguments import as_answers, check_answers, is_table, read_gold
 from oneof.errors import InputError, reraise_as_input_error
 from oneof.estimators._soft_labels import fit_and_predict, fit_soft, predict_columns, remove_generators, with_seeds
 from oneof.estimators.base import CandidateClassifier

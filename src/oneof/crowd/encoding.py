@@ -6,12 +6,34 @@ from typing import Any
 
 import numpy as np
 
-from oneof.candidates.labels import MISSING, encode_labels, is_minus_one, is_missing, label_vector
+from oneof.candidates.labels import (
+    MISSING,
+    as_classes,
+    encode_labels,
+    is_hashable,
+    is_minus_one,
+    is_missing,
+    label_vector,
+)
 from oneof.candidates.readers.collections import is_collection, read_sets
 from oneof.errors import InputError, LabelError
 from oneof.typing import Ints, Labels, Mask
 
+RECORD_COLUMNS = ("row", "annotator", "answer")
 _SIGNS = "the answers are only -1 and 1. Pass classes=[-1, 1] if -1 is a class, or None for no answer."
+
+
+def has_record_columns(answers: Any) -> bool:
+    """Return whether answers are a DataFrame of records; raise if exactly one of their columns is missing."""
+    if not hasattr(answers, "columns"):
+        return False
+    missing = [name for name in RECORD_COLUMNS if name not in list(answers.columns)]
+    if len(missing) == 1:
+        raise InputError(
+            f"the DataFrame of answers has no column {missing[0]!r}, but the other columns of records. Rename a column "
+            f"to {missing[0]!r}; or rename the others, if they are annotators."
+        )
+    return not missing
 
 
 def list_labels(labels: Iterable[Sequence[Any]]) -> list[Any]:
@@ -29,11 +51,13 @@ def flatten_table(table: Any) -> tuple[Any, tuple[int, int], Labels, Labels | No
         if hasattr(table, "index") and not callable(table.index):
             row_names = label_vector(table.index)
         return label_vector([cell for cells in zip(*columns) for cell in cells]), shape, names, row_names
+    if isinstance(table, memoryview):
+        table = np.asarray(table)
     if not isinstance(table, np.ndarray):
         try:
             rows = list(table)
             listed = [] if any(isinstance(row, str | bytes | set | Mapping) for row in rows) else list(map(list, rows))
-        except TypeError:
+        except (TypeError, NotImplementedError):  # the latter from some sparse formats
             rows, listed = [None], []
         if len(listed) < len(rows):
             raise InputError("`answers` must be a table with a row for each row of X and a column for each annotator.")
@@ -67,7 +91,7 @@ def encode(flat: Any, classes: Any, n_columns: int) -> tuple[Ints, Mask, Labels]
 
 
 def _encode_sets(listed: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:
-    minus_one_is_class = classes is not None and any(is_minus_one(value) for value in list(classes))
+    minus_one_is_class = classes is not None and any(is_minus_one(value) for value in as_classes(classes).tolist())
     code = np.full(len(listed), MISSING)
     distinct: dict[Any, int] = {}
     first = []
@@ -101,6 +125,18 @@ def drop_repeated(row: Ints, source: Ints, code: Ints, given: Ints, n_sources: i
     order = np.lexsort((code[given], pair))  # stable: the first of equal records stays
     equal = (np.diff(pair[order]) == 0) & (np.diff(code[given][order]) == 0)
     return np.delete(given, order[1:][equal])
+
+
+def name_vector(values: Any, name: str) -> Any:
+    """Return names of rows or annotators as a 1-D array."""
+    try:
+        names = label_vector(values)
+    except LabelError:
+        raise InputError(f"`{name}` must be a 1-D array of names; got {values!r}.") from None
+    for value in names.tolist():
+        if not is_hashable(value):
+            raise InputError(f"`{name}` must be strings or numbers; got {value!r}.")
+    return names
 
 
 def factorize(values: Any, kind: str) -> tuple[Labels, Ints]:

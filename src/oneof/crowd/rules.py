@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import scipy.sparse as sp
 
 from oneof.candidates.readers.collections import is_collection
@@ -57,7 +58,7 @@ def apply_rules(
                 column.append(rule(row))
             except Exception as error:  # the code of a user may raise anything
                 raise InputError(f"rule {name!r} raised {type(error).__name__}: {error}. Correct it.", row=i) from error
-        votes[name] = [None if is_collection(vote) and not len(vote) else vote for vote in column]
+        votes[name] = [None if _is_empty(vote) else vote for vote in column]
     silent = [name for name, column in votes.items() if all(vote is None for vote in column)]
     if len(silent) == len(votes):
         raise InputError("no rule votes on any row. Check the rules, or the rows.")
@@ -69,12 +70,20 @@ def apply_rules(
     return Answers.from_table(table, classes=classes, annotators=kept, select_rows=True)
 
 
+def _is_empty(vote: Any) -> bool:
+    return is_collection(vote) and (vote.size if isinstance(vote, np.ndarray) else len(vote)) == 0
+
+
 def _name_rules(rules: Any) -> dict[Any, Callable[[Any], Any]]:
     if isinstance(rules, Mapping):
         named = dict(rules)
     else:
         named = {}
-        for rule in list(rules):
+        try:
+            listed = list(rules)
+        except TypeError:
+            raise InputTypeError(f"`rules` must be a list or a dict of functions of a row; got {rules!r}.") from None
+        for rule in listed:
             name = base = getattr(rule, "__name__", type(rule).__name__)
             number = 2
             while name in named:
@@ -96,4 +105,7 @@ def _as_rows(rows: Any) -> Any:
     if sp.issparse(rows):
         rows = rows.tocsr()
         return [rows[i : i + 1] for i in range(rows.shape[0])]
-    return list(rows)
+    try:
+        return list(np.asarray(rows) if isinstance(rows, memoryview) else rows)
+    except TypeError:
+        raise InputTypeError(f"`rows` must be a sequence, an array or a DataFrame; got {rows!r}.") from None

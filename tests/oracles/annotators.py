@@ -5,7 +5,9 @@ from math import comb
 import numpy as np
 
 
-def dawid_skene(answers, n_rows, n_sources, n_classes, start, *, n_iter, strength=0.0, prior=None, floor=1e-10):
+def dawid_skene(
+    answers, n_rows, n_sources, n_classes, start, *, n_iter, strength=0.0, prior=0.0, pool_share=0.2, floor=1e-10
+):
     """Return the posterior after EM iterations; answers are (row, source, class) triples."""
     mu = start.copy()
     for _ in range(n_iter):
@@ -14,6 +16,10 @@ def dawid_skene(answers, n_rows, n_sources, n_classes, start, *, n_iter, strengt
             for a in range(n_classes):
                 smoothing = (n_classes if a == k else 1.0) / (2 * n_classes - 1)
                 pool[k, a] = smoothing + sum(mu[i, k] for i, _, b in answers if b == a)
+        total, rate = pool.sum(), max(pool.trace() / pool.sum(), 1 / n_classes)
+        for k in range(n_classes):
+            for a in range(n_classes):
+                pool[k, a] += pool_share * total / n_classes * (rate if a == k else (1 - rate) / (n_classes - 1))
             pool[k] /= pool[k].sum()
         theta = np.empty((n_sources, n_classes, n_classes))
         for j in range(n_sources):
@@ -22,7 +28,7 @@ def dawid_skene(answers, n_rows, n_sources, n_classes, start, *, n_iter, strengt
                 for a in range(n_classes):
                     count = strength * pool[k, a] + sum(mu[i, k] for i, s, b in answers if (s, b) == (j, a))
                     theta[j, k, a] = max(count, floor) / max(total, floor)
-        share = mu.mean(axis=0) if prior is None else prior
+        share = (1 - prior) * mu.mean(axis=0) + prior / n_classes if np.ndim(prior) == 0 else prior
         for i in range(n_rows):
             for k in range(n_classes):
                 mu[i, k] = share[k] * np.prod([theta[j, k, a] for r, j, a in answers if r == i])
@@ -39,7 +45,8 @@ def one_coin(answers, n_rows, n_sources, n_classes, start, *, n_iter, strength):
         for i, j, members in answers:
             right[j] += sum(mu[i, k] for k in members)
             total[j] += 1
-        rate = (right.sum() + 1) / (total.sum() + 2)
+        chance = sum(len(members) / n_classes for _, _, members in answers) / len(answers)
+        rate = max((right.sum() + 1) / (total.sum() + 2), chance)
         accuracy = (right + strength * rate) / (total + strength)
         for i in range(n_rows):
             for k in range(n_classes):

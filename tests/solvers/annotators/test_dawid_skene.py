@@ -61,11 +61,11 @@ def test_without_pooling_it_is_the_model_of_crowd_kit(columns):
 
 
 @pytest.mark.parametrize("strength", [0.0, 3.0])
-@pytest.mark.parametrize("prior", [None, [0.5, 0.3, 0.2]])
+@pytest.mark.parametrize("prior", [0.0, 0.25, [0.5, 0.3, 0.2]])
 def test_confusion_matrices_equal_the_oracle(table, columns, strength, prior):
     row, source = np.nonzero(table >= 0)
     start = vote_shares(columns)
-    prior = None if prior is None else np.array(prior)
+    prior = np.array(prior)
     expected = oracle.dawid_skene(
         list(zip(row, source, table[row, source])), 40, 6, 3, start, n_iter=4, strength=strength, prior=prior
     )

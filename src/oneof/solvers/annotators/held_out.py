@@ -18,7 +18,7 @@ N_FOLDS, MAX_FOLD_ANSWERS = 5, 50_000
 
 
 def held_out_log_likelihoods(
-    columns: AnswerColumns, uses_confusion: Mask, *, prior: Floats | None, evidence: Floats | None, tol: float
+    columns: AnswerColumns, uses_confusion: Mask, *, prior: Floats | float, evidence: Floats | None, tol: float
 ) -> Floats:
     """Return the logarithm of the probability of each held-out answer, (m',), in the order of the folds."""
     m = len(columns.row)

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def dawid_skene(
-    answers, n_rows, n_sources, n_classes, start, *, n_iter, strength=0.0, prior=0.0, pool_share=0.2, floor=1e-10
+    answers, n_rows, n_sources, n_classes, start, *, n_iter, strength=0.0, prior=0.0, pool_share=1.0, floor=1e-10
 ):
     """Return the posterior after EM iterations; answers are (row, source, class) triples."""
     mu = start.copy()
@@ -16,10 +16,11 @@ def dawid_skene(
             for a in range(n_classes):
                 smoothing = (n_classes if a == k else 1.0) / (2 * n_classes - 1)
                 pool[k, a] = smoothing + sum(mu[i, k] for i, _, b in answers if b == a)
-        total, rate = pool.sum(), max(pool.trace() / pool.sum(), 1 / n_classes)
+        total = pool.sum()
+        rates = np.array([pool[k] / pool[k].sum() for k in range(n_classes)])
         for k in range(n_classes):
-            for a in range(n_classes):
-                pool[k, a] += pool_share * total / n_classes * (rate if a == k else (1 - rate) / (n_classes - 1))
+            mean = [(rates[k, a] + rates[a, k]) / 2 for a in range(n_classes)]
+            pool[k] += pool_share * total / n_classes * np.array(mean) / sum(mean)
             pool[k] /= pool[k].sum()
         theta = np.empty((n_sources, n_classes, n_classes))
         for j in range(n_sources):

@@ -18,9 +18,10 @@ the evidence of rows with known labels, v_j = 1/g for a source that is one of g 
 rows; a classifier's out-of-fold probabilities make it the model of Raykar et al. (2010).
 
 With few answers per row, a fitted prior and m can explain the same answers: a class may vanish, or take rows of another
-one. Two priors prevent it. m has a Dirichlet prior at the matrix of one accuracy for all classes, which counts as a
-fraction of all answers; and a fitted prior is shrunk to equal frequencies, prior_k = (1 - h) mean_i mu_ik + h / K. The
-accuracies of all sources together are at least those of answers at random. Rules have another model (`vote_rates`).
+one, which makes m asymmetric. Two priors prevent it. m has a Dirichlet prior at the symmetric mean of m and its
+transpose, which counts as much as all answers; and a fitted prior is shrunk to equal frequencies,
+prior_k = (1 - h) mean_i mu_ik + h / K. The accuracy r is at least that of answers at random. Rules have another model
+(`vote_rates`).
 """
 
 from dataclasses import dataclass, replace
@@ -37,7 +38,7 @@ from oneof.typing import Floats, Mask
 
 MIN_RATE = 1e-10
 """Lower bound of the probability of an answer."""
-POOL_SHARE = 0.2
+POOL_SHARE = 1.0
 """Strength of the prior of m, relative to the number of answers; chosen on simulations, LabelMe and bluebirds."""
 START_STRENGTH = 4.0
 """Strength of the priors before they are fitted."""
@@ -222,9 +223,9 @@ class _Maximization:
     def __call__(self, class_counts: Floats, s: float, t: float) -> SourceModel:
         K = self.columns.n_classes
         pool = (self.by_label @ class_counts).T + (np.eye(K) * (K - 1) + 1) / (2 * K - 1)
-        rate = max(float(np.trace(pool) / pool.sum()), 1.0 / K)
-        one_coin = np.where(np.eye(K, dtype=bool), rate, (1.0 - rate) / max(K - 1, 1))
-        pool += POOL_SHARE * pool.sum() / K * one_coin
+        rates = pool / pool.sum(axis=1, keepdims=True)
+        symmetric = rates + rates.T
+        pool += POOL_SHARE * pool.sum() / K * symmetric / symmetric.sum(axis=1, keepdims=True)
         pool /= pool.sum(axis=1, keepdims=True)
         right = np.asarray(self.by_coin @ (class_counts * self.columns.sets).sum(axis=1))
         rate = self._coin_rate(right)

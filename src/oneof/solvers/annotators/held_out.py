@@ -13,7 +13,7 @@ from oneof.solvers.annotators.answers import AnswerColumns
 from oneof.solvers.annotators.dawid_skene import solve_annotators, vote_shares
 from oneof.typing import Floats, Mask
 
-N_FOLDS, MAX_FOLD_ANSWERS = 5, 50_000
+N_FOLDS, MAX_FOLD_ANSWERS = 5, 20_000
 """Number of folds, and the number of answers above which a single fold is held out."""
 
 

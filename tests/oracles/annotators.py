@@ -61,6 +61,37 @@ def one_coin(answers, n_rows, n_sources, n_classes, start, *, n_iter, strength):
     return mu, accuracy
 
 
+def rules(votes, n_rows, n_classes, start, *, n_iter, power=0.5, per_row=0.5):
+    """Return the posterior of rules, with uniform class frequencies; votes are (row, rule, set) triples."""
+    mu = start.copy()
+    columns = sorted({(j, tuple(sorted(members))) for _, j, members in votes})
+    cast = {(i, j, tuple(sorted(members))) for i, j, members in votes}
+    voted = {i for i, _, _ in votes}
+    for _ in range(n_iter):
+        rate, inside, outside, n_inside = {}, {}, {}, {}
+        for j, members in columns:
+            rows = [i for i in range(n_rows) if (i, j, members) in cast]
+            rate[j, members] = len(rows) / n_rows
+            inside[j, members] = sum(mu[i, k] for i in rows for k in members)
+            outside[j, members] = len(rows) - inside[j, members]
+            n_inside[j, members] = sum(mu[i, k] for i in range(n_rows) for k in members)
+        lift = max(1.0, sum(inside.values()) / sum(rate[c] * n_inside[c] for c in columns))
+        drop = min(1.0, sum(outside.values()) / sum(rate[c] * (n_rows - n_inside[c]) for c in columns))
+        s = per_row * n_rows
+        for i in range(n_rows):
+            logs = np.zeros(n_classes)
+            for j, members in columns if i in voted else []:
+                c = (j, members)
+                for k in range(n_classes):
+                    if k in members:
+                        r = (inside[c] + s * lift * rate[c]) / (n_inside[c] + s)
+                    else:
+                        r = (outside[c] + s * drop * rate[c]) / (n_rows - n_inside[c] + s)
+                    logs[k] += np.log(r) if (i, j, members) in cast else power * np.log(1 - r)
+            mu[i] = np.exp(logs) / np.exp(logs).sum()
+    return mu
+
+
 def krippendorff_alpha(units, distance):
     """Return alpha of lists of answers to the same row, by pairs of answers."""
     units = [unit for unit in units if len(unit) >= 2]

@@ -92,6 +92,23 @@ def test_coins_of_set_answers_equal_the_oracle():
     np.testing.assert_allclose(solution.model.coin, accuracy, atol=1e-9)
 
 
+def test_rates_of_votes_equal_the_oracle():
+    rng = np.random.default_rng(1)
+    sets = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]], dtype=bool)
+    row, source = np.nonzero(rng.random((30, 5)) < 0.3)
+    answer = np.where(source == 4, rng.integers(4, size=len(row)), source % 4)
+    triples = [(i, j, set(np.flatnonzero(sets[a]).tolist())) for i, j, a in zip(row, source, answer)]
+    columns = AnswerColumns.from_answers(row, source, answer, sets, 31, 5)
+    start = vote_shares(columns)
+    expected = oracle.rules(triples, 31, 3, start, n_iter=4)
+    none = np.zeros(len(columns.source), dtype=bool)
+    solution = solve_annotators(
+        columns, start, uses_confusion=none, prior=np.full(3, 1 / 3), selects_rows=True, max_iter=4, tol=0.0
+    )
+    np.testing.assert_allclose(solution.posterior, expected, atol=1e-9)
+    np.testing.assert_array_equal(solution.log_likelihood[30], 0.0)
+
+
 def test_probabilities_of_all_answers_sum_to_one(columns):
     """Over the labels of an annotator, and over the sets of one size."""
     solution = solve_annotators(columns, vote_shares(columns), uses_confusion=all_confusion(columns))

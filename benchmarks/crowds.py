@@ -21,6 +21,7 @@ from oneof import CandidateSets
 from oneof.crowd import AnnotatorModel, Answers, CrowdClassifier, krippendorff_alpha
 from oneof.datasets import load
 from oneof.datasets.cache import data_folders
+from oneof.likelihoods import softmax
 
 TABLE = DOCS / "crowds.csv"
 COLUMNS = ("part", "data", "method", "rows", "correct_labels", "validation", "test", "alpha", "seconds")
@@ -122,6 +123,7 @@ class Votes:
     """The votes of rules about the training rows."""
 
     def __init__(self, votes, sets):
+        self.codes = votes
         table = np.full(votes.shape, None, dtype=object)
         for i, j in zip(*np.nonzero(votes >= 0)):
             table[i, j] = np.flatnonzero(sets[j, votes[i, j]]).tolist()
@@ -140,6 +142,23 @@ def _read_rules(name):
     n = data.n_train
     sets = np.unpackbits(arrays["source_sets"], axis=2, count=len(data.classes)).astype(bool)
     return data, candidate_columns(data), n, int(arrays.get("n_valid", 0)), Votes(arrays["votes"][:n].astype(int), sets)
+
+
+def dawid_skene_abstentions(codes, start, n_iter=500, tol=1e-5):
+    """Return the posterior of Dawid & Skene if "no vote" is an answer like the others, with smoothing by 0.01."""
+    answers = np.concatenate([codes == value for value in range(-1, codes.max() + 1)], axis=1).astype(float)
+    rule = np.tile(np.arange(codes.shape[1]), codes.max() + 2)
+    totals = np.zeros((codes.shape[1], start.shape[1]))
+    posterior = start
+    for _ in range(n_iter):
+        counts = answers.T @ posterior + 0.01
+        totals[:] = 0.0
+        np.add.at(totals, rule, counts)
+        joint = answers @ np.log(counts / totals[rule]) + np.log(posterior.mean(axis=0) + 1e-10)
+        before, posterior = posterior, softmax(joint)
+        if np.abs(posterior - before).sum() <= tol * len(posterior):
+            break
+    return posterior
 
 
 def _rule_methods(X, candidates, truth, votes):
@@ -164,9 +183,16 @@ def _rule_methods(X, candidates, truth, votes):
         fitted = CrowdClassifier(model, random_state=0).fit(X, votes.rules)
         return fitted.transduction_, fitted
 
+    def abstentions():
+        labels = np.full(votes.shares.shape, 1.0 / len(classes))
+        shares = votes.shares[voted] / votes.shares[voted].sum(axis=1, keepdims=True)
+        labels[voted] = dawid_skene_abstentions(votes.codes[voted], shares)
+        return labels
+
     dawid_skene = AnnotatorModel("confusion", "fitted", strength=0.0, merge_copies=False, max_iter=2000)
     return {
         "votes, LogisticRegression": majority,
+        "Dawid & Skene with abstentions, LogisticRegression": lambda: logistic(abstentions()),
         "Dawid & Skene, LogisticRegression": lambda: logistic(dawid_skene.fit(votes.annotators).posterior_),
         "AnnotatorModel, LogisticRegression": lambda: logistic(AnnotatorModel().fit(votes.rules).posterior_),
         "LOORidge (sets)": lambda: estimator(oneof.LOORidge()),

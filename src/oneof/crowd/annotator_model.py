@@ -141,7 +141,7 @@ class AnnotatorModel(BaseEstimator):
     >>> model.transduction_.tolist()
     ['finch', 'wren', 'wren', 'finch', 'finch', 'wren']
     >>> model.accuracy_.round(2)
-    array([0.89, 0.89, 0.58])
+    array([0.88, 0.89, 0.58])
     """
 
     posterior_: Floats
@@ -198,7 +198,7 @@ class AnnotatorModel(BaseEstimator):
         given = check_answers(as_answers(answers, self.classes))
         evidence = read_gold(gold, given)
         columns = given._columns()
-        names = ["confusion", "one_coin"] if self.model == "auto" else [self.model]
+        names: list[str] = ["confusion", "one_coin"] if self.model == "auto" else [self.model]
         name, prior = select_model(given, columns, names, self._priors(given), evidence, float(self.tol))
         uses_confusion = confusion_columns(given, columns, name)
         solution, pairs, weight = self._solve(columns, uses_confusion, prior, evidence, selects_rows=given.select_rows)
@@ -349,8 +349,8 @@ class AnnotatorModel(BaseEstimator):
         def solve(weight: Floats) -> AnnotatorSolution:
             return solve_annotators(
                 columns, vote_shares(columns, evidence), uses_confusion=uses_confusion, prior=prior, evidence=evidence,
-                strength=None if isinstance(self.strength, str) else float(self.strength), source_weight=weight,
-                selects_rows=selects_rows, max_iter=int(self.max_iter), tol=float(self.tol),
+                strength=None if isinstance(self.strength, str) else float(self.strength), selects_rows=selects_rows,
+                source_weight=None if (weight == 1.0).all() else weight, max_iter=int(self.max_iter), tol=float(self.tol),
             )  # fmt: skip
 
         independent = np.ones(columns.n_sources)

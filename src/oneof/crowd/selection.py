@@ -6,7 +6,7 @@ from oneof.crowd.answers import Answers
 from oneof.solvers.annotators import AnswerColumns, held_out_log_likelihoods
 from oneof.typing import Floats, Mask
 
-MAX_SELECTION_ANSWERS = 50_000
+MAX_SELECTION_ANSWERS = 30_000
 """Number of answers, about evenly spaced rows, by which the model is selected."""
 SHRINKAGES = (0.0, 0.1, 0.25, 0.5)
 """Shrinkages of fitted class frequencies to equal ones, which are another choice."""

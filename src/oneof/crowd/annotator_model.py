@@ -24,8 +24,8 @@ from oneof.errors import InputError
 from oneof.solvers.annotators import (
     AnnotatorSolution,
     AnswerColumns,
-    SourceAccuracies,
     SourceModel,
+    chance_accuracies,
     estimate_accuracies,
     find_copies,
     group_copies,
@@ -350,7 +350,8 @@ class AnnotatorModel(BaseEstimator):
             return solve_annotators(
                 columns, vote_shares(columns, evidence), uses_confusion=uses_confusion, prior=prior, evidence=evidence,
                 strength=None if isinstance(self.strength, str) else float(self.strength), selects_rows=selects_rows,
-                source_weight=None if (weight == 1.0).all() else weight, max_iter=int(self.max_iter), tol=float(self.tol),
+                source_weight=None if (weight == 1.0).all() else weight,
+                max_iter=int(self.max_iter), tol=float(self.tol),
             )  # fmt: skip
 
         independent = np.ones(columns.n_sources)
@@ -389,17 +390,5 @@ class AnnotatorModel(BaseEstimator):
         estimates = estimate_accuracies(columns, solution.posterior, coverage=float(self.coverage))
         self.accuracy_, self.accuracy_interval_ = estimates.accuracy, estimates.interval
         self.n_answers_ = estimates.n_answers.astype(np.int64)
-        chance = _chance_accuracies(columns, solution.posterior)
-        self.no_better_than_chance_ = answers.annotators[_is_below(estimates, chance)].tolist()
-
-
-def _chance_accuracies(columns: AnswerColumns, posterior: Floats) -> Floats:
-    """Return the accuracies of the sources if they gave their answers to rows at random, (J,)."""
-    frequency = posterior.mean(axis=0) if len(posterior) else np.zeros(columns.n_classes)
-    named = (columns.sets @ frequency)[columns.column]
-    totals = np.bincount(columns.answer_source, minlength=columns.n_sources)
-    return np.bincount(columns.answer_source, weights=named, minlength=columns.n_sources) / np.maximum(totals, 1)
-
-
-def _is_below(estimates: SourceAccuracies, chance: Floats) -> Mask:
-    return np.asarray((estimates.n_answers > 0) & (estimates.interval[:, 0] <= chance))
+        is_chance = estimates.interval[:, 0] <= chance_accuracies(columns, solution.posterior)
+        self.no_better_than_chance_ = answers.annotators[is_chance & (self.n_answers_ > 0)].tolist()

@@ -13,7 +13,7 @@ Reading order:
 9. `questions`: the expected information of an answer.
 """
 
-from oneof.solvers.annotators.accuracy import SourceAccuracies, estimate_accuracies
+from oneof.solvers.annotators.accuracy import SourceAccuracies, chance_accuracies, estimate_accuracies
 from oneof.solvers.annotators.answers import AnswerColumns
 from oneof.solvers.annotators.copies import CopiedPairs, find_copies, group_copies
 from oneof.solvers.annotators.dawid_skene import AnnotatorSolution, SourceModel, solve_annotators, vote_shares
@@ -30,6 +30,7 @@ __all__ = [
     "alpha_interval",
     "alpha_of",
     "answer_information",
+    "chance_accuracies",
     "estimate_accuracies",
     "find_copies",
     "group_copies",

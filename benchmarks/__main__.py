@@ -168,6 +168,7 @@ THEMES: dict[str, dict[str, Part]] = {
         "crowds",
         ("aggregation", "labels from answers alone on four data sets; writes docs/crowds.csv", "10 s", True),
         ("classifiers", "classifiers fitted to answers on LabelMe; writes docs/crowds.csv", "2 min", True),
+        ("rules", "classifiers fitted to the votes of rules on four data sets; writes docs/crowds.csv", "10 min", True),
     ),
     "reliability": {
         **_parts(

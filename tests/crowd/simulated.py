@@ -46,3 +46,22 @@ def crowd(kinds, rng, *, n_rows=300, n_classes=4, answer_rate=0.5):
             table[i, j] = int(rng.choice(n_classes, p=theta[y[i]]))
         accuracy[j] = theta.diagonal().mean()
     return y, table, accuracy
+
+
+def rule_votes(rng, *, n_rows=600, n_classes=3, n_rules=8, coverage=(0.05, 0.3), precision=(0.4, 0.95), max_size=1):
+    """Return labels and an object table of the votes of rules, each for one set of classes (None without a vote).
+
+    The rates of the votes differ between the classes. The first rules vote for one class each.
+    """
+    y = rng.integers(n_classes, size=n_rows)
+    table = np.full((n_rows, n_rules), None, dtype=object)
+    for j in range(n_rules):
+        size = 1 if j < n_classes else int(rng.integers(1, max_size + 1))
+        members = np.array([j]) if j < n_classes else rng.choice(n_classes, size, replace=False)
+        inside = np.isin(np.arange(n_classes), members)
+        right = rng.uniform(*precision) ** (1 / size)
+        rate = np.where(inside, right / size, (1 - right) / (n_classes - size)) * n_classes * rng.uniform(*coverage)
+        rate = np.minimum(rate * rng.gamma(1.0, 1.0, n_classes), 0.95)
+        for i in np.flatnonzero(rng.random(n_rows) < rate[y]):
+            table[i, j] = [int(k) for k in members] if size > 1 else int(members[0])
+    return y, table[:, [any(vote is not None for vote in column) for column in table.T]]

@@ -5,7 +5,9 @@ from math import comb
 import numpy as np
 
 
-def dawid_skene(answers, n_rows, n_sources, n_classes, start, *, n_iter, strength=0.0, prior=None, floor=1e-10):
+def dawid_skene(
+    answers, n_rows, n_sources, n_classes, start, *, n_iter, strength=0.0, prior=0.0, pool_share=1.0, floor=1e-10
+):
     """Return the posterior after EM iterations; answers are (row, source, class) triples."""
     mu = start.copy()
     for _ in range(n_iter):
@@ -14,6 +16,11 @@ def dawid_skene(answers, n_rows, n_sources, n_classes, start, *, n_iter, strengt
             for a in range(n_classes):
                 smoothing = (n_classes if a == k else 1.0) / (2 * n_classes - 1)
                 pool[k, a] = smoothing + sum(mu[i, k] for i, _, b in answers if b == a)
+        total = pool.sum()
+        rates = np.array([pool[k] / pool[k].sum() for k in range(n_classes)])
+        for k in range(n_classes):
+            mean = [(rates[k, a] + rates[a, k]) / 2 for a in range(n_classes)]
+            pool[k] += pool_share * total / n_classes * np.array(mean) / sum(mean)
             pool[k] /= pool[k].sum()
         theta = np.empty((n_sources, n_classes, n_classes))
         for j in range(n_sources):
@@ -22,7 +29,7 @@ def dawid_skene(answers, n_rows, n_sources, n_classes, start, *, n_iter, strengt
                 for a in range(n_classes):
                     count = strength * pool[k, a] + sum(mu[i, k] for i, s, b in answers if (s, b) == (j, a))
                     theta[j, k, a] = max(count, floor) / max(total, floor)
-        share = mu.mean(axis=0) if prior is None else prior
+        share = (1 - prior) * mu.mean(axis=0) + prior / n_classes if np.ndim(prior) == 0 else prior
         for i in range(n_rows):
             for k in range(n_classes):
                 mu[i, k] = share[k] * np.prod([theta[j, k, a] for r, j, a in answers if r == i])
@@ -39,7 +46,8 @@ def one_coin(answers, n_rows, n_sources, n_classes, start, *, n_iter, strength):
         for i, j, members in answers:
             right[j] += sum(mu[i, k] for k in members)
             total[j] += 1
-        rate = (right.sum() + 1) / (total.sum() + 2)
+        chance = sum(len(members) / n_classes for _, _, members in answers) / len(answers)
+        rate = max((right.sum() + 1) / (total.sum() + 2), chance)
         accuracy = (right + strength * rate) / (total + strength)
         for i in range(n_rows):
             for k in range(n_classes):
@@ -51,6 +59,37 @@ def one_coin(answers, n_rows, n_sources, n_classes, start, *, n_iter, strength):
                         mu[i, k] *= (1 - accuracy[j]) / comb(n_classes - 1, len(members))
             mu[i] /= mu[i].sum()
     return mu, accuracy
+
+
+def rules(votes, n_rows, n_classes, start, *, n_iter, power=0.5, per_row=0.5):
+    """Return the posterior of rules, with uniform class frequencies; votes are (row, rule, set) triples."""
+    mu = start.copy()
+    columns = sorted({(j, tuple(sorted(members))) for _, j, members in votes})
+    cast = {(i, j, tuple(sorted(members))) for i, j, members in votes}
+    voted = {i for i, _, _ in votes}
+    for _ in range(n_iter):
+        rate, inside, outside, n_inside = {}, {}, {}, {}
+        for j, members in columns:
+            rows = [i for i in range(n_rows) if (i, j, members) in cast]
+            rate[j, members] = len(rows) / n_rows
+            inside[j, members] = sum(mu[i, k] for i in rows for k in members)
+            outside[j, members] = len(rows) - inside[j, members]
+            n_inside[j, members] = sum(mu[i, k] for i in range(n_rows) for k in members)
+        lift = max(1.0, sum(inside.values()) / sum(rate[c] * n_inside[c] for c in columns))
+        drop = min(1.0, sum(outside.values()) / sum(rate[c] * (n_rows - n_inside[c]) for c in columns))
+        s = per_row * n_rows
+        for i in range(n_rows):
+            logs = np.zeros(n_classes)
+            for j, members in columns if i in voted else []:
+                c = (j, members)
+                for k in range(n_classes):
+                    if k in members:
+                        r = (inside[c] + s * lift * rate[c]) / (n_inside[c] + s)
+                    else:
+                        r = (outside[c] + s * drop * rate[c]) / (n_rows - n_inside[c] + s)
+                    logs[k] += np.log(r) if (i, j, members) in cast else power * np.log(1 - r)
+            mu[i] = np.exp(logs) / np.exp(logs).sum()
+    return mu
 
 
 def krippendorff_alpha(units, distance):

@@ -4,15 +4,18 @@ Reading order:
 
 1. `answers`: a table or records of answers, each a label, a set of labels, or nothing.
 2. `rules`: functions that vote for labels, as sources of answers.
-3. `annotator_model`: probabilities of the labels, and the accuracy and confusion of each annotator.
-4. `agreement`: Krippendorff's alpha.
-5. `crowd_classifier`: a classifier and the model of the annotators, fitted in turn.
+3. `selection`: selection of the model and the class frequencies by held-out answers.
+4. `results`: copies, disputed rows and questions.
+5. `annotator_model`: probabilities of the labels, and the accuracy and confusion of each annotator.
+6. `agreement`: Krippendorff's alpha.
+7. `crowd_classifier`: a classifier and the model of the annotators, fitted in turn.
 """
 
 from oneof.crowd.agreement import krippendorff_alpha, krippendorff_interval
-from oneof.crowd.annotator_model import AnnotatorModel, CopiedPair, DisputedRows, Questions
+from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.crowd.answers import Answers
 from oneof.crowd.crowd_classifier import CrowdClassifier
+from oneof.crowd.results import CopiedPair, DisputedRows, Questions
 from oneof.crowd.rules import apply_rules
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Probabilities of the labels, and the errors of each annotator, from the answers alone."""
 
 import warnings
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -12,116 +12,32 @@ from oneof.candidates import CandidateSets
 from oneof.crowd.agreement import check_coverage
 from oneof.crowd.answers import Answers
 from oneof.crowd.arguments import as_answers, check_answers, read_gold
+from oneof.crowd.results import (
+    DisputedRows,
+    Questions,
+    name_copies,
+    positions_of,
+    rank_questions,
+    select_disputed,
+)
+from oneof.crowd.selection import class_priors, confusion_columns, select_model
 from oneof.errors import InputError
-from oneof.likelihoods import entropy
 from oneof.solvers.annotators import (
     AnnotatorSolution,
     AnswerColumns,
-    SourceAccuracies,
     SourceModel,
-    answer_information,
+    chance_accuracies,
     estimate_accuracies,
     find_copies,
     group_copies,
-    held_out_log_likelihoods,
     solve_annotators,
     vote_shares,
 )
 from oneof.solvers.annotators.copies import CopiedPairs, count_shared_answers, group_weights, groups_of_pairs
-from oneof.typing import Floats, Ints, Labels, Mask
+from oneof.typing import Floats, Ints, Mask
 from oneof.validation import as_float_array, check_bool, check_choice, check_memory, check_positive
 
-MAX_SELECTION_ANSWERS = 100_000
-"""Number of answers, about evenly spaced rows, by which the model is selected."""
 MIN_WEIGHT = float(np.finfo(np.float64).tiny)
-MAX_QUESTION_ROWS, MAX_QUESTION_ENTRIES = 1000, 20_000_000
-"""Limits of the rows, and of the rows times annotators, among which questions are selected."""
-
-
-class CopiedPair(NamedTuple):
-    """Two annotators who agree far more often than the model expects.
-
-    Attributes
-    ----------
-    annotators : tuple of two names
-    n_shared : int
-        Number of rows that both answered.
-    agreement : float
-        The fraction of these rows with equal answers.
-    expected_agreement : float
-        The fraction that the model expects, given the answers of the others.
-    copied : float
-        Estimated fraction of the answers of one that are copies of the other, from 0.5 to 1.
-    z_score : float
-        The excess in standard errors.
-
-    Examples
-    --------
-    >>> from oneof.crowd import AnnotatorModel
-    >>> table = [[k % 2, (k // 2) % 2, (k * 7 // 4) % 2, (k * 7 // 4) % 2, (k // 3) % 2] for k in range(60)]
-    >>> [pair.annotators for pair in AnnotatorModel().fit(table).copied_pairs_]
-    [(2, 3)]
-    """
-
-    annotators: tuple[Any, Any]
-    n_shared: int
-    agreement: float
-    expected_agreement: float
-    copied: float
-    z_score: float
-
-
-class DisputedRows(NamedTuple):
-    """The rows whose labels are the least certain, of those with several answers.
-
-    Attributes
-    ----------
-    rows : ndarray of shape (n,)
-        Names of the rows.
-    labels, runner_up : ndarray of shape (n,)
-        The most probable and the second most probable class.
-    entropy : ndarray of shape (n,)
-        Entropy of the posterior in nats, in decreasing order.
-    disagreement : ndarray of shape (n,)
-        Fraction of pairs of answers to the row that have no class in common.
-
-    Examples
-    --------
-    >>> from oneof.crowd import AnnotatorModel
-    >>> table = [["a", "a", "a"], ["b", "b", "b"], ["a", "b", None], ["b", "b", "b"]]
-    >>> AnnotatorModel().fit(table).disputed_rows(1).rows.tolist()
-    [2]
-    """
-
-    rows: Labels
-    labels: Labels
-    runner_up: Labels
-    entropy: Floats
-    disagreement: Floats
-
-
-class Questions(NamedTuple):
-    """Questions to ask next, in decreasing order of their expected information.
-
-    Attributes
-    ----------
-    rows, annotators : ndarray of shape (n,)
-        Names of the row and of the annotator of each question.
-    information : ndarray of shape (n,)
-        Expected reduction of the entropy of the row's label, in nats.
-
-    Examples
-    --------
-    >>> from oneof.crowd import AnnotatorModel
-    >>> table = [["a", "a", "a"], ["b", "b", "b"], ["a", "b", None], ["b", "b", "b"]]
-    >>> questions = AnnotatorModel().fit(table).next_questions()
-    >>> questions.rows.tolist(), questions.annotators.tolist()
-    ([2], [2])
-    """
-
-    rows: Labels
-    annotators: Labels
-    information: Floats
 
 
 class AnnotatorModel(BaseEstimator):
@@ -140,13 +56,14 @@ class AnnotatorModel(BaseEstimator):
         "confusion": label answers have a confusion matrix for each annotator (Dawid & Skene 1979). "one_coin": they
         have one accuracy, as sets do. "auto" selects by the likelihood of held-out answers.
     class_prior : {"auto", "uniform", "fitted"} or array-like of shape (n_classes,), default="auto"
-        Class frequencies: equal, those of the labels, or given. "auto" selects the first or the second by the
-        likelihood of held-out answers. Fitted frequencies are less accurate for balanced classes.
+        Class frequencies: equal, those of the labels, or given. "auto" selects equal ones, fitted ones, or one of three
+        mixtures of both, by the likelihood of held-out answers. For rules it is "uniform".
     strength : "auto" or float, default="auto"
         Strength of the priors of the annotators: the number of answers that they count for. 0 is no prior. "auto" is
-        the most likely strength.
+        the most likely strength. For rules it is the number of rows, and "auto" is half of all rows.
     merge_copies : bool, default=True
-        Count annotators that are copies of one another as one: the weights of their answers sum to that of one.
+        Count annotators that are copies of one another as one: the weights of their answers sum to that of one. Copies
+        among rules are not detected.
     classes : array-like of shape (n_classes,), optional
         The classes; by default those of the answers.
     coverage : float, default=0.9
@@ -194,9 +111,10 @@ class AnnotatorModel(BaseEstimator):
 
     Notes
     -----
-    Annotators who choose the rows that they answer, as rules do, have one accuracy in any case (`Answers.select_rows`):
-    a confusion matrix takes a rule that always votes for one label for an annotator who has no information. Their votes
-    do not determine the class frequencies either, which are then uniform by default.
+    Annotators who choose the rows that they answer, as rules do (`Answers.select_rows`), have another model: each vote
+    of a rule has a rate in the rows whose class it contains, and another one in the other rows. A strong prior at the
+    rates of all rules together, which are not worse than chance, keeps the labels close to those of votes if the votes
+    have few rows in common. The votes do not determine the class frequencies, which are then uniform by default.
 
     The model cannot detect errors that most annotators share. Copies are detected if a pair has at least 10 common rows
     and at least half of the answers of one are copied; see `oneof.solvers.annotators.copies`.
@@ -224,7 +142,7 @@ class AnnotatorModel(BaseEstimator):
     >>> model.transduction_.tolist()
     ['finch', 'wren', 'wren', 'finch', 'finch', 'wren']
     >>> model.accuracy_.round(2)
-    array([0.89, 0.89, 0.58])
+    array([0.88, 0.89, 0.58])
     """
 
     posterior_: Floats
@@ -281,19 +199,19 @@ class AnnotatorModel(BaseEstimator):
         given = check_answers(as_answers(answers, self.classes))
         evidence = read_gold(gold, given)
         columns = given._columns()
-        prior = self._given_prior(given)
-        names, prior = self._select(given, columns, prior, evidence)
-        uses_confusion = _confusion_columns(given, columns, names)
-        solution, pairs, weight = self._solve(columns, uses_confusion, prior, evidence)
+        names: list[str] = ["confusion", "one_coin"] if self.model == "auto" else [self.model]
+        name, prior = select_model(given, columns, names, self._priors(given), evidence, float(self.tol))
+        uses_confusion = confusion_columns(given, columns, name)
+        solution, pairs, weight = self._solve(columns, uses_confusion, prior, evidence, selects_rows=given.select_rows)
         if not solution.converged:
             warnings.warn(
                 f"The labels did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.model_, self.n_iter_ = names, solution.n_iter
+        self.model_, self.n_iter_ = name, solution.n_iter
         self._set_attributes(given, columns, solution, evidence, weight)
-        self._set_copies(given, pairs)
+        self.copied_pairs_, self.copies_ = ([], []) if pairs is None else name_copies(pairs, given.annotators)
         self.classes_ = given.classes
         return self
 
@@ -312,6 +230,7 @@ class AnnotatorModel(BaseEstimator):
             strength=None if isinstance(self.strength, str) else float(self.strength),
             initial_strengths=(source.strength, source.coin_strength),
             source_weight=power * self._source_weight,
+            selects_rows=answers.select_rows,
             max_iter=max_iter,
             tol=float(self.tol),
         )
@@ -350,19 +269,9 @@ class AnnotatorModel(BaseEstimator):
         """
         check_is_fitted(self)
         check_positive("n_rows", n_rows, integer=True)
-        columns = self._answer_columns
-        uncertainty = np.asarray(entropy(self.posterior_))
-        several = np.bincount(columns.row, minlength=columns.n_rows) >= 2
-        order = np.argsort(np.where(several, -uncertainty, np.inf), kind="stable")[: min(int(n_rows), several.sum())]
-        ranked = np.argsort(-self.posterior_[order], axis=1, kind="stable")
-        disagreement = np.array([_disagreement(columns, i) for i in order])
-        return DisputedRows(
-            self.rows_[order],
-            self.classes_[ranked[:, 0]],
-            self.classes_[ranked[:, 1]],
-            uncertainty[order],
-            disagreement,
-        )
+        rows, ranked, uncertainty, disagreement = select_disputed(self._answer_columns, self.posterior_, int(n_rows))
+        labels, runner_up = self.classes_[ranked[:, 0]], self.classes_[ranked[:, 1]]
+        return DisputedRows(self.rows_[rows], labels, runner_up, uncertainty, disagreement)
 
     def next_questions(self, n_questions: int = 10, *, annotators: Any = None) -> Questions:
         """Return which annotator to ask next about which row: the answers with the most expected information.
@@ -393,25 +302,11 @@ class AnnotatorModel(BaseEstimator):
         """
         check_is_fitted(self)
         check_positive("n_questions", n_questions, integer=True)
-        columns, J = self._answer_columns, len(self.annotators_)
-        asked = np.arange(J) if annotators is None else self._positions(annotators)
+        J = len(self.annotators_)
+        asked = np.arange(J) if annotators is None else positions_of(annotators, self.annotators_)
         confusion = self.confusion_[asked]
-        uncertainty = np.asarray(entropy(self.posterior_))
-        limit = max(int(n_questions), min(MAX_QUESTION_ROWS, MAX_QUESTION_ENTRIES // max(len(asked), 1)))
-        rows = np.argsort(-uncertainty, kind="stable")[:limit]
-        information = answer_information(self.posterior_[rows], confusion)
-        position = np.full(columns.n_rows, -1)
-        position[rows] = np.arange(len(rows))
-        column = np.full(J, -1)
-        column[asked] = np.arange(len(asked))
-        row, source = position[self._answered[0]], column[self._answered[1]]
-        known = (row >= 0) & (source >= 0)
-        information[row[known], source[known]] = -1.0
-        best = information.argmax(axis=1)
-        gain = information[np.arange(len(rows)), best]
-        order = np.argsort(-gain, kind="stable")[: int(n_questions)]
-        order = order[gain[order] >= 0]
-        return Questions(self.rows_[rows[order]], self.annotators_[asked[best[order]]], gain[order])
+        rows, asked, gain = rank_questions(self.posterior_, confusion, asked, self._answered, J, int(n_questions))
+        return Questions(self.rows_[rows], self.annotators_[asked], gain)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
@@ -429,13 +324,11 @@ class AnnotatorModel(BaseEstimator):
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol)
 
-    def _given_prior(self, answers: Answers) -> Any:
-        """Return the class prior, or the names of those to select from."""
-        K = len(answers.classes)
+    def _priors(self, answers: Answers) -> list[Floats | float]:
+        """Return the class prior, or those to select from."""
         if isinstance(self.class_prior, str):
-            uniform = np.full(K, 1.0 / K)
-            automatic = [uniform] if answers.select_rows else [uniform, None]
-            return {"auto": automatic, "uniform": [uniform], "fitted": [None]}[self.class_prior]
+            return class_priors(self.class_prior, answers)
+        K = len(answers.classes)
         prior = as_float_array(self.class_prior, "class_prior")
         if prior.shape != (K,) or not np.isfinite(prior).all() or not (prior > 0).all():
             raise InputError(
@@ -443,48 +336,28 @@ class AnnotatorModel(BaseEstimator):
             )
         return [prior / prior.sum()]
 
-    def _select(
-        self, answers: Answers, columns: AnswerColumns, priors: Any, evidence: Any
-    ) -> tuple[str, Floats | None]:
-        """Return the model and the prior with the largest likelihood of held-out answers."""
-        names = ["confusion", "one_coin"] if self.model == "auto" else [self.model]
-        if not _confusion_columns(answers, columns, "confusion").any():
-            names = ["one_coin"]
-        if len(names) * len(priors) == 1 or len(columns.row) < 2:
-            return names[0], priors[0]
-        if len(columns.row) > MAX_SELECTION_ANSWERS:
-            step = -(-len(columns.row) // MAX_SELECTION_ANSWERS)
-            part = slice(0, len(answers), step)
-            answers, evidence = answers[part], None if evidence is None else evidence[part]
-            columns = answers._columns()
-
-        def score(name: str, prior: Floats | None) -> float:
-            uses_confusion = _confusion_columns(answers, columns, name)
-            return float(
-                held_out_log_likelihoods(
-                    columns, uses_confusion, prior=prior, evidence=evidence, tol=max(10 * self.tol, 1e-3)
-                ).mean()
-            )
-
-        scores = [score(names[0], prior) for prior in priors]
-        prior = priors[int(np.argmax(scores))]
-        if len(names) == 2 and score("one_coin", prior) > max(scores):
-            return "one_coin", prior
-        return names[0], prior
-
     def _solve(
-        self, columns: AnswerColumns, uses_confusion: Mask, prior: Floats | None, evidence: Floats | None
-    ) -> tuple[AnnotatorSolution, CopiedPairs | None, Floats | None]:
-        """Fit the model, with copies counted as one."""
-        start = vote_shares(columns, evidence)
+        self,
+        columns: AnswerColumns,
+        uses_confusion: Mask,
+        prior: Floats | float,
+        evidence: Floats | None,
+        *,
+        selects_rows: bool,
+    ) -> tuple[AnnotatorSolution, CopiedPairs | None, Floats]:
+        """Fit the model, with copies counted as one. Copies among rules are not detected."""
 
-        def solve(weight: Floats | None) -> AnnotatorSolution:
+        def solve(weight: Floats) -> AnnotatorSolution:
             return solve_annotators(
-                columns, start, uses_confusion=uses_confusion, prior=prior, evidence=evidence,
-                strength=None if isinstance(self.strength, str) else float(self.strength),
-                source_weight=weight, max_iter=int(self.max_iter), tol=float(self.tol),
+                columns, vote_shares(columns, evidence), uses_confusion=uses_confusion, prior=prior, evidence=evidence,
+                strength=None if isinstance(self.strength, str) else float(self.strength), selects_rows=selects_rows,
+                source_weight=None if (weight == 1.0).all() else weight,
+                max_iter=int(self.max_iter), tol=float(self.tol),
             )  # fmt: skip
 
+        independent = np.ones(columns.n_sources)
+        if selects_rows:
+            return solve(independent), None, independent
         shared = count_shared_answers(columns)
         weight = group_weights(group_copies(shared, columns.n_sources))
         solution = solve(weight)
@@ -492,11 +365,9 @@ class AnnotatorModel(BaseEstimator):
             joint = solution.log_likelihood + np.log(solution.prior)
             joint = joint if evidence is None else joint + np.log(evidence)
         pairs = find_copies(columns, shared, joint, solution.model.log_likelihoods(columns), weight)
-        copies = group_weights(groups_of_pairs(pairs, columns.n_sources))
-        if not self.merge_copies:
-            copies[:] = 1.0
+        copies = group_weights(groups_of_pairs(pairs, columns.n_sources)) if self.merge_copies else independent
         if not np.array_equal(copies, weight):
-            solution = solve(None if (copies == 1).all() else copies)
+            solution = solve(copies)
         return solution, pairs, copies
 
     def _set_attributes(
@@ -520,54 +391,5 @@ class AnnotatorModel(BaseEstimator):
         estimates = estimate_accuracies(columns, solution.posterior, coverage=float(self.coverage))
         self.accuracy_, self.accuracy_interval_ = estimates.accuracy, estimates.interval
         self.n_answers_ = estimates.n_answers.astype(np.int64)
-        chance = _chance_accuracies(columns, solution.posterior)
-        self.no_better_than_chance_ = answers.annotators[_is_below(estimates, chance)].tolist()
-
-    def _set_copies(self, answers: Answers, pairs: CopiedPairs | None) -> None:
-        self.copied_pairs_, self.copies_ = [], []
-        if pairs is None:
-            return
-        names = answers.annotators.tolist()
-        for j, h, n, observed, expected, copied, z in zip(*vars(pairs).values()):
-            values = (int(n), float(observed), float(expected), float(min(copied, 1.0)), float(z))
-            self.copied_pairs_.append(CopiedPair((names[j], names[h]), *values))
-        group = groups_of_pairs(pairs, len(names))
-        for g in np.flatnonzero(np.bincount(group) > 1):
-            self.copies_.append([names[j] for j in np.flatnonzero(group == g)])
-
-    def _positions(self, annotators: Any) -> Ints:
-        position = {name: j for j, name in enumerate(self.annotators_.tolist())}
-        listed = np.asarray(annotators).ravel().tolist()
-        unknown = [name for name in listed if name not in position]
-        if unknown or not listed:
-            raise InputError(
-                f"`annotators` must be names of annotators; got {unknown[0]!r}." if unknown
-                else "`annotators` must contain at least one name; got none."
-            )  # fmt: skip
-        return np.array([position[name] for name in listed], dtype=np.int64)
-
-
-def _confusion_columns(answers: Answers, columns: AnswerColumns, model: str) -> Mask:
-    """Return the columns that have a confusion matrix."""
-    if model == "one_coin" or answers.select_rows:
-        return np.zeros(len(columns.source), dtype=bool)
-    return columns.is_label
-
-
-def _chance_accuracies(columns: AnswerColumns, posterior: Floats) -> Floats:
-    """Return the accuracies of the sources if they gave their answers to rows at random, (J,)."""
-    frequency = posterior.mean(axis=0) if len(posterior) else np.zeros(columns.n_classes)
-    named = (columns.sets @ frequency)[columns.column]
-    totals = np.bincount(columns.answer_source, minlength=columns.n_sources)
-    return np.bincount(columns.answer_source, weights=named, minlength=columns.n_sources) / np.maximum(totals, 1)
-
-
-def _is_below(estimates: SourceAccuracies, chance: Floats) -> Mask:
-    return np.asarray((estimates.n_answers > 0) & (estimates.interval[:, 0] <= chance))
-
-
-def _disagreement(columns: AnswerColumns, row: int) -> float:
-    """Return the fraction of pairs of answers to a row that have no class in common."""
-    sets = columns.sets[columns.column[columns.row == row]].astype(np.int64)
-    disjoint = (sets @ sets.T) == 0
-    return float(disjoint.sum() / (len(sets) * (len(sets) - 1)))
+        is_chance = estimates.interval[:, 0] <= chance_accuracies(columns, solution.posterior)
+        self.no_better_than_chance_ = answers.annotators[is_chance & (self.n_answers_ > 0)].tolist()

@@ -61,11 +61,11 @@ def test_without_pooling_it_is_the_model_of_crowd_kit(columns):
 
 
 @pytest.mark.parametrize("strength", [0.0, 3.0])
-@pytest.mark.parametrize("prior", [None, [0.5, 0.3, 0.2]])
+@pytest.mark.parametrize("prior", [0.0, 0.25, [0.5, 0.3, 0.2]])
 def test_confusion_matrices_equal_the_oracle(table, columns, strength, prior):
     row, source = np.nonzero(table >= 0)
     start = vote_shares(columns)
-    prior = None if prior is None else np.array(prior)
+    prior = np.array(prior)
     expected = oracle.dawid_skene(
         list(zip(row, source, table[row, source])), 40, 6, 3, start, n_iter=4, strength=strength, prior=prior
     )
@@ -90,6 +90,23 @@ def test_coins_of_set_answers_equal_the_oracle():
     )
     np.testing.assert_allclose(solution.posterior, expected, atol=1e-9)
     np.testing.assert_allclose(solution.model.coin, accuracy, atol=1e-9)
+
+
+def test_rates_of_votes_equal_the_oracle():
+    rng = np.random.default_rng(1)
+    sets = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [1, 1, 0]], dtype=bool)
+    row, source = np.nonzero(rng.random((30, 5)) < 0.3)
+    answer = np.where(source == 4, rng.integers(4, size=len(row)), source % 4)
+    triples = [(i, j, set(np.flatnonzero(sets[a]).tolist())) for i, j, a in zip(row, source, answer)]
+    columns = AnswerColumns.from_answers(row, source, answer, sets, 31, 5)
+    start = vote_shares(columns)
+    expected = oracle.rules(triples, 31, 3, start, n_iter=4)
+    none = np.zeros(len(columns.source), dtype=bool)
+    solution = solve_annotators(
+        columns, start, uses_confusion=none, prior=np.full(3, 1 / 3), selects_rows=True, max_iter=4, tol=0.0
+    )
+    np.testing.assert_allclose(solution.posterior, expected, atol=1e-9)
+    np.testing.assert_array_equal(solution.log_likelihood[30], 0.0)
 
 
 def test_probabilities_of_all_answers_sum_to_one(columns):

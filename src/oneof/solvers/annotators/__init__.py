@@ -4,15 +4,16 @@ Reading order:
 
 1. `answers`: the answers as a sparse matrix of rows and (source, answer) pairs.
 2. `pooling`: priors at the mean of all sources, and their strength.
-3. `dawid_skene`: EM for the labels, the confusion matrices and the coins of the sources.
-4. `held_out`: choice between confusion matrices and one coin by the likelihood of held-out answers.
-5. `accuracy`: the accuracy of each source, with an interval.
-6. `copies`: pairs of sources that agree more often than the model expects.
-7. `krippendorff`: Krippendorff's alpha.
-8. `questions`: the expected information of an answer.
+3. `vote_rates`: the rates of the votes of rules in the rows of each class.
+4. `dawid_skene`: EM for the labels, the confusion matrices and the coins of the sources.
+5. `held_out`: choice between models by the likelihood of held-out answers.
+6. `accuracy`: the accuracy of each source, with an interval.
+7. `copies`: pairs of sources that agree more often than the model expects.
+8. `krippendorff`: Krippendorff's alpha.
+9. `questions`: the expected information of an answer.
 """
 
-from oneof.solvers.annotators.accuracy import SourceAccuracies, estimate_accuracies
+from oneof.solvers.annotators.accuracy import SourceAccuracies, chance_accuracies, estimate_accuracies
 from oneof.solvers.annotators.answers import AnswerColumns
 from oneof.solvers.annotators.copies import CopiedPairs, find_copies, group_copies
 from oneof.solvers.annotators.dawid_skene import AnnotatorSolution, SourceModel, solve_annotators, vote_shares
@@ -29,6 +30,7 @@ __all__ = [
     "alpha_interval",
     "alpha_of",
     "answer_information",
+    "chance_accuracies",
     "estimate_accuracies",
     "find_copies",
     "group_copies",

@@ -76,6 +76,14 @@ def estimate_accuracies(columns: AnswerColumns, posterior: Floats, *, coverage: 
     return SourceAccuracies(accuracy, interval, totals)
 
 
+def chance_accuracies(columns: AnswerColumns, posterior: Floats) -> Floats:
+    """Return the accuracies of the sources if they gave their answers to rows at random, (J,)."""
+    frequency = posterior.mean(axis=0) if len(posterior) else np.zeros(columns.n_classes)
+    named = (columns.sets @ frequency)[columns.column]
+    totals = np.bincount(columns.answer_source, minlength=columns.n_sources)
+    return np.bincount(columns.answer_source, weights=named, minlength=columns.n_sources) / np.maximum(totals, 1)
+
+
 def _missing_information(columns: AnswerColumns, posterior: Floats, proba: Floats) -> Floats:
     """Return the covariances of the z_ij given the answers, summed over the rows: (J, J), or the diagonal (J,)."""
     J, source, K = columns.n_sources, columns.answer_source, columns.n_classes

@@ -16,6 +16,12 @@ name the true class. m is the confusion matrix of all sources together, r their 
 given or fitted (`pooling`). Without pooling (s = 0) and with a fitted prior this is the model of Dawid & Skene. g is
 the evidence of rows with known labels, v_j = 1/g for a source that is one of g copies. The prior may differ between
 rows; a classifier's out-of-fold probabilities make it the model of Raykar et al. (2010).
+
+With few answers per row, a fitted prior and m can explain the same answers: a class may vanish, or take rows of another
+one, which makes m asymmetric. Two priors prevent it. m has a Dirichlet prior at the symmetric mean of m and its
+transpose, which counts as much as all answers; and a fitted prior is shrunk to equal frequencies,
+prior_k = (1 - h) mean_i mu_ik + h / K. The accuracy r is at least that of answers at random. Rules have another model
+(`vote_rates`).
 """
 
 from dataclasses import dataclass, replace
@@ -27,10 +33,13 @@ from scipy.special import gammaln
 from oneof.likelihoods import softmax
 from oneof.solvers.annotators.answers import AnswerColumns
 from oneof.solvers.annotators.pooling import pooled_rate, update_beta_strength, update_strength
+from oneof.solvers.annotators.vote_rates import log_absences, log_votes, vote_rates
 from oneof.typing import Floats, Mask
 
 MIN_RATE = 1e-10
 """Lower bound of the probability of an answer."""
+POOL_SHARE = 1.0
+"""Strength of the prior of m, relative to the number of answers; chosen on simulations, LabelMe and bluebirds."""
 START_STRENGTH = 4.0
 """Strength of the priors before they are fitted."""
 N_FIRST_STEPS, STRENGTH_INTERVAL = 10, 5
@@ -57,9 +66,13 @@ class SourceModel:
     """r_j, (J,): the probability that an answer names the true class; of sources without such answers, r."""
     coin_strength: float
     """t; 0 without a prior."""
+    vote_rates: Floats | None = None
+    """(P, K): the rates of the votes of rules given the class; None if the sources do not select rows."""
 
     def log_likelihoods(self, columns: AnswerColumns) -> Floats:
-        """Return log p(answer | class) of each column, (P, K)."""
+        """Return log p(answer | class) of each column, (P, K); of votes of rules, relative to their absence."""
+        if self.vote_rates is not None:
+            return log_votes(self.vote_rates)
         sizes = np.count_nonzero(columns.sets, axis=1)[:, None]
         K = columns.n_classes
         right, wrong = np.log(self.coin[columns.source])[:, None], np.log1p(-self.coin[columns.source])[:, None]
@@ -121,12 +134,12 @@ def solve_annotators(
     start: Floats,
     *,
     uses_confusion: Mask,
-    prior: Floats | None = None,
+    prior: Floats | float = 0.0,
     evidence: Floats | None = None,
     strength: float | None = None,
     initial_strengths: tuple[float, float] = (START_STRENGTH, START_STRENGTH),
     source_weight: Floats | None = None,
-    selected: Mask | None = None,
+    selects_rows: bool = False,
     max_iter: int = 200,
     tol: float = 1e-5,
 ) -> AnnotatorSolution:
@@ -139,8 +152,8 @@ def solve_annotators(
         Labels of the first M-step, such as `vote_shares`.
     uses_confusion : ndarray of shape (P,), bool
         True for the columns of single classes whose source has a confusion matrix.
-    prior : ndarray of shape (K,) or (n, K), optional
-        Class probabilities, above 0; fitted if None.
+    prior : ndarray of shape (K,) or (n, K), or float
+        Class probabilities, above 0; or h, in [0, 1), the shrinkage of fitted ones.
     evidence : ndarray of shape (n, K), optional
         g, weights of the classes of rows with known labels; 1 for other rows.
     strength : float, optional
@@ -149,29 +162,36 @@ def solve_annotators(
         Strengths s and t of the start, if they are fitted.
     source_weight : ndarray of shape (J,), optional
         v, in (0, 1].
-    selected : ndarray of shape (m,), bool, optional
-        The answers that are used; by default all.
+    selects_rows : bool
+        Whether the sources are rules, with rates of votes.
     max_iter : int
     tol : float
     """
-    counts = columns.counts() if selected is None else columns.counts(np.flatnonzero(selected))
+    counts = columns.counts()
     transposed = counts.T.tocsr()
     log_evidence = None if evidence is None else _log(evidence)
     column_weight = None if source_weight is None else source_weight[columns.source][:, None]
     maximize = _Maximization(columns, uses_confusion, np.asarray(counts.sum(axis=0)), strength)
+    answered = (np.diff(counts.indptr) > 0)[:, None]
     s, t = initial_strengths if strength is None else (strength, strength)
-    mu, n_iter, converged, fits_prior = start, 0, False, prior is None
+    mu, n_iter, converged = start, 0, False
+    frequencies = np.asarray(prior)
+    shrinkage = float(frequencies) if frequencies.ndim == 0 else None
     while True:
         model = maximize(transposed @ mu, s, t)
         if strength is None and (n_iter < N_FIRST_STEPS or n_iter % STRENGTH_INTERVAL == 0):
             s, t = maximize.update_strengths(model)
             model = replace(model, strength=s, coin_strength=t)
-        if fits_prior:
-            prior = mu.mean(axis=0) if len(mu) else np.full(columns.n_classes, 1.0 / columns.n_classes)
+        if selects_rows:
+            model = replace(model, vote_rates=vote_rates(columns, model.class_counts, mu.sum(axis=0), strength))
+        if shrinkage is not None:
+            means = mu.mean(axis=0) if len(mu) else np.full(columns.n_classes, 1.0 / columns.n_classes)
+            frequencies = (1.0 - shrinkage) * means + shrinkage / columns.n_classes
         logs = model.log_likelihoods(columns)
         log_likelihood = np.asarray(counts @ (logs if column_weight is None else logs * column_weight))
-        assert prior is not None
-        joint = log_likelihood + _log(np.maximum(prior, MIN_RATE))
+        if model.vote_rates is not None:
+            log_likelihood += answered * log_absences(model.vote_rates, column_weight)
+        joint = log_likelihood + _log(np.maximum(frequencies, MIN_RATE))
         if log_evidence is not None:
             joint += log_evidence
         before, mu = mu, softmax(joint)
@@ -180,7 +200,7 @@ def solve_annotators(
         if converged or n_iter >= max_iter:
             top = joint.max(axis=1)
             marginal = float((top + np.log(np.exp(joint - top[:, None]).sum(axis=1))).sum())
-            return AnnotatorSolution(mu, log_likelihood, marginal, prior, model, n_iter, converged)
+            return AnnotatorSolution(mu, log_likelihood, marginal, frequencies, model, n_iter, converged)
 
 
 class _Maximization:
@@ -194,6 +214,8 @@ class _Maximization:
         K = columns.n_classes
         self.by_label = sp.csr_array((np.ones(len(kept)), (columns.label[kept], kept)), shape=(K, len(columns.source)))
         self.coin_totals = np.asarray(self.by_coin @ answers)
+        chances = np.asarray(self.by_coin @ (answers * columns.sets.mean(axis=1)))
+        self.chance = float(chances.sum() / max(self.coin_totals.sum(), 1.0))
         self.label = columns.label
         self.strength_step = 1 + len(kept) * K // MAX_STRENGTH_ENTRIES
         self.strength_columns = kept[columns.source[kept] % self.strength_step == 0]
@@ -201,9 +223,12 @@ class _Maximization:
     def __call__(self, class_counts: Floats, s: float, t: float) -> SourceModel:
         K = self.columns.n_classes
         pool = (self.by_label @ class_counts).T + (np.eye(K) * (K - 1) + 1) / (2 * K - 1)
+        rates = pool / pool.sum(axis=1, keepdims=True)
+        symmetric = rates + rates.T
+        pool += POOL_SHARE * pool.sum() / K * symmetric / symmetric.sum(axis=1, keepdims=True)
         pool /= pool.sum(axis=1, keepdims=True)
         right = np.asarray(self.by_coin @ (class_counts * self.columns.sets).sum(axis=1))
-        rate = pooled_rate(right, self.coin_totals)
+        rate = self._coin_rate(right)
         totals = self.coin_totals + t
         coin = np.where(totals > 0, (right + t * rate) / np.maximum(totals, MIN_RATE), rate)
         return SourceModel(
@@ -221,9 +246,12 @@ class _Maximization:
         if not self.uses_confusion.all():
             right = np.asarray(self.by_coin @ (model.class_counts * self.columns.sets).sum(axis=1))
             used = self.coin_totals > 0
-            rate = pooled_rate(right, self.coin_totals)
-            t = update_beta_strength(t, right[used], self.coin_totals[used], rate)
+            t = update_beta_strength(t, right[used], self.coin_totals[used], self._coin_rate(right))
         return s, t
+
+    def _coin_rate(self, right: Floats) -> float:
+        """Return the accuracy r of all sources, at least that of answers at random."""
+        return max(pooled_rate(right, self.coin_totals), self.chance)
 
 
 def _log(values: Floats) -> Floats:

@@ -13,12 +13,12 @@ from oneof.solvers.annotators.answers import AnswerColumns
 from oneof.solvers.annotators.dawid_skene import solve_annotators, vote_shares
 from oneof.typing import Floats, Mask
 
-N_FOLDS, MAX_FOLD_ANSWERS = 5, 50_000
+N_FOLDS, MAX_FOLD_ANSWERS = 5, 20_000
 """Number of folds, and the number of answers above which a single fold is held out."""
 
 
 def held_out_log_likelihoods(
-    columns: AnswerColumns, uses_confusion: Mask, *, prior: Floats | None, evidence: Floats | None, tol: float
+    columns: AnswerColumns, uses_confusion: Mask, *, prior: Floats | float, evidence: Floats | None, tol: float
 ) -> Floats:
     """Return the logarithm of the probability of each held-out answer, (m',), in the order of the folds."""
     m = len(columns.row)

@@ -1,0 +1,183 @@
+"""Results of `AnnotatorModel`: pairs of copies, disputed rows, and the questions to ask next."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from oneof.crowd.encoding import name_vector
+from oneof.errors import InputError
+from oneof.likelihoods import entropy
+from oneof.solvers.annotators import AnswerColumns, answer_information
+from oneof.solvers.annotators.copies import CopiedPairs, groups_of_pairs
+from oneof.typing import Floats, Ints, Labels
+
+MAX_QUESTION_ROWS, MAX_QUESTION_ENTRIES = 1000, 20_000_000
+"""Limits of the rows, and of the rows times annotators, among which questions are selected."""
+
+
+class CopiedPair(NamedTuple):
+    """Two annotators who agree far more often than the model expects.
+
+    Attributes
+    ----------
+    annotators : tuple of two names
+    n_shared : int
+        Number of rows that both answered.
+    agreement : float
+        The fraction of these rows with equal answers.
+    expected_agreement : float
+        The fraction that the model expects, given the answers of the others.
+    copied : float
+        Estimated fraction of the answers of one that are copies of the other, from 0.5 to 1.
+    z_score : float
+        The excess in standard errors.
+
+    Examples
+    --------
+    >>> from oneof.crowd import AnnotatorModel
+    >>> table = [[k % 2, (k // 2) % 2, (k * 7 // 4) % 2, (k * 7 // 4) % 2, (k // 3) % 2] for k in range(60)]
+    >>> [pair.annotators for pair in AnnotatorModel().fit(table).copied_pairs_]
+    [(2, 3)]
+    """
+
+    annotators: tuple[Any, Any]
+    n_shared: int
+    agreement: float
+    expected_agreement: float
+    copied: float
+    z_score: float
+
+
+class DisputedRows(NamedTuple):
+    """The rows whose labels are the least certain, of those with several answers.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n,)
+        Names of the rows.
+    labels, runner_up : ndarray of shape (n,)
+        The most probable and the second most probable class.
+    entropy : ndarray of shape (n,)
+        Entropy of the posterior in nats, in decreasing order.
+    disagreement : ndarray of shape (n,)
+        Fraction of pairs of answers to the row that have no class in common.
+
+    Examples
+    --------
+    >>> from oneof.crowd import AnnotatorModel
+    >>> table = [["a", "a", "a"], ["b", "b", "b"], ["a", "b", None], ["b", "b", "b"]]
+    >>> AnnotatorModel().fit(table).disputed_rows(1).rows.tolist()
+    [2]
+    """
+
+    rows: Labels
+    labels: Labels
+    runner_up: Labels
+    entropy: Floats
+    disagreement: Floats
+
+
+class Questions(NamedTuple):
+    """Questions to ask next, in decreasing order of their expected information.
+
+    Attributes
+    ----------
+    rows, annotators : ndarray of shape (n,)
+        Names of the row and of the annotator of each question.
+    information : ndarray of shape (n,)
+        Expected reduction of the entropy of the row's label, in nats.
+
+    Examples
+    --------
+    >>> from oneof.crowd import AnnotatorModel
+    >>> table = [["a", "a", "a"], ["b", "b", "b"], ["a", "b", None], ["b", "b", "b"]]
+    >>> questions = AnnotatorModel().fit(table).next_questions()
+    >>> questions.rows.tolist(), questions.annotators.tolist()
+    ([2], [2])
+    """
+
+    rows: Labels
+    annotators: Labels
+    information: Floats
+
+
+def name_copies(pairs: CopiedPairs, annotators: Labels) -> tuple[list[CopiedPair], list[list[Any]]]:
+    """Return the pairs by name, and the groups of annotators who are copies of one another."""
+    names = annotators.tolist()
+    named = []
+    for j, h, n, observed, expected, copied, z in zip(*vars(pairs).values()):
+        values = (int(n), float(observed), float(expected), float(min(copied, 1.0)), float(z))
+        named.append(CopiedPair((names[j], names[h]), *values))
+    group = groups_of_pairs(pairs, len(names))
+    several = np.flatnonzero(np.bincount(group) > 1)
+    return named, [[names[j] for j in np.flatnonzero(group == g)] for g in several]
+
+
+def select_disputed(columns: AnswerColumns, posterior: Floats, n_rows: int) -> tuple[Ints, Ints, Floats, Floats]:
+    """Return the rows with at least two answers and the largest entropy.
+
+    Returns
+    -------
+    rows : ndarray of shape (n,)
+    ranked : ndarray of shape (n, K)
+        The classes of each row in decreasing order of their probability.
+    entropy, disagreement : ndarray of shape (n,)
+    """
+    uncertainty = np.asarray(entropy(posterior))
+    several = np.bincount(columns.row, minlength=columns.n_rows) >= 2
+    order = np.argsort(np.where(several, -uncertainty, np.inf), kind="stable")[: min(n_rows, several.sum())]
+    ranked = np.argsort(-posterior[order], axis=1, kind="stable")
+    return order, ranked, uncertainty[order], np.array([_disagreement(columns, i) for i in order])
+
+
+def rank_questions(
+    posterior: Floats, confusion: Floats, asked: Ints, answered: tuple[Ints, Ints], n_annotators: int, n_questions: int
+) -> tuple[Ints, Ints, Floats]:
+    """Return the rows, the annotators and the information of the best questions, at most one for each row.
+
+    Parameters
+    ----------
+    posterior : ndarray of shape (n, K)
+    confusion : ndarray of shape (len(asked), K, K)
+        Those of the annotators who can be asked.
+    asked : ndarray of int
+    answered : tuple of two arrays of int
+        The row and the annotator of each answer.
+    n_annotators, n_questions : int
+    """
+    uncertainty = np.asarray(entropy(posterior))
+    limit = max(n_questions, min(MAX_QUESTION_ROWS, MAX_QUESTION_ENTRIES // max(len(asked), 1)))
+    rows = np.argsort(-uncertainty, kind="stable")[:limit]
+    information = answer_information(posterior[rows], confusion)
+    position = np.full(len(posterior), -1)
+    position[rows] = np.arange(len(rows))
+    column = np.full(n_annotators, -1)
+    column[asked] = np.arange(len(asked))
+    row, source = position[answered[0]], column[answered[1]]
+    known = (row >= 0) & (source >= 0)
+    information[row[known], source[known]] = -1.0
+    best = information.argmax(axis=1)
+    gain = information[np.arange(len(rows)), best]
+    order = np.argsort(-gain, kind="stable")[:n_questions]
+    order = order[gain[order] >= 0]
+    return rows[order], asked[best[order]], gain[order]
+
+
+def positions_of(annotators: Any, names: Labels) -> Ints:
+    """Return the positions of annotators."""
+    position = {name: j for j, name in enumerate(names.tolist())}
+    listed = [annotators] if isinstance(annotators, str) else name_vector(annotators, "annotators").tolist()
+    unknown = [name for name in listed if name not in position]
+    if unknown or not listed:
+        raise InputError(
+            f"`annotators` must be names of annotators; got {unknown[0]!r}." if unknown
+            else "`annotators` must contain at least one name; got none."
+        )  # fmt: skip
+    return np.array([position[name] for name in listed], dtype=np.int64)
+
+
+def _disagreement(columns: AnswerColumns, row: int) -> float:
+    """Return the fraction of pairs of answers to a row that have no class in common."""
+    sets = columns.sets[columns.column[columns.row == row]].astype(np.int64)
+    disjoint = (sets @ sets.T) == 0
+    return float(disjoint.sum() / (len(sets) * (len(sets) - 1)))

@@ -1,0 +1,62 @@
+"""Selection of the model of the annotators, and of their class frequencies, by held-out answers."""
+
+import numpy as np
+
+from oneof.crowd.answers import Answers
+from oneof.solvers.annotators import AnswerColumns, held_out_log_likelihoods
+from oneof.typing import Floats, Mask
+
+MAX_SELECTION_ANSWERS = 30_000
+"""Number of answers, about evenly spaced rows, by which the model is selected."""
+SHRINKAGES = (0.0, 0.1, 0.25, 0.5)
+"""Shrinkages of fitted class frequencies to equal ones, which are another choice."""
+MIN_TOL = 1e-3
+
+
+def confusion_columns(answers: Answers, columns: AnswerColumns, model: str) -> Mask:
+    """Return the columns that have a confusion matrix."""
+    if model == "one_coin" or answers.select_rows:
+        return np.zeros(len(columns.source), dtype=bool)
+    return columns.is_label
+
+
+def class_priors(name: str, answers: Answers) -> list[Floats | float]:
+    """Return the class prior of a name, or those to select from: frequencies, or the shrinkage of fitted ones."""
+    uniform = np.full(len(answers.classes), 1.0 / len(answers.classes))
+    if name == "uniform" or (name == "auto" and answers.select_rows):
+        return [uniform]
+    return [0.0] if name == "fitted" else [*SHRINKAGES, uniform]
+
+
+def select_model(
+    answers: Answers,
+    columns: AnswerColumns,
+    names: list[str],
+    priors: list[Floats | float],
+    evidence: Floats | None,
+    tol: float,
+) -> tuple[str, Floats | float]:
+    """Return the model and the prior with the largest likelihood of held-out answers.
+
+    The prior is selected with the first model.
+    """
+    if not confusion_columns(answers, columns, "confusion").any():
+        names = ["one_coin"]
+    if len(names) * len(priors) == 1 or len(columns.row) < 2:
+        return names[0], priors[-1]
+    if len(columns.row) > MAX_SELECTION_ANSWERS:
+        step = -(-len(columns.row) // MAX_SELECTION_ANSWERS)
+        part = slice(0, len(answers), step)
+        answers, evidence = answers[part], None if evidence is None else evidence[part]
+        columns = answers._columns()
+
+    def score(name: str, prior: Floats | float) -> float:
+        uses = confusion_columns(answers, columns, name)
+        logs = held_out_log_likelihoods(columns, uses, prior=prior, evidence=evidence, tol=max(10 * tol, MIN_TOL))
+        return float(logs.mean())
+
+    scores = [score(names[0], prior) for prior in priors]
+    prior = priors[int(np.argmax(scores))]
+    if len(names) == 2 and score("one_coin", prior) > max(scores):
+        return "one_coin", prior
+    return names[0], prior

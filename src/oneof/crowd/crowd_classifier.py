@@ -95,7 +95,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     `LOORidge` is fitted to the posterior as weights, and its prior of a label decreases with the distance of the row's
     leave-one-out scores from the mean of the class. These scores repeat systematic errors of the labels, but rows of
     one class have similar scores. Other classifiers are fitted to soft labels, the posterior, by
-    `sample_weight`, or by copies of rows without it; rows without answers are not used by them.
+    `sample_weight`, or by copies of rows without it; rows without answers are not used by them. Each row
+    then has ten copies, so a number of neighbors must be ten times as large.
 
     If the first held-out predictions do not make the answers significantly more likely than the class frequencies do,
     the labels are those of the answers alone, `classifier_power_` is 0, and a UserWarning is issued.

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from oneof.crowd import AnnotatorModel, Answers
-from oneof.crowd.answers import as_answers
+from oneof.crowd.arguments import as_answers
 from oneof.errors import InputError, LabelError, OneofError
 
 TABLE = [["finch", None, "wren"], [["finch", "wren"], "wren", None], [None, "owl", {"owl"}]]

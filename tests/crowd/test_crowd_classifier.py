@@ -3,14 +3,17 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from oneof import CLPL, PLEM, GaussianEM, LOORidge
+from oneof import CLPL, PLEM, PLSVM, AvgPerceptron, CandidateEM, GaussianEM, LOORidge
 from oneof.crowd import AnnotatorModel, Answers, CrowdClassifier
 from oneof.errors import InputError, InputTypeError
 from tests.crowd.simulated import crowd
@@ -98,6 +101,56 @@ def test_a_splitter_predicts_each_row_once(data):
     overlapping = [(np.arange(75, 150), np.arange(75)), (np.arange(75), np.arange(70, 150))]
     with pytest.raises(InputError, match="exactly one test subset; row 70 is in 2"):
         CrowdClassifier(PLEM(), cv=overlapping).fit(X, table)
+
+
+OTHERS = [
+    PLEM(),
+    PLSVM(),
+    AvgPerceptron(average=True),
+    KNeighborsClassifier(n_neighbors=100),  # ten copies of each row
+    CandidateEM(LogisticRegression(), cv=2, max_iter=3),
+    make_pipeline(StandardScaler(), PLEM()),
+]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("estimator", OTHERS, ids=lambda e: type(e[-1] if hasattr(e, "steps") else e).__name__)
+def test_classifiers_with_and_without_weights_and_probabilities(data, estimator):
+    """Any classifier has labels better than those of the answers alone, and predicts the names of the classes."""
+    X, y, table = data
+    names = np.array(["a", "b", "c"])
+    named = [[None if label is None else names[label] for label in row] for row in table]
+    model = CrowdClassifier(estimator, cv=3, max_iter=2, random_state=0).fit(X, named)
+    assert (model.transduction_ == names[y]).mean() > (AnnotatorModel().fit(table).transduction_ == y).mean()
+    assert model.score(X, names[y]) > 0.8
+    assert model.predict(X[:2]).dtype.kind == "U"
+
+
+@pytest.mark.parametrize("estimator", [PLEM(), LogisticRegression(), LOORidge(kernel="rbf", features="l2")])
+def test_sparse_rows_are_equal_to_dense_rows(data, estimator):
+    X, _, table = data
+    dense, sparse = (CrowdClassifier(estimator, cv=2, tol=0.05, random_state=0).fit(form(X), table)
+                     for form in (np.asarray, sp.csr_array))  # fmt: skip
+    np.testing.assert_allclose(sparse.label_distributions_, dense.label_distributions_, atol=1e-4)
+    np.testing.assert_array_equal(sparse.predict(sp.csr_array(X)), dense.predict(X))
+
+
+def test_columns_of_a_data_frame_reach_a_pipeline(data):
+    X, y, table = data
+    frame = pd.DataFrame(X, columns=["x", "y", "z"])
+    columns = make_column_transformer((StandardScaler(), ["x", "y", "z"]))
+    model = CrowdClassifier(make_pipeline(columns, LogisticRegression()), cv=2, tol=0.05, random_state=0)
+    assert model.fit(frame, table).score(frame, y) > 0.8
+
+
+def test_progress_is_reported_after_each_round(data):
+    X, _, table = data
+    calls = []
+    model = CrowdClassifier(CLPL(), cv=2, random_state=0).fit(X, table, progress=lambda *values: calls.append(values))
+    assert [done for done, _, _, _ in calls] == list(range(1, model.n_iter_ + 1))
+    assert all(f"{change:.3f}" in name for (_, _, name, _), change in zip(calls, model.label_changes_, strict=True))
+    with pytest.raises(InputTypeError, match="`progress` must be a function or None; got 3"):
+        model.fit(X, table, progress=3)
 
 
 def test_invalid_arguments_are_errors(data):

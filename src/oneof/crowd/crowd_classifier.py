@@ -2,28 +2,25 @@
 
 import numbers
 import warnings
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
-from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
+from oneof.crowd._learners import WeightLearner
 from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.crowd.answers import Answers
 from oneof.crowd.arguments import as_answers, check_answers, is_table, read_gold
-from oneof.errors import InputError, reraise_as_input_error
-from oneof.estimators._soft_labels import fit_and_predict, fit_soft, predict_columns, remove_generators, with_seeds
-from oneof.estimators.base import CandidateClassifier
+from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.metrics import covering_rate
-from oneof.model_selection import CandidateKFold, cross_val_predict
-from oneof.solvers.annotators.temper import MAX_POWER, answer_power, is_informative, temper
+from oneof.model_selection import CandidateKFold
+from oneof.solvers.annotators.temper import answer_power, is_informative, temper
 from oneof.typing import Floats, Ints, Labels
 from oneof.validation import (
     as_array,
@@ -34,11 +31,9 @@ from oneof.validation import (
     check_random_state,
 )
 
-MIN_PROBABILITY = 1e-12
+Progress = Callable[[int, int | None, str, float | None], None]
 N_ANNOTATOR_STEPS = 20
 """Maximum number of EM iterations for the annotators in a round."""
-N_COPIES = 10
-"""Number of copies of each row for a classifier without sample weights."""
 
 
 class CrowdClassifier(ClassifierMixin, BaseEstimator):
@@ -85,7 +80,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     held_out_proba_ : ndarray of shape (n_samples, n_classes)
         The held-out predictions of the last round, the prior of the labels.
     classifier_power_ : float
-        The power of the classifier's probabilities in the prior, at most 1. The answers are most likely under it.
+        The power of the classifier's probabilities in the prior, at most 1 if it has `predict_proba`. The answers are
+        most likely under it.
     answer_power_ : float
         The power of the likelihood of the answers, from 0.5 to 1. It is below 1 if the answers to one row are less
         informative than independent answers, because annotators make the same mistakes on difficult rows.
@@ -97,8 +93,11 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     Notes
     -----
     Estimators of oneof are fitted to the likelihood of the answers as weights and disambiguate the labels themselves;
-    `LOORidge` is fitted to the posterior as weights. Other classifiers are fitted to soft labels, the posterior, by
-    `sample_weight`, or by copies of rows without it; rows without answers are not used by them.
+    `LOORidge` is fitted to the posterior as weights, and its prior of a label decreases with the distance of the row's
+    leave-one-out scores from the mean of the class. These scores repeat systematic errors of the labels, but rows of
+    one class have similar scores. Other classifiers are fitted to soft labels, the posterior, by
+    `sample_weight`, or by copies of rows without it; rows without answers are not used by them. Each row
+    then has ten copies, so a number of neighbors must be ten times as large.
 
     If the first held-out predictions do not make the answers significantly more likely than the class frequencies do,
     the labels are those of the answers alone, `classifier_power_` is 0, and a UserWarning is issued.
@@ -136,7 +135,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, answers: Any, gold: Any = None) -> Self:
+    def fit(self, X: Any, answers: Any, gold: Any = None, *, progress: Progress | None = None) -> Self:
         """Fit the classifier and the model of the annotators.
 
         Parameters
@@ -147,6 +146,9 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
             records are named by the index of a pandas DataFrame X, otherwise by their numbers from 0.
         gold : array-like of length n_samples or mapping, optional
             Known labels, missing if they are not known, or a mapping from names of rows to labels.
+        progress : callable, optional
+            ``progress(n_done, n_total, name, seconds_left)`` is called after every round. The name contains the mean
+            change of the labels. The total and the time left are None, since the number of rounds is unknown.
 
         Returns
         -------
@@ -158,14 +160,17 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
             If X, the answers, `gold` or a parameter are invalid, or an answer is about a row that X does not have.
         """
         self.__dict__.pop("classes_", None)
+        if progress is not None and not callable(progress):
+            raise InputTypeError(f"`progress` must be a function or None; got {progress!r}.")
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol)
         check_n_jobs(self.n_jobs)
         rng = check_random_state(self.random_state)
-        learner = _WeightLearner.of(self._classifier(), rng, self.n_jobs)
+        learner = WeightLearner.of(self._classifier(), rng, self.n_jobs)
         annotators = AnnotatorModel() if self.annotator_model is None else self.annotator_model
         check_instance("annotator_model", annotators, AnnotatorModel)
-        rows = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else as_array(X, "X")
+        is_array = hasattr(X, "shape") and not isinstance(X, memoryview)
+        rows = X.tocsr() if sp.issparse(X) else X if is_array else as_array(X, "X")
         given = _align(as_answers(answers, annotators.classes), rows, is_table(answers))
         model = clone(annotators).fit(given, gold)
         evidence = read_gold(gold, given)
@@ -191,6 +196,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
             answer_power_ = _answer_power(model, prior, evidence)
             model._update(given, prior, evidence, power=answer_power_, max_iter=N_ANNOTATOR_STEPS)
             changes.append(float(0.5 * np.abs(model.posterior_ - labels)[labeled].sum(axis=1).mean()))
+            if progress is not None:
+                progress(len(changes), None, f"round {len(changes)}, labels changed by {changes[-1]:.3f}", None)
             if changes[-1] <= self.tol or len(changes) >= self.max_iter:
                 break
         if changes[-1] > self.tol:
@@ -293,7 +300,12 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
             cv = CandidateKFold(int(cv), random_state=rng)
         index, unlabeled = np.arange(len(candidates)), candidates.is_unlabeled
         with reraise_as_input_error():
-            folds = [(index[train], index[test]) for train, test in check_cv(cv).split(rows, candidates)]
+            try:
+                folds = [(index[train], index[test]) for train, test in check_cv(cv).split(rows, candidates)]
+            except IndexError as error:
+                raise InputError(f"`cv` must contain pairs of arrays of rows: {error}.") from None
+        if not folds:
+            raise InputError("`cv` must have at least one fold; got none.")
         times = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(index))
         wrong = np.flatnonzero((times > 1) | ((times == 0) & ~unlabeled))
         if len(wrong):
@@ -303,136 +315,6 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
             )
         rest = np.where(times == 0, index % len(folds), -1)
         return [(train, np.sort(np.append(test, np.flatnonzero(rest == k)))) for k, (train, test) in enumerate(folds)]
-
-
-class _WeightLearner:
-    """A classifier that is fitted to the labels of a round; this one accepts weights of the classes."""
-
-    def __init__(self, classifier: Any, n_jobs: int | None) -> None:
-        self.classifier, self.n_jobs = classifier, n_jobs
-        # Probabilities are not sharpened: a model of the annotators that follows the classifier would ask for it.
-        self.max_power = 1.0 if hasattr(classifier, "predict_proba") else MAX_POWER
-
-    @staticmethod
-    def of(classifier: Any, rng: Any, n_jobs: int | None) -> "_WeightLearner":
-        """Return the way to fit a classifier: by its leave-one-out scores, weights of the classes, or soft labels."""
-        last = classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
-        classifier = with_seeds(classifier, rng)
-        if isinstance(last, CandidateClassifier):
-            from oneof.estimators.loo_ridge import LOORidge
-
-            return (_LeaveOneOutLearner if isinstance(last, LOORidge) else _WeightLearner)(classifier, n_jobs)
-        if not hasattr(last, "predict_proba"):
-            raise InputError(
-                f"`estimator` must have predict_proba; got {last!r}. Wrap it in "
-                "sklearn.calibration.CalibratedClassifierCV."
-            )
-        return _SoftLabelLearner(classifier, n_jobs)
-
-    def held_out_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
-        """Return scores of all rows, (n, K), by models that were not fitted to their answers."""
-        return self.cross_fitted_scores(rows, candidates, labels, folds)
-
-    def cross_fitted_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
-        """Return scores of all rows, (n, K), each by the model of the other folds."""
-        del labels
-        method: Any = "predict_proba" if hasattr(self.classifier, "predict_proba") else "decision_function"
-        values = cross_val_predict(
-            self.classifier, rows, candidates, cv=_Folds(folds), method=method, n_jobs=self.n_jobs
-        )
-        if method == "predict_proba":
-            return np.asarray(np.log(np.maximum(values, MIN_PROBABILITY)))
-        values = np.stack([-0.5 * values, 0.5 * values], axis=1) if values.ndim == 1 else values
-        lowest = np.where(np.isfinite(values), values, np.inf).min(axis=1, keepdims=True)
-        values = np.where(np.isfinite(values), values, lowest)
-        values = values - values.mean(axis=1, keepdims=True)
-        return np.asarray(values / max(float(np.sqrt((values**2).mean())), MIN_PROBABILITY))
-
-    def fit(self, rows: Any, candidates: CandidateSets, labels: Floats) -> Any:
-        """Return the classifier fitted to all rows."""
-        del labels
-        return clone(self.classifier).fit(rows, candidates)
-
-    def predict(self, model: Any, X: Any, classes: Labels) -> Labels:
-        """Return the predicted classes."""
-        del classes
-        return np.asarray(model.predict(X))
-
-    def predict_proba(self, model: Any, X: Any, classes: Labels) -> Floats:
-        """Return probabilities of all classes."""
-        del classes
-        if not hasattr(model, "predict_proba"):
-            raise InputError(f"`estimator` must have predict_proba; {type(model).__name__} does not have it.")
-        return np.asarray(model.predict_proba(X))
-
-
-class _LeaveOneOutLearner(_WeightLearner):
-    """A `LOORidge`, whose leave-one-out scores are held-out scores.
-
-    Its self-training does not maximize a likelihood, and is better with the posterior of the labels as weights.
-    """
-
-    def held_out_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
-        """Return the leave-one-out scores."""
-        del folds
-        model = self.fit(rows, candidates, labels)
-        last = model[-1] if isinstance(model, Pipeline) else model
-        return np.asarray(last.inverse_temperature_ * last.loo_scores_)
-
-    def fit(self, rows: Any, candidates: CandidateSets, labels: Floats) -> Any:
-        """Return the classifier fitted to all rows."""
-        weights = np.where(candidates.is_unlabeled[:, None], 1.0, np.maximum(labels, MIN_PROBABILITY))
-        weights[~candidates.mask] = 0.0  # known labels
-        return clone(self.classifier).fit(rows, CandidateSets.from_weights(weights, candidates.classes))
-
-
-class _SoftLabelLearner(_WeightLearner):
-    """A classifier of scikit-learn, fitted to soft labels; rows without answers are not used."""
-
-    def cross_fitted_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
-        """Return the logarithms of the held-out probabilities."""
-        labeled, proba = ~candidates.is_unlabeled, np.empty(labels.shape)
-        calls = [(train[labeled[train]], test) for train, test in folds]
-        with reraise_as_input_error():
-            values = Parallel(n_jobs=self.n_jobs)(
-                delayed(fit_and_predict)(self.classifier, rows, labels, train, test, N_COPIES) for train, test in calls
-            )
-        for (_, test), value in zip(calls, values, strict=True):
-            proba[test] = value
-        return np.asarray(np.log(np.maximum(proba, MIN_PROBABILITY)))
-
-    def fit(self, rows: Any, candidates: CandidateSets, labels: Floats) -> Any:
-        """Return the classifier fitted to the rows with answers."""
-        labeled = np.flatnonzero(~candidates.is_unlabeled)
-        model, self.columns = fit_soft(self.classifier, _safe_indexing(rows, labeled), labels[labeled], N_COPIES)
-        remove_generators(model)
-        return model
-
-    def predict(self, model: Any, X: Any, classes: Labels) -> Labels:
-        """Return the predicted classes."""
-        return classes[self.predict_proba(model, X, classes).argmax(axis=1)]
-
-    def predict_proba(self, model: Any, X: Any, classes: Labels) -> Floats:
-        """Return probabilities of all classes, 0 for those that no label has."""
-        with reraise_as_input_error():
-            rows = X if hasattr(X, "shape") else as_array(X, "X")
-            return predict_columns(model, self.columns, rows, len(classes))
-
-
-class _Folds:
-    """A splitter with given folds, of which the rows without answers are predicted too."""
-
-    def __init__(self, folds: list[tuple[Ints, Ints]]) -> None:
-        self.folds = folds
-
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> list[tuple[Ints, Ints]]:
-        """Return the folds."""
-        del X, y, groups
-        return self.folds
-
-    def get_n_splits(self, *_: Any) -> int:
-        """Return the number of folds."""
-        return len(self.folds)
 
 
 def _answer_power(model: AnnotatorModel, prior: Floats, evidence: Floats | None) -> float:

@@ -7,6 +7,16 @@ likelihood w of the answers, the power b maximizes
 
 If p has no information about the labels, b is small, and the prior p^b / sum p^b is nearly uniform.
 
+Scores of a regression on wrong labels repeat their errors: if annotators give rows of class k the label l in half of
+the cases, both scores are about 1/2 in all rows of k, and the larger one is often that of l. The scores of rows of l
+are about 1, though, so those of k remain the closest to the mean of their own class. `mean_distances` therefore
+replaces scores f by
+
+    g_ik = -|f_i - m_k|^2 / (2 s^2),    m_k = (sum_{j != i} q_jk f_j + e_k) / (sum_{j != i} q_jk + 1),
+
+the log-density of a Gaussian around the mean of each class, given the labels q. e_k is a row of class k that is
+predicted without error, for classes with few rows. The power b of exp(g) is at most 1.
+
 Answers to one row are often not independent given its class: difficult rows mislead all annotators. Their product is
 then too close to 0 and 1. The power a of the likelihood minimizes the cross-entropy
 
@@ -25,6 +35,8 @@ from oneof.typing import Evidence, Floats
 
 MIN_POWER, MAX_POWER, N_POWERS = 1.0 / 64, 64.0, 25
 N_STANDARD_ERRORS = 2.0
+MIN_VARIANCE = 1e-6
+"""Lower bound of the variance of the predictions of a class."""
 MIN_ANSWER_POWER = 0.5
 """Lower bound of a; the upper bound is 1, for independent answers."""
 
@@ -50,6 +62,25 @@ def temper(scores: Floats, evidence: Evidence, max_power: float = MAX_POWER) -> 
     bounds = (powers[max(best - 1, 0)], powers[min(best + 1, N_POWERS - 1)])
     power = float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-4}).x))
     return softmax(power * scores), power
+
+
+def mean_distances(scores: Floats, labels: Floats) -> Floats:
+    """Return g, (n, K): minus half the squared distances of the scores from the means of the classes, in variances.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, K)
+        f, held-out predictions of the indicators of the classes.
+    labels : ndarray of shape (n, K)
+        q, probabilities of the labels; 0 for rows that do not count in the means.
+    """
+    counts = labels.sum(axis=0) + 1.0
+    means = (labels.T @ scores + np.eye(len(counts))) / counts[:, None]
+    squares = (scores**2).sum(axis=1, keepdims=True) - 2.0 * scores @ means.T + (means**2).sum(axis=1)
+    # Without row i, the mean of class k is farther away by the factor N_k / (N_k - q_ik).
+    squares = np.maximum(squares, 0.0) * (counts / (counts - labels)) ** 2
+    variance = float((labels * squares).sum()) / max(float(labels.sum()) * (len(counts) - 1), 1.0)
+    return np.asarray(-0.5 * squares / max(variance, MIN_VARIANCE))
 
 
 def answer_power(log_likelihood: Floats, proba: Floats) -> float:

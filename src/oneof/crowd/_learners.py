@@ -1,0 +1,168 @@
+"""Classifiers of `CrowdClassifier`: fits to the labels of a round, and predictions of rows without their answers.
+
+* `WeightLearner`: an estimator of oneof, fitted to the likelihood of the answers as weights;
+* `LeaveOneOutLearner`: a `LOORidge`, fitted to the posterior as weights, with leave-one-out predictions;
+* `SoftLabelLearner`: any other classifier, fitted to the posterior by sample weights or copies of rows.
+
+Held-out scores are those of models that were not fitted to the answers of the row.
+"""
+
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from oneof.candidates import CandidateSets
+from oneof.errors import InputError, reraise_as_input_error
+from oneof.estimators._soft_labels import fit_and_predict, fit_soft, predict_columns, remove_generators, with_seeds
+from oneof.estimators.base import CandidateClassifier
+from oneof.model_selection import cross_val_predict
+from oneof.solvers.annotators.temper import MAX_POWER, mean_distances
+from oneof.typing import Floats, Ints, Labels
+from oneof.validation import as_array
+
+MIN_PROBABILITY = 1e-12
+N_COPIES = 10
+"""Number of copies of each row for a classifier without sample weights."""
+
+
+class WeightLearner:
+    """A classifier that is fitted to the labels of a round; this one accepts weights of the classes."""
+
+    def __init__(self, classifier: Any, n_jobs: int | None) -> None:
+        self.classifier, self.n_jobs = classifier, n_jobs
+        # Probabilities are not sharpened: a model of the annotators that follows the classifier would ask for it.
+        self.max_power = 1.0 if hasattr(classifier, "predict_proba") else MAX_POWER
+
+    @staticmethod
+    def of(classifier: Any, rng: Any, n_jobs: int | None) -> "WeightLearner":
+        """Return the way to fit a classifier: by its leave-one-out scores, weights of the classes, or soft labels."""
+        last = classifier.steps[-1][1] if isinstance(classifier, Pipeline) else classifier
+        classifier = with_seeds(classifier, rng)
+        if isinstance(last, CandidateClassifier):
+            from oneof.estimators.loo_ridge import LOORidge
+
+            return (LeaveOneOutLearner if isinstance(last, LOORidge) else WeightLearner)(classifier, n_jobs)
+        if not hasattr(last, "predict_proba"):
+            raise InputError(
+                f"`estimator` must have predict_proba; got {last!r}. Wrap it in "
+                "sklearn.calibration.CalibratedClassifierCV."
+            )
+        return SoftLabelLearner(classifier, n_jobs)
+
+    def held_out_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
+        """Return scores of all rows, (n, K), by models that were not fitted to their answers."""
+        return self.cross_fitted_scores(rows, candidates, labels, folds)
+
+    def cross_fitted_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
+        """Return scores of all rows, (n, K), each by the model of the other folds."""
+        del labels
+        method: Any = "predict_proba" if hasattr(self.classifier, "predict_proba") else "decision_function"
+        values = cross_val_predict(
+            self.classifier, rows, candidates, cv=FixedFolds(folds), method=method, n_jobs=self.n_jobs
+        )
+        if method == "predict_proba":
+            return np.asarray(np.log(np.maximum(values, MIN_PROBABILITY)))
+        values = np.stack([-0.5 * values, 0.5 * values], axis=1) if values.ndim == 1 else values
+        lowest = np.where(np.isfinite(values), values, np.inf).min(axis=1, keepdims=True)
+        values = np.where(np.isfinite(values), values, lowest)
+        values = values - values.mean(axis=1, keepdims=True)
+        return np.asarray(values / max(float(np.sqrt((values**2).mean())), MIN_PROBABILITY))
+
+    def fit(self, rows: Any, candidates: CandidateSets, labels: Floats) -> Any:
+        """Return the classifier fitted to all rows."""
+        del labels
+        return clone(self.classifier).fit(rows, candidates)
+
+    def predict(self, model: Any, X: Any, classes: Labels) -> Labels:
+        """Return the predicted classes."""
+        del classes
+        return np.asarray(model.predict(X))
+
+    def predict_proba(self, model: Any, X: Any, classes: Labels) -> Floats:
+        """Return probabilities of all classes."""
+        del classes
+        if not hasattr(model, "predict_proba"):
+            raise InputError(f"`estimator` must have predict_proba; {type(model).__name__} does not have it.")
+        return np.asarray(model.predict_proba(X))
+
+
+class LeaveOneOutLearner(WeightLearner):
+    """A `LOORidge`, whose leave-one-out scores are held-out scores.
+
+    Its self-training does not maximize a likelihood, and is better with the posterior of the labels as weights.
+    """
+
+    def held_out_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
+        """Return distances of the leave-one-out scores from the means of the classes."""
+        del folds
+        model = self.fit(rows, candidates, labels)
+        last = model[-1] if isinstance(model, Pipeline) else model
+        return mean_distances(last.loo_scores_, _without_unlabeled(labels, candidates))
+
+    def cross_fitted_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
+        """Return distances of the cross-fitted probabilities from the means of the classes."""
+        proba = np.exp(super().cross_fitted_scores(rows, candidates, labels, folds))
+        return mean_distances(proba, _without_unlabeled(labels, candidates))
+
+    def fit(self, rows: Any, candidates: CandidateSets, labels: Floats) -> Any:
+        """Return the classifier fitted to all rows."""
+        weights = np.where(candidates.is_unlabeled[:, None], 1.0, np.maximum(labels, MIN_PROBABILITY))
+        weights[~candidates.mask] = 0.0  # known labels
+        return clone(self.classifier).fit(rows, CandidateSets.from_weights(weights, candidates.classes))
+
+
+class SoftLabelLearner(WeightLearner):
+    """A classifier of scikit-learn, fitted to soft labels; rows without answers are not used."""
+
+    def cross_fitted_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
+        """Return the logarithms of the held-out probabilities."""
+        labeled, proba = ~candidates.is_unlabeled, np.empty(labels.shape)
+        calls = [(train[labeled[train]], test) for train, test in folds]
+        with reraise_as_input_error():
+            values = Parallel(n_jobs=self.n_jobs)(
+                delayed(fit_and_predict)(self.classifier, rows, labels, train, test, N_COPIES) for train, test in calls
+            )
+        for (_, test), value in zip(calls, values, strict=True):
+            proba[test] = value
+        return np.asarray(np.log(np.maximum(proba, MIN_PROBABILITY)))
+
+    def fit(self, rows: Any, candidates: CandidateSets, labels: Floats) -> Any:
+        """Return the classifier fitted to the rows with answers."""
+        labeled = np.flatnonzero(~candidates.is_unlabeled)
+        model, self.columns = fit_soft(self.classifier, _safe_indexing(rows, labeled), labels[labeled], N_COPIES)
+        remove_generators(model)
+        return model
+
+    def predict(self, model: Any, X: Any, classes: Labels) -> Labels:
+        """Return the predicted classes."""
+        return classes[self.predict_proba(model, X, classes).argmax(axis=1)]
+
+    def predict_proba(self, model: Any, X: Any, classes: Labels) -> Floats:
+        """Return probabilities of all classes, 0 for those that no label has."""
+        with reraise_as_input_error():
+            rows = X if hasattr(X, "shape") else as_array(X, "X")
+            return predict_columns(model, self.columns, rows, len(classes))
+
+
+def _without_unlabeled(labels: Floats, candidates: CandidateSets) -> Floats:
+    return np.where(candidates.is_unlabeled[:, None], 0.0, labels)
+
+
+class FixedFolds:
+    """A splitter with given folds, of which the rows without answers are predicted too."""
+
+    def __init__(self, folds: list[tuple[Ints, Ints]]) -> None:
+        self.folds = folds
+
+    def split(self, X: Any, y: Any = None, groups: Any = None) -> list[tuple[Ints, Ints]]:
+        """Return the folds."""
+        del X, y, groups
+        return self.folds
+
+    def get_n_splits(self, *_: Any) -> int:
+        """Return the number of folds."""
+        return len(self.folds)

@@ -18,7 +18,7 @@ from tests.cli.test_bad_input import _check_error
 
 NAMES = ["finch", "owl", "wren"]
 ANSWERS = ("--answers", "answers.csv", "--row", "id", "--annotator", "worker", "--answer", "label")
-FIT = ("fit", "table.csv", *ANSWERS, "--truth", "truth", "--method", "AvgPerceptron", "--folds", "2")
+FIT = ("fit", "table.csv", *ANSWERS, "--truth", "truth", "--method", "CLPL", "--folds", "2")
 ACCURACIES = {"Ann": 0.95, "Bob": 0.8, "Cem": 0.7, "Dan": 0.0}
 """Probabilities that an annotator does not answer at random."""
 
@@ -272,7 +272,7 @@ def test_exports_of_annotation_tools_give_the_same_labels(run: Run, table: Path,
     else:
         write_doccano()
         args = ["--answers", "export.zip", "--row", "name"]
-    result = run("fit", "table.csv", *args, "--truth", "truth", "--method", "AvgPerceptron", "--folds", "2", "--json")
+    result = run("fit", "table.csv", *args, "--truth", "truth", "--method", "CLPL", "--folds", "2", "--json")
     assert result.code == 0, result.err
     annotators = json.loads(result.out)["answers"]["annotators"]
     assert [line["accuracy"] for line in annotators] == pytest.approx([line["accuracy"] for line in expected])

@@ -172,3 +172,15 @@ def test_invalid_arguments_are_errors(data):
         CrowdClassifier().fit(X, Answers.from_records([0, 200], [0, 1], ["a", "b"]))
     with pytest.raises(InputError, match="must have predict_proba; CLPL"):
         CrowdClassifier(CLPL(), cv=3, random_state=0).fit(X, table).predict_proba(X)
+
+
+@pytest.mark.parametrize("estimator", [LOORidge(), LogisticRegression()], ids=["LOORidge", "LogisticRegression"])
+def test_labels_of_rules_are_those_of_their_votes_alone(data, estimator):
+    """Rules are functions of the features: their votes are not independent of the predictions, given the class."""
+    X, _, table = data
+    rules = Answers.from_table(table, select_rows=True)
+    model = CrowdClassifier(estimator, cv=3, random_state=0).fit(X, rules)
+    alone = AnnotatorModel().fit(rules)
+    np.testing.assert_array_equal(model.label_distributions_, alone.posterior_)
+    np.testing.assert_array_equal(model.annotator_model_.accuracy_, alone.accuracy_)
+    assert model.classifier_power_ == 0 and model.answer_power_ == 1 and model.n_iter_ == 1

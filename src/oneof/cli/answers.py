@@ -9,7 +9,6 @@ from oneof.cli import terminal
 
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
-    from oneof.cli.inputs import PreparedTable
     from oneof.crowd import Answers, CrowdClassifier
     from oneof.io import Table
     from oneof.report import AnnotatorSummary
@@ -202,13 +201,11 @@ def estimate_candidates(given: TableAnswers) -> "CandidateSets":
     return AnnotatorModel().fit(given.answers, given.gold).candidates_
 
 
-def fit_crowd(estimator: Any, prepared: "PreparedTable", seed: int) -> "CrowdClassifier":
+def fit_crowd(estimator: Any, frame: Any, given: TableAnswers, seed: int, progress: Any) -> "CrowdClassifier":
     """Fit the annotators and a classifier in turn."""
     from oneof.crowd import CrowdClassifier
 
-    given = prepared.answers
-    assert given is not None
-    return CrowdClassifier(estimator, random_state=seed).fit(prepared.frame, given.answers, given.gold)
+    return CrowdClassifier(estimator, random_state=seed).fit(frame, given.answers, given.gold, progress=progress)
 
 
 def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "AnnotatorSummary":

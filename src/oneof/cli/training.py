@@ -133,8 +133,12 @@ def train(
         model = comparison.best_estimator.fit(frame, candidates)
         decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
     else:
-        announce(f"fitting {comparison.best_method} and the accuracies of the annotators in turn.")
-        crowd = answers.fit_crowd(comparison.best_estimator, prepared, seed)
+        add_note(
+            f"the held-out estimate is that of {comparison.best_method} fitted to weights by the answers of all rows, and "
+            "is approximate. The model is fitted with the accuracies of the annotators in turn."
+        )
+        with progress_factory("Annotators") as bar:
+            crowd = answers.fit_crowd(comparison.best_estimator, frame, prepared.answers, seed, bar)
         annotators = answers.summarize_annotators(crowd, prepared.answers)
         model = crowd.estimator_
         decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))

@@ -42,7 +42,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     The classifier's prediction of a row by the other rows is the prior of the row's label, and the answers are its
     evidence. Each round fits the classifier to the labels, predicts each row by a model that was not fitted to its
     answers, and fits the annotators with these predictions as the prior. The rounds end when the labels no longer
-    change. A row's own answers thus never confirm themselves through the classifier.
+    change. A row's own answers thus never confirm themselves through the classifier. Votes of rules are an exception, for
+    which there is a single fit.
 
     Parameters
     ----------
@@ -102,6 +103,10 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     If the first held-out predictions do not make the answers significantly more likely than the class frequencies do,
     the labels are those of the answers alone, `classifier_power_` is 0, and a UserWarning is issued.
 
+    Rules (`Answers.select_rows`) are functions of the features, as the classifier is. Given the class, their votes are
+    not independent of its predictions, and rounds would confirm the errors that both have in common. Therefore the
+    labels of rules are those of `AnnotatorModel`, to which the classifier is fitted once.
+
     References
     ----------
     Raykar et al. (2010), Learning from crowds, JMLR 11.
@@ -115,6 +120,9 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     >>> model.predict([[0.15], [5.15]]).tolist()
     ['a', 'b']
     """
+
+    annotator_model_: AnnotatorModel
+    transduction_: Labels
 
     def __init__(
         self,
@@ -177,22 +185,22 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         folds = self._folds(rows, model.candidates_, rng)
         labeled = ~model.candidates_.is_unlabeled
         changes: list[float] = []
-        while True:
+        prior, power, answer_power_ = np.tile(model.class_prior_, (len(labeled), 1)), 0.0, 1.0
+        while not given.select_rows:
             labels = model.posterior_
             # The first predictions are cross-fitted: self-training on the labels of a row would confirm them.
             held_out_scores = learner.held_out_scores if changes else learner.cross_fitted_scores
             scores = held_out_scores(rows, model.candidates_, labels, folds)
-            prior, power = temper(scores, model.candidates_.evidence, learner.max_power)
-            if not changes and not is_informative(prior, model.class_prior_, model.candidates_.weights):
+            proba, proba_power = temper(scores, model.candidates_.evidence, learner.max_power)
+            if not changes and not is_informative(proba, model.class_prior_, model.candidates_.weights):
                 warnings.warn(
                     "The features do not predict the answers: the labels are those of the answers alone. Check X, or "
                     "pass another estimator.",
                     UserWarning,
                     stacklevel=2,
                 )
-                prior, power, answer_power_ = np.tile(model.class_prior_, (len(labels), 1)), 0.0, 1.0
-                changes.append(0.0)
                 break
+            prior, power = proba, proba_power
             answer_power_ = _answer_power(model, prior, evidence)
             model._update(given, prior, evidence, power=answer_power_, max_iter=N_ANNOTATOR_STEPS)
             changes.append(float(0.5 * np.abs(model.posterior_ - labels)[labeled].sum(axis=1).mean()))
@@ -200,6 +208,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
                 progress(len(changes), None, f"round {len(changes)}, labels changed by {changes[-1]:.3f}", None)
             if changes[-1] <= self.tol or len(changes) >= self.max_iter:
                 break
+        changes = changes or [0.0]
         if changes[-1] > self.tol:
             warnings.warn(
                 f"The labels did not converge in {len(changes)} rounds: their last mean change was {changes[-1]:.2g}. "

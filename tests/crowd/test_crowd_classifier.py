@@ -183,4 +183,6 @@ def test_labels_of_rules_are_those_of_their_votes_alone(data, estimator):
     alone = AnnotatorModel().fit(rules)
     np.testing.assert_array_equal(model.label_distributions_, alone.posterior_)
     np.testing.assert_array_equal(model.annotator_model_.accuracy_, alone.accuracy_)
-    assert model.classifier_power_ == 0 and model.answer_power_ == 1 and model.n_iter_ == 1
+    assert model.classifier_power_ == 0
+    assert model.answer_power_ == 1
+    assert model.n_iter_ == 1

@@ -134,8 +134,8 @@ def train(
         decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
     else:
         add_note(
-            f"the held-out estimate is that of {comparison.best_method} fitted to weights by the answers of all rows, and "
-            "is approximate. The model is fitted with the accuracies of the annotators in turn."
+            f"the held-out estimate is approximate: it is that of {comparison.best_method} fitted to weights by the "
+            "answers of all rows. The model is fitted with the accuracies of the annotators in turn."
         )
         with progress_factory("Annotators") as bar:
             crowd = answers.fit_crowd(comparison.best_estimator, frame, prepared.answers, seed, bar)

@@ -42,8 +42,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     The classifier's prediction of a row by the other rows is the prior of the row's label, and the answers are its
     evidence. Each round fits the classifier to the labels, predicts each row by a model that was not fitted to its
     answers, and fits the annotators with these predictions as the prior. The rounds end when the labels no longer
-    change. A row's own answers thus never confirm themselves through the classifier. Votes of rules are an exception, for
-    which there is a single fit.
+    change. A row's own answers thus never confirm themselves through the classifier. Votes of rules have no rounds: the
+    classifier is fitted to their labels once.
 
     Parameters
     ----------

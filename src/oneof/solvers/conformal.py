@@ -7,8 +7,8 @@ s_i = s(x_i, y_i) of n calibration rows,
 
 and the prediction set of coverage 1 - a has the classes with p_k > a. It has the same classes as the rule s(x, k) <= q,
 where q is the ceil((n + 1)(1 - a))-th smallest s_i. If the calibration rows and the new row are exchangeable, the set
-contains the true class with probability 1 - a at least. In cross-conformal prediction each row i is compared with the
-scores of the model that was not fitted to it (Romano, Sesia & Candes, NeurIPS 2020); the guarantee is then 1 - 2a, about.
+contains the true class with probability at least 1 - a. In cross-conformal prediction s_i is compared with the score of
+the model that was not fitted to row i (Romano, Sesia & Candes, NeurIPS 2020); the guarantee is then about 1 - 2a.
 
 The labels of calibration rows with candidate sets are unknown. Under three rules, p_k is
 
@@ -183,21 +183,23 @@ def p_values(calibrations: Sequence[Calibration], scores: Sequence[Floats]) -> F
     return np.asarray(at_least / total)
 
 
-def prediction_sets(p: Floats, coverage: float, best: Ints) -> tuple[Mask, int]:
-    """Return the sets of a coverage, (n, K), and the number of empty sets that were given their most probable class.
+def prediction_sets(p: Floats, coverage: float, proba: Floats) -> tuple[Mask, int]:
+    """Return the sets of a coverage, (n, K), and the number of empty sets that were given a class.
+
+    An empty set gets the class with the largest p-value; of several, the most probable one. This can only raise the
+    coverage, and a set of a larger coverage still contains that of a smaller one.
 
     Parameters
     ----------
-    p : ndarray of shape (n, K)
-        p-values.
+    p, proba : ndarray of shape (n, K)
+        p-values and probabilities.
     coverage : float
         In (0, 1).
-    best : ndarray of shape (n,)
-        Column of the most probable class. It is put into an empty set, which can only raise the coverage.
     """
     mask = p > 1.0 - coverage + P_VALUE_TOL
     empty = np.flatnonzero(~mask.any(axis=1))
-    mask[empty, best[empty]] = True
+    is_best = p[empty] == p[empty].max(axis=1, keepdims=True)
+    mask[empty, np.where(is_best, proba[empty], -1.0).argmax(axis=1)] = True
     return mask, len(empty)
 
 

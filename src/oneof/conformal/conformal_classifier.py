@@ -41,7 +41,7 @@ from oneof.validation import (
     check_random_state,
 )
 
-METHODS, CALIBRATIONS = ("lac", "aps"), ("conservative", "optimistic", "sampled")
+METHODS, CALIBRATIONS = ("lac", "aps"), ("sampled", "conservative", "optimistic")
 _N_PARTS = 20
 """A held-out fraction is rounded to a multiple of 1 / _N_PARTS: so many of the folds are held out."""
 
@@ -72,10 +72,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
           to a multiple of 1/20;
         * "prefit": `estimator` is fitted already, and the rows of `fit` are for calibration only;
         * "leave_one_out": the leave-one-out scores of a single `LOORidge`, or of a pipeline that ends with one.
-    calibration : {"conservative", "optimistic", "sampled"}, default="conservative"
-        Treatment of the calibration rows with several candidates: "conservative" assumes the worst of their candidates,
-        "optimistic" the best. "sampled" uses all candidates, weighted by their probabilities given the set, which is
-        the limit of many draws. Rules have the same effect if all rows are exact. Unlabeled rows are not used.
+    calibration : {"sampled", "conservative", "optimistic"}, default="sampled"
+        Treatment of the calibration rows with several candidates: "sampled" uses all candidates, weighted by their
+        probabilities given the set, which is the limit of many draws. "conservative" assumes the worst of the
+        candidates, "optimistic" the best. The three are the same if all rows are exact. Unlabeled rows are not used.
     class_conditional : bool, default=False
         Whether each class is covered with probability `coverage`, and not only the classes on average. It requires more
         calibration rows.
@@ -152,7 +152,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         coverage: float = 0.9,
         method: Literal["lac", "aps"] = "lac",
         cv: Any = 5,
-        calibration: Literal["conservative", "optimistic", "sampled"] = "conservative",
+        calibration: Literal["sampled", "conservative", "optimistic"] = "sampled",
         class_conditional: bool = False,
         randomized: bool = True,
         n_jobs: int | None = None,

@@ -145,7 +145,7 @@ def _read(name, kind, draw):
     if kind == "real":
         return data.X.astype(np.float64), candidate_columns(data), data.candidates
     y = np.unique(data.y, return_inverse=True)[1]
-    sets = make_partial_labels(y, fraction=0.5, n_distractors=1, distractors=kind, random_state=draw)
+    sets = make_partial_labels(y, fraction=0.5, n_distractors=1, distractors=kind, random_state=1000 + draw)
     return data.X.astype(np.float64), y, sets
 
 

@@ -114,25 +114,30 @@ def summary():
         for nominal in LEVELS:
             chosen = [line for line in lines if line["part"] == part and float(line["nominal"]) == nominal]
             chosen.sort(key=lambda line: names.index(line["data"]))
-            columns = list(dict.fromkeys((line["data"], line["labels"]) for line in chosen))
-            first = "estimator | score | sets of" if part == "exact" else "score | rule"
-            heads = [data if part == "exact" else f"{data}, {labels}" for data, labels in columns]
-            print(f"| {first} | " + " | ".join(heads) + " |")
-            print("|" + "---|" * (first.count("|") + 1 + len(heads)))
-            for key in dict.fromkeys(map(_key, chosen)):
-                cells = {
-                    (line["data"], line["labels"]): f"{_rate(line['coverage'])}, {float(line['mean_size']):.2f}"
-                    for line in chosen
-                    if _key(line) == key
-                }
-                print("| " + " | ".join([*key, *(cells.get(column, "") for column in columns)]) + " |")
+            row_name, column_name = (_by_model, _by_data) if part == "exact" else (_by_data, _by_model)
+            cells = {(row_name(line), column_name(line)): _cell(line) for line in chosen}
+            rows, columns = (list(dict.fromkeys(key[axis] for key in cells)) for axis in (0, 1))
+            print(f"| {float(nominal):g} | " + " | ".join(columns) + " |")
+            print("|" + "---|" * (1 + len(columns)))
+            for row in rows:
+                print("| " + " | ".join([row, *(cells.get((row, column), "") for column in columns)]) + " |")
             print()
 
 
-def _key(line):
-    """Return the first cells of the row of a table that has a line of the file."""
-    method = line["method"].upper()
-    return (line["estimator"], method, line["rule"]) if line["part"] == "exact" else (method, line["rule"])
+def _by_model(line):
+    """Return the score and the rule, or the library, of a line of the file."""
+    name = f"{line['method'].upper()}, {line['rule']}"
+    return name if line["part"] == "partial" else f"{line['estimator']}, {name}"
+
+
+def _by_data(line):
+    """Return the data set and the kind of labels of a line of the file."""
+    return line["data"] if line["labels"] in ("exact", "real") else f"{line['data']}, {line['labels']}"
+
+
+def _cell(line):
+    """Return the coverage and the mean size."""
+    return f"{_rate(line['coverage'])}, {float(line['mean_size']):.2f}"
 
 
 def _rate(text):

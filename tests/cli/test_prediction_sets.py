@@ -41,7 +41,9 @@ def test_sets_are_those_of_the_held_out_rows(run: Run, model: Path) -> None:
     saved = persistence.load(model)
     proba, evidence = saved.calibration["proba"].astype(float), saved.calibration["evidence"]
     assert len(proba) == 50  # the labeled rows
-    np.testing.assert_array_equal(evidence, CandidateSets.from_strings(noisy()["species"].to_list()).mask[saved.calibration["rows"]])
+    np.testing.assert_array_equal(
+        evidence, CandidateSets.from_strings(noisy()["species"].to_list()).mask[saved.calibration["rows"]]
+    )
     new = saved.pipeline.predict_proba(noisy().select("mass")).astype(np.float32).astype(float)
     for rule in ("sampled", "optimistic", "conservative"):
         result = run("predict", model, "birds.csv", "--coverage", "0.9", "--calibration", rule)
@@ -112,7 +114,10 @@ def test_models_without_calibration_are_errors(run: Run, birds: Path, model: Pat
     assert run("fit", birds, "--labels", "species", *QUICK, "--out", "scores").code == 0
     assert "Prediction sets" not in Path("scores/report.html").read_text()
     words = ("birds.csv", "--coverage", "0.9")
-    assert "--coverage needs probabilities; AvgPerceptron has scores only" in run("predict", "scores/model.skops", *words).err
+    assert (
+        "--coverage needs probabilities; AvgPerceptron has scores only"
+        in run("predict", "scores/model.skops", *words).err
+    )
     saved = persistence.load(model)
     persistence.save("old.skops", dataclasses.replace(saved, calibration=None))
     result = run("predict", "old.skops", *words)

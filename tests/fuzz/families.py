@@ -3,6 +3,7 @@
 from oneof import (
     CandidateSets,
     active,
+    conformal,
     datasets,
     diffusion_kernel,
     distributed,
@@ -84,6 +85,9 @@ FAMILIES = {
         (default_estimators,),
     ),
     "documents": Family(calls_on_learners.documents, 1.0, (multilabel.breakeven_score,)),
+    "prediction sets": Family(
+        calls_on_learners.prediction_sets, 1.0, (conformal.ConformalClassifier, conformal.evaluate_sets)
+    ),
     "sessions": Family(calls_on_learners.sessions, 1.0, (labeling.LabelingSession,)),
     "texts": Family(calls_on_files.texts, 1.0, (text.make_vectorizer, text.StemTokenizer)),
     "single rows": Family(calls_on_files.single_rows, 1.0, (stream.RiverClassifier,)),

@@ -146,8 +146,8 @@ class PredictionResult:
     Attributes
     ----------
     frame : polars.DataFrame
-        Row (from 0), label, confidence, and a probability or score for each class; on request the columns `labels`, `set` and
-        `set_size`.
+        Row (from 0), label, confidence, and a probability or score for each class; on request the columns `labels`,
+        `set` and `set_size`.
     method : str
     covering_rate : float or None
         None unless the table has the label columns of the training table.

@@ -120,7 +120,7 @@ def predict_sets(saved: "SavedModel", rows: Any, options: SetOptions, notes: lis
 
 
 def _predict_mask(calibration: dict[str, Any], proba: Any, options: SetOptions) -> Any:
-    """Return the (n, K) prediction sets of rows with some probabilities; the random numbers of APS have a fixed seed."""
+    """Return the (n, K) prediction sets of rows with these probabilities; the seed of APS is fixed."""
     import numpy as np
 
     from oneof.solvers.conformal import aps_scores, calibrate, lac_scores, p_values, prediction_sets

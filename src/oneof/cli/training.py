@@ -154,7 +154,12 @@ def train(
         _write_model(model_file, model, prepared, read_options, summary, calibration)
         _write_labels(labels_file, prepared, read_options, decisions)
         _write_report(
-            report_file, prepared, (comparison, curve, decisions), command=command, named=named, annotators=annotators,
+            report_file,
+            prepared,
+            (comparison, curve, decisions),
+            command=command,
+            named=named,
+            annotators=annotators,
             sets=sets,
         )
         if annotators is not None:

@@ -99,8 +99,10 @@ def evaluate_sets(sets: Any, y: Any) -> SetEvaluation:
     Examples
     --------
     >>> from oneof.conformal import evaluate_sets
-    >>> evaluate_sets([["finch"], ["finch", "wren"], ["wren"]], ["finch", "wren", "finch"]).by_class
-    (SetGroup(key='finch', n_rows=2, coverage=0.5, mean_size=1.0), SetGroup(key='wren', n_rows=1, coverage=1.0, mean_size=2.0))
+    >>> for group in evaluate_sets([["finch"], ["finch", "wren"], ["wren"]], ["finch", "wren", "finch"]).by_class:
+    ...     print(group)
+    SetGroup(key='finch', n_rows=2, coverage=0.5, mean_size=1.0)
+    SetGroup(key='wren', n_rows=1, coverage=1.0, mean_size=2.0)
     """
     predicted = as_candidates(sets)
     truth = expand_to_predicted(y, [], predicted.classes)

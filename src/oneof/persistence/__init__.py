@@ -285,7 +285,7 @@ def _unpack(path: Path, content: Mapping[str, Any]) -> Any:
 
 
 def _is_calibration(calibration: Any, n_classes: int) -> bool:
-    """Return whether the calibration of a file is None, or has finite arrays of equal shape with a candidate per row."""
+    """Return whether the calibration of a file is None, or has finite arrays of consistent shapes."""
     if calibration is None:
         return True
     try:

@@ -23,8 +23,8 @@ sets = model.predict_set(X[200:])
 print(f"{(sets.sizes == 1).mean():.0%} of the sets have one class, the largest has {sets.sizes.max()}")
 
 # %%
-# The coverage of the new rows follows the nominal one, within the sampling error of 200 calibration rows. Below the accuracy, the sets have one class each, and cover more
-# than requested, since no set is empty.
+# The coverage of the new rows follows the nominal one, within the sampling error of 200 calibration rows. Below the
+# accuracy, the sets have one class each, and cover more than requested, since no set is empty.
 nominal = np.linspace(0.9, 0.985, 35)
 results = [evaluate_sets(model.predict_set(X[200:], coverage=coverage), truth[200:]) for coverage in nominal]
 accuracy = model.score(X[200:], truth[200:])

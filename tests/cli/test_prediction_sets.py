@@ -53,6 +53,8 @@ def test_sets_are_those_of_the_held_out_rows(run: Run, model: Path) -> None:
         sizes = pl.read_csv("birds-predictions.csv")["set_size"].to_list()
         np.testing.assert_array_equal(sizes, predicted_sets().sizes)
         assert "Prediction sets (nominal coverage 90.0 %)" in result.out
+    result = run("predict", model, "birds.csv", "--coverage", "0.97", "--calibration", "conservative")
+    assert predicted_sets().is_unlabeled.mean() > 0.5
     assert "most prediction sets have all classes" in result.err
 
 

@@ -217,7 +217,7 @@ def test_a_model_can_be_saved(tmp_path):
 
 
 def test_a_class_that_is_not_in_a_fold_has_the_largest_score():
-    """A class that is missing from training rows does not break the columns, and its rows are never excluded wrongly."""
+    """A class that is missing from the training rows of a fold has probability 0 there, in its own column."""
     X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [9.0]] * 3)
     y = np.array(["a", "a", "a", "b", "b", "b", "c"] * 3)
     folds = [(np.arange(6), np.arange(6, 21))]  # one split without class c

@@ -137,12 +137,14 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
 
     Examples
     --------
-    >>> from oneof import PLKNN, datasets
+    >>> import numpy as np
+    >>> from sklearn.naive_bayes import GaussianNB
     >>> from oneof.conformal import ConformalClassifier
-    >>> X, y = datasets.load("digits").X, datasets.load("digits").y
-    >>> model = ConformalClassifier(PLKNN(), coverage=0.99, random_state=0).fit(X[:1000], y[:1000])
-    >>> sets = model.predict_set(X[1000:])
-    >>> sets[:5].to_sets()
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(-1.0, size=(50, 1)), rng.normal(1.0, size=(50, 1))])
+    >>> model = ConformalClassifier(GaussianNB(), coverage=0.95, random_state=0).fit(X, ["finch"] * 50 + ["wren"] * 50)
+    >>> model.predict_set([[-2.0], [0.1], [3.0]]).to_sets() == [{"finch"}, {"finch", "wren"}, {"wren"}]
+    True
     """
 
     def __init__(

@@ -61,7 +61,7 @@ class SetEvaluation:
     Examples
     --------
     >>> from oneof.conformal import evaluate_sets
-    >>> result = evaluate_sets([["a"], ["a", "b"], ["b"]], ["b", "b", ["a", "b"]])
+    >>> result = evaluate_sets([["a"], ["a", "b"], ["c"]], ["b", "b", ["a", "c"]])
     >>> result.coverage, result.coverage_bounds, round(result.mean_size, 2)
     (0.5, (0.3333333333333333, 0.6666666666666666), 1.33)
     """

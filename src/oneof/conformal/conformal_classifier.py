@@ -39,6 +39,7 @@ from oneof.validation import (
     check_estimator,
     check_n_jobs,
     check_random_state,
+    is_integer,
 )
 
 METHODS, CALIBRATIONS = ("lac", "aps"), ("sampled", "conservative", "optimistic")
@@ -500,7 +501,7 @@ def _is_text(value: Any, text: str) -> bool:
 
 
 def _is_valid_cv(cv: Any) -> bool:
-    return cv >= 2 if isinstance(cv, numbers.Integral) else 0 < cv < 1
+    return bool(cv >= 2 if is_integer(cv) else 0 < cv < 1)
 
 
 def _check_coverage(coverage: Any) -> None:

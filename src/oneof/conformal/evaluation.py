@@ -113,8 +113,8 @@ def evaluate_sets(sets: Any, y: Any) -> SetEvaluation:
         raise LabelError("`y` must have a labeled row; every row is unlabeled.")
     inside = _over(predicted, truth.classes)
     exact = truth.is_exact
-    hit = (inside & truth.mask).any(axis=1)
-    all_inside = (inside | ~truth.mask).all(axis=1)
+    hit = np.asarray((inside & truth.mask).any(axis=1))
+    all_inside = np.asarray((inside | ~truth.mask).all(axis=1))
     true_class, sizes = truth.mask.argmax(axis=1), predicted.sizes
 
     def group(key: Any, rows: Mask) -> SetGroup:

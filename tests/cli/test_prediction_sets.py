@@ -58,6 +58,20 @@ def test_sets_are_those_of_the_held_out_rows(run: Run, model: Path) -> None:
     assert "most prediction sets have all classes" in result.err
 
 
+def test_class_conditional_sets(run: Run, model: Path) -> None:
+    """The sets are those of p-values by class; too few rows of a class are a note."""
+    saved = persistence.load(model)
+    proba, evidence = saved.calibration["proba"].astype(float), saved.calibration["evidence"]
+    new = saved.pipeline.predict_proba(noisy().select("mass")).astype(np.float32).astype(float)
+    result = run("predict", model, "birds.csv", "--coverage", "0.8", "--class-conditional")
+    by_class = calibrate(lac_scores(proba), proba, evidence, rule="sampled", class_conditional=True)
+    p = p_values([by_class], [lac_scores(new)])
+    np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.8, new)[0])
+    assert result.err == ""
+    result = run("predict", model, "birds.csv", "--coverage", "0.97", "--class-conditional")
+    assert "requires at least 33 calibration rows of each class" in result.err
+
+
 def test_the_set_column_is_read_by_fit(run: Run, model: Path) -> None:
     """A table with the sets as labels can be fitted; `set` has every class where the set is full."""
     run("predict", model, "birds.csv", "--coverage", "0.95", "--set-method", "aps")
@@ -123,7 +137,7 @@ def test_models_without_calibration_are_errors(run: Run, birds: Path, model: Pat
     saved = persistence.load(model)
     persistence.save("old.skops", dataclasses.replace(saved, calibration=None))
     result = run("predict", "old.skops", *words)
-    assert "--coverage needs a model with calibration scores" in result.err
+    assert "--coverage needs a model with calibration rows" in result.err
     assert run("fit", birds, "--labels", "species", "--online", "--out", "online").code == 0
     assert "without --online" in run("predict", "online/model.skops", *words).err
     assert not Path("birds-predictions.csv").exists()
@@ -135,13 +149,14 @@ def test_wrong_options_are_errors(run: Run, model: Path) -> None:
         (("--coverage", "90"), "--coverage must be above 0 and below 1, such as 0.9; got 90."),
         (("--coverage", "0.9", "--set-method", "raps"), "--set-method must be lac or aps; got 'raps'."),
         (("--coverage", "0.9", "--calibration", "x"), "--calibration must be sampled, conservative or optimistic"),
-        (("--set-method", "aps"), "--set-method and --calibration need --coverage: add it."),
+        (("--set-method", "aps"), "--set-method, --calibration and --class-conditional need --coverage: add it."),
     ):
         result = run("predict", model, "birds.csv", *words)
         assert result.code == 2, result
         assert message in result.err
     result = run("predict", model, "birds.csv", "--coverage", "0.995")
-    assert "50 calibration rows are too few: every prediction set has all classes" in result.err
+    expected = "3 of 3 classes are in every prediction set: a coverage of 0.995 requires at least 199 calibration rows."
+    assert expected in result.err
     assert predicted_sets().is_unlabeled.all()
     assert SetOptions(0.9).calibration == "sampled"
 

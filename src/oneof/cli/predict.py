@@ -75,6 +75,13 @@ def run(
             "probabilities; conservative: the worst candidate; optimistic: the best.",
         ),
     ] = "sampled",
+    class_conditional: Annotated[
+        bool,
+        typer.Option(
+            "--class-conditional",
+            help="Prediction sets: cover each class with the probability, and not only the classes on average.",
+        ),
+    ] = False,
     format: options.Format = None,  # noqa: A002 - the option's name
     json: options.Json = False,
     debug: options.Debug = False,
@@ -88,9 +95,11 @@ def run(
     with terminal.handle_errors(debug=debug):
         from oneof.cli.prediction_sets import SetOptions, print_sets
 
-        if coverage is None and (set_method, calibration) != ("lac", "sampled"):
-            raise InputError("--set-method and --calibration need --coverage: add it.")
-        set_options = None if coverage is None else SetOptions(coverage, set_method, calibration)
+        if coverage is None and (set_method, calibration, class_conditional) != ("lac", "sampled", False):
+            raise InputError("--set-method, --calibration and --class-conditional need --coverage: add it.")
+        set_options = None
+        if coverage is not None:
+            set_options = SetOptions(coverage, set_method, calibration, class_conditional)
         saved = load_model(model)
         if saved.summary.get("online") and table.suffix.lower() != ".npz":
             if as_labels:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from oneof.comparison import Comparison
     from oneof.conformal import SetEvaluation
     from oneof.persistence import SavedModel
+    from oneof.solvers.conformal import Calibration
 
 REPORT_COVERAGE = 0.9
 """Nominal coverage of the report of `oneof fit`."""
@@ -27,11 +28,12 @@ _MIN_ROWS = 500
 
 @dataclass(frozen=True)
 class SetOptions:
-    """The options `--coverage`, `--set-method` and `--calibration`."""
+    """The options `--coverage`, `--set-method`, `--calibration` and `--class-conditional`."""
 
     coverage: float
     method: str = "lac"
     calibration: str = "sampled"
+    class_conditional: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.coverage < 1:
@@ -81,8 +83,9 @@ def evaluate_calibration(calibration: dict[str, Any], candidates: "CandidateSets
     mask = np.ones(calibration["evidence"].shape, dtype=bool)
     for part, other in (halves, halves[::-1]):
         if len(other):
-            chosen = {name: values[other] for name, values in calibration.items()}
-            mask[part] = _predict_mask(chosen, calibration["proba"][part], SetOptions(REPORT_COVERAGE))
+            options = SetOptions(REPORT_COVERAGE)
+            calibrated = _calibrate({name: values[other] for name, values in calibration.items()}, options)
+            mask[part] = _predict_mask(calibrated, calibration["proba"][part], options)
     known = None if truth is None else truth[rows]
     has_truth = known is not None and any(label is not None for label in known.tolist())
     sets = CandidateSets(mask, candidates.classes)
@@ -95,22 +98,25 @@ def predict_sets(saved: "SavedModel", rows: Any, options: SetOptions, notes: lis
 
     from oneof.candidates import CandidateSets
     from oneof.model_selection import get_proba
+    from oneof.solvers.conformal import P_VALUE_TOL, min_p_values
 
     calibration = saved.calibration
     if calibration is None:
         if not hasattr(saved.pipeline, "predict_proba"):
             raise InputError(f"--coverage needs probabilities; {saved.method} has scores only. Fit another method.")
         raise InputError(
-            "--coverage needs a model with calibration scores, which `oneof fit` writes since this version, and not "
-            "with --online or --answers. Fit the model again, or use oneof.conformal.ConformalClassifier."
+            "--coverage needs a model with calibration rows; models of `oneof fit` with --answers or of an earlier "
+            "version have none. Fit the model again, or use oneof.conformal.ConformalClassifier."
         )
-    least = math.ceil(options.coverage / (1.0 - options.coverage) - 1e-9)
-    if len(calibration["proba"]) < least:
+    calibrated, n_classes = _calibrate(calibration, options), len(saved.classes)
+    n_full = int((min_p_values([calibrated], n_classes) > 1.0 - options.coverage + P_VALUE_TOL).sum())
+    if n_full:
+        least = math.ceil(options.coverage / (1.0 - options.coverage) - P_VALUE_TOL)
         notes.append(
-            f"{len(calibration['proba'])} calibration rows are too few: every prediction set has all classes. A "
-            f"coverage of {options.coverage:g} requires at least {least} rows."
+            f"{n_full} of {n_classes} classes are in every prediction set: a coverage of {options.coverage:g} "
+            f"requires at least {least} calibration rows{' of each class' if options.class_conditional else ''}."
         )
-    mask = _predict_mask(calibration, get_proba(saved.pipeline, rows).proba, options)
+    mask = _predict_mask(calibrated, get_proba(saved.pipeline, rows).proba, options)
     if options.calibration == "conservative" and mask.all(axis=1).mean() > 0.5:
         notes.append(
             "most prediction sets have all classes, since --calibration conservative assumes the worst of the "
@@ -119,22 +125,36 @@ def predict_sets(saved: "SavedModel", rows: Any, options: SetOptions, notes: lis
     return CandidateSets(mask, saved.pipeline.classes_)
 
 
-def _predict_mask(calibration: dict[str, Any], proba: Any, options: SetOptions) -> Any:
-    """Return the (n, K) prediction sets of rows with these probabilities; the seed of APS is fixed."""
+def _predict_mask(calibrated: "Calibration", proba: Any, options: SetOptions) -> Any:
+    """Return the (n, K) prediction sets of rows with these probabilities."""
     import numpy as np
 
-    from oneof.solvers.conformal import aps_scores, calibrate, lac_scores, p_values, prediction_sets
+    from oneof.solvers.conformal import p_values, prediction_sets
 
-    known = calibration["proba"].astype(np.float64)
     proba = np.asarray(proba, dtype=np.float32).astype(np.float64)  # rounded as the calibration rows
-    if options.method == "lac":
-        scores, new_scores = lac_scores(known), lac_scores(proba)
-    else:
-        rng = np.random.default_rng(0)
-        scores, new_scores = aps_scores(known, rng.random(len(known))), aps_scores(proba, rng.random(len(proba)))
+    return prediction_sets(p_values([calibrated], [_scores(proba, options, seed=1)]), options.coverage, proba)[0]
+
+
+def _calibrate(calibration: dict[str, Any], options: SetOptions) -> "Calibration":
+    import numpy as np
+
+    from oneof.solvers.conformal import calibrate
+
     rule: Any = options.calibration
-    p = p_values([calibrate(scores, known, calibration["evidence"], rule=rule)], [new_scores])
-    return prediction_sets(p, options.coverage, proba)[0]
+    proba, evidence = calibration["proba"].astype(np.float64), calibration["evidence"]
+    scores = _scores(proba, options, seed=0)
+    return calibrate(scores, proba, evidence, rule=rule, class_conditional=options.class_conditional)
+
+
+def _scores(proba: Any, options: SetOptions, *, seed: int) -> Any:
+    """Return the scores of the classes; the random numbers of APS have a fixed seed, so that calls repeat."""
+    import numpy as np
+
+    from oneof.solvers.conformal import aps_scores, lac_scores
+
+    if options.method == "lac":
+        return lac_scores(proba)
+    return aps_scores(proba, np.random.default_rng(seed).random(len(proba)))
 
 
 def to_columns(sets: "CandidateSets", separator: str) -> "list[pl.Series]":

@@ -403,7 +403,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         else:
             folds = _predicted_folds(rows, targets, candidates, self.cv, None, rng)
         is_split = len(folds) == 1
-        calls = [(train[usable[train]], test) for train, test in folds]
+        unlabeled = candidates.is_unlabeled
+        calls = [(train[usable[train]], test[~unlabeled[test]]) for train, test in folds]
         calls += [] if is_split else [(np.flatnonzero(usable), index[:0])]
         *parts, last_part = Parallel(n_jobs=self.n_jobs)(
             delayed(_fit_part)(classifier, rows, targets, train, test, classes) for train, test in calls

@@ -96,7 +96,8 @@ def partial(*names: str, draws: int = 3, print_only: bool = False):
                         used = ~sets[rows].is_unlabeled if rule in RULES[:3] else sets[rows].is_exact
                         evidence = sets[rows[used]].evidence
                         as_rule = rule if rule in RULES[:3] else "sampled"
-                        masks = _sets(proba[used], new, evidence, method, as_rule, draw)
+                        posterior = model.label_distributions_[used]
+                        masks = _sets(proba[used], new, evidence, method, as_rule, draw, posterior)
                         _add(results, (name, kind, "LOORidge", method, rule), masks, y[test], accuracy)
                 print(name, kind, draw, flush=True)
     lines = _lines("partial", results)
@@ -154,14 +155,14 @@ def _read(name, kind, draw):
     return data.X.astype(np.float64), y, sets
 
 
-def _sets(proba, new, evidence, method, rule, seed):
+def _sets(proba, new, evidence, method, rule, seed, posterior=None):
     """Return the prediction sets of new rows by one model, for each of the levels."""
     rng = np.random.default_rng(seed)
     if method == "lac":
         scores, new_scores = lac_scores(proba), lac_scores(new)
     else:
         scores, new_scores = aps_scores(proba, rng.random(len(proba))), aps_scores(new, rng.random(len(new)))
-    p = p_values([calibrate(scores, proba, evidence, rule=rule)], [new_scores])
+    p = p_values([calibrate(scores, proba, evidence, rule=rule, posterior=posterior)], [new_scores])
     return [prediction_sets(p, coverage, new)[0] for coverage in LEVELS]
 
 

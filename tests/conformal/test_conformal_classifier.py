@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from oneof import CLPL, PLKNN, CandidateEM, CandidateSets, LOORidge, persistence
 from oneof.conformal import ConformalClassifier, evaluate_sets
 from oneof.errors import InputError
+from oneof.likelihoods import softmax
 from oneof.solvers.conformal import calibrate, lac_scores, p_values, prediction_sets
 
 CENTERS = np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 1.5]])
@@ -300,3 +301,28 @@ def test_wrong_input_is_an_error():
     model = ConformalClassifier(GaussianNB(), random_state=0).fit(X, y)
     with pytest.raises(InputError, match="`coverage` must be"):
         model.predict_set(X, coverage=0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leave_one_out_calibration_uses_the_label_distributions(weighted):
+    """With leave-one-out, a partial row has its candidates with the label distribution of the fitted LOORidge."""
+    rng = np.random.default_rng(13)
+    X, y = draw(rng, 100)
+    sets = add_distractors(rng, y, 0.4)
+    if weighted:
+        sets = CandidateSets.from_weights(sets.weights * rng.choice([0.5, 1.0], size=sets.shape), sets.classes)
+    steps = make_pipeline(StandardScaler(), LOORidge("rbf", features="standard"))
+    conformal = ConformalClassifier(steps, cv="leave_one_out", coverage=0.8).fit(X[:80], sets[:80])
+    ridge, labeled = conformal.estimator_[-1], ~sets[:80].is_unlabeled
+    proba = softmax(ridge.inverse_temperature_ * ridge.loo_scores_)[labeled]
+    by_labels = calibrate(
+        lac_scores(proba),
+        proba,
+        sets[:80].evidence[labeled],
+        rule="sampled",
+        posterior=ridge.label_distributions_[labeled],
+    )
+    new = conformal.predict_proba(X[80:])
+    p = p_values([by_labels], [lac_scores(new)])
+    np.testing.assert_array_equal(conformal.predict_set(X[80:]).mask, prediction_sets(p, 0.8, new)[0])
+    assert conformal.n_calibration_ == labeled.sum()

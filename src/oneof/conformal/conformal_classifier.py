@@ -118,8 +118,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
 
     If calibration rows have several candidates, "conservative" has the same guarantee if their sets contain the true
     class, but its sets are large if more than a few of the rows are partial. "sampled" is accurate as far as the
-    probabilities are; "optimistic" has no guarantee. Weights of 0 exclude a class under all three rules; other weights
-    matter to "sampled" only.
+    probabilities are. These are the probabilities of the classifier times the weights, scaled to sum 1 in the set. With
+    "leave_one_out" they are the label distributions of `LOORidge`, which account for the origin of the distractors.
+    "optimistic" has no guarantee. Weights of 0 exclude a class under all three rules; other weights matter to "sampled"
+    only.
 
     No set is empty: a set without any class is given the class that would enter it first at a larger coverage. This is
     the most probable class, unless several models or class-conditional calibration rank the classes differently. It can
@@ -211,14 +213,14 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         self.estimator_, parts = self._fit_parts(rows, y, candidates, rng)
         self.estimators_ = [part.model for part in parts]
         self.calibrations_, used = [], ~candidates.is_unlabeled
-        scores, proba, evidence = [], [], []
+        scores, evidence = [], []
         for part in parts:
             labeled = used[part.rows]
-            part_proba = part.proba[labeled]
-            scores.append(self._scores(part_proba, rng.random_sample(len(part_proba)) if self._is_random else None))
-            proba.append(part_proba)
+            proba = part.proba[labeled]
+            scores.append(self._scores(proba, rng.random_sample(len(proba)) if self._is_random else None))
             evidence.append(candidates[part.rows[labeled]].evidence)
-            self.calibrations_.append(self._calibrate(scores[-1], proba[-1], evidence[-1]))
+            posterior = None if part.posterior is None else part.posterior[labeled]
+            self.calibrations_.append(self._calibrate(scores[-1], proba, evidence[-1], posterior))
         self.n_calibration_ = sum(len(part) for part in scores)
         self._seed = int(rng.randint(np.iinfo(np.int32).max))
         for name in ("n_features_in_", "feature_names_in_"):
@@ -226,7 +228,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
         self._warn_of_few_rows(float(self.coverage), len(candidates.classes))
-        self._warn_of_full_sets(np.concatenate(scores), np.concatenate(proba), np.concatenate(evidence))
+        self._warn_of_full_sets(np.concatenate(scores), np.concatenate(evidence))
         self.classes_ = candidates.classes
         return self
 
@@ -394,7 +396,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
                 )
             model = clone(classifier).fit(rows, targets)
             last = model[-1] if isinstance(model, Pipeline) else model
-            return model, [_Part(model, index, softmax(last.inverse_temperature_ * last.loo_scores_))]
+            proba = softmax(last.inverse_temperature_ * last.loo_scores_)
+            return model, [_Part(model, index, proba, last.label_distributions_)]
         if get_tags(classifier).input_tags.pairwise:
             raise InputError('`cv` must be "leave_one_out" or "prefit" with a precomputed kernel; got folds.')
         if isinstance(self.cv, numbers.Real) and not isinstance(self.cv, numbers.Integral):
@@ -414,8 +417,11 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
     def _scores(self, proba: Floats, uniform: Floats | None) -> Floats:
         return lac_scores(proba) if self.method == "lac" else aps_scores(proba, uniform)
 
-    def _calibrate(self, scores: Floats, proba: Floats, evidence: Any) -> Any:
-        return calibrate(scores, proba, evidence, rule=self.calibration, class_conditional=bool(self.class_conditional))
+    def _calibrate(self, scores: Floats, proba: Floats, evidence: Any, posterior: Floats | None = None) -> Any:
+        conditional = bool(self.class_conditional)
+        return calibrate(
+            scores, proba, evidence, rule=self.calibration, class_conditional=conditional, posterior=posterior
+        )
 
     def _warn_of_few_rows(self, coverage: float, n_classes: int) -> None:
         """Warn if classes cannot be excluded because of the number of calibration rows."""
@@ -431,12 +437,12 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
             remedy = f"at least {least} rows"
         warnings.warn(f"{problem}. A coverage of {coverage:g} requires {remedy}.", UserWarning, stacklevel=3)
 
-    def _warn_of_full_sets(self, scores: Floats, proba: Floats, evidence: Any) -> None:
+    def _warn_of_full_sets(self, scores: Floats, evidence: Any) -> None:
         """Warn if most sets have all classes under the rule "conservative", because of partial rows."""
         n_partial = int((np.count_nonzero(evidence, axis=1) > 1).sum())
         if self.calibration != "conservative" or not n_partial:
             return
-        p = p_values([self._calibrate(scores, proba, evidence)], [scores])
+        p = p_values([self._calibrate(scores, scores, evidence)], [scores])  # this rule has no probabilities
         if (p > 1.0 - self.coverage + P_VALUE_TOL).all(axis=1).mean() > 0.5:
             warnings.warn(
                 f"Most prediction sets have all classes, since {n_partial} of {len(scores)} calibration rows have "
@@ -463,6 +469,8 @@ class _Part(NamedTuple):
     model: Any
     rows: Ints
     proba: Floats
+    posterior: Floats | None = None
+    """Label distributions of the rows given their sets, of an estimator that computes them by leave-one-out."""
 
 
 def _fit_part(classifier: Any, rows: Any, targets: Any, train: Ints, test: Ints, classes: Labels) -> _Part:

@@ -132,7 +132,13 @@ class Calibration:
 
 
 def calibrate(
-    scores: Floats, proba: Floats, evidence: Evidence, *, rule: Rule, class_conditional: bool = False
+    scores: Floats,
+    proba: Floats,
+    evidence: Evidence,
+    *,
+    rule: Rule,
+    class_conditional: bool = False,
+    posterior: Floats | None = None,
 ) -> Calibration:
     """Return the calibration of rows with candidate sets.
 
@@ -145,12 +151,14 @@ def calibrate(
         classes with a weight above 0, whatever the weight.
     rule : {"conservative", "optimistic", "sampled"}
     class_conditional : bool
+    posterior : ndarray of shape (n, K), optional
+        Probabilities of the candidates given the set for "sampled"; 0 outside the set, rows sum to 1.
     """
     mask = evidence > 0
     n, n_classes = mask.shape
     if rule == "sampled":
         row, column = np.nonzero(mask)
-        weights = candidate_proba(proba, evidence)[row, column]
+        weights = (candidate_proba(proba, evidence) if posterior is None else posterior)[row, column]
         return Calibration(_group(scores[row, column], column, weights, n_classes, class_conditional), [], rule)
     if not class_conditional:
         extreme = np.where(mask, scores, -np.inf).max(axis=1)

@@ -1,4 +1,4 @@
-"""The tables of docs/weights.md, docs/conformal.md and the guide to crowds have the numbers of the files that the benchmarks wrote."""
+"""The tables of docs/weights.md, docs/conformal.md and the guide to crowds have the numbers that benchmarks wrote."""
 
 import csv
 import re

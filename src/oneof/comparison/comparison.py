@@ -30,7 +30,7 @@ from oneof.comparison.schedule import Schedule
 from oneof.errors import InputError
 from oneof.parallel import single_threaded_blas
 from oneof.typing import Ints
-from oneof.validation import check_bool, check_n_jobs, check_positive
+from oneof.validation import check_bool, check_choice, check_n_jobs, check_positive
 
 
 def compare(
@@ -148,7 +148,9 @@ def compare(
     """
     check_n_jobs(n_jobs)
     check_bool("refit", refit)
-    if keep_predictions != "labeled":
+    if isinstance(keep_predictions, str):
+        check_choice("keep_predictions", keep_predictions, ("labeled",), ", True or False")
+    else:
         check_bool("keep_predictions", keep_predictions)
     for name, limit in (("budget", budget), ("time_limit", time_limit)):
         if limit is not None:
@@ -164,7 +166,7 @@ def compare(
         costs = _estimate_costs(estimators, task, splits, seconds, limit, random_state, progress)
     schedule = Schedule(costs, len(splits), effective_n_jobs(n_jobs), end=end, time_limit=limit)
     further: list[Ints | None] = [np.empty(0, dtype=np.int64) if keep_predictions else None] * len(splits)
-    if keep_predictions and keep_predictions != "labeled":
+    if keep_predictions and not isinstance(keep_predictions, str):
         further = list(unlabeled_rows_by_fold(task.candidates, splits))
     parts = [(*split, rows) for split, rows in zip(splits, further, strict=True)]
     folds, is_interrupted = _fit_folds(estimators, task, parts, schedule, n_jobs, progress)

@@ -170,6 +170,12 @@ THEMES: dict[str, dict[str, Part]] = {
         ("classifiers", "classifiers fitted to answers on LabelMe; writes docs/crowds.csv", "2 min", True),
         ("rules", "classifiers fitted to the votes of rules on four data sets; writes docs/crowds.csv", "10 min", True),
     ),
+    "conformal": _parts(
+        "conformal",
+        ("exact", "prediction sets compared with those of MAPIE; writes docs/conformal.csv", "10 min", True),
+        ("partial", "calibration by rows with candidate sets; writes docs/conformal.csv", "20 min", True),
+        ("summary", "the tables of docs/conformal.md from the file", "1 s"),
+    ),
     "reliability": {
         **_parts(
             "reliability.determinism",

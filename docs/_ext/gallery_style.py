@@ -12,6 +12,7 @@ READING_ORDER = (
     "compare",
     "two_moons",
     "active",
+    "prediction_sets",
     "stream",
     "gaussian_process",
 )

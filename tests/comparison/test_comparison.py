@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import oneof.comparison
 from oneof import PLEM, AvgPerceptron, CandidateSets, GaussianEM, LOORidge, MaxPerceptron
+from oneof.candidates import as_candidates
 from oneof.comparison import compare
 from oneof.comparison.criterion import MAX_ODDS_RATIO, expected_accuracies
 from oneof.errors import InputError, InputTypeError, LabelError
@@ -372,6 +373,22 @@ def test_oneof_compare_remains_the_function():
     assert oneof.compare is compare
     assert type(oneof.comparison) is ModuleType
     assert not callable(oneof.comparison)
+
+
+def test_kept_predictions_of_labeled_rows():
+    """With "labeled", unlabeled rows are not predicted, and the labeled ones have the same probabilities."""
+    X, y, _ = draw()
+    y = as_candidates(y)
+    evidence = y.mask.copy()
+    evidence[::5] = True
+    y = CandidateSets(evidence, y.classes)
+    every = compare(X, y, {"proba": PLEM()}, cv=3, keep_predictions=True)
+    labeled = compare(X, y, {"proba": PLEM()}, cv=3, keep_predictions="labeled")
+    np.testing.assert_array_equal(labeled.held_out_rows, np.flatnonzero(~y.is_unlabeled))
+    position = np.searchsorted(every.held_out_rows, labeled.held_out_rows)
+    np.testing.assert_array_equal(labeled.results[0].probabilities, every.results[0].probabilities[position])
+    with pytest.raises(InputError, match=r'`keep_predictions` must be "labeled", True or False; got .all.'):
+        compare(X, y, {"proba": PLEM()}, cv=3, keep_predictions="all")
 
 
 @pytest.mark.parametrize("cv", [1, 3])

@@ -1,4 +1,4 @@
-"""The tables of docs/weights.md and of the guide to crowds have the numbers of the files that the benchmarks wrote."""
+"""The tables of docs/weights.md, docs/conformal.md and the guide to crowds have the numbers that benchmarks wrote."""
 
 import csv
 import re
@@ -38,3 +38,13 @@ def test_tables_of_crowds_have_the_numbers_of_the_file():
         names = ("test",) if line["part"] == "rules" else ("correct_labels", "validation", "test")
         numbers = {f"{float(line[name]):.3f}".lstrip("0") for name in names if line[name]}
         assert any(numbers <= row for row in cells), line
+
+
+def test_tables_of_prediction_sets_have_the_numbers_of_the_file(capsys):
+    """The tables of the page are those that the command prints."""
+    pytest.importorskip("benchmarks.conformal").summary()
+    printed = capsys.readouterr().out.splitlines()
+    page = (DOCS / "conformal.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\|.*\|$", page, re.MULTILINE)
+    assert len(rows) > 40
+    assert rows == [line for line in printed if line]

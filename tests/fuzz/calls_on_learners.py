@@ -1,12 +1,13 @@
 """Fuzzed calls that fit estimators: queries, comparisons, documents, sessions."""
 
+import warnings
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from oneof import PLKNN, AvgPerceptron, active, model_selection, multilabel
+from oneof import PLKNN, AvgPerceptron, active, conformal, model_selection, multilabel
 from oneof.comparison import (
     compare,
     default_estimators,
@@ -192,3 +193,42 @@ def _labeled(X: Any, answers: Any, **named: Any) -> Any:
             break
         session.answer(question, labels)
     return session.candidates()
+
+
+@st.composite
+def prediction_sets(draw: st.DrawFn) -> Case:
+    """Draw a fit and a prediction of sets, or the evaluation of sets."""
+    n = draw(ROWS)
+    if draw(st.integers(0, 3)) == 0:
+        return conformal.evaluate_sets, (draw(sets(n, 2)), draw(sets(n, 2))), {}
+    named = draw(
+        optional(
+            coverage=either(st.sampled_from([0.1, 0.5, 0.9])),
+            method=either(st.sampled_from(["lac", "aps"])),
+            cv=either(st.sampled_from([2, 0.5, "prefit", "leave_one_out", model_selection.CandidateKFold(2)])),
+            calibration=either(st.sampled_from(["sampled", "conservative", "optimistic"])),
+            class_conditional=either(st.booleans()),
+            randomized=either(st.booleans()),
+            n_jobs=either(st.just(1)),
+            random_state=SEEDS,
+        )
+    )
+    named.setdefault("cv", 2)
+    estimator = draw(
+        either(
+            st.sampled_from([PLKNN(n_neighbors=2), AvgPerceptron(), fitted("votes")]),
+            st.sampled_from([None, PLKNN, 3, len]),
+            share=6,
+        )
+    )
+    y = draw(sets(n, 2, ("integers", "mask", "indicator", "sets", "text", "candidates")))
+    return _predict_sets, (estimator, draw(features(n, 2)), y), named
+
+
+def _predict_sets(estimator: Any, X: Any, y: Any, **named: Any) -> Any:
+    """Fit and predict sets; warnings about few rows are expected."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "(?s).*(too few|every prediction set|Most prediction sets)", UserWarning)
+        result = conformal.ConformalClassifier(estimator, **named).fit(X, y).predict_set(X)
+    assert (result.sizes > 0).all()
+    return result.mask

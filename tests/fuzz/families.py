@@ -3,6 +3,7 @@
 from oneof import (
     CandidateSets,
     active,
+    conformal,
     crowd,
     datasets,
     diffusion_kernel,
@@ -92,6 +93,9 @@ FAMILIES = {
         (default_estimators,),
     ),
     "documents": Family(calls_on_learners.documents, 1.0, (multilabel.breakeven_score,)),
+    "prediction sets": Family(
+        calls_on_learners.prediction_sets, 1.0, (conformal.ConformalClassifier, conformal.evaluate_sets)
+    ),
     "sessions": Family(calls_on_learners.sessions, 1.0, (labeling.LabelingSession,)),
     "answers": Family(calls_on_crowds.readings, 2.0, (crowd.Answers, crowd.apply_rules)),
     "agreement": Family(calls_on_crowds.agreements, 1.0, (crowd.krippendorff_alpha, crowd.krippendorff_interval)),

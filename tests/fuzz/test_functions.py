@@ -22,6 +22,8 @@ EXEMPT = {
     "Query": RESULTS,
     "SubsetQuery": RESULTS,
     "Simulation": RESULTS,
+    "SetEvaluation": RESULTS,
+    "SetGroup": RESULTS,
     "Comparison": RESULTS,
     "MethodResult": RESULTS,
     "FoldResult": RESULTS,

@@ -13,6 +13,8 @@ from oneof.errors import DataError, InputError, ModelFileError, OneofError
 if TYPE_CHECKING:
     import polars as pl
 
+    from oneof.candidates import CandidateSets
+    from oneof.cli.prediction_sets import SetOptions
     from oneof.io import Table
     from oneof.persistence import SavedModel
 
@@ -22,6 +24,7 @@ Examples:
   oneof predict birds-oneof/model.skops new.csv
   oneof predict birds-oneof/model.skops new.csv --out - | head
   oneof predict birds-oneof/model.skops new.csv --as-labels
+  oneof predict birds-oneof/model.skops new.csv --coverage 0.9
 """
 
 
@@ -46,6 +49,39 @@ def run(
             "--labels labels --weighted --kind posterior` reads.",
         ),
     ] = False,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            "--coverage",
+            metavar="PROBABILITY",
+            help="Add the columns `set`, a set of classes that contains the true label with this probability, such as "
+            "0.9, and `set_size`. `fit --labels set` reads them.",
+        ),
+    ] = None,
+    set_method: Annotated[
+        str,
+        typer.Option(
+            "--set-method",
+            metavar="lac|aps",
+            help="Prediction sets: lac gives the smallest sets on average, aps larger sets to uncertain rows.",
+        ),
+    ] = "lac",
+    calibration: Annotated[
+        str,
+        typer.Option(
+            "--calibration",
+            metavar="sampled|conservative|optimistic",
+            help="Prediction sets: use of the training rows with several candidates. sampled: all candidates, by their "
+            "probabilities; conservative: the worst candidate; optimistic: the best.",
+        ),
+    ] = "sampled",
+    class_conditional: Annotated[
+        bool,
+        typer.Option(
+            "--class-conditional",
+            help="Prediction sets: cover each class with the probability, and not only the classes on average.",
+        ),
+    ] = False,
     format: options.Format = None,  # noqa: A002 - the option's name
     json: options.Json = False,
     debug: options.Debug = False,
@@ -57,17 +93,26 @@ def run(
     --online predicts in batches, so the table may be larger than memory.
     """
     with terminal.handle_errors(debug=debug):
+        from oneof.cli.prediction_sets import SetOptions, print_sets
+
+        if coverage is None and (set_method, calibration, class_conditional) != ("lac", "sampled", False):
+            raise InputError("--set-method, --calibration and --class-conditional need --coverage: add it.")
+        set_options = None
+        if coverage is not None:
+            set_options = SetOptions(coverage, set_method, calibration, class_conditional)
         saved = load_model(model)
         if saved.summary.get("online") and table.suffix.lower() != ".npz":
             if as_labels:
                 raise _no_probabilities(saved)
+            if set_options is not None:
+                raise InputError("--coverage needs a model of `oneof fit` without --online.")
             from oneof.cli.predict_online import predict_stream
 
             predict_stream(saved, model, table, out=out, truth=truth, format=format, json=json)
             return
         if format is not None:
             raise InputError("--format needs a model of `oneof fit --online`: remove the option.")
-        result = predict(saved, table, truth=truth, as_labels=as_labels)
+        result = predict(saved, table, truth=truth, as_labels=as_labels, sets=set_options)
         for sentence in result.notes:
             terminal.print_note(sentence)
         summary = {
@@ -77,7 +122,7 @@ def run(
             "rows": result.frame.height,
             "covering_rate": result.covering_rate,
             "accuracy": result.accuracy,
-        }
+        } | ({} if result.sets is None else {"prediction_sets": result.sets})
         if out == "-":
             if json:
                 terminal.print_json(summary | {"predictions": result.frame.to_dicts()})
@@ -91,6 +136,8 @@ def run(
             return
         terminal.print_line(f"{result.method} predicted {result.frame.height} labels. File: {path}")
         print_rates(result.covering_rate, result.accuracy)
+        if result.sets is not None:
+            print_sets(result.sets)
 
 
 def print_rates(covering_rate: float | None, accuracy: float | None) -> None:
@@ -108,13 +155,16 @@ class PredictionResult:
     Attributes
     ----------
     frame : polars.DataFrame
-        Row (from 0), label, confidence, and a probability or score for each class; on request the column `labels`.
+        Row (from 0), label, confidence, and a probability or score for each class; on request the columns `labels`,
+        `set` and `set_size`.
     method : str
     covering_rate : float or None
         None unless the table has the label columns of the training table.
     accuracy : float or None
         None unless a column of true labels was given.
     notes : list of str
+    sets : dict or None
+        Nominal coverage and mean size of the prediction sets, and their coverage if there are labels.
     """
 
     frame: "pl.DataFrame"
@@ -122,13 +172,23 @@ class PredictionResult:
     covering_rate: float | None
     accuracy: float | None
     notes: list[str]
+    sets: dict[str, Any] | None = None
 
 
 def predict(
-    model: "SavedModel", table_file: Path, *, truth: str | None = None, as_labels: bool = False
+    model: "SavedModel",
+    table_file: Path,
+    *,
+    truth: str | None = None,
+    as_labels: bool = False,
+    sets: "SetOptions | None" = None,
 ) -> PredictionResult:
-    """Predict a label for every row of a table; `as_labels` adds the probabilities as the text of weighted labels."""
+    """Predict a label for every row of a table.
+
+    `as_labels` adds the probabilities as the text of weighted labels, `sets` the prediction sets.
+    """
     from oneof.io import Column, align_columns, read_table, read_truth
+    from oneof.metrics import covering_rate
 
     columns = [Column(name, kind) for name, kind in model.columns]  # type: ignore[arg-type]  # see `load_model`
     verbatim = {*label_columns(model), *([truth] if truth else [])}
@@ -138,12 +198,21 @@ def predict(
     rows = align_columns(table.frame, columns, table_file)
     labels = model.pipeline.predict(rows)
     notes = check_stemmer(model)
+    frame = to_frame(model, rows, labels, as_labels=as_labels)
+    known, summary = _read_known_labels(model, table, notes), None
+    if sets is not None:
+        from oneof.cli.prediction_sets import describe_sets, predict_sets, to_columns
+
+        predicted = predict_sets(model, rows, sets, notes)
+        frame = frame.hstack(to_columns(predicted, model.summary.get("separator", "|")))
+        summary = describe_sets(predicted, known if true_labels is None else true_labels, sets)
     return PredictionResult(
-        frame=to_frame(model, rows, labels, as_labels=as_labels),
+        frame=frame,
         method=model.method,
-        covering_rate=_covering_rate(model, table, labels, notes),
+        covering_rate=None if known is None else covering_rate(known, labels),
         accuracy=None if true_labels is None else _accuracy(true_labels, labels),
         notes=notes,
+        sets=summary,
     )
 
 
@@ -268,11 +337,10 @@ def _accuracy(truth: Any, labels: Any) -> float:
     return float(np.mean(np.asarray(labels)[known] == truth[known]))
 
 
-def _covering_rate(model: "SavedModel", table: "Table", labels: Any, notes: list[str]) -> float | None:
-    """Return the covering rate if the table has labels; labels that cannot be read only add a note."""
+def _read_known_labels(model: "SavedModel", table: "Table", notes: list[str]) -> "CandidateSets | None":
+    """Return the labels of the table if it has any; labels that cannot be read only add a note."""
     from oneof.candidates import CandidateSets
     from oneof.io import read_labels
-    from oneof.metrics import covering_rate
 
     if not model.label_columns or not set(label_columns(model)) <= set(table.frame.columns):
         return None
@@ -289,4 +357,4 @@ def _covering_rate(model: "SavedModel", table: "Table", labels: Any, notes: list
         notes.append(f"no covering rate: {error}")
         return None
     # The sets were read over the classes as text; the classes of the model have their own type.
-    return covering_rate(CandidateSets.from_weights(sets.weights, model.pipeline.classes_), labels)
+    return CandidateSets.from_weights(sets.weights, model.pipeline.classes_)

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli import answers, terminal
+from oneof.cli.prediction_sets import REPORT_COVERAGE, evaluate_calibration, held_out_calibration, to_dict
 
 if TYPE_CHECKING:
     from oneof.cli.inputs import PreparedTable, ReadOptions
     from oneof.comparison import Comparison, LearningCurve
+    from oneof.conformal import SetEvaluation
     from oneof.report import AnnotatorSummary
 
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
@@ -103,6 +105,7 @@ def train(
             truth=truth,
             budget=budget,
             refit=False,
+            keep_predictions="labeled",
             random_state=seed,
             progress=bar,
         )
@@ -128,8 +131,10 @@ def train(
                 random_state=seed,
                 progress=bar,
             )
-    crowd = annotators = None
+    crowd = annotators = calibration = sets = None
     if prepared.answers is None:
+        calibration = held_out_calibration(comparison, candidates, seed)
+        sets = None if calibration is None else evaluate_calibration(calibration, candidates, truth)
         model = comparison.best_estimator.fit(frame, candidates)
         decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
     else:
@@ -145,13 +150,21 @@ def train(
     summary = _summarize(prepared, read_options, comparison, curve) | {"notes": notes}
     if crowd is not None and annotators is not None:
         summary |= {"answers": answers.to_dict(annotators, crowd)}
+    if sets is not None:
+        summary |= {"prediction_sets": {"nominal_coverage": REPORT_COVERAGE} | to_dict(sets)}
     command = command_line(path, read_options, method=method, folder=folder, folds=folds, budget=budget, seed=seed)
     with atomic_directory(folder) as stage:
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
-        _write_model(model_file, model, prepared, read_options, summary)
+        _write_model(model_file, model, prepared, read_options, summary, calibration)
         _write_labels(labels_file, prepared, read_options, decisions)
         _write_report(
-            report_file, prepared, (comparison, curve, decisions), command=command, named=named, annotators=annotators
+            report_file,
+            prepared,
+            (comparison, curve, decisions),
+            command=command,
+            named=named,
+            annotators=annotators,
+            sets=sets,
         )
         if annotators is not None:
             answers.write_annotators(stage / answers.OUTPUT, annotators)
@@ -263,7 +276,12 @@ def _summarize(
 
 
 def _write_model(
-    path: Path, model: Any, prepared: "PreparedTable", read_options: "ReadOptions", summary: dict[str, Any]
+    path: Path,
+    model: Any,
+    prepared: "PreparedTable",
+    read_options: "ReadOptions",
+    summary: dict[str, Any],
+    calibration: dict[str, Any] | None,
 ) -> None:
     from oneof.persistence import SavedModel, save
 
@@ -277,6 +295,7 @@ def _write_model(
             key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate", "words")
         }
         | {"separator": read_options.separator, "weights": asdict(read_options.weights)},
+        calibration=calibration,
     )
     save(path, saved)
 
@@ -304,6 +323,7 @@ def _write_report(
     command: str,
     named: bool,
     annotators: "AnnotatorSummary | None",
+    sets: "SetEvaluation | None",
 ) -> None:
     import oneof
     from oneof.report import ReportData, write_report
@@ -333,5 +353,7 @@ def _write_report(
         version=oneof.__version__,
         date=datetime.datetime.now().astimezone().date().isoformat(),
         annotators=annotators,
+        sets=sets,
+        set_coverage=REPORT_COVERAGE,
     )
     write_report(path, data)

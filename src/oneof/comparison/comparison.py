@@ -4,7 +4,7 @@ import contextlib
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -24,7 +24,7 @@ from oneof.errors import InputError
 from oneof.model_selection import unlabeled_rows_by_fold
 from oneof.parallel import single_threaded_blas
 from oneof.typing import Ints
-from oneof.validation import check_bool, check_n_jobs, check_positive
+from oneof.validation import check_bool, check_choice, check_n_jobs, check_positive
 
 
 def compare(
@@ -37,7 +37,7 @@ def compare(
     budget: float | None = None,
     time_limit: float | None = None,
     refit: bool = True,
-    keep_predictions: bool = False,
+    keep_predictions: bool | Literal["labeled"] = False,
     random_state: Any = 0,
     progress: Progress | None = None,
     n_jobs: int | None = None,
@@ -68,10 +68,10 @@ def compare(
         Seconds for the folds of each method.
     refit : bool, default=True
         Whether to fit the best estimator on all rows.
-    keep_predictions : bool, default=False
+    keep_predictions : bool or "labeled", default=False
         Whether the result has the held-out predictions and probabilities of each method: `MethodResult.predictions`
         and `MethodResult.probabilities` of the rows `Comparison.held_out_rows`. Unlabeled rows are then predicted too,
-        each by one fold, and do not affect any score.
+        each by one fold, and do not affect any score. "labeled" leaves them out.
     random_state : int, RandomState instance or None, default=0
         Seed of the folds, of the default estimators and of the samples for the estimates of time.
     progress : callable, optional
@@ -142,7 +142,10 @@ def compare(
     """
     check_n_jobs(n_jobs)
     check_bool("refit", refit)
-    check_bool("keep_predictions", keep_predictions)
+    if isinstance(keep_predictions, str):
+        check_choice("keep_predictions", keep_predictions, ("labeled",), ", True or False")
+    else:
+        check_bool("keep_predictions", keep_predictions)
     for name, limit in (("budget", budget), ("time_limit", time_limit)):
         if limit is not None:
             check_positive(name, limit, alternatives=" or None")
@@ -156,7 +159,9 @@ def compare(
     if budget is not None or time_limit is not None:
         costs = _estimate_costs(estimators, task, splits, seconds, limit, random_state, progress)
     schedule = Schedule(costs, len(splits), effective_n_jobs(n_jobs), end=end, time_limit=limit)
-    further = unlabeled_rows_by_fold(task.candidates, splits) if keep_predictions else [None] * len(splits)
+    further: list[Ints | None] = [np.empty(0, dtype=np.int64) if keep_predictions else None] * len(splits)
+    if keep_predictions and not isinstance(keep_predictions, str):
+        further = list(unlabeled_rows_by_fold(task.candidates, splits))
     parts = [(*split, rows) for split, rows in zip(splits, further, strict=True)]
     folds, is_interrupted = _fit_folds(estimators, task, parts, schedule, n_jobs, progress)
     expected, odds_ratio, tied = _score_held_out(task, splits, folds)

@@ -19,7 +19,10 @@ def with_seeds(classifier: Any, rng: np.random.RandomState) -> Any:
     """Return a clone with a seed for the parameters called random_state that are None, including nested ones."""
     params = classifier.get_params(deep=True)
     names = sorted(name for name in params if name.split("__")[-1] == "random_state" and params[name] is None)
-    return clone(classifier).set_params(**{name: rng.randint(np.iinfo(np.int32).max) for name in names})
+    seeded = clone(classifier)
+    if names:  # a FrozenEstimator has no parameters to set
+        seeded.set_params(**{name: rng.randint(np.iinfo(np.int32).max) for name in names})
+    return seeded
 
 
 def fit_and_predict(

@@ -16,6 +16,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from array_api_compat import is_torch_array
 
 from oneof.errors import InputError, InputTypeError, ModelFileError
@@ -50,6 +51,9 @@ class SavedModel:
         Name of the method.
     summary : dict
         Information about the training, in the types of JSON.
+    calibration : dict of arrays or None
+        Held-out rows that calibrate prediction sets: their numbers (``rows``), probabilities (``proba``) and candidates
+        or weights (``evidence``); None without them.
     oneof_version, sklearn_version : str
         The versions used in training.
 
@@ -69,6 +73,10 @@ class SavedModel:
     summary: dict[str, Any] = field(default_factory=dict)
     oneof_version: str = field(default_factory=lambda: version("oneof"))
     sklearn_version: str = field(default_factory=lambda: version("scikit-learn"))
+    calibration: dict[str, Any] | None = None
+
+
+_TABLE_FIELDS = [f.name for f in fields(SavedModel) if f.name not in ("pipeline", "calibration")]
 
 
 def save(path: str | os.PathLike[str], model: Any) -> None:
@@ -139,7 +147,8 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
         "oneof_version": version("oneof"),
         "sklearn_version": version("scikit-learn"),
         "estimator": estimator,
-        "table": {f.name: getattr(model, f.name) for f in fields(model) if f.name != "pipeline"} if saved else None,
+        "table": {name: getattr(model, name) for name in _TABLE_FIELDS} if saved else None,
+        "calibration": model.calibration if saved else None,  # beside the table, so that earlier versions ignore it
     }
     try:
         data = skops_io.dumps(content, compression=zipfile.ZIP_DEFLATED)
@@ -263,15 +272,29 @@ def _unpack(path: Path, content: Mapping[str, Any]) -> Any:
     if table is None:
         return estimator
     try:
-        model = SavedModel(pipeline=estimator, **table)
+        model = SavedModel(pipeline=estimator, calibration=content.get("calibration"), **table)
         valid = all(isinstance(part, str) for column in model.columns for part in column)
         valid &= all(len(column) == 2 for column in model.columns)
         valid &= all(isinstance(name, str) for name in (*model.label_columns, model.method))
+        valid &= _is_calibration(model.calibration, len(model.classes))
     except TypeError:
         valid = False
     if not valid:
         raise ModelFileError(f"{path} lacks the description of its table.")
     return model
+
+
+def _is_calibration(calibration: Any, n_classes: int) -> bool:
+    """Return whether the calibration of a file is None, or has finite arrays of consistent shapes."""
+    if calibration is None:
+        return True
+    try:
+        rows, proba, evidence = (calibration[name] for name in ("rows", "proba", "evidence"))
+        valid = proba.ndim == 2 and proba.shape == evidence.shape == (len(rows), n_classes) and len(rows) > 0
+        valid &= proba.dtype.kind == "f" and evidence.dtype.kind in "bf" and rows.dtype.kind in "iu"
+        return bool(valid and all(np.isfinite(a).all() and (a >= 0).all() for a in (proba, evidence)))
+    except (TypeError, KeyError, AttributeError):
+        return False
 
 
 def _compare_versions(path: Path, content: Mapping[str, Any]) -> None:

@@ -6,6 +6,9 @@ _PROCESS_KERNELS = (
 )
 TRUSTED: tuple[str, ...] = (
     "builtins.range",  # columns of a view
+    "oneof.conformal.conformal_classifier.ConformalClassifier",
+    "oneof.solvers.conformal.Calibration",
+    "oneof.solvers.conformal.WeightedScores",
     "oneof.estimators.candidate_em.CandidateEM",
     "oneof.estimators.clpl.CLPL",
     "oneof.estimators.local_global_consistency.LocalGlobalConsistency",

@@ -8,6 +8,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.labels import label_vector
+from oneof.conformal import SetEvaluation
 from oneof.errors import InputError
 from oneof.plots import LearningCurveLike
 from oneof.typing import Floats, Ints, Labels
@@ -207,6 +208,10 @@ class ReportData:
         Without a comparison, whether the user requested the method; otherwise it is the default method.
     annotators : AnnotatorSummary, optional
         The annotators, if the model was fitted to their answers.
+    sets : SetEvaluation, optional
+        Coverage and mean size of the prediction sets of held-out rows.
+    set_coverage : float, default=0.9
+        Their nominal coverage.
 
     Raises
     ------
@@ -232,6 +237,8 @@ class ReportData:
     date: str
     named: bool = True
     annotators: AnnotatorSummary | None = None
+    sets: SetEvaluation | None = None
+    set_coverage: float = 0.9
 
     def __post_init__(self) -> None:
         arrays = {"decisions.labels": self.decisions.labels, "decisions.confidence": self.decisions.confidence}

@@ -80,6 +80,7 @@ def render_report(data: ReportData) -> str:
         curve=_curve(data),
         truth=_truth(data),
         annotators=None if data.annotators is None else annotators.describe_annotators(data.annotators),
+        sets=None if data.sets is None else statistics.describe_sets(data.sets, data.set_coverage),
         columns=columns,
         uncertain=uncertain,
         figures={name: Markup(svg) for name, svg in figures.items()},

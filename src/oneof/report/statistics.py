@@ -7,6 +7,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.labels import is_missing
+from oneof.conformal import SetEvaluation
 from oneof.plots import counts
 from oneof.plots.figures import encode_decisions, weighted_sizes
 from oneof.plots.style import clean, shorten
@@ -18,6 +19,7 @@ MAX_LEAST_CONFIDENT = 20
 MAX_PAIRS = 12
 MAX_COLUMNS = 5
 MAX_NAMED = 6
+MAX_SET_CLASSES = 30
 CELL_WIDTH = 90
 LABEL_WIDTH = 60
 
@@ -265,3 +267,20 @@ def _truncate(cell: Any) -> str:
 
 def _mean(values: Any, mask: Mask) -> float:
     return float(np.mean(values[mask])) if mask.any() else float("nan")
+
+
+def describe_sets(sets: SetEvaluation, coverage: float) -> dict[str, Any]:
+    """Return the values of the section of the prediction sets; of many classes, those of the lowest coverage."""
+    classes = sorted(sets.by_class, key=lambda group: (group.coverage, -group.n_rows))[:MAX_SET_CLASSES]
+    return {
+        "nominal": coverage,
+        "coverage": sets.coverage,
+        "low": sets.coverage_bounds[0],
+        "high": sets.coverage_bounds[1],
+        "mean_size": sets.mean_size,
+        "n_rows": sets.n_rows,
+        "n_exact": sets.n_exact,
+        "n_classes": len(sets.by_class),
+        "classes": [(clean(group.key), group.n_rows, group.coverage, group.mean_size) for group in classes],
+        "sizes": [(group.key, group.n_rows, group.coverage) for group in sets.by_size],
+    }

@@ -1,0 +1,190 @@
+"""Coverage and mean size of prediction sets: compared with MAPIE, and calibrated by partial rows.
+
+Part `exact` needs MAPIE, which is not a dependency of the tests; part `partial` does not.
+"""
+
+import csv
+import time
+
+import numpy as np
+from sklearn.ensemble import RandomForestClassifier
+
+import oneof
+from benchmarks.common import DOCS, candidate_columns, write_csv
+from oneof import LOORidge, make_partial_labels
+from oneof.conformal import ConformalClassifier
+from oneof.likelihoods import softmax
+from oneof.solvers.conformal import aps_scores, calibrate, lac_scores, p_values, prediction_sets
+
+TABLE = DOCS / "conformal.csv"
+COLUMNS = (
+    *("part", "nominal", "data", "labels", "estimator", "method", "rule"),
+    *("draws", "coverage", "mean_size", "accuracy"),
+)
+LEVELS = (0.9, 0.99)
+"""Nominal coverages."""
+EXACT = ("digits", "satimage", "letter")
+SYNTHETIC = ("digits", "satimage", "letter")
+REAL = ("lost", "msrcv2", "birdsong")
+RULES = ("conservative", "optimistic", "sampled", "exact rows only")
+MAX_ROWS = 4_000
+"""Maximum number of rows of a draw, of which 30 % are for the test."""
+
+
+def exact(*names: str, draws: int = 5):
+    """Compare the sets with those of MAPIE on the same probabilities and rows, and with those of `LOORidge`.
+
+    A random forest is fitted to 40 % of the rows, 30 % calibrate, and 30 % are for the test. `LOORidge` uses 70 % for
+    the fit and the calibration.
+    """
+    from mapie.classification import SplitConformalClassifier
+
+    results = {}
+    for name in names or EXACT:
+        data = oneof.datasets.load(name)
+        X, y = data.X.astype(np.float64), np.unique(data.y, return_inverse=True)[1]
+        for draw in range(draws):
+            order = np.random.default_rng(draw).permutation(len(y))[:MAX_ROWS]
+            fit, calibration, test = np.split(order, [int(0.4 * len(order)), int(0.7 * len(order))])
+            forest = RandomForestClassifier(200, random_state=draw).fit(X[fit], y[fit])
+            accuracy = forest.score(X[test], y[test])
+            for method in ("lac", "aps"):
+                ours = ConformalClassifier(forest, cv="prefit", method=method, random_state=draw)
+                ours.fit(X[calibration], y[calibration])
+                masks = [ours.predict_set(X[test], coverage).mask for coverage in LEVELS]
+                _add(results, (name, "exact", "forest", method, "oneof"), masks, y[test], accuracy)
+                theirs = SplitConformalClassifier(
+                    forest, confidence_level=list(LEVELS), conformity_score=method, prefit=True, random_state=draw
+                ).conformalize(X[calibration], y[calibration])
+                for option in ("randomized", True) if method == "aps" else (None,):
+                    params = {} if option is None else {"conformity_score_params": {"include_last_label": option}}
+                    masks = np.moveaxis(theirs.predict_set(X[test], **params)[1], 2, 0)
+                    rule = "MAPIE, last class included" if option is True else "MAPIE"
+                    _add(results, (name, "exact", "forest", method, rule), masks, y[test], accuracy)
+            rows = np.concatenate([fit, calibration])
+            start = time.perf_counter()
+            ridge = LOORidge().fit(X[rows], y[rows])
+            proba, evidence = softmax(ridge.inverse_temperature_ * ridge.loo_scores_), np.eye(y.max() + 1)[y[rows]]
+            for method in ("lac", "aps"):
+                masks = _sets(proba, ridge.predict_proba(X[test]), evidence, method, "sampled", draw)
+                key = (name, "exact", "LOORidge", method, "oneof, leave-one-out")
+                _add(results, key, masks, y[test], ridge.score(X[test], y[test]))
+            print(name, draw, f"{time.perf_counter() - start:.0f} s", flush=True)
+    lines = _lines("exact", results)
+    _write("exact", lines, names)
+    for line in lines:
+        print(*line)
+
+
+def partial(*names: str, draws: int = 3, print_only: bool = False):
+    """Compare the rules of calibration by rows with candidate sets; the model is `LOORidge`, the test rows have labels.
+
+    Half of the rows of the synthetic tables have a distractor. The leave-one-out scores calibrate.
+    """
+    results = {}
+    for name in names or (*SYNTHETIC, *REAL):
+        for kind in ("real",) if name in REAL else ("uniform", "confusable", "cooccurring"):
+            for draw in range(draws):
+                X, y, sets = _read(name, kind, draw)
+                order = np.random.default_rng(draw).permutation(len(y))[:MAX_ROWS]
+                rows, test = np.split(order, [int(0.7 * len(order))])
+                model = LOORidge().fit(X[rows], sets[rows])
+                proba = softmax(model.inverse_temperature_ * model.loo_scores_)
+                new, accuracy = model.predict_proba(X[test]), np.mean(model.predict(X[test]) == sets.classes[y[test]])
+                for method in ("lac", "aps"):
+                    for rule in RULES:
+                        used = ~sets[rows].is_unlabeled if rule in RULES[:3] else sets[rows].is_exact
+                        evidence = sets[rows[used]].evidence
+                        as_rule = rule if rule in RULES[:3] else "sampled"
+                        posterior = model.label_distributions_[used]
+                        masks = _sets(proba[used], new, evidence, method, as_rule, draw, posterior)
+                        _add(results, (name, kind, "LOORidge", method, rule), masks, y[test], accuracy)
+                print(name, kind, draw, flush=True)
+    lines = _lines("partial", results)
+    if not print_only:
+        _write("partial", lines, names)
+    for line in lines:
+        print(*line)
+
+
+def summary():
+    """Print the tables of docs/conformal.md: coverage, and mean size of the sets."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    for part, names in (("exact", EXACT), ("partial", (*SYNTHETIC, *REAL))):
+        for nominal in LEVELS:
+            chosen = [line for line in lines if line["part"] == part and float(line["nominal"]) == nominal]
+            chosen.sort(key=lambda line: names.index(line["data"]))
+            row_name, column_name = (_by_model, _by_data) if part == "exact" else (_by_data, _by_model)
+            cells = {(row_name(line), column_name(line)): _cell(line) for line in chosen}
+            rows, columns = (list(dict.fromkeys(key[axis] for key in cells)) for axis in (0, 1))
+            print(f"| {float(nominal):g} | " + " | ".join(columns) + " |")
+            print("|" + "---|" * (1 + len(columns)))
+            for row in rows:
+                print("| " + " | ".join([row, *(cells.get((row, column), "") for column in columns)]) + " |")
+            print()
+
+
+def _by_model(line):
+    """Return the score and the rule, or the library, of a line of the file."""
+    name = f"{line['method'].upper()}, {line['rule']}"
+    return name if line["part"] == "partial" else f"{line['estimator']}, {name}"
+
+
+def _by_data(line):
+    """Return the data set and the kind of labels of a line of the file."""
+    return line["data"] if line["labels"] in ("exact", "real") else f"{line['data']}, {line['labels']}"
+
+
+def _cell(line):
+    """Return the coverage and the mean size."""
+    return f"{_rate(line['coverage'])}, {float(line['mean_size']):.2f}"
+
+
+def _rate(text):
+    return f"{float(text):.3f}".lstrip("0")
+
+
+def _read(name, kind, draw):
+    """Return rows, the columns of their true labels, and candidate sets."""
+    data = oneof.datasets.load(name)
+    if kind == "real":
+        return data.X.astype(np.float64), candidate_columns(data), data.candidates
+    y = np.unique(data.y, return_inverse=True)[1]
+    sets = make_partial_labels(y, fraction=0.5, n_distractors=1, distractors=kind, random_state=1000 + draw)
+    return data.X.astype(np.float64), y, sets
+
+
+def _sets(proba, new, evidence, method, rule, seed, posterior=None):
+    """Return the prediction sets of new rows by one model, for each of the levels."""
+    rng = np.random.default_rng(seed)
+    if method == "lac":
+        scores, new_scores = lac_scores(proba), lac_scores(new)
+    else:
+        scores, new_scores = aps_scores(proba, rng.random(len(proba))), aps_scores(new, rng.random(len(new)))
+    p = p_values([calibrate(scores, proba, evidence, rule=rule, posterior=posterior)], [new_scores])
+    return [prediction_sets(p, coverage, new)[0] for coverage in LEVELS]
+
+
+def _add(results, key, masks, y, accuracy):
+    """Add the coverage, the mean size and the accuracy of a draw, for each of the levels."""
+    for coverage, mask in zip(LEVELS, masks, strict=True):
+        numbers = mask[np.arange(len(y)), y].mean(), mask.sum(axis=1).mean(), accuracy
+        results.setdefault((coverage, *key), []).append(numbers)
+
+
+def _lines(part, results):
+    """Return the lines of a part, with means over the draws."""
+    means = {key: [f"{number:.4f}" for number in np.mean(values, axis=0)] for key, values in results.items()}
+    return [(part, *map(str, key), str(len(results[key])), *numbers) for key, numbers in sorted(means.items())]
+
+
+def _write(part, lines, names):
+    """Replace the lines of the part and the data sets in the table."""
+    kept = []
+    if TABLE.exists():
+        with TABLE.open(encoding="utf-8", newline="") as file:
+            old = [tuple(line) for line in list(csv.reader(file))[1:]]
+        kept = [line for line in old if line[0] != part or (names and line[1] not in names)]
+    order = {"exact": 0, "partial": 1}
+    write_csv(TABLE, COLUMNS, sorted([*kept, *lines], key=lambda line: order[line[0]]))

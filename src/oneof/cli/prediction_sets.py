@@ -1,0 +1,206 @@
+"""Prediction sets of the command line: calibration by the held-out rows of `oneof fit`, and the columns of `predict`.
+
+The final model is fitted to all rows, and the calibration scores are those of models fitted to a part of the rows. The
+coverage is therefore close to the nominal one, without the guarantee of `oneof.conformal.ConformalClassifier`.
+"""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from oneof.cli import terminal
+from oneof.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from oneof.candidates import CandidateSets
+    from oneof.comparison import Comparison
+    from oneof.conformal import SetEvaluation
+    from oneof.persistence import SavedModel
+    from oneof.solvers.conformal import Calibration
+
+REPORT_COVERAGE = 0.9
+"""Nominal coverage of the report of `oneof fit`."""
+_MAX_ROWS, _MAX_ENTRIES = 5_000, 1_000_000
+"""Maximum number of calibration rows in a model file, and of rows times classes; at least `_MIN_ROWS`."""
+_MIN_ROWS = 500
+
+
+@dataclass(frozen=True)
+class SetOptions:
+    """The options `--coverage`, `--set-method`, `--calibration` and `--class-conditional`."""
+
+    coverage: float
+    method: str = "lac"
+    calibration: str = "sampled"
+    class_conditional: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 < self.coverage < 1:
+            raise InputError(f"--coverage must be above 0 and below 1, such as 0.9; got {self.coverage:g}.")
+        for option, value, choices in (
+            ("--set-method", self.method, ("lac", "aps")),
+            ("--calibration", self.calibration, ("sampled", "conservative", "optimistic")),
+        ):
+            if value not in choices:
+                raise InputError(f"{option} must be {', '.join(choices[:-1])} or {choices[-1]}; got {value!r}.")
+
+
+def held_out_calibration(comparison: "Comparison", candidates: "CandidateSets", seed: int) -> dict[str, Any] | None:
+    """Return the held-out rows that calibrate the model, with probabilities and candidates.
+
+    None if the method has no probabilities, or there are no such rows. Of many rows, a random sample is kept.
+    """
+    import numpy as np
+
+    proba, rows = comparison.results[0].probabilities, comparison.held_out_rows
+    if proba is None or rows is None:
+        return None
+    kept = np.flatnonzero(~candidates.is_unlabeled[rows])
+    limit = min(_MAX_ROWS, max(_MIN_ROWS, _MAX_ENTRIES // candidates.shape[1]))
+    if len(kept) > limit:
+        kept = np.sort(np.random.default_rng(seed).permutation(kept)[:limit])
+    if not len(kept):
+        return None
+    evidence = candidates[rows[kept]].evidence
+    as_stored = evidence if evidence.dtype == bool else evidence.astype(np.float32)
+    return {"rows": rows[kept], "proba": proba[kept].astype(np.float32), "evidence": as_stored}
+
+
+def evaluate_calibration(calibration: dict[str, Any], candidates: "CandidateSets", truth: Any) -> "SetEvaluation":
+    """Return coverage and size of the sets of the calibration rows, each half calibrated by the other one.
+
+    Without true labels the coverage is that of the rows with a single candidate.
+    """
+    import numpy as np
+
+    from oneof.candidates import CandidateSets
+    from oneof.conformal import evaluate_sets
+
+    rows = calibration["rows"]
+    order = np.random.default_rng(0).permutation(len(rows))
+    halves = order[::2], order[1::2]
+    mask = np.ones(calibration["evidence"].shape, dtype=bool)
+    for part, other in (halves, halves[::-1]):
+        if len(other):
+            options = SetOptions(REPORT_COVERAGE)
+            calibrated = _calibrate({name: values[other] for name, values in calibration.items()}, options)
+            mask[part] = _predict_mask(calibrated, calibration["proba"][part], options)
+    known = None if truth is None else truth[rows]
+    has_truth = known is not None and any(label is not None for label in known.tolist())
+    sets = CandidateSets(mask, candidates.classes)
+    return evaluate_sets(sets, known if has_truth else candidates[rows])
+
+
+def predict_sets(saved: "SavedModel", rows: Any, options: SetOptions, notes: list[str]) -> "CandidateSets":
+    """Return the prediction sets of a table, and add a note if there are too few calibration rows."""
+    import math
+
+    from oneof.candidates import CandidateSets
+    from oneof.model_selection import get_proba
+    from oneof.solvers.conformal import P_VALUE_TOL, min_p_values
+
+    calibration = saved.calibration
+    if calibration is None:
+        if not hasattr(saved.pipeline, "predict_proba"):
+            raise InputError(f"--coverage needs probabilities; {saved.method} has scores only. Fit another method.")
+        raise InputError(
+            "--coverage needs a model with calibration rows; models of `oneof fit` with --answers or of an earlier "
+            "version have none. Fit the model again, or use oneof.conformal.ConformalClassifier."
+        )
+    calibrated, n_classes = _calibrate(calibration, options), len(saved.classes)
+    n_full = int((min_p_values([calibrated], n_classes) > 1.0 - options.coverage + P_VALUE_TOL).sum())
+    if n_full:
+        least = math.ceil(options.coverage / (1.0 - options.coverage) - P_VALUE_TOL)
+        notes.append(
+            f"{n_full} of {n_classes} classes are in every prediction set: a coverage of {options.coverage:g} "
+            f"requires at least {least} calibration rows{' of each class' if options.class_conditional else ''}."
+        )
+    mask = _predict_mask(calibrated, get_proba(saved.pipeline, rows).proba, options)
+    if options.calibration == "conservative" and mask.all(axis=1).mean() > 0.5:
+        notes.append(
+            "most prediction sets have all classes, since --calibration conservative assumes the worst of the "
+            "calibration rows with several candidates."
+        )
+    return CandidateSets(mask, saved.pipeline.classes_)
+
+
+def _predict_mask(calibrated: "Calibration", proba: Any, options: SetOptions) -> Any:
+    """Return the (n, K) prediction sets of rows with these probabilities."""
+    import numpy as np
+
+    from oneof.solvers.conformal import p_values, prediction_sets
+
+    proba = np.asarray(proba, dtype=np.float32).astype(np.float64)  # rounded as the calibration rows
+    return prediction_sets(p_values([calibrated], [_scores(proba, options, seed=1)]), options.coverage, proba)[0]
+
+
+def _calibrate(calibration: dict[str, Any], options: SetOptions) -> "Calibration":
+    import numpy as np
+
+    from oneof.solvers.conformal import calibrate
+
+    rule: Any = options.calibration
+    proba, evidence = calibration["proba"].astype(np.float64), calibration["evidence"]
+    scores = _scores(proba, options, seed=0)
+    return calibrate(scores, proba, evidence, rule=rule, class_conditional=options.class_conditional)
+
+
+def _scores(proba: Any, options: SetOptions, *, seed: int) -> Any:
+    """Return the scores of the classes; the random numbers of APS have a fixed seed, so that calls repeat."""
+    import numpy as np
+
+    from oneof.solvers.conformal import aps_scores, lac_scores
+
+    if options.method == "lac":
+        return lac_scores(proba)
+    return aps_scores(proba, np.random.default_rng(seed).random(len(proba)))
+
+
+def to_columns(sets: "CandidateSets", separator: str) -> "list[pl.Series]":
+    """Return the columns `set`, which `oneof fit` reads as labels, and `set_size`. A full set is written in full."""
+    import polars as pl
+
+    from oneof.candidates.readers.collections import escape_labels
+
+    full = separator.join(escape_labels(sets.classes, "\\" + separator[0]))
+    texts = [text or full for text in sets.to_strings(separator=separator)]
+    return [pl.Series("set", texts, dtype=pl.String), pl.Series("set_size", sets.sizes)]
+
+
+def describe_sets(sets: "CandidateSets", known: Any, options: SetOptions) -> dict[str, Any]:
+    """Return the nominal coverage and the mean size for JSON, and the coverage if some labels are known."""
+    from oneof.conformal import evaluate_sets
+    from oneof.errors import LabelError
+
+    summary = {"nominal_coverage": options.coverage, "mean_size": float(sets.sizes.mean()) if len(sets) else None}
+    try:
+        return summary if known is None else summary | to_dict(evaluate_sets(sets, known))
+    except LabelError:  # all rows are unlabeled
+        return summary
+
+
+def to_dict(evaluation: "SetEvaluation") -> dict[str, Any]:
+    """Return an evaluation in the types of JSON."""
+    from dataclasses import asdict
+
+    return asdict(evaluation) | {
+        "coverage": evaluation.coverage if evaluation.n_exact else None,
+        "coverage_bounds": list(evaluation.coverage_bounds),
+        "by_class": [asdict(group) for group in evaluation.by_class],
+        "by_size": [asdict(group) for group in evaluation.by_size],
+    }
+
+
+def print_sets(summary: dict[str, Any]) -> None:
+    """Print the mean size of the sets, and the coverage if there are labels."""
+    nominal = terminal.format_percent(summary["nominal_coverage"])
+    terminal.print_line(f"Prediction sets (nominal coverage {nominal}): {summary['mean_size']:.2f} classes on average")
+    if summary.get("coverage") is not None:
+        terminal.print_line(
+            f"Coverage: {terminal.format_percent(summary['coverage'])} of the {summary['n_exact']:,} rows with a "
+            "single label"
+        )
+    elif "coverage_bounds" in summary:
+        low, high = map(terminal.format_percent, summary["coverage_bounds"])
+        terminal.print_line(f"Coverage: between {low} and {high}, by rows with several candidates")

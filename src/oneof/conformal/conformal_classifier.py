@@ -1,0 +1,519 @@
+"""A classifier whose predictions are sets of classes."""
+
+import math
+import numbers
+import warnings
+from typing import Any, Literal, NamedTuple, Self
+
+import numpy as np
+import scipy.sparse as sp
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.validation import check_is_fitted
+
+from oneof.candidates import CandidateSets, as_candidates
+from oneof.errors import InputError, reraise_as_input_error
+from oneof.estimators._soft_labels import with_seeds
+from oneof.estimators.base import CandidateClassifier, check_informative, check_lengths
+from oneof.estimators.loo_ridge import LOORidge
+from oneof.likelihoods import softmax
+from oneof.metrics import covering_rate
+from oneof.model_selection import CandidateKFold, get_proba
+from oneof.model_selection.prediction import _align_columns, _as_targets, _predicted_folds
+from oneof.solvers.conformal import (
+    P_VALUE_TOL,
+    aps_scores,
+    calibrate,
+    lac_scores,
+    min_p_values,
+    p_values,
+    prediction_sets,
+)
+from oneof.typing import Floats, Ints, Labels
+from oneof.validation import (
+    as_array,
+    check_bool,
+    check_choice,
+    check_estimator,
+    check_n_jobs,
+    check_random_state,
+    is_integer,
+)
+
+METHODS, CALIBRATIONS = ("lac", "aps"), ("sampled", "conservative", "optimistic")
+_N_PARTS = 20
+"""A held-out fraction is rounded to a multiple of 1 / _N_PARTS: so many of the folds are held out."""
+
+
+class ConformalClassifier(ClassifierMixin, BaseEstimator):
+    """Classifier that predicts sets of classes which contain the true class with a given probability.
+
+    A class is excluded from the set of a row if its score is among the worst 1 - `coverage` of the scores that the true
+    classes of held-out calibration rows have. Any model has this guarantee; a better model has smaller sets. It
+    requires that the calibration rows and the new rows come from the same distribution.
+
+    Parameters
+    ----------
+    estimator : classifier, default=None
+        An estimator of oneof, any classifier with `predict_proba` or `decision_function`, or a pipeline that ends with
+        one of them. None is ``LOORidge()``. It is cloned, unless ``cv="prefit"``.
+    coverage : float, default=0.9
+        Probability of the true class to be in the set, above 0 and below 1.
+    method : {"lac", "aps"}, default="lac"
+        Score of a class: "lac" is one minus its probability, which gives the smallest sets on average. "aps" is the
+        probability of all classes that are at least as probable, which gives larger sets to difficult rows.
+    cv : int, float, splitter, iterable, "prefit" or "leave_one_out", default=5
+        Calibration rows:
+
+        * an integer, a splitter or (train, test) pairs: every labeled row is predicted by the model of the other folds
+          (cross-conformal prediction);
+        * a float between 0 and 1: this fraction of the labeled rows is held out (split-conformal prediction), rounded
+          to a multiple of 1/20;
+        * "prefit": `estimator` is fitted already, and the rows of `fit` are for calibration only;
+        * "leave_one_out": the leave-one-out scores of a single `LOORidge`, or of a pipeline that ends with one.
+    calibration : {"sampled", "conservative", "optimistic"}, default="sampled"
+        Treatment of the calibration rows with several candidates: "sampled" uses all candidates, weighted by their
+        probabilities given the set, which is the limit of many draws. "conservative" assumes the worst of the
+        candidates, "optimistic" the best. The three are the same if all rows are exact. Unlabeled rows are not used.
+    class_conditional : bool, default=False
+        Whether each class is covered with probability `coverage`, and not only the classes on average. It requires more
+        calibration rows.
+    randomized : bool, default=True
+        Whether "aps" counts a random fraction of the probability of the class itself. The sets are much smaller if the
+        classifier is often certain. They then depend on random numbers, which are the same for each call of
+        `predict_set`: the first row always has the same one. False counts the whole probability. Ignored by "lac".
+    n_jobs : int, default=None
+        Number of folds fitted in parallel (joblib).
+    random_state : int, RandomState instance or None, default=None
+        Seed of the folds, of the random numbers of "aps", and of the parameters with this name in `estimator` that are
+        None.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    estimator_ : classifier
+        The classifier of `predict` and `predict_proba`. In cross-conformal prediction it is fitted to all rows, with a
+        fraction of the rows held out to the other rows.
+    estimators_ : list of classifier
+        The classifiers that score the classes: one for each fold, otherwise `estimator_` alone.
+    calibrations_ : list of Calibration
+        The calibration scores for each of `estimators_`.
+    n_calibration_ : int
+        Number of calibration rows.
+    n_features_in_ : int
+        Number of features of X; set if `estimator_` has it.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names of X; set if `estimator_` has them.
+
+    Notes
+    -----
+    The guarantee is `coverage` for a held-out fraction and for "prefit", if the rows of `fit` were not used to fit the
+    estimator. In cross-conformal prediction with 1 - a = `coverage` it is 1 - 2a - sqrt(2 / n) in the worst case, and
+    nearly 1 - a in practice. "leave_one_out" has no guarantee for every data set, since the labels of other partial
+    rows may depend on the row. Coverage is an average over calibration rows, new rows and classes. With few calibration
+    rows, that of one fitted classifier varies: its standard deviation is about sqrt(a (1 - a) / n).
+
+    If calibration rows have several candidates, "conservative" has the same guarantee if their sets contain the true
+    class, but its sets are large if more than a few of the rows are partial. "sampled" is accurate as far as the
+    probabilities are. These are the probabilities of the classifier times the weights, scaled to sum 1 in the set. With
+    "leave_one_out" they are the label distributions of `LOORidge`, which account for the origin of the distractors.
+    "optimistic" has no guarantee. Weights of 0 exclude a class under all three rules; other weights matter to "sampled"
+    only.
+
+    No set is empty: a set without any class is given the class that would enter it first at a larger coverage. This is
+    the most probable class, unless several models or class-conditional calibration rank the classes differently. It can
+    only raise the coverage, and raises it above the nominal one if the model is more often right than `coverage`.
+
+    A classifier without `predict_proba` is scored by the softmax of its decision function. The guarantee holds for any
+    score. Scores of "aps" depend on the scale of the decision function, those of "lac" hardly.
+
+    References
+    ----------
+    Vovk, Gammerman & Shafer (2005), Algorithmic learning in a random world.
+    Sadinle, Lei & Wasserman (2019), Least ambiguous set-valued classifiers with bounded error levels, JASA 114.
+    Romano, Sesia & Candes (2020), Classification with valid and adaptive coverage, NeurIPS 33.
+    Javanmardi, Sale, Hofman & Hullermeier (2023), Conformal prediction with partially labeled data, COPA.
+    Stutz et al. (2023), Conformal prediction under ambiguous ground truth, TMLR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> from oneof.conformal import ConformalClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(-1.0, size=(50, 1)), rng.normal(1.0, size=(50, 1))])
+    >>> model = ConformalClassifier(GaussianNB(), coverage=0.95, random_state=0).fit(X, ["finch"] * 50 + ["wren"] * 50)
+    >>> model.predict_set([[-2.0], [0.1], [3.0]]).to_sets() == [{"finch"}, {"finch", "wren"}, {"wren"}]
+    True
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        coverage: float = 0.9,
+        method: Literal["lac", "aps"] = "lac",
+        cv: Any = 5,
+        calibration: Literal["sampled", "conservative", "optimistic"] = "sampled",
+        class_conditional: bool = False,
+        randomized: bool = True,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.coverage = coverage
+        self.method = method
+        self.cv = cv
+        self.calibration = calibration
+        self.class_conditional = class_conditional
+        self.randomized = randomized
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit the estimator and compute the calibration scores.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like or CandidateSets of length n_samples
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights. A classifier that is
+            not of oneof requires exact labels, except with ``cv="prefit"``; unlabeled rows are ignored.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If X, y or a parameter is invalid.
+
+        Warns
+        -----
+        UserWarning
+            If the calibration rows are too few, or most sets have all classes because of partial calibration rows.
+        """
+        self.__dict__.pop("classes_", None)
+        self._check_parameters()
+        rng = check_random_state(self.random_state)
+        rows = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else as_array(X, "X")
+        if getattr(getattr(rows, "dtype", None), "kind", "") == "c":
+            raise InputError("Complex data not supported: `X` must contain real numbers.")
+        classes = None
+        if _is_text(self.cv, "prefit"):
+            check_is_fitted(self.estimator)
+            classes = np.asarray(self.estimator.classes_)
+        candidates = as_candidates(y, classes=classes)
+        check_lengths(rows, candidates)
+        check_informative(candidates)
+        self.estimator_, parts = self._fit_parts(rows, y, candidates, rng)
+        self.estimators_ = [part.model for part in parts]
+        self.calibrations_, used = [], ~candidates.is_unlabeled
+        scores, evidence = [], []
+        for part in parts:
+            labeled = used[part.rows]
+            proba = part.proba[labeled]
+            scores.append(self._scores(proba, rng.random_sample(len(proba)) if self._is_random else None))
+            evidence.append(candidates[part.rows[labeled]].evidence)
+            posterior = None if part.posterior is None else part.posterior[labeled]
+            self.calibrations_.append(self._calibrate(scores[-1], proba, evidence[-1], posterior))
+        self.n_calibration_ = sum(len(part) for part in scores)
+        self._seed = int(rng.randint(np.iinfo(np.int32).max))
+        for name in ("n_features_in_", "feature_names_in_"):
+            self.__dict__.pop(name, None)
+            if hasattr(self.estimator_, name):
+                setattr(self, name, getattr(self.estimator_, name))
+        self._warn_of_few_rows(float(self.coverage), len(candidates.classes))
+        self._warn_of_full_sets(np.concatenate(scores), np.concatenate(evidence))
+        self.classes_ = candidates.classes
+        return self
+
+    def predict_set(self, X: Any, coverage: float | None = None) -> CandidateSets:
+        """Predict a set of classes for each row.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        coverage : float, optional
+            Another coverage than that of the parameter. The classifier is not fitted again.
+
+        Returns
+        -------
+        CandidateSets
+            Over ``classes_``, without an empty set.
+
+        Raises
+        ------
+        NotFittedError
+            If the classifier is not fitted.
+        InputError
+            If X or the coverage is invalid.
+
+        Warns
+        -----
+        UserWarning
+            If the calibration rows are too few for another coverage than that of the parameter.
+        """
+        check_is_fitted(self)
+        if coverage is None:
+            coverage = self.coverage
+        else:
+            _check_coverage(coverage)
+            self._warn_of_few_rows(float(coverage), len(self.classes_))
+        proba = _proba(self.estimator_, X, self.classes_)
+        uniform = np.random.RandomState(self._seed).random_sample(len(proba)) if self._is_random else None
+        values = [
+            self._scores(proba if model is self.estimator_ else _proba(model, X, self.classes_), uniform)
+            for model in self.estimators_
+        ]
+        mask, _ = prediction_sets(p_values(self.calibrations_, values), float(coverage), proba)
+        return CandidateSets._from_validated(mask, self.classes_)
+
+    def predict(self, X: Any) -> Labels:
+        """Predict one class for each row, by `estimator_`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        NotFittedError
+            If the classifier is not fitted.
+        """
+        check_is_fitted(self)
+        return np.asarray(self.estimator_.predict(X))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the probabilities of the classes, by `estimator_`.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+
+        Raises
+        ------
+        NotFittedError
+            If the classifier is not fitted.
+        InputError
+            If the estimator has no `predict_proba`.
+        """
+        check_is_fitted(self)
+        if not hasattr(self.estimator_, "predict_proba"):
+            raise InputError(f"`estimator` must have predict_proba; {type(self.estimator_).__name__} does not have it.")
+        return _proba(self.estimator_, X, self.classes_)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the covering rate of `predict`, which is the accuracy on exact labels.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        y : array-like or CandidateSets of length n_samples
+        sample_weight : array-like of shape (n_samples,), optional
+
+        Returns
+        -------
+        float
+            In [0, 1]; higher is better.
+        """
+        check_is_fitted(self)
+        return covering_rate(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
+
+    # -- parameters -----------------------------------------------------------------------------------------------
+
+    def _check_parameters(self) -> None:
+        _check_coverage(self.coverage)
+        check_choice("method", self.method, METHODS)
+        check_choice("calibration", self.calibration, CALIBRATIONS)
+        check_bool("class_conditional", self.class_conditional)
+        check_bool("randomized", self.randomized)
+        check_n_jobs(self.n_jobs)
+        if isinstance(self.cv, str):
+            check_choice(
+                "cv", self.cv, ("prefit", "leave_one_out"), ", a number of folds, a fraction of the rows or a splitter"
+            )
+        if isinstance(self.cv, numbers.Real) and (isinstance(self.cv, bool) or not _is_valid_cv(self.cv)):
+            raise InputError(
+                "`cv` must be an integer of at least 2, a fraction between 0 and 1, a splitter, "
+                f'"prefit" or "leave_one_out"; got {self.cv!r}.'
+            )
+        estimator = self._classifier()
+        check_estimator(estimator)
+        if not hasattr(estimator, "predict_proba") and not hasattr(estimator, "decision_function"):
+            raise InputError(
+                f"`estimator` must have predict_proba or decision_function; {type(estimator).__name__} has neither. "
+                "Wrap it in sklearn.calibration.CalibratedClassifierCV."
+            )
+
+    def _classifier(self) -> Any:
+        """Return the classifier, not cloned."""
+        if self.estimator is None and _is_text(self.cv, "prefit"):
+            raise InputError('`estimator` must be a fitted classifier with cv="prefit"; got None.')
+        return LOORidge() if self.estimator is None else self.estimator
+
+    @property
+    def _is_random(self) -> bool:
+        return bool(self.randomized) and self.method == "aps"
+
+    # -- fits and calibration -------------------------------------------------------------------------------------
+
+    def _fit_parts(
+        self, rows: Any, y: Any, candidates: CandidateSets, rng: np.random.RandomState
+    ) -> "tuple[Any, list[_Part]]":
+        """Return the classifier of `predict`, and the models with their calibration rows and probabilities."""
+        classes, index = candidates.classes, np.arange(len(candidates))
+        classifier = self._classifier()
+        if _is_text(self.cv, "prefit"):
+            return classifier, [_Part(classifier, index, _proba(classifier, rows, classes))]
+        classifier = with_seeds(classifier, rng)
+        targets, usable = _as_targets(y, candidates), np.ones(len(index), dtype=bool)
+        if not _accepts_sets(classifier):
+            usable = candidates.is_exact
+            if not (usable | candidates.is_unlabeled).all():
+                raise InputError(
+                    f"`estimator` must be an estimator of oneof if rows have several candidates; got {classifier!r}. "
+                    "Wrap it in oneof.CandidateEM."
+                )
+            targets = classes[candidates.mask.argmax(axis=1)]
+        if _is_text(self.cv, "leave_one_out"):
+            last = classifier[-1] if isinstance(classifier, Pipeline) else classifier
+            if not isinstance(last, LOORidge):
+                raise InputError(
+                    f'`estimator` must be LOORidge with cv="leave_one_out"; got {classifier!r}. Use an integer `cv`.'
+                )
+            model = clone(classifier).fit(rows, targets)
+            last = model[-1] if isinstance(model, Pipeline) else model
+            proba = softmax(last.inverse_temperature_ * last.loo_scores_)
+            return model, [_Part(model, index, proba, last.label_distributions_)]
+        if get_tags(classifier).input_tags.pairwise:
+            raise InputError('`cv` must be "leave_one_out" or "prefit" with a precomputed kernel; got folds.')
+        if isinstance(self.cv, numbers.Real) and not isinstance(self.cv, numbers.Integral):
+            test = np.flatnonzero(_held_out(candidates, float(self.cv), rng))
+            folds = [(np.setdiff1d(index, test), test)]
+        else:
+            folds = _predicted_folds(rows, targets, candidates, self.cv, None, rng)
+        is_split = len(folds) == 1
+        unlabeled = candidates.is_unlabeled
+        calls = [(train[usable[train]], test[~unlabeled[test]]) for train, test in folds]
+        calls += [] if is_split else [(np.flatnonzero(usable), index[:0])]
+        *parts, last_part = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_part)(classifier, rows, targets, train, test, classes) for train, test in calls
+        )
+        return last_part.model, [last_part] if is_split else parts
+
+    def _scores(self, proba: Floats, uniform: Floats | None) -> Floats:
+        return lac_scores(proba) if self.method == "lac" else aps_scores(proba, uniform)
+
+    def _calibrate(self, scores: Floats, proba: Floats, evidence: Any, posterior: Floats | None = None) -> Any:
+        conditional = bool(self.class_conditional)
+        return calibrate(
+            scores, proba, evidence, rule=self.calibration, class_conditional=conditional, posterior=posterior
+        )
+
+    def _warn_of_few_rows(self, coverage: float, n_classes: int) -> None:
+        """Warn if classes cannot be excluded because of the number of calibration rows."""
+        n_full = int((min_p_values(self.calibrations_, n_classes) > 1.0 - coverage + P_VALUE_TOL).sum())
+        if not n_full:
+            return
+        least = math.ceil(coverage / (1.0 - coverage) - P_VALUE_TOL)
+        if self.class_conditional:
+            problem = f"{n_full} of {n_classes} classes are in every prediction set"
+            remedy = f"at least {least} rows of each class, or class_conditional=False"
+        else:
+            problem = f"{self.n_calibration_} calibration rows are too few: every prediction set has all classes"
+            remedy = f"at least {least} rows"
+        warnings.warn(f"{problem}. A coverage of {coverage:g} requires {remedy}.", UserWarning, stacklevel=3)
+
+    def _warn_of_full_sets(self, scores: Floats, evidence: Any) -> None:
+        """Warn if most sets have all classes under the rule "conservative", because of partial rows."""
+        n_partial = int((np.count_nonzero(evidence, axis=1) > 1).sum())
+        if self.calibration != "conservative" or not n_partial:
+            return
+        p = p_values([self._calibrate(scores, scores, evidence)], [scores])  # this rule has no probabilities
+        if (p > 1.0 - self.coverage + P_VALUE_TOL).all(axis=1).mean() > 0.5:
+            warnings.warn(
+                f"Most prediction sets have all classes, since {n_partial} of {len(scores)} calibration rows have "
+                'several candidates and calibration="conservative" assumes the worst of them. Use '
+                'calibration="sampled", or more exact rows.',
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(LOORidge() if self.estimator is None else self.estimator).input_tags
+        for name in ("sparse", "allow_nan", "positive_only", "pairwise"):
+            setattr(tags.input_tags, name, getattr(inner, name))
+        return tags
+
+
+class _Part(NamedTuple):
+    """A fitted model, the rows that calibrate it, and its probabilities of their classes."""
+
+    model: Any
+    rows: Ints
+    proba: Floats
+    posterior: Floats | None = None
+    """Label distributions of the rows given their sets, of an estimator that computes them by leave-one-out."""
+
+
+def _fit_part(classifier: Any, rows: Any, targets: Any, train: Ints, test: Ints, classes: Labels) -> _Part:
+    """Fit a clone to the training rows, and predict the test rows."""
+    with reraise_as_input_error():
+        model = clone(classifier).fit(_safe_indexing(rows, train), targets[train])
+    proba = _proba(model, _safe_indexing(rows, test), classes) if len(test) else np.empty((0, len(classes)))
+    return _Part(model, test, proba)
+
+
+def _proba(model: Any, X: Any, classes: Labels) -> Floats:
+    """Return the probabilities of all classes, or the softmax of the decision function; 0 for a class not in fit."""
+    proba = np.asarray(get_proba(model, X).proba, dtype=np.float64)
+    return _align_columns(proba, "predict_proba", np.asarray(model.classes_), classes)
+
+
+def _accepts_sets(estimator: Any) -> bool:
+    """Return whether an estimator, or one inside it, is of oneof."""
+    inside = [estimator, *estimator.get_params(deep=True).values()]
+    return any(isinstance(part, CandidateClassifier) for part in inside)
+
+
+def _held_out(candidates: CandidateSets, fraction: float, rng: np.random.RandomState) -> Any:
+    """Return a mask of a fraction of the labeled rows, stratified."""
+    n_labeled = int((~candidates.is_unlabeled).sum())
+    n_parts = min(_N_PARTS, n_labeled)
+    if n_parts < 2:
+        raise InputError("`y` must have at least two labeled rows to hold out some; got 1.")
+    fold = CandidateKFold(n_parts, random_state=rng)._fold_of_rows(candidates)
+    n_held_out = min(max(round(fraction * n_parts), 1), n_parts - 1)
+    is_held_out = np.diff(np.arange(n_parts + 1) * n_held_out // n_parts) > 0  # evenly, since folds follow the classes
+    return (fold >= 0) & is_held_out[fold]
+
+
+def _is_text(value: Any, text: str) -> bool:
+    return isinstance(value, str) and value == text
+
+
+def _is_valid_cv(cv: Any) -> bool:
+    return bool(cv >= 2 if is_integer(cv) else 0 < cv < 1)
+
+
+def _check_coverage(coverage: Any) -> None:
+    kind: Any = numbers.Real
+    if isinstance(coverage, bool) or not isinstance(coverage, kind) or not 0 < coverage < 1:
+        raise InputError(f"`coverage` must be a number above 0 and below 1, such as 0.9; got {coverage!r}.")

@@ -1,0 +1,178 @@
+"""Prediction sets on the command line: `oneof predict --coverage`, and their section of the report of `oneof fit`."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof import CandidateSets, persistence
+from oneof.cli.prediction_sets import SetOptions, held_out_calibration
+from oneof.comparison import compare
+from oneof.solvers.conformal import calibrate, lac_scores, p_values, prediction_sets
+from tests.cli.conftest import QUICK, Run, make_birds
+
+FIT = ("--labels", "species", "--method", "PLKNN", "--folds", "3", "--drop", "truth")
+
+
+@pytest.fixture
+def model(run: Run) -> Path:
+    """Fit on noisy numbers, so that sets have several classes."""
+    noisy().write_csv("birds.csv")
+    assert run("fit", "birds.csv", *FIT, "--out", "out").code == 0
+    return Path("out/model.skops")
+
+
+def noisy() -> pl.DataFrame:
+    rng = np.random.default_rng(0)
+    birds = make_birds().select("mass", "species", "truth")
+    return birds.with_columns(mass=pl.col("mass") + pl.Series(3 * rng.normal(size=len(birds))))
+
+
+def predicted_sets() -> CandidateSets:
+    frame = pl.read_csv("birds-predictions.csv")
+    return CandidateSets.from_strings(frame["set"].to_list(), classes=["finch", "owl", "wren"])
+
+
+def test_sets_are_those_of_the_held_out_rows(run: Run, model: Path) -> None:
+    """The sets are those of the p-values of the stored held-out probabilities; the file has their sizes."""
+    saved = persistence.load(model)
+    proba, evidence = saved.calibration["proba"].astype(float), saved.calibration["evidence"]
+    assert len(proba) == 50  # the labeled rows
+    np.testing.assert_array_equal(
+        evidence, CandidateSets.from_strings(noisy()["species"].to_list()).mask[saved.calibration["rows"]]
+    )
+    new = saved.pipeline.predict_proba(noisy().select("mass")).astype(np.float32).astype(float)
+    for rule in ("sampled", "optimistic", "conservative"):
+        result = run("predict", model, "birds.csv", "--coverage", "0.9", "--calibration", rule)
+        assert result.code == 0, result.err
+        p = p_values([calibrate(lac_scores(proba), proba, evidence, rule=rule)], [lac_scores(new)])
+        np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.9, new)[0])
+        sizes = pl.read_csv("birds-predictions.csv")["set_size"].to_list()
+        np.testing.assert_array_equal(sizes, predicted_sets().sizes)
+        assert "Prediction sets (nominal coverage 90.0 %)" in result.out
+    result = run("predict", model, "birds.csv", "--coverage", "0.97", "--calibration", "conservative")
+    assert predicted_sets().is_unlabeled.mean() > 0.5
+    assert "most prediction sets have all classes" in result.err
+
+
+def test_class_conditional_sets(run: Run, model: Path) -> None:
+    """The sets are those of p-values by class; too few rows of a class are a note."""
+    saved = persistence.load(model)
+    proba, evidence = saved.calibration["proba"].astype(float), saved.calibration["evidence"]
+    new = saved.pipeline.predict_proba(noisy().select("mass")).astype(np.float32).astype(float)
+    result = run("predict", model, "birds.csv", "--coverage", "0.8", "--class-conditional")
+    by_class = calibrate(lac_scores(proba), proba, evidence, rule="sampled", class_conditional=True)
+    p = p_values([by_class], [lac_scores(new)])
+    np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.8, new)[0])
+    assert result.err == ""
+    result = run("predict", model, "birds.csv", "--coverage", "0.97", "--class-conditional")
+    assert "requires at least 33 calibration rows of each class" in result.err
+
+
+def test_the_set_column_is_read_by_fit(run: Run, model: Path) -> None:
+    """A table with the sets as labels can be fitted; `set` has every class where the set is full."""
+    run("predict", model, "birds.csv", "--coverage", "0.95", "--set-method", "aps")
+    sets = predicted_sets()
+    assert sets.is_unlabeled.any()
+    assert "finch|owl|wren" in pl.read_csv("birds-predictions.csv")["set"].to_list()
+    noisy().with_columns(pl.read_csv("birds-predictions.csv")["set"]).write_csv("again.csv")
+    result = run("fit", "again.csv", "--labels", "set", *FIT[2:], "--drop", "species", "--json")
+    summary = json.loads(result.out)
+    assert (summary["exact"], summary["unlabeled"]) == (int(sets.is_exact.sum()), int(sets.is_unlabeled.sum()))
+
+
+def test_coverage_is_reported(run: Run, model: Path) -> None:
+    """With true labels the summary has the coverage by class and by size; without them, that of single labels."""
+    words = ("predict", model, "birds.csv", "--coverage", "0.8", "--json")
+    result = json.loads(run(*words, "--truth", "truth").out)["prediction_sets"]
+    inside = predicted_sets().mask[np.arange(60), [["finch", "owl", "wren"].index(t) for t in noisy()["truth"]]]
+    assert result["coverage"] == pytest.approx(inside.mean())
+    assert result["n_exact"] == 60
+    assert sum(group["n_rows"] for group in result["by_class"]) == sum(g["n_rows"] for g in result["by_size"]) == 60
+    assert json.loads(run(*words).out)["prediction_sets"]["n_exact"] < 60
+    noisy().drop("species", "truth").write_csv("new.csv")
+    bare = json.loads(run("predict", model, "new.csv", "--coverage", "0.8", "--json").out)["prediction_sets"]
+    assert set(bare) == {"nominal_coverage", "mean_size"}
+    assert "prediction_sets" not in json.loads(run("predict", model, "new.csv", "--json").out)
+
+
+def test_the_report_has_a_section(run: Run, model: Path) -> None:
+    """The report and summary.json have coverage and mean size of the sets, by class and by size."""
+    page = Path("out/report.html").read_text()
+    assert '<h2 id="sets">Prediction sets</h2>' in page
+    summary = json.loads(Path("out/summary.json").read_text())["prediction_sets"]
+    assert summary["nominal_coverage"] == 0.9
+    assert summary["n_rows"] == 50
+    assert f"{summary['mean_size']:.2f} classes on average" in " ".join(page.split())
+    assert run("fit", "birds.csv", *FIT[:-2], "--truth", "truth", "--out", "out").code == 0
+    assert json.loads(Path("out/summary.json").read_text())["prediction_sets"]["n_exact"] == 50
+
+
+def test_rows_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many held-out rows, a random sample is kept; without probabilities, nothing is."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 2)), rng.integers(3, size=90)
+    monkeypatch.setattr("oneof.cli.prediction_sets._MAX_ROWS", 40)
+    sets = CandidateSets.from_labels(y)
+    result = compare(X, sets, ["PLKNN"], cv=3, refit=False, keep_predictions="labeled")
+    kept = held_out_calibration(result, sets, 0)
+    assert kept["proba"].shape == kept["evidence"].shape == (40, 3)
+    np.testing.assert_array_equal(kept["evidence"], sets.mask[kept["rows"]])
+    assert held_out_calibration(compare(X, sets, ["AvgPerceptron"], cv=3, keep_predictions="labeled"), sets, 0) is None
+
+
+def test_models_without_calibration_are_errors(run: Run, birds: Path, model: Path) -> None:
+    """Methods with scores only, models of earlier versions and online models have no prediction sets."""
+    noisy().write_csv("birds.csv")
+    assert run("fit", birds, "--labels", "species", *QUICK, "--out", "scores").code == 0
+    assert "Prediction sets" not in Path("scores/report.html").read_text()
+    words = ("birds.csv", "--coverage", "0.9")
+    assert (
+        "--coverage needs probabilities; AvgPerceptron has scores only"
+        in run("predict", "scores/model.skops", *words).err
+    )
+    saved = persistence.load(model)
+    persistence.save("old.skops", dataclasses.replace(saved, calibration=None))
+    result = run("predict", "old.skops", *words)
+    assert "--coverage needs a model with calibration rows" in result.err
+    assert run("fit", birds, "--labels", "species", "--online", "--out", "online").code == 0
+    assert "without --online" in run("predict", "online/model.skops", *words).err
+    assert not Path("birds-predictions.csv").exists()
+
+
+def test_wrong_options_are_errors(run: Run, model: Path) -> None:
+    """Options of sets without --coverage, and wrong values, are one sentence."""
+    for words, message in (
+        (("--coverage", "90"), "--coverage must be above 0 and below 1, such as 0.9; got 90."),
+        (("--coverage", "0.9", "--set-method", "raps"), "--set-method must be lac or aps; got 'raps'."),
+        (("--coverage", "0.9", "--calibration", "x"), "--calibration must be sampled, conservative or optimistic"),
+        (("--set-method", "aps"), "--set-method, --calibration and --class-conditional need --coverage: add it."),
+    ):
+        result = run("predict", model, "birds.csv", *words)
+        assert result.code == 2, result
+        assert message in result.err
+    result = run("predict", model, "birds.csv", "--coverage", "0.995")
+    expected = "3 of 3 classes are in every prediction set: a coverage of 0.995 requires at least 199 calibration rows."
+    assert expected in result.err
+    assert predicted_sets().is_unlabeled.all()
+    assert SetOptions(0.9).calibration == "sampled"
+
+
+@pytest.mark.parametrize("change", ["shape", "values", "type", "names"])
+def test_damaged_calibration_is_an_error(model: Path, run: Run, change: str) -> None:
+    """A file whose calibration arrays are inconsistent is not loaded."""
+    saved = persistence.load(model)
+    arrays = dict(saved.calibration)
+    if change == "shape":
+        arrays["proba"] = arrays["proba"][:, :2]
+    elif change == "values":
+        arrays["proba"] = arrays["proba"] * np.nan
+    elif change == "type":
+        arrays = [1, 2]
+    else:
+        del arrays["evidence"]
+    persistence.save("bad.skops", dataclasses.replace(saved, calibration=arrays))
+    assert "lacks the description" in run("predict", "bad.skops", "birds.csv").err

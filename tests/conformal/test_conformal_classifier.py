@@ -1,0 +1,328 @@
+"""ConformalClassifier: coverage on exchangeable rows, modes of calibration, forms of labels, bad input."""
+
+import pickle
+import warnings
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from scipy.stats import binom
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from oneof import CLPL, PLKNN, CandidateEM, CandidateSets, LOORidge, persistence
+from oneof.conformal import ConformalClassifier, evaluate_sets
+from oneof.errors import InputError
+from oneof.likelihoods import softmax
+from oneof.solvers.conformal import calibrate, lac_scores, p_values, prediction_sets
+
+CENTERS = np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 1.5]])
+LOO = {"estimator": LOORidge("rbf", features="standard"), "cv": "leave_one_out"}
+
+
+def draw(rng, n):
+    """Return rows around one center per class, with overlap, and their labels."""
+    y = rng.integers(3, size=n)
+    return CENTERS[y] + rng.normal(size=(n, 2)), np.array(["finch", "owl", "wren"])[y]
+
+
+def add_distractors(rng, y, rate):
+    classes = np.unique(y)
+    return CandidateSets((y[:, None] == classes) | (rng.random((len(y), len(classes))) < rate), classes)
+
+
+@parametrize_with_checks(
+    [
+        ConformalClassifier(LogisticRegression(), random_state=0),
+        ConformalClassifier(PLKNN(n_neighbors=3), cv=0.4, method="aps", random_state=0),
+        ConformalClassifier(**LOO),
+    ]
+)
+@pytest.mark.filterwarnings("ignore")  # the checks fit a few rows
+def test_scikit_learn_checks(estimator, check):
+    """Every check of check_estimator passes, without expected failures."""
+    check(estimator)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"cv": 0.5},
+        {"cv": 5},
+        {"cv": 5, "method": "aps"},
+        {"cv": 0.5, "method": "aps", "randomized": False},
+        {"cv": 5, "class_conditional": True},
+        LOO,
+    ],
+    ids=["split", "cross", "cross-aps", "split-aps", "cross-conditional", "leave-one-out"],
+)
+def test_new_rows_are_covered(options):
+    """Over many draws, the sets of new rows contain the truth at the nominal rate, within binomial bounds."""
+    rng, n_draws, covered = np.random.default_rng(0), {0.5: 200, 5: 80}.get(options["cv"], 40), 0
+    for seed in range(n_draws):
+        X, y = draw(rng, 61)
+        model = ConformalClassifier(coverage=0.8, random_state=seed, **{"estimator": GaussianNB()} | options)
+        covered += y[60] in model.fit(X[:60], y[:60]).predict_set(X[60:]).to_sets()[0]
+    assert covered >= binom.ppf(0.001, n_draws, 0.8)
+    if not options.get("class_conditional"):  # which can only be covered above the rate, with 12 rows of a class
+        assert covered <= binom.ppf(0.999, n_draws, 0.87)
+
+
+@pytest.mark.filterwarnings("ignore:Most prediction sets have all classes")
+def test_conservative_calibration_covers_with_partial_rows():
+    """With some partial rows the conservative sets cover, and contain the optimistic ones."""
+    rng, covered = np.random.default_rng(1), 0
+    for seed in range(100):
+        X, y = draw(rng, 61)
+        sets = add_distractors(rng, y, 0.1)
+        models = [
+            ConformalClassifier(PLKNN(10), cv=0.5, coverage=0.8, calibration=rule, random_state=seed).fit(
+                X[:60], sets[:60]
+            )
+            for rule in ("conservative", "optimistic")
+        ]
+        large, small = (model.predict_set(X[60:]) for model in models)
+        assert (small.mask <= large.mask).all()
+        covered += y[60] in large.to_sets()[0]
+    assert covered >= binom.ppf(0.001, 100, 0.8)
+
+
+def test_split_sets_are_those_of_the_solver():
+    """The sets of a fitted estimator are those of the p-values of its own probabilities."""
+    rng = np.random.default_rng(2)
+    X, y = draw(rng, 200)
+    model = LogisticRegression().fit(X[:80], y[:80])
+    conformal = ConformalClassifier(model, cv="prefit", coverage=0.85).fit(X[80:150], y[80:150])
+    scores = lac_scores(model.predict_proba(X[80:150]))
+    mask = y[80:150, None] == model.classes_
+    p = p_values([calibrate(scores, 1 - scores, mask, rule="sampled")], [lac_scores(model.predict_proba(X[150:]))])
+    best = model.predict_proba(X[150:])
+    np.testing.assert_array_equal(conformal.predict_set(X[150:]).mask, prediction_sets(p, 0.85, best)[0])
+    np.testing.assert_array_equal(conformal.predict(X), model.predict(X))
+    np.testing.assert_array_equal(conformal.predict_proba(X), model.predict_proba(X))
+    assert conformal.estimator_ is model
+    assert conformal.score(X, y) == model.score(X, y)
+    frozen = ConformalClassifier(FrozenEstimator(model), cv=2, coverage=0.85).fit(X[80:150], y[80:150])
+    np.testing.assert_array_equal(frozen.predict_set(X[150:]).mask, prediction_sets(p, 0.85, best)[0])
+
+
+def test_every_labeled_row_is_compared_with_a_model_that_was_not_fitted_to_it():
+    """Cross-conformal sets are those of models fitted to the other folds; unlabeled rows do not calibrate."""
+    rng = np.random.default_rng(3)
+    X, y = draw(rng, 70)
+    truth = CandidateSets.from_labels([None if i % 7 == 0 else label for i, label in enumerate(y)])
+    folds = [(np.flatnonzero(np.arange(70) % 2 != k), np.flatnonzero(np.arange(70) % 2 == k)) for k in range(2)]
+    conformal = ConformalClassifier(PLKNN(5), cv=folds, coverage=0.7).fit(X, truth)
+    new, parts, scores = draw(rng, 30)[0], [], []
+    for train, test in folds:
+        model, known = PLKNN(5).fit(X[train], truth[train]), test[~truth.is_unlabeled[test]]
+        proba = model.predict_proba(X[known])
+        parts.append(calibrate(lac_scores(proba), proba, truth[known].mask, rule="conservative"))
+        scores.append(lac_scores(model.predict_proba(new)))
+    best = PLKNN(5).fit(X, truth).predict_proba(new)
+    np.testing.assert_array_equal(
+        conformal.predict_set(new).mask, prediction_sets(p_values(parts, scores), 0.7, best)[0]
+    )
+    assert conformal.n_calibration_ == 60
+    assert len(conformal.estimators_) == 2
+
+
+@pytest.mark.parametrize("options", [{"cv": 3}, {"cv": 0.3}, {"method": "aps"}, LOO], ids=str)
+def test_sets_grow_with_the_coverage_and_contain_a_class(options):
+    """The sets of a larger coverage contain those of a smaller one, and none is empty."""
+    rng = np.random.default_rng(4)
+    X, y = draw(rng, 150)
+    model = ConformalClassifier(**{"estimator": LogisticRegression(), "random_state": 0} | options).fit(
+        X[:100], y[:100]
+    )
+    previous = model.predict_set(X[100:], coverage=0.05).mask
+    assert (previous.sum(axis=1) >= 1).all()
+    for coverage in (0.3, 0.6, 0.9, 0.95):
+        current = model.predict_set(X[100:], coverage=coverage).mask
+        assert (previous <= current).all()
+        previous = current
+    np.testing.assert_array_equal(model.predict_set(X[100:]).mask, model.predict_set(X[100:], 0.9).mask)
+
+
+def test_the_classes_permute():
+    """Other names of the classes, in another order, give the same sets by name."""
+    rng = np.random.default_rng(5)
+    X, y = draw(rng, 150)
+    names = {"finch": "z", "owl": "b", "wren": "a"}
+    renamed = np.array([names[label] for label in y])
+    for method in ("lac", "aps"):
+        folds = list(StratifiedKFold(3).split(X[:100], y[:100]))
+        first, second = (
+            ConformalClassifier(PLKNN(9), cv=folds, method=method, random_state=0).fit(X[:100], labels[:100])
+            for labels in (y, renamed)
+        )
+        sets = [{names[label] for label in members} for members in first.predict_set(X[100:]).to_sets()]
+        assert sets == second.predict_set(X[100:]).to_sets()
+
+
+def test_sampled_calibration_with_weights_and_sets():
+    """Weights in {0, 1} give what sets give, exact weights what labels give, and other weights change the p-values."""
+    rng = np.random.default_rng(6)
+    X, y = draw(rng, 160)
+    sets = add_distractors(rng, y, 0.3)
+    model = LogisticRegression().fit(X[:50], y[:50])
+
+    def fit(labels):
+        conformal = ConformalClassifier(model, cv="prefit", coverage=0.7, calibration="sampled")
+        return p_values(conformal.fit(X[50:120], labels).calibrations_, [lac_scores(model.predict_proba(X[120:]))])
+
+    as_weights = CandidateSets.from_weights(sets[50:120].weights * 3.0, sets.classes)
+    np.testing.assert_array_equal(fit(sets[50:120]), fit(as_weights))
+    exact = CandidateSets.from_labels(y[50:120])
+    np.testing.assert_array_equal(fit(y[50:120]), fit(exact))
+    nearly_exact = CandidateSets.from_weights(np.where(exact.mask, 1.0, 1e-9), exact.classes)
+    np.testing.assert_allclose(fit(nearly_exact), fit(exact), atol=1e-6)
+    assert (fit(sets[50:120]) > fit(exact) + 0.01).any()
+
+
+@pytest.mark.parametrize(
+    "estimator", [CLPL(), LinearSVC(), make_pipeline(StandardScaler(), LogisticRegression())], ids=str
+)
+def test_classifiers_with_scores_and_pipelines(estimator):
+    """Classifiers without predict_proba are scored by a softmax; clones, pickles and sparse rows give the same sets."""
+    rng = np.random.default_rng(7)
+    X, y = draw(rng, 150)
+    model = ConformalClassifier(estimator, cv=3, coverage=0.8, random_state=0).fit(X[:100], y[:100])
+    sets = model.predict_set(X[100:])
+    assert 0.6 < evaluate_sets(sets, y[100:]).coverage <= 1.0
+    assert clone(model).fit(X[:100], y[:100]).predict_set(X[100:]) == sets
+    assert pickle.loads(pickle.dumps(model)).predict_set(X[100:]) == sets
+    if not hasattr(estimator, "steps"):
+        as_sparse = clone(model).fit(sp.csr_array(X[:100]), y[:100]).predict_set(sp.csr_array(X[100:]))
+        assert (as_sparse.mask != sets.mask).mean() < 0.05
+    if not hasattr(estimator, "predict_proba"):
+        with pytest.raises(InputError, match="must have predict_proba"):
+            model.predict_proba(X)
+
+
+def test_a_model_can_be_saved(tmp_path):
+    """A loaded model predicts the same sets."""
+    rng = np.random.default_rng(8)
+    X, y = draw(rng, 120)
+    model = ConformalClassifier(CLPL(), method="aps", class_conditional=True, coverage=0.6, random_state=0)
+    persistence.save(tmp_path / "m.skops", model.fit(X[:90], add_distractors(rng, y, 0.1)[:90]))
+    loaded = persistence.load(tmp_path / "m.skops")
+    assert loaded.predict_set(X[90:]) == model.predict_set(X[90:])
+
+
+def test_a_class_that_is_not_in_a_fold_has_the_largest_score():
+    """A class that is missing from the training rows of a fold has probability 0 there, in its own column."""
+    X = np.array([[0.0], [0.1], [0.2], [5.0], [5.1], [5.2], [9.0]] * 3)
+    y = np.array(["a", "a", "a", "b", "b", "b", "c"] * 3)
+    folds = [(np.arange(6), np.arange(6, 21))]  # one split without class c
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        model = ConformalClassifier(LogisticRegression(), cv=folds, coverage=0.9)
+        with pytest.raises(InputError, match="exactly one test subset"):
+            model.fit(X, y)
+        model = ConformalClassifier(
+            LogisticRegression(), cv=[(np.arange(6), np.arange(6, 21)), (np.arange(6, 21), np.arange(6))]
+        )
+        sets = model.fit(X, y).predict_set([[0.1], [9.0]])
+    assert sets.classes.tolist() == ["a", "b", "c"]
+    assert "c" in sets.to_sets()[1]
+
+
+def test_few_rows_warn():
+    """A coverage that the calibration rows cannot give is a warning, and the sets have all classes."""
+    rng = np.random.default_rng(9)
+    X, y = draw(rng, 8)
+    model = ConformalClassifier(GaussianNB(), cv=2, coverage=0.9, random_state=0)
+    y[:6] = ["finch", "owl", "wren"] * 2
+    with pytest.warns(UserWarning, match="8 calibration rows are too few.*at least 9 rows"):
+        assert model.fit(X, y).predict_set(X).mask.all()
+    X, y = draw(rng, 30)
+    model = ConformalClassifier(GaussianNB(), cv=2, coverage=0.5, class_conditional=True, random_state=0).fit(X, y)
+    with pytest.warns(UserWarning, match="3 of 3 classes are in every prediction set.*at least 99 rows of each class"):
+        assert model.predict_set(X, coverage=0.99).mask.all()
+
+
+def test_conservative_sets_of_many_partial_rows_warn():
+    """If most sets have all classes because of partial rows, a warning names the other rule."""
+    rng = np.random.default_rng(10)
+    X, y = draw(rng, 100)
+    sets = add_distractors(rng, y, 0.5)
+    with pytest.warns(UserWarning, match=r"Most prediction sets have all classes, since \d+ of \d+.*sampled"):
+        ConformalClassifier(PLKNN(5), calibration="conservative", random_state=0).fit(X, sets)
+    ConformalClassifier(PLKNN(5), calibration="sampled", random_state=0).fit(X, sets)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"coverage": 1.0}, "`coverage` must be a number above 0 and below 1"),
+        ({"coverage": "90"}, "`coverage` must be"),
+        ({"method": "raps"}, '`method` must be "lac" or "aps"'),
+        ({"calibration": "worst"}, "`calibration` must be"),
+        ({"cv": 1}, "`cv` must be an integer of at least 2"),
+        ({"cv": 1.5}, "`cv` must be"),
+        ({"cv": True}, "`cv` must be"),
+        ({"cv": "split"}, "`cv` must be"),
+        ({"cv": "leave_one_out"}, "`estimator` must be LOORidge"),
+        ({"cv": "prefit", "estimator": None}, "`estimator` must be a fitted classifier"),
+        ({"estimator": StandardScaler()}, "must have predict_proba or decision_function"),
+        ({"estimator": LogisticRegression}, "must be an object"),
+        ({"randomized": "yes"}, "`randomized` must be True or False"),
+        ({"class_conditional": 2}, "`class_conditional` must be"),
+        ({"n_jobs": 0}, "`n_jobs`"),
+    ],
+)
+def test_wrong_parameters_are_errors(options, message):
+    """A wrong parameter is one sentence that names it."""
+    X, y = draw(np.random.default_rng(11), 40)
+    with pytest.raises((InputError, TypeError), match=message):
+        ConformalClassifier(**{"estimator": GaussianNB()} | options).fit(X, y)
+
+
+def test_wrong_input_is_an_error():
+    """Partial rows for a classifier of scikit-learn, unknown labels and lengths are errors with a remedy."""
+    rng = np.random.default_rng(12)
+    X, y = draw(rng, 60)
+    sets = add_distractors(rng, y, 0.3)
+    with pytest.raises(InputError, match=r"Wrap it in oneof.CandidateEM"):
+        ConformalClassifier(GaussianNB()).fit(X, sets)
+    ConformalClassifier(CandidateEM(GaussianNB()), cv=0.5, coverage=0.5, random_state=0).fit(X, sets)
+    with pytest.raises(InputError, match="row 0: label 'stork' is not one of the classes"):
+        ConformalClassifier(GaussianNB().fit(X, y), cv="prefit").fit(X, ["stork", *y[1:]])
+    with pytest.raises(InputError, match="60 rows, but y has 59"):
+        ConformalClassifier(GaussianNB()).fit(X, y[1:])
+    model = ConformalClassifier(GaussianNB(), random_state=0).fit(X, y)
+    with pytest.raises(InputError, match="`coverage` must be"):
+        model.predict_set(X, coverage=0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_leave_one_out_calibration_uses_the_label_distributions(weighted):
+    """With leave-one-out, a partial row has its candidates with the label distribution of the fitted LOORidge."""
+    rng = np.random.default_rng(13)
+    X, y = draw(rng, 100)
+    sets = add_distractors(rng, y, 0.4)
+    if weighted:
+        sets = CandidateSets.from_weights(sets.weights * rng.choice([0.5, 1.0], size=sets.shape), sets.classes)
+    steps = make_pipeline(StandardScaler(), LOORidge("rbf", features="standard"))
+    conformal = ConformalClassifier(steps, cv="leave_one_out", coverage=0.8).fit(X[:80], sets[:80])
+    ridge, labeled = conformal.estimator_[-1], ~sets[:80].is_unlabeled
+    proba = softmax(ridge.inverse_temperature_ * ridge.loo_scores_)[labeled]
+    by_labels = calibrate(
+        lac_scores(proba),
+        proba,
+        sets[:80].evidence[labeled],
+        rule="sampled",
+        posterior=ridge.label_distributions_[labeled],
+    )
+    new = conformal.predict_proba(X[80:])
+    p = p_values([by_labels], [lac_scores(new)])
+    np.testing.assert_array_equal(conformal.predict_set(X[80:]).mask, prediction_sets(p, 0.8, new)[0])
+    assert conformal.n_calibration_ == labeled.sum()

@@ -1,0 +1,259 @@
+"""Scores, p-values and prediction sets of conformal prediction, compared with literal oracles and MAPIE."""
+
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from oneof.solvers.conformal import (
+    aps_scores,
+    calibrate,
+    candidate_proba,
+    lac_scores,
+    min_p_values,
+    p_values,
+    prediction_sets,
+)
+from tests.oracles import conformal as oracle
+
+MAPIE = json.loads((Path(__file__).parents[1] / "fixtures" / "conformal.json").read_text(encoding="utf-8"))
+RULES = ("conservative", "optimistic", "sampled")
+
+
+def draw_proba(rng, n, n_classes, sharpness=2.0):
+    """Return probabilities, and labels drawn from them."""
+    proba = rng.dirichlet(np.full(n_classes, 1.0 / sharpness), size=n)
+    return proba, (proba.cumsum(axis=1) > rng.random((n, 1))).argmax(axis=1)
+
+
+def one_hot(labels, n_classes):
+    return np.eye(n_classes, dtype=bool)[labels]
+
+
+def add_candidates(rng, labels, n_classes, rate=0.3):
+    """Return sets of the labels and random distractors."""
+    return one_hot(labels, n_classes) | (rng.random((len(labels), n_classes)) < rate)
+
+
+def make_scores(method, proba, rng):
+    if method == "lac":
+        return lac_scores(proba)
+    return aps_scores(proba, rng.random(len(proba)) if method == "randomized" else None)
+
+
+@pytest.mark.parametrize("randomized", [False, True])
+def test_scores_equal_the_oracle(randomized):
+    """LAC and APS scores equal those of loops over classes, with ties and zeros."""
+    rng = np.random.default_rng(0)
+    proba = rng.integers(0, 4, size=(40, 5)) + np.eye(5)[rng.integers(5, size=40)]
+    proba /= proba.sum(axis=1, keepdims=True)
+    u = rng.random(40) if randomized else None
+    lac, aps = lac_scores(proba), aps_scores(proba, u)
+    for i, row in enumerate(proba.tolist()):
+        for k in range(5):
+            assert lac[i, k] == oracle.lac_score(row, k)
+            assert aps[i, k] == pytest.approx(oracle.aps_score(row, k, 1.0 if u is None else u[i]), abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [9, 10, 19, 100, 137])
+@pytest.mark.parametrize("coverage", [0.1, 0.5, 0.8, 0.9, 0.95])
+def test_sets_of_exact_rows_equal_those_of_the_quantile(n, coverage):
+    """With exact calibration rows the sets are those of the ceil((n + 1) coverage)-th smallest score."""
+    rng = np.random.default_rng(n)
+    proba, labels = draw_proba(rng, n, 4)
+    new = draw_proba(rng, 30, 4)[0]
+    scores = lac_scores(proba)
+    calibration = calibrate(scores, proba, one_hot(labels, 4), rule="conservative")
+    mask, n_empty = prediction_sets(p_values([calibration], [lac_scores(new)]), coverage, new)
+    expected = [oracle.split_set(scores[range(n), labels].tolist(), row, coverage) for row in lac_scores(new).tolist()]
+    assert n_empty == sum(not members for members in expected)
+    for row, p, members in zip(mask, new, expected, strict=True):
+        assert set(np.flatnonzero(row)) == (members or {p.argmax()})
+
+
+@pytest.mark.parametrize("class_conditional", [False, True])
+@pytest.mark.parametrize("method", ["lac", "aps", "randomized"])
+def test_p_values_equal_those_over_all_labels_that_the_sets_allow(method, class_conditional):
+    """Conservative and optimistic p-values are extremes over the labels of the sets, sampled ones expected counts."""
+    rng = np.random.default_rng(3)
+    for _ in range(6):
+        n_classes, parts, rows, sets, posteriors = 3, [], [], [], []
+        for model, n in enumerate((4, 3)):
+            proba, labels = draw_proba(rng, n, n_classes)
+            evidence = add_candidates(rng, labels, n_classes) * rng.choice([0.5, 1.0], size=(n, n_classes))
+            scores = make_scores(method, proba, rng)
+            parts.append((scores, proba, evidence))
+            rows += [(model, row) for row in scores.tolist()]
+            sets += [np.flatnonzero(row).tolist() for row in evidence]
+            posteriors += candidate_proba(proba, evidence).tolist()
+        new = [make_scores(method, draw_proba(rng, 5, n_classes)[0], rng) for _ in range(2)]
+        values = {
+            rule: p_values([calibrate(*part, rule=rule, class_conditional=class_conditional) for part in parts], new)
+            for rule in RULES
+        }
+        for i in range(5):
+            for k in range(n_classes):
+                new_scores = [scores[i].tolist() for scores in new]
+                options = {"class_conditional": class_conditional}
+                low, high = oracle.extreme_p_values(rows, sets, new_scores, k, **options)
+                assert values["optimistic"][i, k] == pytest.approx(low)
+                assert values["conservative"][i, k] == pytest.approx(high)
+                expected = oracle.expected_p_value(rows, posteriors, new_scores, k, **options)
+                assert values["sampled"][i, k] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("class_conditional", [False, True])
+def test_sets_grow_with_the_coverage_and_with_the_rule(class_conditional):
+    """A larger coverage adds classes; the true labels give sets between the optimistic and the conservative ones."""
+    rng = np.random.default_rng(5)
+    proba, labels = draw_proba(rng, 80, 4)
+    evidence, new = add_candidates(rng, labels, 4), draw_proba(rng, 50, 4)[0]
+    scores = lac_scores(proba)
+    p = {
+        rule: p_values(
+            [calibrate(scores, proba, sets, rule=rule, class_conditional=class_conditional)], [lac_scores(new)]
+        )
+        for rule, sets in [("truth", one_hot(labels, 4)), *((rule, evidence) for rule in RULES)]
+    }
+    assert (p["optimistic"] <= p["truth"]).all()
+    assert (p["truth"] <= p["conservative"]).all()
+    assert (p["optimistic"] <= p["sampled"] + 1e-12).all()
+    assert (p["sampled"] <= p["conservative"] + 1e-12).all()
+    masks = [prediction_sets(p["truth"], coverage, new)[0] for coverage in (0.05, 0.3, 0.6, 0.9, 0.99)]
+    for smaller, larger in itertools.pairwise(masks):
+        assert smaller.any(axis=1).all()
+        assert (smaller <= larger).all()
+
+
+def test_classes_permute():
+    """Another order of the classes permutes the sets."""
+    rng = np.random.default_rng(6)
+    proba, labels = draw_proba(rng, 60, 4)
+    evidence, new, order = add_candidates(rng, labels, 4), draw_proba(rng, 20, 4)[0], np.array([2, 0, 3, 1])
+    for method in (lac_scores, aps_scores):
+        for rule in RULES:
+            for conditional in (False, True):
+                first = calibrate(method(proba), proba, evidence, rule=rule, class_conditional=conditional)
+                second = calibrate(
+                    method(proba[:, order]),
+                    proba[:, order],
+                    evidence[:, order],
+                    rule=rule,
+                    class_conditional=conditional,
+                )
+                np.testing.assert_allclose(
+                    p_values([first], [method(new)])[:, order], p_values([second], [method(new[:, order])]), rtol=1e-12
+                )
+
+
+def test_weights_of_zero_and_one_are_sets():
+    """Weights in {0, 1} give what the set gives, and exact rows what any rule gives."""
+    rng = np.random.default_rng(7)
+    proba, labels = draw_proba(rng, 40, 3)
+    evidence, new = add_candidates(rng, labels, 3), lac_scores(draw_proba(rng, 20, 3)[0])
+    for rule in RULES:
+        sets, weights = (calibrate(lac_scores(proba), proba, w, rule=rule) for w in (evidence, evidence.astype(float)))
+        np.testing.assert_array_equal(p_values([sets], [new]), p_values([weights], [new]))
+    exact = [calibrate(lac_scores(proba), proba, one_hot(labels, 3), rule=rule) for rule in RULES]
+    for calibration in exact[1:]:
+        np.testing.assert_allclose(p_values([calibration], [new]), p_values([exact[0]], [new]), rtol=1e-14)
+
+
+def test_few_rows_exclude_no_class():
+    """With n calibration rows, no class is excluded at a coverage above n / (n + 1)."""
+    rng = np.random.default_rng(8)
+    proba, labels = draw_proba(rng, 8, 3)
+    calibration = calibrate(lac_scores(proba), proba, one_hot(labels, 3), rule="conservative")
+    np.testing.assert_allclose(min_p_values([calibration], 3), 1 / 9)
+    new = draw_proba(rng, 20, 3)[0]
+    assert prediction_sets(p_values([calibration], [lac_scores(new)]), 0.9, new)[0].all()
+    conditional = calibrate(lac_scores(proba), proba, one_hot(labels, 3), rule="sampled", class_conditional=True)
+    np.testing.assert_allclose(min_p_values([conditional], 3), 1 / (np.bincount(labels, minlength=3) + 1))
+
+
+def count_covered(method, rule, rate, *, class_conditional=False, n_draws=200, n=59, coverage=0.8):
+    """Return whether each of some draws of calibration rows and one new row is covered, and the new row's class."""
+    rng = np.random.default_rng(9)
+    covered, classes = [], []
+    for _ in range(n_draws):
+        proba, labels = draw_proba(rng, n + 1, 4)
+        wrong = rng.dirichlet(np.ones(4), size=n + 1)  # the model has another idea of the probabilities
+        proba = 0.5 * proba + 0.5 * wrong if rule != "sampled" else proba
+        scores = make_scores(method, proba, rng)
+        sets = add_candidates(rng, labels, 4, rate)
+        calibration = calibrate(scores[:n], proba[:n], sets[:n], rule=rule, class_conditional=class_conditional)
+        mask, _ = prediction_sets(p_values([calibration], [scores[n:]]), coverage, proba[n:])
+        covered.append(mask[0, labels[n]])
+        classes.append(labels[n])
+    return np.array(covered), np.array(classes)
+
+
+@pytest.mark.parametrize("method", ["lac", "aps", "randomized"])
+def test_exact_rows_cover(method):
+    """The coverage on exchangeable rows is the nominal one, from below up to the empty sets that are filled."""
+    covered, _ = count_covered(method, "conservative", rate=0.0)
+    low, high = binom.interval(0.999, 200, 0.8)
+    assert covered.sum() >= low
+    if method == "aps":  # without empty sets
+        assert covered.sum() <= high
+
+
+@pytest.mark.parametrize("method", ["lac", "aps", "randomized"])
+def test_conservative_calibration_covers(method):
+    """Conservative calibration covers if the sets of the calibration rows contain the truth."""
+    covered, _ = count_covered(method, "conservative", rate=0.2)
+    assert covered.sum() >= binom.ppf(0.001, 200, 0.8)
+
+
+def test_sampled_calibration_covers_with_right_probabilities():
+    """Sampled calibration covers if the labels are drawn from the model's probabilities; optimistic does not."""
+    covered, _ = count_covered("lac", "sampled", rate=0.3)
+    assert covered.sum() >= binom.ppf(0.001, 200, 0.8)
+    optimistic, _ = count_covered("lac", "optimistic", rate=0.6)
+    assert optimistic.sum() < binom.ppf(0.001, 200, 0.8)
+
+
+@pytest.mark.parametrize(("rule", "rate"), [("conservative", 0.0), ("conservative", 0.1), ("sampled", 0.2)])
+def test_class_conditional_calibration_covers_each_class(rule, rate):
+    """Each class is covered at the nominal rate."""
+    covered, classes = count_covered("lac", rule, rate=rate, class_conditional=True)
+    for k in range(4):
+        of_class = covered[classes == k]
+        assert of_class.sum() >= binom.ppf(0.001, len(of_class), 0.8)
+
+
+def test_marginal_calibration_does_not_cover_each_class():
+    """The test above can fail: without class-conditional calibration, a class with low probabilities is not covered."""
+    rng = np.random.default_rng(10)
+    covered = []
+    for _ in range(200):
+        proba, labels = draw_proba(rng, 80, 3)
+        proba = proba * np.array([1.0, 1.0, 0.2])  # the model gives a fifth of its due to the last class
+        proba /= proba.sum(axis=1, keepdims=True)
+        scores = lac_scores(proba)
+        new = np.flatnonzero(labels[60:] == 2) + 60
+        calibration = calibrate(scores[:60], proba[:60], one_hot(labels[:60], 3), rule="conservative")
+        mask, _ = prediction_sets(p_values([calibration], [scores[new]]), 0.8, proba[new])
+        covered += mask[:, 2].tolist()
+    assert np.mean(covered) < 0.7
+
+
+@pytest.mark.parametrize("case", MAPIE["cases"], ids=lambda case: f"{case['method']}-{case['coverage']}-{case['n']}")
+def test_sets_equal_those_of_mapie(case):
+    """Split-conformal sets on exact labels equal those of MAPIE; it leaves sets of LAC empty, which are filled here."""
+    proba, labels = np.array(MAPIE["proba"])[: case["n"]], np.array(MAPIE["labels"])[: case["n"]]
+    new = np.array(MAPIE["new"])
+    scores, new_scores = lac_scores(proba), lac_scores(new)
+    if case["method"] == "aps":
+        scores = aps_scores(proba, np.array(case["calibration_uniform"]))
+        new_scores = aps_scores(new, np.array(case["new_uniform"]))
+    calibration = calibrate(scores, proba, one_hot(labels, new.shape[1]), rule="conservative")
+    mask, _ = prediction_sets(p_values([calibration], [new_scores]), case["coverage"], new)
+    expected = np.array(case["sets"], dtype=bool)
+    empty = ~expected.any(axis=1)
+    expected[empty, new.argmax(axis=1)[empty]] = True
+    np.testing.assert_array_equal(mask, expected)
+    assert empty.any() or case["coverage"] > 0.5

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     __version__: str
 
     from oneof import active as active
+    from oneof import audit as audit
     from oneof import crowd as crowd
     from oneof import datasets as datasets
     from oneof import distributed as distributed
@@ -83,6 +84,7 @@ _LAZY_NAMES = {
 }
 _SUBMODULES = (
     "active",
+    "audit",
     "crowd",
     "datasets",
     "distributed",

@@ -129,6 +129,11 @@ class LabelIssues:
         """Mask of the rows with a probability above 1/2, of shape (n_samples,)."""
         return self.probability > ISSUE_PROBABILITY
 
+    @property
+    def n_changed(self) -> int:
+        """The number of rows that `corrected` changes: those with a probability of at least 0.001."""
+        return int((self.probability >= MIN_CORRECTION).sum())
+
     def top(self, n: int | None = None) -> list[LabelIssue]:
         """Return the rows whose sets are most probably wrong, the most probable first.
 
@@ -196,6 +201,7 @@ def find_label_issues(
     proba: Any = None,
     cv: Any = 5,
     *,
+    noise_rate: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = 0,
 ) -> LabelIssues:
@@ -209,13 +215,16 @@ def find_label_issues(
         Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights. Unlabeled rows are ignored.
     estimator : estimator or Pipeline, default=None
         An estimator of oneof, or for exact labels any classifier, with `predict_proba` or `decision_function`. None is
-        ``LOORidge()``. It is cloned. `LOORidge` is fitted once, and its leave-one-out scores are the predictions; any
-        other estimator predicts each row by cross-validation.
+        ``LOORidge()``. It is cloned. The predictions of `LOORidge` are its leave-one-out scores, from one fit, or with
+        partial rows from a fit and a refit on the corrected weights. Any other estimator predicts each row by
+        cross-validation.
     proba : array-like of shape (n_samples, n_classes), default=None
         Held-out probabilities of the classes, in place of an estimator: each row predicted without its own label. The
         columns are the sorted classes of `y`, or those of a `CandidateSets` in their order.
     cv : int, splitter or iterable of (train, test), default=5
         Folds of the held-out predictions; see `oneof.model_selection.cross_val_predict`.
+    noise_rate : float in [0, 1), optional
+        The fraction of wrong sets, if it is known; by default it is estimated.
     n_jobs : int, optional
         The number of folds fitted in parallel (joblib).
     random_state : int, RandomState instance or None, default=0
@@ -273,26 +282,36 @@ def find_label_issues(
     """
     candidates = as_candidates(y)
     check_informative(candidates)
+    if noise_rate is not None:
+        check_positive("noise_rate", noise_rate, allow_zero=True)
+        if noise_rate >= 1:
+            raise InputError(f"`noise_rate` must be at least 0 and below 1; got {noise_rate!r}.")
     if proba is not None:
         if estimator is not None:
             raise InputError("`estimator` and `proba` cannot both be given. Omit one of them.")
         scores = np.log(np.maximum(_check_proba(proba, candidates), MIN_PROBABILITY))
-    else:
-        if X is None:
-            raise InputError("`X` must be given without `proba`; got None.")
-        scores = _held_out_scores(
-            LOORidge() if estimator is None else estimator, X, candidates, cv, n_jobs, random_state
-        )
-    return _audit(scores, candidates)
+        return issues_from_scores(scores, candidates, noise_rate)
+    if X is None:
+        raise InputError("`X` must be given without `proba`; got None.")
+    classifier = LOORidge() if estimator is None else estimator
+    check_estimator(classifier)
+    if not _is_loo_ridge(classifier):
+        scores = _cross_validated_scores(classifier, X, candidates, cv, n_jobs, random_state)
+        return issues_from_scores(scores, candidates, noise_rate)
+    issues = issues_from_scores(_leave_one_out_scores(classifier, X, candidates), candidates, noise_rate)
+    if (candidates.is_exact | candidates.is_unlabeled).all() or not issues.n_changed:
+        return issues
+    # The labels of the first fit are members of the sets: wrong partial sets have changed the predictions.
+    return issues_from_scores(_leave_one_out_scores(classifier, X, issues.corrected()), candidates, noise_rate)
 
 
-def _audit(scores: Floats, candidates: CandidateSets) -> LabelIssues:
-    """Fit the model of noise to held-out scores, (n, K)."""
+def issues_from_scores(scores: Floats, candidates: CandidateSets, noise_rate: float | None = None) -> LabelIssues:
+    """Fit the model of noise to held-out scores, (n, K), of which the softmax is taken."""
     labeled = np.flatnonzero(~candidates.is_unlabeled)
     evidence, classes = candidates.evidence, candidates.classes
     kind = np.where(candidates.is_weighted, WEIGHTED_GROUP, candidates.sizes)[labeled]
     sizes, group, counts = np.unique(kind, return_inverse=True, return_counts=True)
-    solution = solve_noise(scores[labeled], evidence[labeled], group)
+    solution = solve_noise(scores[labeled], evidence[labeled], group, total_rate=noise_rate)
     frequencies = uniform_within_sets(evidence[labeled]).mean(axis=0)
     gain = np.log(solution.likelihood) - np.log((evidence[labeled] * frequencies).sum(axis=1))
     if gain.sum() <= N_STANDARD_ERRORS * np.sqrt((gain**2).sum()):
@@ -302,8 +321,11 @@ def _audit(scores: Floats, candidates: CandidateSets) -> LabelIssues:
             UserWarning,
             stacklevel=3,
         )
-    rate = float(solution.wrong.mean())
-    interval = noise_interval(scores[labeled], evidence[labeled], solution.model, rate)
+    if noise_rate is None:
+        rate = float(solution.wrong.mean())
+        interval = noise_interval(scores[labeled], evidence[labeled], solution.model, rate)
+    else:
+        rate, interval = float(noise_rate), (float(noise_rate), float(noise_rate))
     n, K = candidates.shape
     probability, outside = np.zeros(n), np.zeros((n, K))
     probability[labeled], outside[labeled] = solution.wrong, solution.outside
@@ -339,16 +361,26 @@ def _audit(scores: Floats, candidates: CandidateSets) -> LabelIssues:
     )
 
 
-def _held_out_scores(
+def _is_loo_ridge(estimator: Any) -> bool:
+    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    return type(last) is LOORidge
+
+
+def _leave_one_out_scores(estimator: Any, X: Any, candidates: CandidateSets) -> Floats:
+    """Return the leave-one-out scores of a fit, (n, K)."""
+    fitted = clone(estimator).fit(X, candidates)
+    return scores_of_fit(fitted[-1] if isinstance(estimator, Pipeline) else fitted)
+
+
+def scores_of_fit(model: LOORidge) -> Floats:
+    """Return the leave-one-out scores of a fitted `LOORidge`, whose softmax are probabilities."""
+    return np.asarray(model.inverse_temperature_ * model.loo_scores_)
+
+
+def _cross_validated_scores(
     estimator: Any, X: Any, candidates: CandidateSets, cv: Any, n_jobs: int | None, random_state: Any
 ) -> Floats:
-    """Return scores of the classes for each row, (n, K), from the labels of the other rows."""
-    check_estimator(estimator)
-    last = estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
-    if type(last) is LOORidge:
-        fitted = clone(estimator).fit(X, candidates)
-        model = fitted[-1] if isinstance(estimator, Pipeline) else fitted
-        return np.asarray(model.inverse_temperature_ * model.loo_scores_)
+    """Return scores of the classes for each row, (n, K), from fits to other rows."""
     if hasattr(estimator, "predict_proba"):
         proba = cross_val_predict(
             estimator, X, candidates, cv=cv, method="predict_proba", n_jobs=n_jobs, random_state=random_state

@@ -162,7 +162,14 @@ class EMRun:
 
 
 def solve_noise(
-    scores: Floats, evidence: Evidence, group: Ints, *, max_iter: int = 500, tol: float = 1e-5, max_rows: int = 10_000
+    scores: Floats,
+    evidence: Evidence,
+    group: Ints,
+    *,
+    total_rate: float | None = None,
+    max_iter: int = 500,
+    tol: float = 1e-5,
+    max_rows: int = 10_000,
 ) -> NoiseSolution:
     """Fit the model of noise to rows that are not unlabeled.
 
@@ -174,6 +181,8 @@ def solve_noise(
         A mask, or weights.
     group : ndarray of shape (n,)
         The group of each row, from 0, with its own noise rate.
+    total_rate : float, optional
+        A known noise rate of all groups.
     max_iter : int
         Limit of the iterations from each start.
     tol : float
@@ -186,7 +195,12 @@ def solve_noise(
     problem = NoiseProblem.of(scores, evidence, group, n_groups)
     fitted = _part(scores, evidence, group, n_groups, max_rows) if n > max_rows else problem
     runs = [
-        fitted.run(NoiseModel(power, np.full(n_groups, rate), uniform_confusion(K)), max_iter, tol)
+        fitted.run(
+            NoiseModel(power, np.full(n_groups, rate if total_rate is None else total_rate), uniform_confusion(K)),
+            max_iter,
+            tol,
+            total_rate,
+        )
         for power, rate in STARTS
     ]
     best = max(runs, key=lambda run: run.log_likelihood)

@@ -169,6 +169,13 @@ THEMES: dict[str, dict[str, Part]] = {
         ("aggregation", "labels from answers alone on four data sets; writes docs/crowds.csv", "10 s", True),
         ("classifiers", "classifiers fitted to answers on LabelMe; writes docs/crowds.csv", "2 min", True),
     ),
+    "audit": _parts(
+        "audit",
+        ("exact", "errors in exact labels of ten data sets; writes docs/audit_exact.csv", "10 min", True),
+        ("sets", "sets without the true class, and LabelMe; writes docs/audit_sets.csv", "10 min", True),
+        ("refits", "accuracy of fits and of refits on corrected weights; writes docs/audit_refits.csv", "30 min", True),
+        ("summary", "the tables of docs/audit.md from the three files", "1 s"),
+    ),
     "reliability": {
         **_parts(
             "reliability.determinism",

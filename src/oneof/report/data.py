@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from oneof.audit import LabelIssues
 from oneof.candidates import CandidateSets
 from oneof.candidates.labels import label_vector
 from oneof.errors import InputError
@@ -204,6 +205,8 @@ class ReportData:
         Without a comparison, whether the user requested the method; otherwise it is the default method.
     annotators : AnnotatorSummary, optional
         The annotators, if the model was fitted to their answers.
+    issues : LabelIssues, optional
+        The rows whose sets probably exclude the true label.
 
     Raises
     ------
@@ -229,6 +232,7 @@ class ReportData:
     date: str
     named: bool = True
     annotators: AnnotatorSummary | None = None
+    issues: LabelIssues | None = None
 
     def __post_init__(self) -> None:
         arrays = {"decisions.labels": self.decisions.labels, "decisions.confidence": self.decisions.confidence}

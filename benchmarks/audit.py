@@ -89,10 +89,14 @@ def exact(*, folder="audit-probabilities"):
         for kind in KINDS:
             for rate in RATES:
                 given, wrong = put_errors(y, kind, rate)
-                proba = {"LOORidge": softmax(scores_of_fit(LOORidge().fit(X, given)))}
-                for method, classifier in classifiers().items():
-                    proba[method] = cross_val_predict(classifier, X, given, method="predict_proba")
-                np.savez(Path(folder) / f"{name}-{kind}-{rate}.npz", X=X, given=given, wrong=wrong, **proba)
+                path = Path(folder) / f"{name}-{kind}-{rate}.npz"
+                if not path.exists():
+                    proba = {"LOORidge": softmax(scores_of_fit(LOORidge().fit(X, given)))}
+                    for method, classifier in classifiers().items():
+                        proba[method] = cross_val_predict(classifier, X, given, method="predict_proba")
+                    np.savez(path, X=X, given=given, wrong=wrong, **proba)
+                with np.load(path) as arrays:
+                    proba = {method: arrays[method] for method in ("LOORidge", *classifiers())}
                 for method, p in proba.items():
                     issues = find_label_issues(None, given, proba=p)
                     figures = scores_at(order_of(issues.probability), wrong)

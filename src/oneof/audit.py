@@ -18,7 +18,7 @@ from oneof.estimators.base import check_informative
 from oneof.estimators.loo_ridge import LOORidge
 from oneof.likelihoods import uniform_within_sets
 from oneof.model_selection import cross_val_predict
-from oneof.solvers.noise import noise_interval, solve_noise
+from oneof.solvers.noise import NoiseEstimate, NoiseModel, NoiseSolution, average_noise, solve_noise
 from oneof.typing import Floats, Ints, Mask
 from oneof.validation import as_float_array, check_estimator, check_positive
 
@@ -321,15 +321,18 @@ def issues_from_scores(scores: Floats, candidates: CandidateSets, noise_rate: fl
             UserWarning,
             stacklevel=3,
         )
+    result: NoiseSolution | NoiseEstimate = solution
+    model = solution.model
     if noise_rate is None:
-        rate = float(solution.wrong.mean())
-        interval = noise_interval(scores[labeled], evidence[labeled], solution.model, rate)
+        result = estimate = average_noise(scores[labeled], evidence[labeled], group, solution)
+        model = NoiseModel(estimate.power, model.rates, estimate.confusion)
+        rate, interval = float(estimate.wrong.mean()), estimate.interval
     else:
         rate, interval = float(noise_rate), (float(noise_rate), float(noise_rate))
     n, K = candidates.shape
     probability, outside = np.zeros(n), np.zeros((n, K))
-    probability[labeled], outside[labeled] = solution.wrong, solution.outside
-    proba = solution.model.predict(scores)
+    probability[labeled], outside[labeled] = result.wrong, result.outside
+    proba = model.predict(scores)
     best = np.where(outside.any(axis=1), outside.argmax(axis=1), proba.argmax(axis=1))
     others = proba.copy()
     others[np.arange(n), best] = -1.0
@@ -355,8 +358,8 @@ def issues_from_scores(scores: Floats, candidates: CandidateSets, noise_rate: fl
             for name, rows in zip(classes.tolist(), of_label)
             if len(rows) >= MIN_GROUP_ROWS
         },
-        confusion=solution.model.confusion,
-        power=solution.model.power,
+        confusion=model.confusion,
+        power=model.power,
         _outside=outside,
     )
 

@@ -125,8 +125,9 @@ def describe_rate(issues: "LabelIssues") -> str:
     low, high = issues.n_wrong_interval
     rate_low, rate_high = map(terminal.format_percent, issues.noise_rate_interval)
     return (
-        f"about {issues.n_wrong:.0f} of {len(issues.ranking):,} labeled rows ({low:.0f} to {high:.0f}) have labels that "
-        f"exclude the true one: a noise rate of {terminal.format_percent(issues.noise_rate)} ({rate_low} to {rate_high})"
+        f"about {issues.n_wrong:.0f} of {len(issues.ranking):,} labeled rows ({low:.0f} to {high:.0f}) have labels "
+        f"without the true one: a noise rate of {terminal.format_percent(issues.noise_rate)} ({rate_low} to "
+        f"{rate_high})"
     )
 
 

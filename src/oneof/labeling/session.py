@@ -15,6 +15,7 @@ from oneof.labeling.scheduler import Question, QuestionScheduler
 from oneof.labeling.table import LabelTable, row_index
 from oneof.labeling.validation import (
     check_counts,
+    check_queue,
     check_row,
     check_rows,
     check_start,
@@ -65,6 +66,8 @@ class LabelingSession(AnswerAPI):
     min_votes, top_k : default=1, 1
         Combination of the answers of several annotators: see `oneof.CandidateSets.from_annotations`. Each answer is
         a vote for every class that it leaves possible, so by default consistent answers are intersected.
+    queue : array-like of int, optional
+        Rows that are asked first, in this order, even if they are exact, such as those of `oneof.audit`.
     random_state : int, RandomState instance or None
 
     Attributes
@@ -111,6 +114,7 @@ class LabelingSession(AnswerAPI):
         background: bool = False,
         min_votes: int = 1,
         top_k: int | None = 1,
+        queue: Any = None,
         random_state: Any = None,
     ) -> None:
         check_counts(
@@ -128,12 +132,19 @@ class LabelingSession(AnswerAPI):
         self.classes = start.classes
         self._rows, self._table = rows, table
         rng = check_random_state(random_state)
+        queued = check_queue(queue, rows.shape[0])
         self._learner = Learner(rows, estimator, strategy, int(prefetch), rng)
         log = AnswerLog(None if path is None else as_path(path), session_metadata(rows, table, start.classes))
         try:
             self.answers = AnswerStore(log, start.evidence, start.classes, min_votes=min_votes, top_k=top_k)
             self._scheduler = QuestionScheduler(
-                start.mask, self.answers.state, self._learner, int(annotations_per_item), int(check_interval), rng
+                start.mask,
+                self.answers.state,
+                self._learner,
+                int(annotations_per_item),
+                int(check_interval),
+                rng,
+                queued,
             )
             self.answers.on_change = self._scheduler.update
             self.answers.sync()

@@ -259,6 +259,7 @@ def _format_share(share: float) -> str:
 
 
 def truncate(cell: Any) -> str:
+    """Format a cell of the table; a long one is shortened."""
     text = clean(cell)
     return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1].rstrip() + "…"
 

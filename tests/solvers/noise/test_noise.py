@@ -5,7 +5,7 @@ import pytest
 
 from oneof import CandidateSets
 from oneof.likelihoods import softmax
-from oneof.solvers.noise import NoiseModel, WrongSets, noise_interval, solve_noise
+from oneof.solvers.noise import NoiseModel, WrongSets, average_noise, solve_noise
 from oneof.solvers.noise.em import CONFUSION_STRENGTH, GROUP_STRENGTH, NoiseProblem
 from oneof.solvers.noise.wrong_sets import uniform_confusion
 from tests.oracles.noise import all_sets, confusion_step, e_step, wrong_set_probability
@@ -105,13 +105,14 @@ def test_solution_is_a_fixed_point_that_no_start_exceeds():
 def test_rate_is_recovered_whatever_the_temperature_of_the_scores(rate, scale):
     """The rate and the power are those of the generated data, and the interval contains the fraction of errors."""
     scores, evidence, wrong = noisy_labels(rate=rate, scale=scale)
-    solution = solve_noise(scores, evidence, np.zeros(len(scores), dtype=np.int64))
-    estimate = solution.wrong.mean()
-    assert estimate == pytest.approx(wrong.mean(), abs=0.03)
+    group = np.zeros(len(scores), dtype=np.int64)
+    solution = solve_noise(scores, evidence, group)
+    assert solution.wrong.mean() == pytest.approx(wrong.mean(), abs=0.03)
     assert solution.model.power * scale == pytest.approx(1.0, rel=0.25)
-    low, high = noise_interval(scores, evidence, solution.model, estimate)
+    estimate = average_noise(scores, evidence, group, solution)
+    low, high = estimate.interval
     assert low <= wrong.mean() <= high
-    assert low <= estimate <= high
+    assert estimate.wrong.mean() == pytest.approx(wrong.mean(), abs=0.03)
     assert high - low < 0.15
 
 

@@ -13,7 +13,7 @@ large b with a positive e_g explains labels that are wrong among confident predi
 overlap. EM starts from several values of b, and the most probable solution is returned.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
@@ -114,15 +114,15 @@ class NoiseProblem:
         return float(np.log(posterior.likelihood).sum() + prior)
 
     def update(self, model: NoiseModel, posterior: NoisePosterior, total_rate: float | None = None) -> NoiseModel:
-        """Return the M-step; with `total_rate` the rates are those of all groups, and fixed."""
+        """Return the M-step; with `total_rate` this is the mean of the rates over the rows."""
         rate, weight = model.rates[self.group], 1.0 / posterior.likelihood
-        mean = float(posterior.wrong.mean()) if total_rate is None else total_rate
-        if total_rate is None:
-            sums = np.bincount(self.group, weights=posterior.wrong, minlength=self.n_groups)
-            totals = np.bincount(self.group, minlength=self.n_groups)
-            rates = np.clip((sums + GROUP_STRENGTH * mean) / (totals + GROUP_STRENGTH), MIN_RATE, MAX_RATE)
-        else:
-            rates = np.full(self.n_groups, total_rate)
+        sums = np.bincount(self.group, weights=posterior.wrong, minlength=self.n_groups)
+        totals = np.bincount(self.group, minlength=self.n_groups)
+        rates = (sums + GROUP_STRENGTH * posterior.wrong.mean()) / (totals + GROUP_STRENGTH)
+        if total_rate is not None:
+            mean = float(totals @ rates) / len(self.group)
+            rates = rates * (total_rate / mean) if mean > 0 else np.full(self.n_groups, total_rate)
+        rates = np.clip(rates, MIN_RATE if total_rate is None else 0.0, MAX_RATE)
         confusion = model.confusion
         K = len(confusion)
         if K > 2:
@@ -193,7 +193,8 @@ def solve_noise(
     n, K = scores.shape
     n_groups = int(group.max()) + 1
     problem = NoiseProblem.of(scores, evidence, group, n_groups)
-    fitted = _part(scores, evidence, group, n_groups, max_rows) if n > max_rows else problem
+    rows = evenly_spaced(n, max_rows)
+    fitted = problem if len(rows) == n else NoiseProblem.of(scores[rows], evidence[rows], group[rows], n_groups)
     runs = [
         fitted.run(
             NoiseModel(power, np.full(n_groups, rate if total_rate is None else total_rate), uniform_confusion(K)),
@@ -213,12 +214,6 @@ def solve_noise(
     )
 
 
-def _part(scores: Floats, evidence: Evidence, group: Ints, n_groups: int, max_rows: int) -> NoiseProblem:
-    """Return the problem of evenly spaced rows."""
-    rows = np.linspace(0, len(scores) - 1, max_rows).astype(np.int64)
-    return NoiseProblem.of(scores[rows], evidence[rows], group[rows], n_groups)
-
-
-def with_rate(model: NoiseModel, rate: float) -> NoiseModel:
-    """Return a model with the same noise rate in all groups."""
-    return replace(model, rates=np.full_like(model.rates, rate))
+def evenly_spaced(n: int, max_rows: int) -> Ints:
+    """Return all of n rows, or `max_rows` of them."""
+    return np.arange(n) if n <= max_rows else np.linspace(0, n - 1, max_rows).astype(np.int64)

@@ -53,6 +53,12 @@ class LabelIssue(NamedTuple):
         The probability that the set excludes the true class, in [0, 1].
     runner_up : label
         The most probable class except the proposed one; it may be a candidate.
+
+    Examples
+    --------
+    >>> from oneof.audit import LabelIssue
+    >>> LabelIssue(3, ["finch"], "wren", 0.93, "finch").proposed
+    'wren'
     """
 
     row: int
@@ -80,14 +86,17 @@ class LabelIssues:
     runner_up : ndarray of shape (n_samples,)
         The most probable class except the proposed one.
     proba : ndarray of shape (n_samples, n_classes)
-        The held-out predictions to a power, so that they predict the true class. For unlabeled rows with `proba` in the
-        call, and for the predictions of an estimator, these are the predictions to the same power.
+        The held-out predictions to a power, so that they predict the true class; rows sum to 1.
     noise_rate : float
         The estimated fraction of wrong sets among the rows that are not unlabeled.
     noise_rate_interval : tuple of two floats
     n_wrong : float
         The expected number of wrong sets.
     n_wrong_interval : tuple of two floats
+    n_changed : int
+        The number of rows that `corrected` changes.
+    is_issue : ndarray of shape (n_samples,), bool
+        The rows with a probability above 1/2.
     noise_rate_by_size : dict of int to float
         The noise rates of sets of each size with at least 50 rows; weighted rows are not counted.
     noise_rate_by_label : dict of label to float
@@ -97,6 +106,25 @@ class LabelIssues:
         with few wrong sets have nearly equal probabilities.
     power : float
         The power of the held-out predictions.
+    outside : ndarray of shape (n_samples, n_classes)
+        The probabilities of the classes if the set is wrong. Rows sum to 1; those of unlabeled rows are 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oneof import PLEM
+    >>> from oneof.audit import find_label_issues
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(2, size=100)
+    >>> X = rng.normal(size=(100, 2)) + 4 * truth[:, None]
+    >>> y = np.where(np.arange(100) < 10, 1 - truth, truth)  # the first ten labels are wrong
+    >>> issues = find_label_issues(X, y)
+    >>> sum(issue.row < 10 for issue in issues.top(10))
+    9
+    >>> low, high = issues.n_wrong_interval
+    >>> low < 10 < high
+    True
+    >>> refit = PLEM().fit(X, issues.corrected())
     """
 
     candidates: CandidateSets
@@ -111,7 +139,7 @@ class LabelIssues:
     noise_rate_by_label: dict[Any, float]
     confusion: Floats
     power: float
-    _outside: Floats
+    outside: Floats
 
     @property
     def n_wrong(self) -> float:
@@ -181,7 +209,7 @@ class LabelIssues:
         weights = self.candidates.weights
         changed = self.probability >= MIN_CORRECTION
         share = self.probability[changed][:, None]
-        mixed = (1.0 - share) * uniform_within_sets(weights[changed]) + share * self._outside[changed]
+        mixed = (1.0 - share) * uniform_within_sets(weights[changed]) + share * self.outside[changed]
         kept = self.candidates.mask[changed] | (mixed >= MIN_CORRECTION * mixed.max(axis=1, keepdims=True))
         weights[changed] = np.where(kept, mixed, 0.0)
         return CandidateSets.from_weights(weights, classes=self.candidates.classes)
@@ -360,7 +388,7 @@ def issues_from_scores(scores: Floats, candidates: CandidateSets, noise_rate: fl
         },
         confusion=model.confusion,
         power=model.power,
-        _outside=outside,
+        outside=outside,
     )
 
 

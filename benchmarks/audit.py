@@ -16,7 +16,7 @@ from sklearn.metrics import average_precision_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from benchmarks.common import DOCS, class_indices, write_csv
+from benchmarks.common import DOCS, write_csv
 from oneof import CandidateSets, LOORidge, make_partial_labels
 from oneof.audit import find_label_issues, scores_of_fit
 from oneof.comparison.methods import default_estimators
@@ -51,7 +51,7 @@ def classifiers():
 def rows_of(name, n_rows=N_ROWS, seed=0):
     """Return features and classes of rows drawn at random."""
     data = load(name)
-    y = class_indices(data)
+    y = np.unique(data.y, return_inverse=True)[1]
     rows = np.random.default_rng(seed).permutation(len(y))[:n_rows]
     X = np.asarray(data.X, dtype=np.float64)
     X = np.where(np.isnan(X), np.nanmedian(X, axis=0), X)
@@ -193,6 +193,90 @@ def refits():
                 lines.append((name, kind, rate, method, *map(digits, accuracy)))
             print(*lines[-4:], flush=True)
     write_csv(REFITS, REFIT_COLUMNS, lines)
+
+
+def summary():
+    """Print the tables of docs/audit.md."""
+    lines = read(EXACT)
+    print("| probabilities | ranked by | uniform | confusable |\n|---|---|---|---|")
+    for method in ("LOORidge", "logistic", "forest"):
+        for finder in ("oneof", "cleanlab", "CleanLearning"):
+            cells = [mean_figures(lines, probabilities=method, finder=finder, kind=kind) for kind in KINDS]
+            if all(cells):
+                print(f"| {method} | {finder} | {' | '.join(cells)} |")
+    print("\n| | LOORidge | logistic | forest |\n|---|---|---|---|")
+    for name in DATA:
+        print(f"| {name} | {' | '.join(difference(lines, name, m) for m in ('LOORidge', 'logistic', 'forest'))} |")
+    print(
+        "\n| errors | rate | mean estimate | within a quarter | in the interval | either |\n|---|---|---|---|---|---|"
+    )
+    for kind in KINDS:
+        for rate in RATES:
+            print(rate_row(lines, kind, rate))
+    lines = read(SETS)
+    print("\n| data | oneof | outside | not covered | random |\n|---|---|---|---|---|")
+    for name in dict.fromkeys(line["data"] for line in lines):
+        cells = [mean_figures(lines, data=name, score=score) for score in ("oneof", "outside", "not covered", "random")]
+        print(f"| {name} | {' | '.join(cells)} |")
+    lines = read(REFITS)
+    print("\n| method | errors | plain | refit | mean difference | lowest |\n|---|---|---|---|---|---|")
+    for method in REFITTED:
+        for rate in (0.0, 0.1, 0.2):
+            print(refit_row(lines, method, rate))
+
+
+def chosen(lines, **values):
+    """Return the lines with these values."""
+    return [line for line in lines if all(line[key] == str(value) for key, value in values.items())]
+
+
+def mean_figures(lines, **values):
+    """Return the mean precision and average precision of some lines, or empty text."""
+    part = chosen(lines, **values)
+    means = [np.mean([float(line[key]) for line in part]) for key in ("precision", "average_precision") if part]
+    return " / ".join(map(three, means))
+
+
+def difference(lines, name, method):
+    """Return the mean differences to cleanlab of the two figures on one data set."""
+    sides = [chosen(lines, data=name, probabilities=method, finder=finder) for finder in ("oneof", "cleanlab")]
+    means = [
+        [np.mean([float(line[key]) for line in side]) for key in ("precision", "average_precision")] for side in sides
+    ]
+    return " / ".join(signed(a - b) for a, b in zip(*means, strict=True))
+
+
+def rate_row(lines, kind, rate):
+    """Return a row of the table of noise rates, for the data sets of at least 900 rows."""
+    small = {"dermatology", "pima", "wdbc"}
+    part = [
+        line for line in chosen(lines, kind=kind, rate=rate, probabilities="LOORidge", finder="oneof")
+        if line["data"] not in small
+    ]  # fmt: skip
+    estimates = np.array([[float(line[key]) for key in ("noise_rate", "low", "high")] for line in part])
+    near = np.abs(estimates[:, 0] - rate) <= 0.25 * rate
+    inside = (estimates[:, 1] <= rate) & (rate <= estimates[:, 2])
+    counts = " | ".join(f"{np.count_nonzero(x)} of {len(part)}" for x in (near, inside, near | inside))
+    return f"| {kind} | {three(rate)} | {three(estimates[:, 0].mean())} | {counts} |"
+
+
+def refit_row(lines, method, rate):
+    """Return a row of the table of refits."""
+    part = chosen(lines, method=method, rate=rate)
+    plain, corrected = (np.array([float(line[key]) for line in part]) for key in ("plain", "corrected"))
+    gains = corrected - plain
+    cells = (three(plain.mean()), three(corrected.mean()), signed(gains.mean()), signed(gains.min()))
+    return f"| {method} | {rate:.0%} | {' | '.join(cells)} |"
+
+
+def three(value):
+    """Return a number with three decimals and without its zero."""
+    return f"{value:.3f}".replace("0.", ".", 1) if value < 1 else f"{value:.3f}"
+
+
+def signed(value):
+    """Return a difference with its sign and three decimals."""
+    return f"{value:+.3f}".replace("0.", ".", 1)
 
 
 def digits(value):

@@ -159,8 +159,8 @@ class LabelIssues:
 
     @property
     def n_changed(self) -> int:
-        """The number of rows that `corrected` changes: those with a probability of at least 0.001."""
-        return int((self.probability >= MIN_CORRECTION).sum())
+        """The number of rows that `corrected` changes."""
+        return int(self._is_changed().sum())
 
     def top(self, n: int | None = None) -> list[LabelIssue]:
         """Return the rows whose sets are most probably wrong, the most probable first.
@@ -199,15 +199,23 @@ class LabelIssues:
         Returns
         -------
         CandidateSets
-            Of the same rows and classes. Rows with r_i below 0.001 and unlabeled rows do not change.
+            Of the same rows and classes. Rows with r_i below 0.001 and unlabeled rows do not change. If the interval of
+            the noise rate begins at 0, only rows with r_i above 1/2 change, so that clean sets stay as they are.
 
         Notes
         -----
         The weights are posterior probabilities and contain the held-out prediction of the row. Estimators of oneof
         accept them; any other classifier does so in a `CandidateEM`.
         """
+        return self._mixed(self._is_changed())
+
+    def _is_changed(self) -> Mask:
+        """Return the mask of the rows that `corrected` changes."""
+        return self.probability >= (MIN_CORRECTION if self.noise_rate_interval[0] > 0 else ISSUE_PROBABILITY)
+
+    def _mixed(self, changed: Mask) -> CandidateSets:
+        """Return weights in which some rows are the mixture of `corrected`."""
         weights = self.candidates.weights
-        changed = self.probability >= MIN_CORRECTION
         share = self.probability[changed][:, None]
         mixed = (1.0 - share) * uniform_within_sets(weights[changed]) + share * self.outside[changed]
         kept = self.candidates.mask[changed] | (mixed >= MIN_CORRECTION * mixed.max(axis=1, keepdims=True))
@@ -327,10 +335,11 @@ def find_label_issues(
         scores = _cross_validated_scores(classifier, X, candidates, cv, n_jobs, random_state)
         return issues_from_scores(scores, candidates, noise_rate)
     issues = issues_from_scores(_leave_one_out_scores(classifier, X, candidates), candidates, noise_rate)
-    if (candidates.is_exact | candidates.is_unlabeled).all() or not issues.n_changed:
+    changed = issues.probability >= MIN_CORRECTION
+    if (candidates.is_exact | candidates.is_unlabeled).all() or not changed.any():
         return issues
     # The labels of the first fit are members of the sets: wrong partial sets have changed the predictions.
-    return issues_from_scores(_leave_one_out_scores(classifier, X, issues.corrected()), candidates, noise_rate)
+    return issues_from_scores(_leave_one_out_scores(classifier, X, issues._mixed(changed)), candidates, noise_rate)
 
 
 def issues_from_scores(scores: Floats, candidates: CandidateSets, noise_rate: float | None = None) -> LabelIssues:

@@ -22,7 +22,7 @@ from oneof.likelihoods import softmax
 from oneof.solvers.noise.wrong_sets import WrongSets, uniform_confusion
 from oneof.typing import Evidence, Floats, Ints
 
-CONFUSION_STRENGTH = 100.0
+CONFUSION_STRENGTH = 70.0
 """Pseudo-rows of each class with equally probable wrong labels."""
 GROUP_STRENGTH = 20.0
 """Pseudo-rows of each group at the noise rate of all rows."""

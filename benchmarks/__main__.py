@@ -176,6 +176,13 @@ THEMES: dict[str, dict[str, Part]] = {
         ("partial", "calibration by rows with candidate sets; writes docs/conformal.csv", "20 min", True),
         ("summary", "the tables of docs/conformal.md from the file", "1 s"),
     ),
+    "audit": _parts(
+        "audit",
+        ("exact", "errors in exact labels of ten data sets; writes docs/audit_exact.csv", "10 min", True),
+        ("sets", "sets without the true class, and LabelMe; writes docs/audit_sets.csv", "10 min", True),
+        ("refits", "accuracy of fits and of refits on corrected weights; writes docs/audit_refits.csv", "30 min", True),
+        ("summary", "the tables of docs/audit.md from the three files", "1 s"),
+    ),
     "reliability": {
         **_parts(
             "reliability.determinism",

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     __version__: str
 
     from oneof import active as active
+    from oneof import audit as audit
     from oneof import conformal as conformal
     from oneof import crowd as crowd
     from oneof import datasets as datasets
@@ -84,6 +85,7 @@ _LAZY_NAMES = {
 }
 _SUBMODULES = (
     "active",
+    "audit",
     "conformal",
     "crowd",
     "datasets",

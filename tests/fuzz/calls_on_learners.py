@@ -7,7 +7,7 @@ import numpy as np
 from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
-from oneof import PLKNN, AvgPerceptron, active, conformal, model_selection, multilabel
+from oneof import PLKNN, AvgPerceptron, active, audit, conformal, model_selection, multilabel
 from oneof.comparison import (
     compare,
     default_estimators,
@@ -128,6 +128,40 @@ def held_out(draw: st.DrawFn) -> Case:
     )
     estimator = draw(either(st.sampled_from([PLKNN(n_neighbors=2), AvgPerceptron(), LogisticRegression()])))
     return model_selection.cross_val_predict, (estimator, X, y), {**named, "cv": draw(either(folds))}
+
+
+@st.composite
+def audits(draw: st.DrawFn) -> Case:
+    """Draw a call of find_label_issues, whose result is corrected and listed."""
+    n, K = draw(either(st.integers(6, 12), st.integers(0, 5))), draw(st.integers(2, 3))
+    X, y = draw(features(n, 2)), draw(sets(n, K, ("integers", "mask", "indicator", "sets", "text", "candidates")))
+    shares = np.random.default_rng(draw(st.integers(0, 99))).dirichlet(np.ones(K), n)
+    named = draw(
+        optional(
+            proba=either(st.sampled_from([shares, shares.tolist()]), features(n, K)),
+            estimator=either(st.sampled_from([None, PLKNN(n_neighbors=2), AvgPerceptron(), LogisticRegression()])),
+            cv=either(st.sampled_from([2, 3, model_selection.CandidateKFold(2)])),
+            noise_rate=either(st.floats(0.0, 0.9), st.floats()),
+            n_jobs=several(1, 1),
+            random_state=SEEDS,
+        )
+    )
+    return audit.find_label_issues, (X, y), named
+
+
+@st.composite
+def listed_issues(draw: st.DrawFn) -> Case:
+    """Draw a call of a method of the issues of small data."""
+    return _listed, (draw(either(st.integers(0, 9))), draw(st.integers(0, 9))), {}
+
+
+def _listed(n: Any, seed: int) -> Any:
+    """List some issues, and fit the corrected weights."""
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(8, 2)), [{0}, {1}, {2}, {0, 1}, {1, 2}, {0}, {1}, {0, 1, 2}]
+    issues = audit.find_label_issues(X, y, PLKNN(n_neighbors=2), cv=2)
+    repr(issues)
+    return issues.top(n), PLKNN(n_neighbors=2).fit(X, issues.corrected()).predict(X)
 
 
 @st.composite

@@ -3,6 +3,7 @@
 from oneof import (
     CandidateSets,
     active,
+    audit,
     conformal,
     crowd,
     datasets,
@@ -87,6 +88,8 @@ FAMILIES = {
     "queries": Family(calls_on_learners.queries, 1.5, (active.query, active.query_subsets, active.simulate)),
     "comparisons": Family(calls_on_learners.comparisons, 0.7, (compare, learning_curve)),
     "held-out predictions": Family(calls_on_learners.held_out, 1.0, (model_selection.cross_val_predict,)),
+    "audits": Family(calls_on_learners.audits, 1.0, (audit.find_label_issues,)),
+    "listed issues": Family(calls_on_learners.listed_issues, 0.3, ()),
     "choices": Family(
         calls_on_learners.choices,
         1.0,

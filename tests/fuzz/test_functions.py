@@ -19,6 +19,8 @@ MAY_BE_NAN = ("rankings", "documents", "agreement")
 
 RESULTS = "a result: its constructor is called, and the result checked"
 EXEMPT = {
+    "LabelIssue": RESULTS,
+    "LabelIssues": RESULTS,
     "Query": RESULTS,
     "SubsetQuery": RESULTS,
     "Simulation": RESULTS,

@@ -197,6 +197,23 @@ def test_every_row_without_exact_label_is_asked_once(begin: Begin, truth: np.nda
     assert session.candidates().is_exact.all()
 
 
+def test_a_queue_is_asked_first(begin: Begin, truth: np.ndarray) -> None:
+    """Rows of the queue are asked first and in order, even exact ones; then the other rows that are not exact."""
+    initial = [{CLASSES[k]} if i < 50 else None for i, k in enumerate(truth)]
+    session = begin(y=initial, strategy="random", refit_every=100, queue=[7, 3, 55])
+    rows = [question.row for question in label(session, truth, 12)]
+    assert rows[:3] == [7, 3, 55]
+    assert sorted(rows[3:]) == [50, 51, 52, 53, 54, 56, 57, 58, 59]
+    assert session.ask() is None
+
+
+@pytest.mark.parametrize("queue", [[60], [-1], [1, 1], [0.5], [[1]]])
+def test_an_invalid_queue(begin: Begin, queue: Any) -> None:
+    """A queue has distinct row indices."""
+    with pytest.raises(InputError, match="`queue` must"):
+        begin(queue=queue)
+
+
 def test_several_annotators(begin: Begin, truth: np.ndarray) -> None:
     """With two annotations per item, each row is asked of two people, and never twice of one."""
     session = begin(annotations_per_item=2, strategy="random", refit_every=100)

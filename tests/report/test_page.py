@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from oneof import CandidateSets
+from oneof.audit import find_label_issues
 from oneof.errors import InputError, LabelError, MissingExtraError
-from oneof.report import DisputedRow, page, render_report, statistics, write_report
+from oneof.report import DisputedRow, page, render_audit, render_report, statistics, write_report
 from tests.report.data import annotators, result, sample
 
 # NumPy's text arrays drop a NUL at the end of a label.
@@ -279,3 +281,37 @@ def test_unwritable_paths_are_errors(tmp_path):
     with pytest.raises(InputError, match=r"folder.*cannot be written"):
         write_report(tmp_path / "folder", sample())
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def noisy_issues(names=("finch", "sparrow"), n=60):
+    """Return the issues of labels of which five are wrong."""
+    truth = np.arange(n) % 2
+    given = np.where(np.arange(n) < 5, 1 - truth, truth)
+    proba = np.where(np.eye(2, dtype=bool)[truth], 0.95, 0.05)
+    return find_label_issues(None, CandidateSets.from_labels(np.array(names)[given]), proba=proba)
+
+
+def test_suspected_rows_are_a_section_of_the_report():
+    """The rows that are probably wrong are listed with the label proposed, and without issues there is no section."""
+    issues = noisy_issues()
+    assert issues.is_issue[:5].all()
+    data = sample(names=("finch", "sparrow"), kinds=(1,), truth=False, issues=issues)
+    words = Page(render_report(data)).words
+    assert "Suspected rows" in words
+    assert "more probably wrong than right" in words
+    assert "Suspected rows" not in Page(render_report(dataclasses.replace(data, issues=None))).words
+
+
+def test_page_of_an_audit_is_valid_and_escapes_labels():
+    """The page of an audit has the rows and the numbers, loads nothing, and shows labels as text."""
+    hostile = "<script>alert(1)</script>"
+    issues = noisy_issues(names=("finch", hostile))
+    html = render_audit(
+        issues, [{"id": hostile}] * 60, source="birds.csv", method="LOORidge", command="oneof audit", version="1",
+        date="2026-01-01",
+    )  # fmt: skip
+    page = Page(html)
+    assert not page.all("script")
+    assert not [tag for tag, attributes in page.elements if "src" in attributes]
+    assert hostile[:20] in page.words
+    assert "Wrong sets" in page.words

@@ -22,6 +22,7 @@ Examples:
   oneof fit letters.csv --labels topic --text body --stop-words english --stem english
   oneof fit votes.parquet --labels cat,dog,horse --method CLPL --out model
   oneof fit birds.csv --labels species --weighted --kind posterior
+  oneof fit birds.csv --labels species --noise-rate auto
   oneof fit birds.csv --answers answers.csv --row id --annotator worker --answer label
   oneof fit birds.csv --answers label-studio.json --row name
   oneof fit clicks/ --labels topic --online --checkpoint-rows 1000000
@@ -51,6 +52,16 @@ def run(
     weights: options.Weights = None,
     kind: options.WeightKind = None,
     rest: options.Rest = None,
+    noise_rate: Annotated[
+        str | None,
+        typer.Option(
+            "--noise-rate",
+            metavar="RATE|auto",
+            help="Fit labels that may exclude the true one: in this fraction of the rows, or auto to estimate it. Rows "
+            "whose labels are probably wrong get weights for the labels proposed instead. If no labels are suspected, "
+            "the fit is the same as without this option.",
+        ),
+    ] = None,
     answers: Annotated[
         Path | None,
         typer.Option(
@@ -149,13 +160,19 @@ def run(
         else:
             remedy = ": name known labels by --gold" if labels else ""
             _check_unused(
-                context, ("labels", "weighted", "weights", "online"), f"cannot be combined with --answers{remedy}"
+                context,
+                ("labels", "weighted", "weights", "online", "noise_rate"),
+                f"cannot be combined with --answers{remedy}",
             )
             given = AnswerOptions(answers, row, annotator, answer, gold)
         read_options = ReadOptions(
             options.split(labels), truth, separator, named, overrides, stop_words, stem, weighting, given
         )
+        rate = _read_noise_rate(noise_rate)
         if online:
+            _check_unused(
+                context, ("noise_rate",), "cannot be combined with --online, which has no held-out predictions"
+            )
             _check_unused(
                 context, ("folds", "budget", "seed"), "cannot be combined with --online, which reads the rows in order"
             )
@@ -176,6 +193,7 @@ def run(
             folds=folds,
             budget=budget if method.lower() == "best" else None,
             seed=seed,
+            noise_rate=rate,
             progress_factory=terminal.progress,
             note=terminal.print_note,
         )
@@ -193,6 +211,21 @@ def run(
         terminal.print_line(f"{summary['method']} was fitted on all rows. Files:")
         for file in summary["files"]:
             terminal.print_line(f"  {file}")
+
+
+def _read_noise_rate(text: str | None) -> float | str | None:
+    """Return the number, "auto", or None."""
+    from oneof.errors import InputError
+
+    if text is None or text.strip().lower() == "auto":
+        return text and "auto"
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = float("nan")
+    if not 0 <= rate < 1:
+        raise InputError(f"--noise-rate must be auto, or a number of at least 0 and below 1; got {text!r}.")
+    return rate
 
 
 _ONLY_ONLINE = ("format", "epochs", "batch_rows", "hash_bits", "checkpoint_rows", "checkpoint_seconds", "resume")

@@ -24,6 +24,7 @@ Examples:
   oneof label birds.csv --labels species --classes finch,owl,wren
   oneof label letters.csv --labels topic --classes bill,order --show text body
   oneof label photos.csv --labels animal --classes cat,dog --show image file
+  oneof label birds.csv --labels species --audit
   oneof label birds.csv --labels species --classes finch,owl,wren --export labeled.csv
 """
 
@@ -74,6 +75,9 @@ def run(
     strategy: Annotated[
         str, typer.Option("--strategy", help="Query strategy: mutual_information, entropy, margin, random, or auto.")
     ] = "auto",
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Ask first about the rows whose labels are probably wrong; see oneof audit.")
+    ] = False,
     imports: Annotated[
         list[Path] | None,
         typer.Option(
@@ -145,7 +149,16 @@ def run(
         )
         answers_file = answers or Path(f"{table.stem}-answers.sqlite")
         label_options = LabelOptions(
-            show, images, options.split(hide), method, strategy, annotations_per_item, combination, answers_file, seed
+            show,
+            images,
+            options.split(hide),
+            method,
+            strategy,
+            annotations_per_item,
+            combination,
+            answers_file,
+            seed,
+            audit and export is None,
         )
         check_not_input([path for path in (export, answers_file) if path], [table, *(imports or ())])
         if export is None:
@@ -206,6 +219,8 @@ class LabelOptions:
     answers : Path
         The file of answers.
     seed : int
+    audit : bool
+        Whether the rows whose labels are probably wrong are asked first.
     """
 
     show: tuple[str, str] | None
@@ -217,6 +232,7 @@ class LabelOptions:
     combination: str
     answers: Path
     seed: int
+    audit: bool = False
 
 
 @dataclass(frozen=True)
@@ -283,6 +299,10 @@ def open_session(
             _make_estimator(prepared, label_options),
         )
         notes = (*notes, *column_notes)
+    queue = None
+    if label_options.audit:
+        queue, sentence = _find_suspects(X, start)
+        notes = (*notes, sentence)
     session = LabelingSession(
         X,
         start,
@@ -293,9 +313,23 @@ def open_session(
         annotations_per_item=label_options.annotations_per_item,
         combination=label_options.combination,
         background=background,
+        queue=queue,
         random_state=label_options.seed,
     )
     return OpenedSession(session, images, notes)
+
+
+def _find_suspects(X: Any, start: "CandidateSets") -> tuple[list[int], str]:
+    """Return the rows whose labels are probably wrong, the most probable first, and a sentence about them."""
+    from oneof.audit import find_label_issues
+    from oneof.cli.audit import describe_rate
+    from oneof.errors import InputError
+
+    if start.is_unlabeled.all():
+        raise InputError("--audit needs a table with labels; all rows are unlabeled. Remove the option.")
+    issues = find_label_issues(X, start)
+    rows = [issue.row for issue in issues.top()]
+    return rows, f"{describe_rate(issues)}; the {len(rows)} suspected rows are asked first."
 
 
 def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tuple[CandidateSets, tuple[str, ...]]":

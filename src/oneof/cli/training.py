@@ -9,9 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli import answers, terminal
+from oneof.cli.audit import describe_rate, find_issues
+from oneof.cli.audit import summarize as summarize_issues
 from oneof.cli.prediction_sets import REPORT_COVERAGE, evaluate_calibration, held_out_calibration, to_dict
 
 if TYPE_CHECKING:
+    from oneof.audit import LabelIssues
+    from oneof.candidates import CandidateSets
     from oneof.cli.inputs import PreparedTable, ReadOptions
     from oneof.comparison import Comparison, LearningCurve
     from oneof.conformal import SetEvaluation
@@ -48,13 +52,15 @@ def train(
     folds: int | None,
     budget: float | None,
     seed: int,
+    noise_rate: float | str | None = None,
     progress_factory: terminal.ProgressFactory,
     note: Callable[[str], None] | None = None,
 ) -> TrainingResult:
     """Select a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
 
-    The scores in the summary are computed on held-out rows, even if one method is requested by name. `note` is called
-    with each sentence for the user, before the fits that the sentence announces.
+    The scores in the summary are computed on held-out rows, even if one method is requested by name. With a noise rate,
+    a number or "auto", the model is fitted to the corrected weights of an audit. `note` is called with each sentence
+    for the user, before the fits that the sentence announces.
     """
     from oneof.cli.inputs import describe_comparison, prepare, resolve_methods
     from oneof.comparison import compare, learning_curve
@@ -131,11 +137,19 @@ def train(
                 random_state=seed,
                 progress=bar,
             )
-    crowd = annotators = calibration = sets = None
+    crowd = annotators = issues = calibration = sets = None
     if prepared.answers is None:
         calibration = held_out_calibration(comparison, candidates, seed)
         sets = None if calibration is None else evaluate_calibration(calibration, candidates, truth)
-        model = comparison.best_estimator.fit(frame, candidates)
+        fitted_to = candidates
+        if noise_rate is not None:
+            _, issues = find_issues(
+                prepared, "auto", seed=seed, noise_rate=None if isinstance(noise_rate, str) else noise_rate
+            )
+            fitted_to = issues.corrected()
+            add_note(_describe_correction(issues))
+        model = comparison.best_estimator.fit(frame, fitted_to)
+        issues = _suspects(model[-1], candidates) if issues is None else issues
         decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
     else:
         add_note(
@@ -152,7 +166,11 @@ def train(
         summary |= {"answers": answers.to_dict(annotators, crowd)}
     if sets is not None:
         summary |= {"prediction_sets": {"nominal_coverage": REPORT_COVERAGE} | to_dict(sets)}
-    command = command_line(path, read_options, method=method, folder=folder, folds=folds, budget=budget, seed=seed)
+    if noise_rate is not None and issues is not None:
+        summary |= {"audit": summarize_issues(issues, read_options.separator)}
+    command = command_line(
+        path, read_options, method=method, folder=folder, folds=folds, budget=budget, seed=seed, noise_rate=noise_rate
+    )
     with atomic_directory(folder) as stage:
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
         _write_model(model_file, model, prepared, read_options, summary, calibration)
@@ -165,6 +183,7 @@ def train(
             named=named,
             annotators=annotators,
             sets=sets,
+            issues=issues,
         )
         if annotators is not None:
             answers.write_annotators(stage / answers.OUTPUT, annotators)
@@ -172,6 +191,33 @@ def train(
         files = sorted(file.name for file in stage.iterdir())
     summary |= {"files": [str(folder / name) for name in files]}
     return TrainingResult(summary, comparison, notes, folder, annotators)
+
+
+def _describe_correction(issues: "LabelIssues") -> str:
+    """Return the noise rate, and the number of rows that are fitted to corrected weights, in a sentence."""
+    if not issues.n_changed:
+        return "no labels are suspected to be wrong: the fit is the same as without --noise-rate."
+    return (
+        f"{describe_rate(issues)}; {issues.n_changed:,} rows are fitted to corrected weights. The held-out estimate "
+        "compares the predictions with the labels as they are."
+    )
+
+
+def _suspects(method: Any, candidates: "CandidateSets") -> "LabelIssues | None":
+    """Return the issues by the leave-one-out scores of a fitted LOORidge; None for other methods, or without result."""
+    import warnings
+
+    from oneof.audit import issues_from_scores, scores_of_fit
+    from oneof.estimators.loo_ridge import LOORidge
+
+    if not isinstance(method, LOORidge):
+        return None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        try:
+            return issues_from_scores(scores_of_fit(method), candidates)
+        except UserWarning:  # the features do not predict the labels
+            return None
 
 
 def _announce_long_fit(
@@ -211,6 +257,7 @@ def command_line(
     folds: int | None,
     budget: float | None,
     seed: int,
+    noise_rate: float | str | None = None,
 ) -> str:
     """Return the shell command that repeats this training."""
     arguments = ["oneof", "fit", str(path)]
@@ -244,6 +291,7 @@ def command_line(
     for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
         arguments += [option, value] * (value.lower() != "none")
     arguments += ["--method", method]
+    arguments += [] if noise_rate is None else ["--noise-rate", str(noise_rate)]
     for option, number in (("--folds", folds), ("--budget", budget)):
         arguments += [] if number is None else [option, f"{number:g}"]
     arguments += ["--seed", str(seed), "--out", str(folder)]
@@ -324,6 +372,7 @@ def _write_report(
     named: bool,
     annotators: "AnnotatorSummary | None",
     sets: "SetEvaluation | None",
+    issues: "LabelIssues | None",
 ) -> None:
     import oneof
     from oneof.report import ReportData, write_report
@@ -355,5 +404,6 @@ def _write_report(
         annotators=annotators,
         sets=sets,
         set_coverage=REPORT_COVERAGE,
+        issues=issues,
     )
     write_report(path, data)

@@ -26,7 +26,8 @@ class Disambiguation(NamedTuple):
     labels : ndarray of shape (n_samples,)
         Members of ``classes_``.
     confidence : ndarray of shape (n_samples,)
-        Probability of the label among the candidates of its row, given their weights, in (0, 1]; 1 for exact rows.
+        Probability of the label among the candidates of its row, given their weights, in (0, 1]; 1 for exact rows,
+        also for those with a wrong label: see `oneof.audit.find_label_issues`.
     """
 
     labels: Labels
@@ -73,7 +74,8 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         Disambiguation
             The tuple (labels, confidence). Confidences are comparable between rows of one model. They are probabilities
             only if the method has `predict_proba`; otherwise they are a softmax of the scores. If the candidates of a
-            row have weights, its probabilities are multiplied by them.
+            row have weights, its probabilities are multiplied by them. Every set is taken to contain the true label: a
+            wrong exact label has the confidence 1. `oneof.audit.find_label_issues` finds such rows.
 
         Raises
         ------

@@ -71,6 +71,8 @@ class QuestionScheduler:
     check_interval : int
         Every question of this interval is a random row, to evaluate the model; 0 for none.
     rng : RandomState
+    queue : ndarray of int, optional
+        Rows that are asked first, in this order, even if they are exact.
     """
 
     def __init__(
@@ -81,11 +83,14 @@ class QuestionScheduler:
         annotations_per_item: int,
         check_interval: int,
         rng: Any,
+        queue: Ints | None = None,
     ) -> None:
         self._state, self._learner, self._annotations_per_item = state, learner, annotations_per_item
         self._check_interval, self._rng = check_interval, rng
         self._n_classes = start.shape[1]
         self._exact = start.sum(axis=1) == 1
+        self._queue: Ints = np.empty(0, dtype=np.int64) if queue is None else queue
+        self._exact[self._queue] = False
         self._remaining = ~self._exact
         self._n_asked = 0
         self._leases: dict[tuple[str, str], tuple[float, Question]] = {}
@@ -159,6 +164,10 @@ class QuestionScheduler:
 
     def _pick(self, pool: Mask, snapshot: ModelSnapshot | None) -> tuple[int, str, float | None]:
         """Return a row of the pool, its purpose and its score."""
+        queued = self._queue[pool[self._queue]]
+        if len(queued):
+            row = int(queued[0])
+            return row, "query", None if snapshot is None else self._learner.score(snapshot, row)
         self._n_asked += 1
         if snapshot is None:
             return int(self._rng.choice(np.flatnonzero(pool))), "query", None

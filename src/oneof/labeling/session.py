@@ -19,6 +19,7 @@ from oneof.labeling.table import LabelTable, row_index
 from oneof.labeling.validation import (
     check_counts,
     check_name,
+    check_queue,
     check_row,
     check_rows,
     check_start,
@@ -75,6 +76,8 @@ class LabelingSession(AnswerAPI):
         Combination of the answers of several annotators. "votes": candidate sets, by `min_votes` and `top_k`. "model":
         weights, by the accuracies of the annotators (`oneof.crowd.AnnotatorModel`), as soon as a row has answers of
         two annotators.
+    queue : array-like of int, optional
+        Rows that are asked first, in this order, even if they are exact, such as those of `oneof.audit`.
     random_state : int, RandomState instance or None
 
     Attributes
@@ -122,6 +125,7 @@ class LabelingSession(AnswerAPI):
         min_votes: int = 1,
         top_k: int | None = 1,
         combination: str = "votes",
+        queue: Any = None,
         random_state: Any = None,
     ) -> None:
         check_counts(
@@ -141,12 +145,19 @@ class LabelingSession(AnswerAPI):
         self._rows, self._table, self._combination = rows, table, combination
         self._fit_lock, self._annotator_fit = threading.Lock(), AnnotatorFit(-1, {}, None, None)
         rng = check_random_state(random_state)
+        queued = check_queue(queue, rows.shape[0])
         self._learner = Learner(rows, estimator, strategy, int(prefetch), rng)
         log = AnswerLog(None if path is None else as_path(path), session_metadata(rows, table, start.classes))
         try:
             self.answers = AnswerStore(log, start.evidence, start.classes, min_votes=min_votes, top_k=top_k)
             self._scheduler = QuestionScheduler(
-                start.mask, self.answers.state, self._learner, int(annotations_per_item), int(check_interval), rng
+                start.mask,
+                self.answers.state,
+                self._learner,
+                int(annotations_per_item),
+                int(check_interval),
+                rng,
+                queued,
             )
             self.answers.on_change = self._scheduler.update
             self.answers.sync()

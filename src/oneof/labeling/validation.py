@@ -12,7 +12,7 @@ from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.labeling.scheduler import Question
 from oneof.labeling.table import LabelTable
-from oneof.typing import FeatureMatrix, Labels
+from oneof.typing import FeatureMatrix, Ints, Labels
 from oneof.validation import check_positive
 
 
@@ -98,6 +98,21 @@ def check_row(row: Any, n_rows: int) -> None:
     """Raise unless `row` is a valid row index."""
     if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < n_rows:
         raise InputError(f"`row` must be an integer from 0 to {n_rows - 1}; got {row!r}.")
+
+
+def check_queue(queue: Any, n_rows: int) -> Ints | None:
+    """Return distinct row indices, or None."""
+    if queue is None:
+        return None
+    rows = np.asarray(queue)
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise InputError(f"`queue` must be a list of row indices; got {queue!r}.")
+    for row in rows.tolist():
+        if not 0 <= row < n_rows:
+            raise InputError(f"`queue` must contain row indices from 0 to {n_rows - 1}; got {row!r}.")
+    if len(np.unique(rows)) < len(rows):
+        raise InputError("`queue` must contain each row once.")
+    return rows.astype(np.int64)
 
 
 def check_question(question: Any, n_rows: int) -> None:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from oneof.audit import LabelIssues
 from oneof.candidates import CandidateSets
 from oneof.candidates.labels import label_vector
 from oneof.conformal import SetEvaluation
@@ -212,6 +213,8 @@ class ReportData:
         Coverage and mean size of the prediction sets of held-out rows.
     set_coverage : float, default=0.9
         Their nominal coverage.
+    issues : LabelIssues, optional
+        The rows whose sets probably exclude the true label.
 
     Raises
     ------
@@ -239,6 +242,7 @@ class ReportData:
     annotators: AnnotatorSummary | None = None
     sets: SetEvaluation | None = None
     set_coverage: float = 0.9
+    issues: LabelIssues | None = None
 
     def __post_init__(self) -> None:
         arrays = {"decisions.labels": self.decisions.labels, "decisions.confidence": self.decisions.confidence}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneof.audit import LabelIssues
 from oneof.files import atomic_write
 from oneof.plots import (
     counts,
@@ -22,7 +23,8 @@ from oneof.plots.figures import MAX_CLASSES, decision_classes, heatmap_inches
 from oneof.plots.style import clean
 from oneof.plots.svg import to_svg
 from oneof.report import annotators, statistics, templating
-from oneof.report.data import ReportData
+from oneof.report.data import Preview, ReportData
+from oneof.report.suspects import MAX_REPORT_SUSPECTS, MAX_SUSPECTS, describe_suspects
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -50,7 +52,7 @@ def render_report(data: ReportData) -> str:
     MissingExtraError
         If jinja2 is not installed.
     """
-    template = _template()
+    template = _template("report.html")
     from markupsafe import Markup
 
     columns, uncertain = statistics.uncertain_rows(data)
@@ -81,6 +83,7 @@ def render_report(data: ReportData) -> str:
         truth=_truth(data),
         annotators=None if data.annotators is None else annotators.describe_annotators(data.annotators),
         sets=None if data.sets is None else statistics.describe_sets(data.sets, data.set_coverage),
+        suspects=None if data.issues is None else describe_suspects(data.issues, data.preview, MAX_REPORT_SUSPECTS),
         columns=columns,
         uncertain=uncertain,
         figures={name: Markup(svg) for name, svg in figures.items()},
@@ -110,6 +113,45 @@ def write_report(path: str | os.PathLike[str], data: ReportData) -> None:
         temporary.write_text(page, encoding="utf-8", newline="\n")
 
 
+def render_audit(
+    issues: LabelIssues, preview: Preview, *, source: str, method: str, command: str, version: str, date: str
+) -> str:
+    """Return the page of an audit as one self-contained HTML page without figures.
+
+    Parameters
+    ----------
+    issues : LabelIssues
+    preview : sequence of mappings, or callable
+        For row i (counted from 0) some table cells by column name.
+    source : str
+        File name of the table.
+    method : str
+        The method of the held-out predictions.
+    command : str
+        Command line that reproduces this page.
+    version, date : str
+        Version of oneof, and the date to print.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    MissingExtraError
+        If jinja2 is not installed.
+    """
+    return _template("audit.html").render(
+        title=clean(f"Wrong labels: {source}"),
+        source=clean(source),
+        method=clean(method),
+        suspects=describe_suspects(issues, preview, MAX_SUSPECTS),
+        command=clean(command),
+        version=clean(version),
+        date=clean(date),
+    )
+
+
 def _curve(data: ReportData) -> dict[str, Any] | None:
     """Return the points of the learning curve and their description."""
     curve = data.learning_curve
@@ -130,7 +172,7 @@ def _truth(data: ReportData) -> statistics.TruthComparison | None:
 
 
 @cache
-def _template() -> "Template":
+def _template(name: str) -> "Template":
     environment = templating.environment("oneof.report")
     environment.filters.update(
         percent=templating.format_percent, std=templating.format_std, seconds=templating.format_seconds
@@ -138,7 +180,7 @@ def _template() -> "Template":
     environment.globals.update(
         pluralize=templating.pluralize, is_known=templating.is_known, count=templating.format_count
     )
-    return environment.get_template("report.html")
+    return environment.get_template(name)
 
 
 def can_draw() -> bool:

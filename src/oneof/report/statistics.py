@@ -164,7 +164,7 @@ def uncertain_rows(data: ReportData) -> tuple[list[str], list[tuple[str, list[Un
             label=shorten(data.decisions.labels[row], LABEL_WIDTH),
             confidence=float(data.decisions.confidence[row]),
             truth=None if data.truth is None else name_truth(data.truth[row]),
-            cells=[_truncate(preview.get(name, "")) for name in columns],
+            cells=[truncate(preview.get(name, "")) for name in columns],
         )
         for row, preview in zip(rows, cells, strict=True)
     ]
@@ -260,7 +260,8 @@ def _format_share(share: float) -> str:
     return f"{share:.2f}" if share >= 0.005 else "<0.01"
 
 
-def _truncate(cell: Any) -> str:
+def truncate(cell: Any) -> str:
+    """Format a cell of the table; a long one is shortened."""
     text = clean(cell)
     return text if len(text) <= CELL_WIDTH else text[: CELL_WIDTH - 1].rstrip() + "…"
 

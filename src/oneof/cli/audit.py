@@ -1,0 +1,215 @@
+"""`oneof audit`: find the rows of a table whose labels are probably wrong."""
+
+import contextlib
+import datetime
+import shlex
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from oneof.cli import options, terminal
+
+if TYPE_CHECKING:
+    from oneof.audit import LabelIssues
+    from oneof.cli.inputs import PreparedTable
+
+NAME = "audit"
+EXAMPLES = """\b
+Examples:
+  oneof audit birds.csv --labels species
+  oneof audit birds.csv --labels species --output issues.csv --report issues.html
+  oneof audit birds.csv --labels species --weighted --kind posterior
+"""
+_N_PREVIEW_COLUMNS = 6
+"""Number of columns that the page shows of a row."""
+
+
+def run(
+    table: options.TableFile,
+    *,
+    labels: options.Labels,
+    method: Annotated[
+        str, typer.Option("--method", help="Name of the method that predicts the held-out rows, or auto: LOORidge.")
+    ] = "auto",
+    top: Annotated[int, typer.Option("--top", min=0, help="Number of rows to print.")] = 20,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", metavar="FILE", help="Write all labeled rows, the most probably wrong first (.csv)."),
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option("--report", metavar="FILE", help="Write a page with the suspected rows (.html).")
+    ] = None,
+    separator: options.Separator = "|",
+    weighted: options.Weighted = False,
+    weights: options.Weights = None,
+    kind: options.WeightKind = None,
+    rest: options.Rest = None,
+    classes: options.Classes = None,
+    drop: options.Drop = None,
+    text: options.Text = None,
+    stop_words: options.StopWords = "none",
+    stem: options.Stem = "none",
+    categorical: options.Categorical = None,
+    numeric: options.Numeric = None,
+    folds: options.Folds = None,
+    seed: options.Seed = 0,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Find the rows of a table whose labels probably exclude the true one.
+
+    Each row is predicted without its own labels. The command prints the expected number of wrong rows, with an
+    interval, and the most probably wrong rows with the label proposed instead. The table is not changed; fit with
+    --noise-rate auto learns from it without relying on these rows, and label --audit opens them for labeling.
+    """
+    with terminal.handle_errors(debug=debug):
+        from oneof.cli.inputs import ReadOptions, prepare
+        from oneof.errors import InputError
+        from oneof.files import check_not_input, check_writable
+        from oneof.io import Overrides
+
+        if method.lower() == "best":
+            raise InputError("--method must name one method, or be auto; got best. `oneof compare` finds the best.")
+        outputs = [path for path in (output, report) if path is not None]
+        if output is not None and report is not None and output.resolve() == report.resolve():
+            raise InputError(f"--output and --report must be different files; got {output} for both.")
+        for path in outputs:
+            check_writable(path.absolute().parent)
+        check_not_input(outputs, [table])
+        overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
+        named = None if classes is None else options.split([classes])
+        weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
+        prepared = prepare(
+            table,
+            ReadOptions(options.split(labels), None, separator, named, overrides, stop_words, stem, weighting),
+        )
+        for sentence in prepared.notes:
+            terminal.print_note(sentence)
+        name, issues = find_issues(prepared, method, folds=folds, seed=seed)
+        with contextlib.ExitStack() as files:
+            _write_files(files, issues, prepared, name, separator=separator, output=output, report=report)
+        if json:
+            terminal.print_json(summarize(issues, separator) | {"method": name, "files": list(map(str, outputs))})
+            return
+        print_issues(issues, table, separator=separator, top=top)
+        for path in outputs:
+            terminal.print_line(f"File: {path}")
+
+
+def find_issues(
+    prepared: "PreparedTable",
+    method: str,
+    *,
+    folds: int | None = None,
+    seed: int = 0,
+    noise_rate: float | None = None,
+) -> "tuple[str, LabelIssues]":
+    """Return the name of the method of the held-out predictions, and the issues."""
+    from oneof.audit import find_label_issues
+    from oneof.cli.inputs import resolve_methods
+    from oneof.comparison.methods import DEFAULT_METHOD
+
+    methods, _ = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)
+    [(name, pipeline)] = methods.items()
+    cv = 5 if folds is None else folds
+    return name, find_label_issues(
+        prepared.frame, prepared.candidates, pipeline, cv=cv, noise_rate=noise_rate, random_state=seed
+    )
+
+
+def describe_rate(issues: "LabelIssues") -> str:
+    """Return the expected number of wrong rows and the noise rate in a sentence."""
+    low, high = issues.n_wrong_interval
+    rate_low, rate_high = map(terminal.format_percent, issues.noise_rate_interval)
+    return (
+        f"about {issues.n_wrong:.0f} of {len(issues.ranking):,} labeled rows ({low:.0f} to {high:.0f}) have labels "
+        f"without the true one: a noise rate of {terminal.format_percent(issues.noise_rate)} ({rate_low} to "
+        f"{rate_high})"
+    )
+
+
+def print_issues(issues: "LabelIssues", table: Path, *, separator: str, top: int) -> None:
+    """Print the noise rate and the most probably wrong rows."""
+    terminal.print_line(f"{table}: {describe_rate(issues)}.")
+    n_issues = int(issues.is_issue.sum())
+    if not n_issues:
+        terminal.print_line("No row has labels that are more probably wrong than right.")
+        return
+    listed = issues.top(min(top, n_issues))
+    if listed:
+        texts = issues.candidates.to_strings(separator=separator)
+        rows = [(str(x.row), texts[x.row], str(x.proposed), str(x.runner_up), f"{x.probability:.2f}") for x in listed]
+        title = f"Suspected rows, counted from 0 ({len(listed)} of {n_issues:,})"
+        columns = ("row", "labels", "proposed", "runner-up", "probability")
+        terminal.print_table(title, columns, rows, text_columns=4)
+
+
+def summarize(issues: "LabelIssues", separator: str) -> dict[str, Any]:
+    """Return the issues for JSON."""
+    texts = issues.candidates.to_strings(separator=separator)
+    return {
+        "rows": len(issues.candidates),
+        "labeled": len(issues.ranking),
+        "n_wrong": issues.n_wrong,
+        "n_wrong_interval": list(issues.n_wrong_interval),
+        "noise_rate": issues.noise_rate,
+        "noise_rate_interval": list(issues.noise_rate_interval),
+        "noise_rate_by_size": issues.noise_rate_by_size,
+        "noise_rate_by_label": issues.noise_rate_by_label,
+        "issues": [issue._asdict() | {"candidates": texts[issue.row]} for issue in issues.top()],
+    }
+
+
+def _write_files(
+    files: contextlib.ExitStack,
+    issues: "LabelIssues",
+    prepared: "PreparedTable",
+    method: str,
+    *,
+    separator: str,
+    output: Path | None,
+    report: Path | None,
+) -> None:
+    """Write both files; each replaces an older one when both are complete."""
+    import polars as pl
+
+    import oneof
+    from oneof.files import atomic_write, create_directories
+    from oneof.report import render_audit
+
+    stages = []
+    for path in (output, report):
+        if path is not None:
+            files.enter_context(create_directories(path.absolute().parent))
+        stages.append(None if path is None else files.enter_context(atomic_write(path)))
+    if stages[0] is not None:
+        texts = issues.candidates.to_strings(separator=separator)
+        listed = issues.top(len(issues.ranking))
+        columns = {
+            "row": [issue.row for issue in listed],
+            "labels": [texts[issue.row] for issue in listed],
+            "proposed": [issue.proposed for issue in listed],
+            "probability": [issue.probability for issue in listed],
+            "runner_up": [issue.runner_up for issue in listed],
+            "suspected": issues.is_issue[issues.ranking].tolist(),
+        }
+        pl.DataFrame(columns).write_csv(stages[0])
+    if stages[1] is not None:
+        shown = prepared.table.frame.select([column.name for column in prepared.columns[:_N_PREVIEW_COLUMNS]])
+
+        def preview(row: int) -> Mapping[str, str]:
+            return {name: "" if cell is None else str(cell) for name, cell in shown.row(row, named=True).items()}
+
+        page = render_audit(
+            issues,
+            preview,
+            source=prepared.table.path.name,
+            method=method,
+            command=shlex.join(["oneof", *sys.argv[1:]]),
+            version=oneof.__version__,
+            date=datetime.datetime.now().astimezone().date().isoformat(),
+        )
+        stages[1].write_text(page, encoding="utf-8", newline="\n")

@@ -1,0 +1,202 @@
+"""`find_label_issues`: which sets are wrong, how many, and weights for a refit."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from oneof import PLSVM, CandidateSets, LOORidge, make_partial_labels
+from oneof.audit import find_label_issues
+from oneof.errors import InputError, LabelError
+from oneof.model_selection import cross_val_predict
+
+NAMES = np.array(["ant", "bee", "cat", "dog"])
+
+
+def noisy_rows(n=400, rate=0.1, seed=0):
+    """Return features of four classes, the labels, the true ones, and the rows with errors."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(4, size=n)
+    X = rng.normal(size=(n, 3)) + 2.5 * np.array([[0, 0, 0], [2, 0, 0], [0, 2, 0], [0, 0, 2]])[truth]
+    wrong = rng.permutation(n) < round(rate * n)
+    return X, np.where(wrong, (truth + rng.integers(1, 4, size=n)) % 4, truth), truth, wrong
+
+
+@pytest.fixture(scope="module")
+def exact():
+    X, given, truth, wrong = noisy_rows()
+    return X, CandidateSets.from_labels(NAMES[given]), truth, wrong, find_label_issues(X, NAMES[given])
+
+
+def test_errors_of_exact_labels_are_found_and_corrected(exact):
+    """Rows with errors come first with the true class proposed, and the number and the rate are right."""
+    _, _, truth, wrong, issues = exact
+    n_wrong = int(wrong.sum())
+    found = issues.top(n_wrong)
+    assert np.mean([wrong[issue.row] for issue in found]) >= 0.9
+    assert np.mean([issue.proposed == NAMES[truth[issue.row]] for issue in found]) >= 0.9
+    assert issues.n_wrong == pytest.approx(n_wrong, rel=0.25)
+    low, high = issues.n_wrong_interval
+    assert low <= n_wrong <= high
+    assert issues.noise_rate == pytest.approx(issues.n_wrong / len(wrong))
+
+
+def test_table_is_ranked_and_consistent(exact):
+    """Rows are ranked by their probability, a proposed label is no candidate, and the runner-up is another class."""
+    _, y, _, _, issues = exact
+    table = issues.top(len(y))
+    assert [issue.row for issue in table] == issues.ranking.tolist()
+    assert (np.diff([issue.probability for issue in table]) <= 0).all()
+    for issue in table:
+        assert issue.proposed not in issue.candidates
+        assert issue.runner_up != issue.proposed
+        assert 0.0 <= issue.probability <= 1.0
+    assert [issue.row for issue in issues.top()] == [i for i in issues.ranking.tolist() if issues.is_issue[i]]
+
+
+def test_confidence_of_disambiguate_is_one_where_the_audit_finds_errors(exact):
+    """`disambiguate` has confidence 1 for each wrong exact label, which the audit ranks first."""
+    X, y, _, wrong, issues = exact
+    confidence = LOORidge().fit(X, y).disambiguate().confidence
+    assert (confidence[wrong] == 1.0).all()
+    assert issues.probability[wrong].mean() > 0.8
+    assert issues.probability[~wrong].mean() < 0.1
+
+
+def test_sets_and_weights_without_the_truth_are_found():
+    """Of partial and weighted rows, those that exclude the truth have high probabilities."""
+    X, _, truth, wrong = noisy_rows(rate=0.15)
+    rng = np.random.default_rng(1)
+    mask = make_partial_labels(truth, n_distractors=1, random_state=0).mask.copy()
+    for i in np.flatnonzero(wrong):
+        mask[i] = False
+        mask[i, rng.choice(np.delete(np.arange(4), truth[i]), size=2, replace=False)] = True
+    weights = mask * rng.uniform(0.4, 1.0, size=mask.shape)
+    for y in (CandidateSets(mask, NAMES), CandidateSets.from_weights(weights, classes=NAMES)):
+        issues = find_label_issues(X, y)
+        found = wrong[issues.ranking[: wrong.sum()]]
+        assert found.mean() > 0.8
+        low, high = issues.noise_rate_interval
+        assert low <= 0.15 <= high
+
+
+def test_unlabeled_rows_are_ignored(exact):
+    """Unlabeled rows have probability 0, are not ranked, and do not change the probabilities of the others."""
+    X, y, _, _, _ = exact
+    part, rest = X[:200], X[200:250]
+    mask = np.concatenate([y.mask[:200], np.ones((50, 4), dtype=bool)])
+    with_unlabeled = find_label_issues(np.concatenate([part, rest]), CandidateSets(mask, NAMES))
+    without = find_label_issues(part, y[:200])
+    np.testing.assert_allclose(with_unlabeled.probability[:200], without.probability, atol=1e-6)
+    assert (with_unlabeled.probability[200:] == 0).all()
+    assert with_unlabeled.ranking.max() < 200
+    assert with_unlabeled.corrected()[200:].is_unlabeled.all()
+
+
+def test_corrected_mixes_the_set_and_the_labels_proposed(exact):
+    """The share of the classes outside the set is the probability that it is wrong; certain rows do not change."""
+    _, y, _, _, issues = exact
+    corrected = issues.corrected()
+    weights = corrected.weights / corrected.weights.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(np.where(y.mask, 0.0, weights).sum(axis=1), issues.probability, atol=5e-3)
+    unchanged = issues.probability < 1e-3
+    assert unchanged.any()
+    assert corrected[unchanged] == y[unchanged]
+    assert (corrected.classes == y.classes).all()
+
+
+@pytest.mark.parametrize("estimator", [LOORidge(), PLSVM()], ids=["LOORidge", "PLSVM"])
+def test_refit_is_better_with_errors(estimator):
+    """With 30 % errors the refit is more accurate than the fit, on rows of a second sample."""
+    X, given, _, _ = noisy_rows(rate=0.3, seed=10)
+    X_new, _, truth, _ = noisy_rows(n=2000, rate=0.0, seed=5)
+    issues = find_label_issues(X, given)
+    plain = np.mean(estimator.fit(X, given).predict(X_new) == truth)
+    assert np.mean(estimator.fit(X, issues.corrected()).predict(X_new) == truth) > plain
+
+
+def test_probabilities_of_the_caller_are_those_of_cross_validation():
+    """`proba` gives the result of the estimator that predicted it."""
+    X, given, _, _ = noisy_rows(n=200)
+    proba = cross_val_predict(GaussianNB(), X, given, cv=4, method="predict_proba")
+    first, second = find_label_issues(X, given, GaussianNB(), cv=4), find_label_issues(None, given, proba=proba)
+    np.testing.assert_allclose(first.probability, second.probability, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [make_pipeline(StandardScaler(), LOORidge()), make_pipeline(StandardScaler(), LogisticRegression()), PLSVM()],
+    ids=["pipeline of LOORidge", "pipeline of scikit-learn", "decision function"],
+)
+def test_other_estimators_find_the_errors(estimator):
+    """Pipelines, classifiers of scikit-learn and decision functions find most errors."""
+    X, given, _, wrong = noisy_rows(n=200)
+    issues = find_label_issues(X, given, estimator)
+    assert wrong[issues.ranking[: wrong.sum()]].mean() > 0.8
+
+
+def test_known_rate_is_used(exact):
+    """With a known noise rate of 0 no row changes, and with a higher rate all probabilities are higher."""
+    X, y, _, _, issues = exact
+    clean = find_label_issues(X, y, noise_rate=0.0)
+    assert clean.n_changed == 0
+    assert clean.corrected() == y
+    high = find_label_issues(X, y, noise_rate=0.3)
+    assert high.noise_rate == 0.3
+    assert high.n_wrong > issues.n_wrong
+
+
+def test_two_classes():
+    """With two classes the proposed label is the other one."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(2, size=200)
+    X = rng.normal(size=(200, 2)) + 4 * truth[:, None]
+    given = np.where(rng.random(200) < 0.1, 1 - truth, truth)
+    issues = find_label_issues(X, given, PLSVM())
+    assert (issues.proposed == 1 - given).all()
+    assert (given != truth)[issues.ranking[:10]].mean() >= 0.8
+
+
+def test_features_without_information_are_reported():
+    """Features that are unrelated to the labels give a warning."""
+    rng = np.random.default_rng(0)
+    with pytest.warns(UserWarning, match="do not predict the labels"):
+        issues = find_label_issues(rng.normal(size=(120, 3)), rng.integers(3, size=120), GaussianNB())
+    assert issues.noise_rate_interval[1] > 0.3
+
+
+def test_rates_by_size_and_label_need_enough_rows(exact):
+    """Rates are reported for sizes and labels of at least 50 rows."""
+    _, y, _, _, issues = exact
+    assert set(issues.noise_rate_by_size) == {1}
+    assert set(issues.noise_rate_by_label) == {
+        name for name, count in zip(NAMES.tolist(), y.mask.sum(axis=0)) if count >= 50
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (({}, {"proba": np.ones((3, 2))}), r"`proba` must have one row for each of the 4 rows"),
+        (({}, {"proba": np.full((4, 2), np.nan)}), r"row 0: `proba` must be finite"),
+        (({}, {"proba": [[1, 0], [1, 0], [0, 0], [1, 0]]}), r"row 2: `proba` must be finite"),
+        (({}, {"proba": np.ones((4, 2)), "estimator": PLSVM()}), r"cannot both be given"),
+        (({}, {"noise_rate": 1.0}), r"`noise_rate` must be at least 0 and below 1; got 1.0"),
+        (({"X": None}, {}), r"`X` must be given without `proba`"),
+        (({}, {"estimator": StandardScaler()}), r"must have predict_proba or decision_function"),
+    ],
+)
+def test_invalid_arguments(arguments, message):
+    """Invalid arguments raise one sentence that names the row."""
+    changed, named = arguments
+    given = {"X": [[0.0], [1.0], [2.0], [3.0]], "y": ["a", "b", "a", "b"]} | changed
+    with pytest.raises(InputError, match=message):
+        find_label_issues(given["X"], given["y"], **named)
+
+
+def test_unlabeled_rows_alone_are_an_error():
+    """Without a labeled row there is nothing to audit."""
+    with pytest.raises(LabelError, match="every row is unlabeled"):
+        find_label_issues([[0.0], [1.0]], CandidateSets(np.ones((2, 2), dtype=bool), ["a", "b"]))

@@ -1,0 +1,149 @@
+"""Wrong labels on the command line: `oneof audit`, `oneof fit --noise-rate` and `oneof label --audit`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof.audit import find_label_issues
+from oneof.candidates import CandidateSets
+from oneof.cli.label import open_session
+from tests.cli.conftest import Run
+from tests.cli.test_bad_input import _check_error
+from tests.cli.test_label import READ_OPTIONS, label_options
+
+NAMES = np.array(["finch", "owl", "wren"])
+N_ROWS = 150
+AUDIT = ("audit", "noisy.csv", "--labels", "species", "--drop", "truth")
+
+
+def make_noisy(rate: float = 0.1) -> pl.DataFrame:
+    """Return rows of which a fraction has a wrong label; every fifth label is a set of two."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=N_ROWS)
+    wrong = np.arange(N_ROWS) < round(rate * N_ROWS)
+    given = np.where(wrong, (truth + 1) % 3, truth)
+    labels = [NAMES[k] if wrong[i] or i % 5 else f"{NAMES[k]}|{NAMES[(k + 1) % 3]}" for i, k in enumerate(given)]
+    labels[-1] = ""
+    span, mass = np.round(8.0 * truth + rng.normal(size=N_ROWS), 3), np.round(rng.normal(size=N_ROWS), 3)
+    return pl.DataFrame({"span": span, "mass": mass, "species": labels, "truth": NAMES[truth]})
+
+
+@pytest.fixture
+def noisy(run: Run) -> Path:
+    """Write the table with 15 wrong rows, the first ones, to the working folder."""
+    make_noisy().write_csv("noisy.csv")
+    return Path("noisy.csv")
+
+
+def test_audit_names_the_rows_and_the_proposals(run: Run, noisy: Path) -> None:
+    """The output has the expected number and most wrong rows with the true label, and nothing is written."""
+    result = run(*AUDIT)
+    assert result.code == 0, result.err
+    assert "of 149 labeled rows" in result.out
+    assert "noise rate" in result.out
+    assert {path.name for path in Path().iterdir()} == {"noisy.csv"}
+    summary = json.loads(run(*AUDIT, "--json").out)
+    rows = [issue["row"] for issue in summary["issues"]]
+    assert len(set(range(15)) & set(rows)) >= 10
+    truth = make_noisy()["truth"]
+    assert all(issue["proposed"] == truth[issue["row"]] for issue in summary["issues"] if issue["row"] < 15)
+    low, high = summary["n_wrong_interval"]
+    assert low <= 15 <= high
+
+
+def test_output_has_all_labeled_rows_in_order(run: Run, noisy: Path) -> None:
+    """--output lists every labeled row by decreasing probability, and --report is a page with the suspected ones."""
+    result = run(*AUDIT, "--output", "sub/issues.csv", "--report", "issues.html")
+    assert result.code == 0, result.err
+    table = pl.read_csv("sub/issues.csv")
+    assert table.columns == ["row", "labels", "proposed", "probability", "runner_up", "suspected"]
+    assert sorted(table["row"]) == list(range(N_ROWS - 1))
+    assert (table["probability"].diff().drop_nulls() <= 0).all()
+    assert table["suspected"].sum() >= 10
+    page = Path("issues.html").read_text("utf-8")
+    assert "Suspected rows" in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_clean_labels_have_no_suspects(run: Run) -> None:
+    """Without errors the command says that no row is suspected, and `fit` is the same as without a noise rate."""
+    make_noisy(rate=0.0).write_csv("noisy.csv")
+    assert "No row has labels that are more probably wrong than right" in run(*AUDIT).out
+    fit = ("fit", "noisy.csv", "--labels", "species", "--drop", "truth", "--folds", "2")
+    assert run(*fit, "--out", "plain").code == 0
+    robust = run(*fit, "--out", "robust", "--noise-rate", "0")
+    assert "the fit is the same as without --noise-rate" in robust.err
+    plain, same = (pl.read_csv(f"{folder}/training_labels.csv") for folder in ("plain", "robust"))
+    assert plain.equals(same)
+
+
+@pytest.mark.parametrize("rate", ["auto", "0.1"])
+def test_fit_with_a_noise_rate_proposes_true_labels(run: Run, noisy: Path, rate: str) -> None:
+    """The training labels of the wrong rows are the true ones, and the summary has the audit."""
+    fit = ("fit", "noisy.csv", "--labels", "species", "--truth", "truth", "--folds", "2", "--noise-rate", rate)
+    result = run(*fit)
+    assert result.code == 0, result.err
+    assert "rows are fitted to corrected weights" in result.err
+    labels = pl.read_csv("noisy-oneof/training_labels.csv")[:15]
+    assert (labels["label"] == labels["truth"]).mean() > 0.6  # none in a plain fit
+    summary = json.loads(Path("noisy-oneof/summary.json").read_text("utf-8"))
+    assert len(summary["audit"]["issues"]) >= 5
+    assert f"--noise-rate {rate}" in Path("noisy-oneof/report.html").read_text("utf-8")
+
+
+def test_report_of_fit_lists_suspects_without_a_truth_column(run: Run, noisy: Path) -> None:
+    """The report of a plain fit lists the wrong rows."""
+    assert run("fit", "noisy.csv", "--labels", "species", "--drop", "truth", "--folds", "2").code == 0
+    page = Path("noisy-oneof/report.html").read_text("utf-8")
+    assert 'id="suspects"' in page
+    section = page.split('id="suspects"')[1].split("</section>")[0]
+    assert section.count('<th scope="row"') >= 5
+
+
+def test_labeling_begins_with_the_suspected_rows(run: Run, noisy: Path) -> None:
+    """`oneof label --audit` asks about the suspected rows first, exact ones too, in the order of the audit."""
+    opened = open_session(noisy, READ_OPTIONS, label_options(audit=True), background=False)
+    assert "suspected rows are asked first" in opened.notes[-1]
+    frame = make_noisy()
+    issues = find_label_issues(
+        frame.select("span", "mass").to_numpy(), CandidateSets.from_strings(frame["species"].to_list())
+    )
+    with opened.session as session:
+        asked = []
+        for _ in range(8):
+            question = session.ask()
+            asked.append(question.row)
+            session.answer(question, frame["truth"][question.row])
+    assert set(asked) <= set(issues.ranking[:20].tolist())
+    assert len(set(asked)) == 8
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([*AUDIT, "--method", "best"], "--method must name one method"),
+        ([*AUDIT, "--output", "noisy.csv"], "is an input file and would be overwritten"),
+        ([*AUDIT, "--output", "a.csv", "--report", "a.csv"], "must be different files"),
+        ([*AUDIT, "--output", "noisy.csv/x.csv"], "noisy.csv is a file"),
+        (["audit", "noisy.csv", "--labels", "x"], "column 'x' does not exist"),
+        (["fit", "noisy.csv", "--labels", "species", "--noise-rate", "2"], "--noise-rate must be auto, or a number"),
+        (["fit", "noisy.csv", "--labels", "species", "--online", "--noise-rate", "auto"], "--noise-rate cannot be"),
+    ],
+)
+def test_invalid_arguments(run: Run, noisy: Path, args: list[Any], message: str) -> None:
+    """Errors are one sentence, and nothing is written."""
+    _check_error(run, *args, message=message)
+    assert {path.name for path in Path().iterdir()} == {"noisy.csv"}
+
+
+def test_audit_of_unlabeled_rows_is_an_error(run: Run) -> None:
+    """--audit needs labels."""
+    make_noisy().with_columns(species=pl.lit("")).write_csv("noisy.csv")
+    _check_error(
+        run, "label", "noisy.csv", "--labels", "species", "--classes", "finch,owl,wren", "--audit", "--no-browser",
+        message="--audit needs a table with labels",
+    )  # fmt: skip

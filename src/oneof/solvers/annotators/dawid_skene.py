@@ -20,8 +20,8 @@ rows; a classifier's out-of-fold probabilities make it the model of Raykar et al
 With few answers per row, a fitted prior and m can explain the same answers: a class may vanish, or take rows of another
 one, which makes m asymmetric. Two priors prevent it. m has a Dirichlet prior at the symmetric mean of m and its
 transpose, which counts as much as all answers; and a fitted prior is shrunk to equal frequencies,
-prior_k = (1 - h) mean_i mu_ik + h / K. The accuracy r is at least that of answers at random. Rules have another model
-(`vote_rates`).
+prior_k = (1 - h) mean_i mu_ik + h / K, the mean over rows with answers. The accuracy r is at least that of answers at
+random. Rules have another model (`vote_rates`).
 """
 
 from dataclasses import dataclass, replace
@@ -172,7 +172,10 @@ def solve_annotators(
     log_evidence = None if evidence is None else _log(evidence)
     column_weight = None if source_weight is None else source_weight[columns.source][:, None]
     maximize = _Maximization(columns, uses_confusion, np.asarray(counts.sum(axis=0)), strength)
-    answered = (np.diff(counts.indptr) > 0)[:, None]
+    used = np.diff(counts.indptr) > 0
+    answered = used[:, None].copy()
+    if evidence is not None:
+        used |= evidence.min(axis=1) < evidence.max(axis=1)
     s, t = initial_strengths if strength is None else (strength, strength)
     mu, n_iter, converged = start, 0, False
     frequencies = np.asarray(prior)
@@ -185,7 +188,8 @@ def solve_annotators(
         if selects_rows:
             model = replace(model, vote_rates=vote_rates(columns, model.class_counts, mu.sum(axis=0), strength))
         if shrinkage is not None:
-            means = mu.mean(axis=0) if len(mu) else np.full(columns.n_classes, 1.0 / columns.n_classes)
+            # The labels of rows without answers have no information, but would increase the shrinkage.
+            means = mu[used].mean(axis=0) if used.any() else np.full(columns.n_classes, 1.0 / columns.n_classes)
             frequencies = (1.0 - shrinkage) * means + shrinkage / columns.n_classes
         logs = model.log_likelihoods(columns)
         log_likelihood = np.asarray(counts @ (logs if column_weight is None else logs * column_weight))

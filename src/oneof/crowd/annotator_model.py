@@ -378,7 +378,7 @@ class AnnotatorModel(BaseEstimator):
         likelihood = np.maximum(likelihood, MIN_WEIGHT)
         if evidence is not None:
             likelihood *= evidence
-        self.candidates_ = CandidateSets._from_likelihoods(likelihood, answers.classes)
+        self.candidates_ = CandidateSets.from_weights(likelihood, answers.classes)
         self.posterior_ = solution.posterior
         self.transduction_ = answers.classes[solution.posterior.argmax(axis=1)]
         self.rows_, self.annotators_ = answers.rows, answers.annotators

@@ -13,10 +13,10 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
-from oneof.crowd._learners import WeightLearner
 from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.crowd.answers import Answers
 from oneof.crowd.arguments import as_answers, check_answers, is_table, read_gold
+from oneof.crowd.learners import WeightLearner
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.metrics import covering_rate
 from oneof.model_selection import CandidateKFold

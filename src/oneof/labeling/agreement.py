@@ -179,7 +179,7 @@ def summarize(fit: AnnotatorFit, hidden: Collection[int] = ()) -> Agreement:
     alpha = masi_alpha = None
     if fit.answers is not None and fit.model is not None:
         alpha = _defined(krippendorff_alpha(fit.answers))
-        if any(len(one) > 1 for given in fit.entries.values() for one in _sets(given, fit.answers)):
+        if fit.answers.has_sets:
             masi_alpha = _defined(krippendorff_alpha(fit.answers, "masi"))
     conflicts = (
         [] if fit.answers is None else [row for row in shared if _is_conflict(_sets(fit.entries[row], fit.answers))]

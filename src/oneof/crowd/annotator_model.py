@@ -112,9 +112,10 @@ class AnnotatorModel(BaseEstimator):
     Notes
     -----
     Annotators who choose the rows that they answer, as rules do (`Answers.select_rows`), have another model: each vote
-    of a rule has a rate in the rows whose class it contains, and another one in the other rows. A strong prior at the
-    rates of all rules together, which are not worse than chance, keeps the labels close to those of votes if the votes
-    have few rows in common. The votes do not determine the class frequencies, which are then uniform by default.
+    of a rule has a rate in the rows whose class it contains, and another one in the other rows. The rates have a strong
+    prior at those of all rules together, which are not worse than chance. If the votes have few rows in common, the
+    labels are therefore close to those of votes. The votes do not determine the class frequencies, which are then
+    uniform by default.
 
     The model cannot detect errors that most annotators share. Copies are detected if a pair has at least 10 common rows
     and at least half of the answers of one are copied; see `oneof.solvers.annotators.copies`.

@@ -128,17 +128,17 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None) -> _Re
     """Read an export of Label Studio or doccano."""
     from oneof.crowd.encoding import list_labels
     from oneof.errors import DataError, InputError
-    from oneof.io.annotations import describe_silent, drop_silent, read_export
+    from oneof.io.annotations import describe_omitted, drop_empty, read_export
 
     if options.annotator is not None:
         raise InputError(
             f"--annotator has no use with the export {options.path}, which names its annotators. Remove it."
         )
-    given, silent = drop_silent(read_export(options.path, item=options.row, choice=options.answer))
+    given, omitted = drop_empty(read_export(options.path, item=options.row, choice=options.answer))
     if not given:
         raise DataError("the export has no answers.", source=str(options.path))
     rows, annotators, labels, locations = zip(*given, strict=True)
-    notes = (describe_silent(silent),) if silent else ()
+    notes = (describe_omitted(omitted),) if omitted else ()
     names = sorted({label for one in labels for label in one}) if classes is None else list(classes)
     return _Records(list(map(str, rows)), list(annotators), list_labels(labels), list(locations), names, notes)
 

@@ -20,7 +20,7 @@ from oneof.crowd.encoding import (
 )
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.files import as_path
-from oneof.io.annotations import Annotation, describe_silent, drop_silent, read_doccano, read_label_studio
+from oneof.io.annotations import Annotation, describe_omitted, drop_empty, read_doccano, read_label_studio
 from oneof.solvers.annotators import AnswerColumns
 from oneof.typing import Ints, Labels, Mask
 
@@ -272,11 +272,11 @@ class Answers:
     def _from_annotations(cls, annotations: list[Annotation], path: Any, classes: Any, index: Any) -> "Answers":
         """Return the answers of an export; errors name the file."""
         source = ", ".join(map(str, path)) if isinstance(path, list | tuple) else str(path)
-        given, silent = drop_silent(annotations)
+        given, omitted = drop_empty(annotations)
         if not given:
             raise DataError("the export has no answers.", source=source)
-        if silent:
-            warnings.warn(describe_silent(silent), UserWarning, stacklevel=3)
+        if omitted:
+            warnings.warn(describe_omitted(omitted), UserWarning, stacklevel=3)
         rows, annotators, labels, _ = zip(*given, strict=True)
         try:
             return cls.from_records(rows, annotators, list_labels(labels), classes=classes, index=index)

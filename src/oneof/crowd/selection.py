@@ -7,9 +7,9 @@ from oneof.solvers.annotators import AnswerColumns, held_out_log_likelihoods
 from oneof.typing import Floats, Mask
 
 MAX_SELECTION_ANSWERS = 30_000
-"""Number of answers, about evenly spaced rows, by which the model is selected."""
+"""Maximum number of answers by which the model is selected; with more, those about evenly spaced rows."""
 SHRINKAGES = (0.0, 0.1, 0.25, 0.5)
-"""Shrinkages of fitted class frequencies to equal ones, which are another choice."""
+"""Shrinkages of fitted class frequencies to equal ones; equal frequencies are another choice."""
 MIN_TOL = 1e-3
 
 

@@ -11,11 +11,11 @@ EM alternates
     E:  mu_ik ~ g_ik prior_k prod_j p(a_ij | k)^(v_j),
     M:  theta_jka = (c_jka + s m_ka) / (c_jk + s),   r_j = (c_j + t r) / (n_j + t),   prior_k ~ sum_i mu_ik if fitted,
 
-where c_jka is the expected number of answers a of source j to rows of class k, and c_j that of the n_j answers that
-name the true class. m is the confusion matrix of all sources together, r their accuracy; the strengths s and t are
-given or fitted (`pooling`). Without pooling (s = 0) and with a fitted prior this is the model of Dawid & Skene. g is
-the evidence of rows with known labels, v_j = 1/g for a source that is one of g copies. The prior may differ between
-rows; a classifier's out-of-fold probabilities make it the model of Raykar et al. (2010).
+where c_jka is the expected number of answers a of source j to rows of class k, and c_jk its sum over a. c_j is the
+expected number of the n_j answers that name the true class. m is the confusion matrix of all sources together, r their
+accuracy; the strengths s and t are given or fitted (`pooling`). Without pooling (s = 0) and with a fitted prior this is
+the model of Dawid & Skene. g is the evidence of rows with known labels, v_j = 1/q for a source that is one of q copies.
+The prior may differ between rows; a classifier's out-of-fold probabilities make it the model of Raykar et al. (2010).
 
 With few answers per row, a fitted prior and m can explain the same answers: a class may vanish, or take rows of another
 one, which makes m asymmetric. Two priors prevent it. m has a Dirichlet prior at the symmetric mean of m and its

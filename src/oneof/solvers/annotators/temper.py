@@ -8,7 +8,7 @@ likelihood w of the answers, the power b maximizes
 If p has no information about the labels, b is small, and the prior p^b / sum p^b is nearly uniform.
 
 Scores of a regression on wrong labels repeat their errors. If annotators give half of the rows of class k the label l,
-both scores are about 1/2 in all rows of k, and the larger one is often that of l. The scores of rows of l are about 1,
+both scores are about 1/2 in all rows of k. The larger one is then often that of l. The scores of rows of l are about 1,
 though, so those of k remain the closest to the mean of their own class. `mean_distances` therefore
 replaces scores f by
 

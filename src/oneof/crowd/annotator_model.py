@@ -362,10 +362,7 @@ class AnnotatorModel(BaseEstimator):
         shared = count_shared_answers(columns)
         weight = group_weights(group_copies(shared, columns.n_sources))
         solution = solve(weight)
-        with np.errstate(divide="ignore"):
-            joint = solution.log_likelihood + np.log(solution.prior)
-            joint = joint if evidence is None else joint + np.log(evidence)
-        pairs = find_copies(columns, shared, joint, solution.model.log_likelihoods(columns), weight)
+        pairs = find_copies(columns, shared, solution.log_joint, solution.model.log_likelihoods(columns), weight)
         copies = group_weights(groups_of_pairs(pairs, columns.n_sources)) if self.merge_copies else independent
         if not np.array_equal(copies, weight):
             solution = solve(copies)

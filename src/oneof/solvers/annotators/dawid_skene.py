@@ -28,7 +28,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from oneof.likelihoods import softmax
 from oneof.solvers.annotators.answers import AnswerColumns
@@ -110,13 +110,18 @@ class AnnotatorSolution:
     """mu, (n, K)."""
     log_likelihood: Floats
     """sum_j v_j log p(a_ij | k), (n, K), without the prior and without g."""
-    log_marginal: float
-    """sum_i log sum_k g_ik prior_k exp(log_likelihood_ik)."""
+    log_joint: Floats
+    """log(g_ik prior_k) + log_likelihood_ik, (n, K)."""
     prior: Floats
     """The prior of the last E-step, (K,) or (n, K)."""
     model: SourceModel
     n_iter: int
     converged: bool
+
+    @property
+    def log_marginal(self) -> float:
+        """The log-likelihood of the answers, sum_i log sum_k exp(log_joint_ik)."""
+        return float(logsumexp(self.log_joint, axis=1).sum())
 
 
 def vote_shares(columns: AnswerColumns, evidence: Floats | None = None) -> Floats:
@@ -198,9 +203,7 @@ def solve_annotators(
         n_iter += 1
         converged = bool(0.5 * np.abs(mu - before).sum() <= tol * len(mu))
         if converged or n_iter >= max_iter:
-            top = joint.max(axis=1)
-            marginal = float((top + np.log(np.exp(joint - top[:, None]).sum(axis=1))).sum())
-            return AnnotatorSolution(mu, log_likelihood, marginal, frequencies, model, n_iter, converged)
+            return AnnotatorSolution(mu, log_likelihood, joint, frequencies, model, n_iter, converged)
 
 
 class _Maximization:

@@ -99,9 +99,7 @@ def test_tables_that_do_not_fit_the_model(run: Run, model: Path) -> None:
     birds.with_columns(span=pl.lit("wide")).write_csv("words.csv")
     check_error(run, "predict", model, "words.csv", message="words.csv, row 0: column 'span' must contain numbers")
     birds.write_csv("new.csv")
-    check_error(
-        run, "predict", model, "new.csv", "--out", "nowhere/x.csv", message="the folder nowhere does not exist"
-    )
+    check_error(run, "predict", model, "new.csv", "--out", "nowhere/x.csv", message="the folder nowhere does not exist")
     check_error(run, "predict", model, "new.csv", "--out", ".", message="is a folder")
     check_error(run, "predict", model, "new.csv", "--truth", "color", message="which is not a class of the candidate")
 

@@ -7,11 +7,11 @@ from oneof.solvers.annotators import AnswerColumns, held_out_log_likelihoods
 from oneof.typing import Floats, Mask
 
 MAX_SELECTION_ANSWERS = 30_000
-"""Number of answers, about evenly spaced rows, by which the model is selected."""
+"""Maximum number of answers by which the model is selected; with more, those about evenly spaced rows."""
 SHRINKAGES = (0.0, 0.1, 0.25, 0.5)
-"""Shrinkages of fitted class frequencies to equal ones, which are another choice."""
+"""Shrinkages of fitted class frequencies to equal ones; equal frequencies are another choice."""
 N_STANDARD_ERRORS = 1.0
-"""Chosen on simulations, LabelMe and bluebirds."""
+"""Gain of confusion matrices from which they are selected; chosen on simulations, LabelMe and bluebirds."""
 MIN_TOL = 1e-3
 
 

@@ -71,7 +71,8 @@ class AnnotatorModel(BaseEstimator):
     max_iter : int, default=500
         Maximum number of EM iterations; if they are not sufficient, a ConvergenceWarning is issued.
     tol : float, default=1e-4
-        EM ends when the labels change by at most this on average over the rows, in total variation; above 0.
+        EM ends when the labels change by at most this on average over the rows with answers, in total
+        variation; above 0.
 
     Attributes
     ----------

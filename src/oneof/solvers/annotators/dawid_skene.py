@@ -205,7 +205,7 @@ def solve_annotators(
             joint += log_evidence
         before, mu = mu, softmax(joint)
         n_iter += 1
-        converged = bool(0.5 * np.abs(mu - before).sum() <= tol * len(mu))
+        converged = bool(0.5 * np.abs(mu - before)[used].sum() <= tol * used.sum())
         if converged or n_iter >= max_iter:
             return AnnotatorSolution(mu, log_likelihood, joint, frequencies, model, n_iter, converged)
 

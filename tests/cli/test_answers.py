@@ -13,8 +13,7 @@ import pytest
 from oneof.crowd import Answers, CrowdClassifier
 from oneof.io import Column, align_columns
 from oneof.persistence import load
-from tests.cli.conftest import Result, Run, make_birds
-from tests.cli.test_bad_input import _check_error
+from tests.cli.conftest import Result, Run, check_error, make_birds
 
 NAMES = ["finch", "owl", "wren"]
 ANSWERS = ("--answers", "answers.csv", "--row", "id", "--annotator", "worker", "--answer", "label")
@@ -188,13 +187,13 @@ def test_bad_answers(run: Run, table: Path, columns: Any, args: list[str], messa
         args, message = [*args, "--answers", "annotators.csv"], "annotators.csv is an input file"
     write_answers(**columns)
     make_birds().drop("species").with_columns(nothing=pl.lit("")).write_csv("table.csv")
-    _check_error(run, *FIT, *args, message=message)
+    check_error(run, *FIT, *args, message=message)
 
 
 def test_repeated_names_of_rows(run: Run, table: Path) -> None:
     """A row name that the table has twice is an error, and repeated answers are counted in a note."""
     make_birds().drop("species").with_columns(**at(7, "id", "b6")).write_csv("table.csv")
-    _check_error(run, *FIT, message="table.csv, row 7: column 'id' contains 'b6' twice")
+    check_error(run, *FIT, message="table.csv, row 7: column 'id' contains 'b6' twice")
     make_birds().drop("species").write_csv("table.csv")
     records = make_answers()
     pl.concat([records, records.head(2)]).write_csv("answers.csv")
@@ -208,7 +207,7 @@ def test_two_answers_of_an_annotator_to_a_row(run: Run, table: Path) -> None:
     second = pl.DataFrame([(first[0], first[1], "wren|owl")], records.schema, orient="row")
     pl.concat([records, second]).write_csv("answers.csv")
     message = f"answers.csv, row {len(records)}: annotator {first[1]!r} answered the row {first[0]!r} twice, with "
-    _check_error(run, *FIT, message=f"{message}{first[2]!r} and 'owl or wren'. Keep one answer")
+    check_error(run, *FIT, message=f"{message}{first[2]!r} and 'owl or wren'. Keep one answer")
 
 
 def write_label_studio(*, short: bool = False) -> None:
@@ -295,16 +294,16 @@ def test_exports_of_annotation_tools_give_the_same_labels(run: Run, table: Path,
 def test_bad_exports(run: Run, table: Path, args: list[str], message: str) -> None:
     write_label_studio()
     make_birds().drop("species").with_columns(name=pl.col("id")).write_csv("table.csv")
-    _check_error(run, "fit", "table.csv", "--answers", "export.json", *args, message=message)
+    check_error(run, "fit", "table.csv", "--answers", "export.json", *args, message=message)
 
 
 def test_a_task_that_is_not_in_the_table(run: Run, table: Path) -> None:
     write_label_studio()
     make_birds().drop("species").slice(1).write_csv("table.csv")
     message = "export.json, task 0: the answer of 'Ann' is about the row 'b0', which table.csv does not have"
-    _check_error(run, "fit", "table.csv", "--answers", "export.json", "--row", "id", message=message)
+    check_error(run, "fit", "table.csv", "--answers", "export.json", "--row", "id", message=message)
 
 
 @pytest.mark.parametrize("option", ["--row", "--annotator", "--answer", "--gold"])
 def test_options_of_answers_need_answers(run: Run, birds: Path, option: str) -> None:
-    _check_error(run, "fit", "birds.csv", "--labels", "species", option, "id", message=f"{option} needs --answers")
+    check_error(run, "fit", "birds.csv", "--labels", "species", option, "id", message=f"{option} needs --answers")

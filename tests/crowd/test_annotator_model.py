@@ -117,6 +117,28 @@ def test_labels_of_balanced_and_unbalanced_classes_are_no_worse_than_votes(share
     assert np.mean((model.transduction_ == y)[answered]) > np.mean((votes(given, 5) == y)[answered])
 
 
+def test_labels_of_an_unbalanced_class_and_three_annotators_are_no_worse_than_votes():
+    """Confusion matrices and class frequencies may explain the same answers, if there are few of them."""
+    right, voted = [], []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        y = np.where(rng.random(200) < 0.9, 0, 1)
+        table = np.where(rng.random((200, 3)) < 0.75, y[:, None], 1 - y[:, None])
+        right.append(np.mean(AnnotatorModel(classes=[0, 1]).fit(table).transduction_ == y))
+        voted.append(np.mean((table.mean(axis=1) > 0.5) == y))
+    assert np.mean(right) >= np.mean(voted)
+
+
+def test_rows_without_answers_do_not_change_the_labels_of_other_rows():
+    rng = np.random.default_rng(0)
+    y = rng.choice(3, 100, p=[0.7, 0.2, 0.1])
+    table = np.where(rng.random((100, 4)) < 0.6, y[:, None], rng.integers(0, 3, (100, 4)))
+    more = np.concatenate([table, np.full((500, 4), -1)])
+    model = AnnotatorModel(classes=range(3), strength=3.0, tol=1e-7, max_iter=5000)
+    alone, both = (clone(model).fit(answers).posterior_ for answers in (table, more))
+    np.testing.assert_allclose(both[:100], alone, atol=1e-6)
+
+
 def test_order_of_rows_annotators_and_classes_does_not_matter():
     _, table, _ = crowd(KINDS["doubters"], np.random.default_rng(0), n_rows=80)
     model = AnnotatorModel("confusion", "uniform", classes=[0, 1, 2, 3]).fit(table)

@@ -114,10 +114,9 @@ def test_answers_of_exports_are_those_of_records(tmp_path: Path) -> None:
         assert answers.rows.tolist() == expected.rows.tolist()
         assert answers.annotators.tolist() == ["Ann", "Bob"]
         assert answers.classes.tolist() == ["finch", "owl", "wren"]
-        table = {(i, j): answers._sets[a].tolist() for i, j, a in zip(answers._row, answers._source, answers._code)}
-        assert table == {
-            (i, j): expected._sets[a].tolist() for i, j, a in zip(expected._row, expected._source, expected._code)
-        }
+        for i in range(4):
+            given = {name: set(labels) for name, labels in answers.of_row(i).items()}
+            assert given == {name: set(labels) for name, labels in expected.of_row(i).items()}
 
 
 def test_doccano_files_and_numbers(tmp_path: Path) -> None:

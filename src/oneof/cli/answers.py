@@ -73,7 +73,10 @@ def read_answers(
                 source=str(table.path),
                 row=i,
             )
-    records = (_read_export if is_export(options.path) else _read_records)(options, separator, classes)
+    if is_export(options.path):
+        records = _read_export(options, classes)
+    else:
+        records = _read_records(options, separator, classes)
     for name, annotator, location in zip(records.rows, records.annotators, records.locations, strict=True):
         if name not in position:
             raise DataError(
@@ -121,21 +124,21 @@ def _read_records(options: AnswerOptions, separator: str, classes: tuple[str, ..
     return _Records(rows, annotators, _list_answers(labels), locations, labels.classes)
 
 
-def _read_export(options: AnswerOptions, separator: str, classes: tuple[str, ...] | None) -> _Records:  # noqa: ARG001
+def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None) -> _Records:
     """Read an export of Label Studio or doccano."""
     from oneof.crowd.encoding import list_labels
     from oneof.errors import DataError, InputError
-    from oneof.io.annotations import describe_silent, drop_silent, read_export
+    from oneof.io.annotations import describe_omitted, drop_empty, read_export
 
     if options.annotator is not None:
         raise InputError(
             f"--annotator has no use with the export {options.path}, which names its annotators. Remove it."
         )
-    given, silent = drop_silent(read_export(options.path, item=options.row, choice=options.answer))
+    given, omitted = drop_empty(read_export(options.path, item=options.row, choice=options.answer))
     if not given:
         raise DataError("the export has no answers.", source=str(options.path))
     rows, annotators, labels, locations = zip(*given, strict=True)
-    notes = (describe_silent(silent),) if silent else ()
+    notes = (describe_omitted(omitted),) if omitted else ()
     names = sorted({label for one in labels for label in one}) if classes is None else list(classes)
     return _Records(list(map(str, rows)), list(annotators), list_labels(labels), list(locations), names, notes)
 
@@ -215,7 +218,6 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
 
     model = crowd.annotator_model_
     disputed = model.disputed_rows(10)
-    has_sets = bool((given.answers._sets.sum(axis=1) > 1).any())
     return AnnotatorSummary(
         names=[str(name) for name in model.annotators_.tolist()],
         n_answers=model.n_answers_,
@@ -225,7 +227,7 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
         copies=[[str(name) for name in group] for group in model.copies_],
         no_better_than_chance=[str(name) for name in model.no_better_than_chance_],
         alpha=krippendorff_alpha(given.answers),
-        masi_alpha=krippendorff_alpha(given.answers, "masi") if has_sets else None,
+        masi_alpha=krippendorff_alpha(given.answers, "masi") if given.answers.has_sets else None,
         disputed=[
             DisputedRow(
                 int(row),
@@ -244,13 +246,9 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
 
 def _describe_answers(answers: "Answers", row: int) -> str:
     """Return each answer to a row with its annotators, the most frequent answer first."""
-    import numpy as np
-
-    names, classes = answers.annotators.tolist(), answers.classes
     given: dict[str, list[str]] = {}
-    for i in np.flatnonzero(answers._row == row):
-        answer = " or ".join(map(str, classes[answers._sets[answers._code[i]]].tolist()))
-        given.setdefault(answer, []).append(str(names[answers._source[i]]))
+    for annotator, labels in answers.of_row(row).items():
+        given.setdefault(" or ".join(map(str, labels)), []).append(str(annotator))
     listed = []
     for answer, annotators in sorted(given.items(), key=lambda item: (-len(item[1]), item[0])):
         hidden = len(annotators) - _MAX_NAMED

@@ -71,7 +71,8 @@ class AnnotatorModel(BaseEstimator):
     max_iter : int, default=500
         Maximum number of EM iterations; if they are not sufficient, a ConvergenceWarning is issued.
     tol : float, default=1e-4
-        EM ends when the labels change by at most this on average over the rows, in total variation; above 0.
+        EM ends when the labels change by at most this on average over the rows with answers, in total
+        variation; above 0.
 
     Attributes
     ----------
@@ -112,9 +113,10 @@ class AnnotatorModel(BaseEstimator):
     Notes
     -----
     Annotators who choose the rows that they answer, as rules do (`Answers.select_rows`), have another model: each vote
-    of a rule has a rate in the rows whose class it contains, and another one in the other rows. A strong prior at the
-    rates of all rules together, which are not worse than chance, keeps the labels close to those of votes if the votes
-    have few rows in common. The votes do not determine the class frequencies, which are then uniform by default.
+    of a rule has a rate in the rows whose class it contains, and another one in the other rows. The rates have a strong
+    prior at those of all rules together, which are not worse than chance. If the votes have few rows in common, the
+    labels are therefore close to those of votes. The votes do not determine the class frequencies, which are then
+    uniform by default.
 
     The model cannot detect errors that most annotators share. Copies are detected if a pair has at least 10 common rows
     and at least half of the answers of one are copied; see `oneof.solvers.annotators.copies`.
@@ -361,10 +363,7 @@ class AnnotatorModel(BaseEstimator):
         shared = count_shared_answers(columns)
         weight = group_weights(group_copies(shared, columns.n_sources))
         solution = solve(weight)
-        with np.errstate(divide="ignore"):
-            joint = solution.log_likelihood + np.log(solution.prior)
-            joint = joint if evidence is None else joint + np.log(evidence)
-        pairs = find_copies(columns, shared, joint, solution.model.log_likelihoods(columns), weight)
+        pairs = find_copies(columns, shared, solution.log_joint, solution.model.log_likelihoods(columns), weight)
         copies = group_weights(groups_of_pairs(pairs, columns.n_sources)) if self.merge_copies else independent
         if not np.array_equal(copies, weight):
             solution = solve(copies)
@@ -378,7 +377,7 @@ class AnnotatorModel(BaseEstimator):
         likelihood = np.maximum(likelihood, MIN_WEIGHT)
         if evidence is not None:
             likelihood *= evidence
-        self.candidates_ = CandidateSets._from_likelihoods(likelihood, answers.classes)
+        self.candidates_ = CandidateSets.from_weights(likelihood, answers.classes)
         self.posterior_ = solution.posterior
         self.transduction_ = answers.classes[solution.posterior.argmax(axis=1)]
         self.rows_, self.annotators_ = answers.rows, answers.annotators

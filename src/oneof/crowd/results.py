@@ -105,7 +105,10 @@ def name_copies(pairs: CopiedPairs, annotators: Labels) -> tuple[list[CopiedPair
     """Return the pairs by name, and the groups of annotators who are copies of one another."""
     names = annotators.tolist()
     named = []
-    for j, h, n, observed, expected, copied, z in zip(*vars(pairs).values()):
+    fields = (
+        pairs.first, pairs.second, pairs.shared, pairs.observed, pairs.expected, pairs.copied, pairs.z_score,
+    )  # fmt: skip
+    for j, h, n, observed, expected, copied, z in zip(*fields, strict=True):
         values = (int(n), float(observed), float(expected), float(min(copied, 1.0)), float(z))
         named.append(CopiedPair((names[j], names[h]), *values))
     group = groups_of_pairs(pairs, len(names))

@@ -150,15 +150,15 @@ def read_doccano(path: Path | Iterable[Path], *, item: str = "id") -> list[Annot
     return annotations
 
 
-def drop_silent(annotations: list[Annotation]) -> tuple[list[Annotation], list[str]]:
+def drop_empty(annotations: list[Annotation]) -> tuple[list[Annotation], list[str]]:
     """Return the annotations with labels, and the names of the annotators without any."""
     given = [annotation for annotation in annotations if annotation.labels]
     active = {annotation.annotator for annotation in given}
-    silent = dict.fromkeys(one.annotator for one in annotations if one.annotator not in active)
-    return given, list(silent)
+    omitted = dict.fromkeys(one.annotator for one in annotations if one.annotator not in active)
+    return given, list(omitted)
 
 
-def describe_silent(annotators: list[str]) -> str:
+def describe_omitted(annotators: list[str]) -> str:
     """Return a warning about annotators without answers."""
     names = ", ".join(map(repr, annotators[:5])) + (", ..." if len(annotators) > 5 else "")
     return f"annotators without answers are omitted: {names}."

@@ -5,6 +5,7 @@ answers of two annotators.
 """
 
 import math
+import threading
 import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -17,9 +18,13 @@ from oneof.candidates import CandidateSets
 from oneof.crowd import AnnotatorModel, Answers, krippendorff_alpha
 from oneof.labeling.answer_log import Entry
 from oneof.labeling.answer_state import allowed_classes
+from oneof.labeling.answer_store import AnswerStore
 from oneof.likelihoods import entropy
 from oneof.typing import Evidence, Labels
+from oneof.validation import check_choice
 
+COMBINATIONS = ("votes", "model")
+"""Combinations of the answers of several annotators: candidate sets by votes, or weights by the model."""
 MAX_CONFLICTS = 20
 """Maximum number of rows with conflicting answers that are listed."""
 MIN_CHANCE_ANSWERS = 10
@@ -173,13 +178,47 @@ def combine_by_model(model: AnnotatorModel, start: Evidence, classes: Labels) ->
     return CandidateSets.from_weights(weights, classes)
 
 
+class AnnotatorFits:
+    """The model of the annotators of a session, fitted again if there are new answers.
+
+    Parameters
+    ----------
+    store : AnswerStore
+    n_rows : int
+    classes : ndarray of shape (n_classes,)
+    """
+
+    def __init__(self, store: AnswerStore, n_rows: int, classes: Labels) -> None:
+        self._store, self._n_rows, self._classes = store, n_rows, classes
+        self._lock, self._fit = threading.Lock(), AnnotatorFit(-1, {}, None, None)
+
+    def current(self) -> AnnotatorFit:
+        """Return the model for the current answers."""
+        with self._store.lock:
+            self._store.sync()
+            last = self._store.state.last
+            answered = {} if self._fit.last == last else self._store.state.all_answers()
+        with self._lock:  # without the lock of the answers, so that no annotator waits
+            if self._fit.last < last:
+                self._fit = fit_annotators(answered, last, self._n_rows, self._classes)
+            return self._fit
+
+    def candidates(self, combination: str) -> CandidateSets:
+        """Return the combined answers; those of "model" are votes if no row has answers of two annotators."""
+        check_choice("combination", combination, COMBINATIONS)
+        model = self.current().model if combination == "model" else None
+        if model is None:
+            return self._store.candidates()
+        return combine_by_model(model, self._store.start, self._classes)
+
+
 def summarize(fit: AnnotatorFit, hidden: Collection[int] = ()) -> Agreement:
     """Return the agreement of the annotators of a fit; conflicts about hidden rows are counted and not listed."""
     shared = [row for row, given in fit.entries.items() if len(given) > 1]
     alpha = masi_alpha = None
     if fit.answers is not None and fit.model is not None:
         alpha = _defined(krippendorff_alpha(fit.answers))
-        if any(len(one) > 1 for given in fit.entries.values() for one in _sets(given, fit.answers)):
+        if fit.answers.has_sets:
             masi_alpha = _defined(krippendorff_alpha(fit.answers, "masi"))
     conflicts = (
         [] if fit.answers is None else [row for row in shared if _is_conflict(_sets(fit.entries[row], fit.answers))]

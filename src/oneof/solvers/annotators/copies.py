@@ -2,10 +2,10 @@
 
 Copies are counted as independent evidence by the model, and confirm one another: their estimated accuracy is then near
 1, and their agreement is as expected. Therefore the test is made in a model in which sources that agree unusually often
-count as one (`group_copies`, v_j in `dawid_skene`), and the expected agreement is that given the other sources.
+count as one (`group_copies`, v_j in `dawid_skene`). The expected agreement is that given the other sources.
 
 Let mu^-jh be the posterior of the labels without the answers of j and h. The expected number of agreements about the
-rows that both answered is E = sum_i e_i, with e_i = sum_k mu^-jh_ik sum_a theta_jka theta_hka, and its variance is
+rows that both answered is E = sum_i e_i, with e_i = sum_k mu^-jh_ik sum_a theta_jka theta_hka. Its variance is
 sum_i e_i (1 - e_i). If h copies a fraction c of the answers of j, the agreement is c n + (1 - c) E; the estimate of c
 is (O - E) / (n - E).
 """

@@ -73,7 +73,7 @@ def test_blank_lines_at_the_end_are_ignored(tmp_path: Path) -> None:
         ("t.jsonl", b"[1, 2]\n", "line 1: a line must be an object"),
         ("t.jsonl", b"", "no rows"),
         ("t.npz", b"PK\x03\x04 but not really", "damaged"),
-        ("t.xlsx", b"", "unknown format"),
+        ("t.docx", b"", "unknown format"),
     ],
 )
 def test_faults_of_files(tmp_path: Path, name: str, content: bytes, message: str) -> None:

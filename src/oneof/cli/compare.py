@@ -35,6 +35,8 @@ def run(
     stem: options.Stem = "none",
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
+    format: options.Format = None,  # noqa: A002 - the option's name
+    sheet: options.Sheet = None,
     folds: options.Folds = None,
     budget: options.Budget = options.DEFAULT_BUDGET,
     seed: options.Seed = 0,
@@ -56,7 +58,16 @@ def run(
         named = None if classes is None else options.split([classes])
         weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
         read_options = ReadOptions(
-            options.split(labels), truth, separator, named, overrides, stop_words, stem, weighting
+            options.split(labels),
+            truth,
+            separator,
+            named,
+            overrides,
+            stop_words,
+            stem,
+            weighting,
+            format=format,
+            sheet=sheet,
         )
         prepared = prepare(table, read_options)
         methods, notes = resolve_methods(prepared, "best" if method.lower() == "auto" else method, seed)

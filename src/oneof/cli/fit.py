@@ -18,6 +18,8 @@ EXAMPLES = """\b
 Examples:
   oneof fit birds.csv --labels species
   oneof fit birds.csv --labels species --method best
+  oneof fit birds.xlsx --sheet 2026 --labels species
+  zcat birds.csv.gz | oneof fit - --format csv --labels species
   oneof fit birds.csv --labels species --separator ';' --drop id --truth checked
   oneof fit letters.csv --labels topic --text body --stop-words english --stem english
   oneof fit votes.parquet --labels cat,dog,horse --method CLPL --out model
@@ -83,13 +85,14 @@ def run(
     stem: options.Stem = "none",
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
+    format: options.Format = None,  # noqa: A002 - the option's name
+    sheet: options.Sheet = None,
     folds: options.Folds = None,
     budget: options.Budget = options.DEFAULT_BUDGET,
     seed: options.Seed = 0,
     online: Annotated[
         bool, typer.Option("--online", help="Learn in batches from data that may be larger than memory.")
     ] = False,
-    format: options.Format = None,  # noqa: A002 - the option's name
     epochs: Annotated[int, typer.Option("--epochs", min=1, help="Online: number of passes over the data.")] = 1,
     batch_rows: Annotated[
         int, typer.Option("--batch-rows", min=1, help="Online: maximum number of rows in memory.")
@@ -131,7 +134,7 @@ def run(
         from oneof.cli.inputs import ReadOptions
         from oneof.cli.online import OnlineOptions
         from oneof.cli.training import train
-        from oneof.io import Overrides
+        from oneof.io import Overrides, stem_of
 
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
@@ -146,11 +149,23 @@ def run(
             )
             given = AnswerOptions(answers, row, annotator, answer, gold)
         read_options = ReadOptions(
-            options.split(labels), truth, separator, named, overrides, stop_words, stem, weighting, given
+            options.split(labels),
+            truth,
+            separator,
+            named,
+            overrides,
+            stop_words,
+            stem,
+            weighting,
+            given,
+            format=format,
+            sheet=sheet,
         )
         if online:
             _check_unused(
-                context, ("folds", "budget", "seed"), "cannot be combined with --online, which reads the rows in order"
+                context,
+                ("folds", "budget", "seed", "sheet"),
+                "cannot be combined with --online, which reads the rows in order",
             )
             online_options = OnlineOptions(
                 format, epochs, batch_rows, hash_bits, checkpoint_rows, checkpoint_seconds or None, resume
@@ -160,7 +175,7 @@ def run(
         _check_unused(context, _ONLY_ONLINE, "needs --online: add it")
         if method.lower() != "best":
             _check_unused(context, ("budget",), "needs --method best: add it")
-        folder = out or Path(f"{table.stem}-oneof")
+        folder = out or Path(f"{stem_of(table)}-oneof")
         training = train(
             table,
             read_options,
@@ -188,7 +203,7 @@ def run(
             terminal.print_line(f"  {file}")
 
 
-_ONLY_ONLINE = ("format", "epochs", "batch_rows", "hash_bits", "checkpoint_rows", "checkpoint_seconds", "resume")
+_ONLY_ONLINE = ("epochs", "batch_rows", "hash_bits", "checkpoint_rows", "checkpoint_seconds", "resume")
 
 
 def _count_rows(summary: Mapping[str, Any]) -> str:

@@ -57,6 +57,8 @@ class ReadOptions:
     stem: str = "none"
     weights: WeightArguments = WeightArguments()
     answers: "AnswerOptions | None" = None
+    format: str | None = None
+    sheet: str | None = None
 
     @property
     def verbatim(self) -> set[str]:
@@ -110,7 +112,9 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     text_options = read_text_options(read_options.stop_words, read_options.stem)
     verbatim = read_options.verbatim
     as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
-    table = read_table(path, as_text=as_text - verbatim, verbatim=verbatim)
+    table = read_table(
+        path, as_text=as_text - verbatim, verbatim=verbatim, format=read_options.format, sheet=read_options.sheet
+    )
     given = None
     if read_options.answers is None:
         candidates = read_labels(
@@ -134,7 +138,12 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     frame = align_columns(table.frame, columns, path)
     check_texts(frame, columns, text_options, path)
     answer_notes = () if given is None else given.notes
-    notes = (*suspicious_labels(candidates.classes.tolist(), read_options.separator), *column_notes, *answer_notes)
+    notes = (
+        *table.notes,
+        *suspicious_labels(candidates.classes.tolist(), read_options.separator),
+        *column_notes,
+        *answer_notes,
+    )
     return PreparedTable(table, candidates, truth, columns, frame, text_options, notes, given)
 
 

@@ -47,8 +47,9 @@ class OnlineResult:
 
 def default_folder(path: Path) -> Path:
     """Return the default output folder for a stream."""
-    name = "stdin" if str(path) == "-" else path.name.removesuffix(".gz")
-    return Path(f"{Path(name).stem}-oneof")
+    from oneof.io import stem_of
+
+    return Path(f"{stem_of(path)}-oneof")
 
 
 def fit_online(

@@ -8,13 +8,16 @@ import typer
 if TYPE_CHECKING:
     from oneof.cli.inputs import WeightArguments
 
-TableFile: TypeAlias = Annotated[Path, typer.Argument(metavar="TABLE", help=".csv, .tsv, .parquet, .jsonl or .npz.")]
+_TABLES = ".csv, .tsv or .jsonl (each also with .gz), .parquet, .xlsx, .ods or .npz"
+TableFile: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="TABLE", help=f"{_TABLES}; or - for standard input, with --format.")
+]
 Stream: TypeAlias = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help=".csv, .tsv, .parquet, .jsonl or .npz. For online learning also .arrow, .svmlight, gzipped text (.gz), "
-        "a folder of files, and - for standard input.",
+        help=f"{_TABLES}; or - for standard input, with --format. Online: text (also with .gz), .parquet, .arrow, "
+        ".svmlight, a folder of files, or standard input.",
     ),
 ]
 Format: TypeAlias = Annotated[
@@ -22,8 +25,13 @@ Format: TypeAlias = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="Online: format of a file without a known extension: csv, tsv, jsonl, svmlight, parquet or arrow.",
+        help="Format of standard input, or of a file without a known extension: csv, tsv, jsonl, parquet, excel or "
+        "npz; online csv, tsv, jsonl, svmlight, parquet or arrow.",
     ),
+]
+Sheet: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--sheet", metavar="NAME", help="Sheet of a spreadsheet; by default the first one."),
 ]
 _LABELS = (
     "Label column with text such as 'a|b', lists, or whole numbers; a row with an empty cell or -1 is unlabeled. "

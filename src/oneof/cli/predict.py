@@ -47,6 +47,7 @@ def run(
         ),
     ] = False,
     format: options.Format = None,  # noqa: A002 - the option's name
+    sheet: options.Sheet = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -57,17 +58,19 @@ def run(
     --online predicts in batches, so the table may be larger than memory.
     """
     with terminal.handle_errors(debug=debug):
+        from oneof.io import is_whole_table, stem_of
+
         saved = load_model(model)
-        if saved.summary.get("online") and table.suffix.lower() != ".npz":
+        if saved.summary.get("online") and not is_whole_table(table):
+            if sheet is not None:
+                raise InputError("--sheet needs a spreadsheet: remove the option.")
             if as_labels:
                 raise _no_probabilities(saved)
             from oneof.cli.predict_online import predict_stream
 
             predict_stream(saved, model, table, out=out, truth=truth, format=format, json=json)
             return
-        if format is not None:
-            raise InputError("--format needs a model of `oneof fit --online`: remove the option.")
-        result = predict(saved, table, truth=truth, as_labels=as_labels)
+        result = predict(saved, table, truth=truth, as_labels=as_labels, format=format, sheet=sheet)
         for sentence in result.notes:
             terminal.print_note(sentence)
         summary = {
@@ -84,7 +87,7 @@ def run(
             else:
                 typer.echo(result.frame.write_csv(), nl=False)
             return
-        path = Path(out or f"{table.stem}-predictions.csv")
+        path = Path(out or f"{stem_of(table)}-predictions.csv")
         write_predictions(path, result, read=[table, model])
         if json:
             terminal.print_json(summary | {"file": str(path)})
@@ -125,7 +128,13 @@ class PredictionResult:
 
 
 def predict(
-    model: "SavedModel", table_file: Path, *, truth: str | None = None, as_labels: bool = False
+    model: "SavedModel",
+    table_file: Path,
+    *,
+    truth: str | None = None,
+    as_labels: bool = False,
+    format: str | None = None,  # noqa: A002 - the option's name
+    sheet: str | None = None,
 ) -> PredictionResult:
     """Predict a label for every row of a table; `as_labels` adds the probabilities as the text of weighted labels."""
     from oneof.io import Column, align_columns, read_table, read_truth
@@ -133,11 +142,11 @@ def predict(
     columns = [Column(name, kind) for name, kind in model.columns]  # type: ignore[arg-type]  # see `load_model`
     verbatim = {*label_columns(model), *([truth] if truth else [])}
     as_text = {column.name for column in columns if column.kind in ("category", "text")}
-    table = read_table(table_file, as_text=as_text - verbatim, verbatim=verbatim)
+    table = read_table(table_file, as_text=as_text - verbatim, verbatim=verbatim, format=format, sheet=sheet)
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
     rows = align_columns(table.frame, columns, table_file)
     labels = model.pipeline.predict(rows)
-    notes = check_stemmer(model)
+    notes = [*table.notes, *check_stemmer(model)]
     return PredictionResult(
         frame=to_frame(model, rows, labels, as_labels=as_labels),
         method=model.method,

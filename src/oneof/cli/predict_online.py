@@ -29,13 +29,13 @@ def predict_stream(
     json: bool,
 ) -> None:
     """Predict in batches, with memory independent of the size of the table."""
+    from oneof.io import stem_of
     from oneof.stream import open_source
 
     source = open_source(table, format)
     prediction = StreamPrediction(saved, source, truth=truth)
     rows: list[dict[str, Any]] = []
-    stem = "stdin" if str(table) == "-" else Path(table.name.removesuffix(".gz")).stem
-    path = Path(out or f"{stem}-predictions.csv")
+    path = Path(out or f"{stem_of(table)}-predictions.csv")
     if out != "-":
         write_stream(prediction, path, read=[*source.files, model])
     elif json:

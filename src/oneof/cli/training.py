@@ -224,6 +224,8 @@ def command_line(
         ("--numeric", overrides.numbers),
     ):
         arguments += [argument for name in names for argument in (option, name)]
+    for option, name in (("--format", read_options.format), ("--sheet", read_options.sheet)):
+        arguments += [] if name is None else [option, name]
     for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
         arguments += [option, value] * (value.lower() != "none")
     arguments += ["--method", method]

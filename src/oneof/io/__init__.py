@@ -1,8 +1,9 @@
 """Reading of tables and streams. A table is a stream of one batch, so there is one reader for each format.
 
 Reading order: `source` (files, records of text), `csv`, `json_lines`, `svmlight` and `binary` (one format each),
-`batches` (all formats), `table` (whole files and their labels), `features` (kinds of columns and their encoding),
-`imputer` (missing numbers).
+`batches` (all formats), `plain_file` and `excel` (copies of compressed files and spreadsheets), `table` (whole files
+and their labels), `features` (kinds of columns and their encoding), `row_encoder` (encoding of a few rows), `imputer`
+(missing numbers).
 """
 
 from oneof.io.features import (
@@ -17,7 +18,16 @@ from oneof.io.features import (
     make_encoder,
     read_text_options,
 )
-from oneof.io.table import Table, check_no_weights, read_labels, read_table, read_truth, suspicious_labels
+from oneof.io.table import (
+    Table,
+    check_no_weights,
+    is_whole_table,
+    read_labels,
+    read_table,
+    read_truth,
+    stem_of,
+    suspicious_labels,
+)
 
 __all__ = [
     "Column",
@@ -30,10 +40,12 @@ __all__ = [
     "check_texts",
     "choose_columns",
     "find_column",
+    "is_whole_table",
     "make_encoder",
     "read_labels",
     "read_table",
     "read_text_options",
     "read_truth",
+    "stem_of",
     "suspicious_labels",
 ]

@@ -359,7 +359,7 @@ class RecordReader:
     def _gzip_advice(self) -> str:
         if self._file == STANDARD_INPUT:
             return "Decompress it first, for example by `gzip -dc`."
-        return f"Decompress it, or rename it to {self._file.name}.gz and read it as a stream (--online)."
+        return f"Decompress it, or rename it to {self._file.name}.gz."
 
     def _unclosed(self, line: int) -> str:
         return f"{self.path}, line {line}: a quotation mark is not closed. Close it, or double it."

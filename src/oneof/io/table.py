@@ -13,9 +13,11 @@ from oneof.candidates.columns import match_true_labels, read_label_columns
 from oneof.candidates.labels import labels_with_weights
 from oneof.errors import DataError, LabelError, MissingExtraError
 from oneof.files import as_path
+from oneof.io import excel
 from oneof.io.batches import BatchSpec, iterate_batches
 from oneof.io.features import find_column
-from oneof.io.source import Source
+from oneof.io.plain_file import plain_file
+from oneof.io.source import STANDARD_INPUT, Source, display_path
 from oneof.typing import Labels
 
 if TYPE_CHECKING:
@@ -28,10 +30,11 @@ _FORMATS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".npz": "npz",
-}
-"""Formats of tables by suffix."""
-SUFFIXES = tuple(_FORMATS)
+} | dict.fromkeys(excel.SUFFIXES, "excel")
+"""Formats of tables by suffix; a text format may also have .gz after the suffix."""
+SUFFIXES = (*_FORMATS, ".csv.gz")
 
+_TEXT_FORMATS = ("csv", "tsv", "jsonl")
 _PLACEHOLDERS = {"na", "n/a", "nan", "none", "null", "?", "-", "unknown", "missing"}
 _SEPARATORS = (";", ",", "/", "|", "+", "&")
 _MAX_LISTED = 6
@@ -49,27 +52,41 @@ class Table:
     path : Path
     label_columns : tuple of str
         Columns that the file format marks as labels; they are never features.
+    notes : tuple of str
+        Sentences about the content of the file that was not read, such as other sheets.
     """
 
     frame: "pl.DataFrame"
     path: Path
     label_columns: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
-def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), verbatim: Collection[str] = ()) -> Table:
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    as_text: Collection[str] = (),
+    verbatim: Collection[str] = (),
+    format: str | None = None,  # noqa: A002 - the option's name
+    sheet: str | None = None,
+) -> Table:
     """Read a table.
 
     Parameters
     ----------
     path : str or path-like
         A file that ends in .csv (delimited by commas, or by semicolons if the header contains those and no comma),
-        .tsv, .parquet, .jsonl or .ndjson (one object per line), or .npz (dense ``X``, with ``y`` and/or
-        ``candidates``).
+        .tsv, .jsonl or .ndjson (one object per line), each also with .gz after the suffix; .parquet; .xlsx, .xlsm,
+        .xlsb, .xls or .ods; or .npz (``X``, with ``y`` and/or ``candidates``). "-" is standard input.
     as_text : collection of str
         Columns of a CSV or TSV file that are text even if the cells look like numbers or dates.
     verbatim : collection of str
         Columns of labels of a CSV or TSV file: text in which only empty cells are missing. In the other columns NA,
         NaN, null and ? are missing as well.
+    format : {"csv", "tsv", "jsonl", "parquet", "npz", "excel"}, optional
+        By default it is inferred from the suffix. It is required for standard input, which accepts the first three.
+    sheet : str, optional
+        The sheet of a spreadsheet; by default the first one.
 
     Returns
     -------
@@ -89,19 +106,48 @@ def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), v
     except ImportError:
         raise MissingExtraError("polars", "cli") from None
     path = as_path(path)
-    format_ = _FORMATS.get(path.suffix.lower())
-    if format_ is None:
-        raise DataError(f"{path} has an unknown format. Give a file that ends in {', '.join(SUFFIXES)}.")
+    known = _check_format(path, format)
+    spec = BatchSpec(tuple(verbatim), as_text=as_text, labels_required=False)
+    with plain_file(path, known, sheet) as file:
+        batches = list(iterate_batches(Source(str(file.path), (file.path,), file.format), None, spec))
+    name = display_path(path)
+    if not any(len(batch) for batch in batches):
+        raise DataError(f"{name} has no rows. Add at least one.")
+    [batch] = batches
+    return Table(batch.content, name, batch.label_columns, tuple(file.notes))
+
+
+def _check_format(path: Path, given: str | None) -> str:
+    """Return the format of an existing file, or of standard input."""
+    if given is not None and given not in _FORMATS.values():
+        raise DataError(
+            f"the format must be one of {', '.join(dict.fromkeys(_FORMATS.values()))}; got {given!r}. Other formats "
+            "need --online."
+        )
+    if path == STANDARD_INPUT:
+        if given not in _TEXT_FORMATS:
+            raise DataError(f"standard input needs a text format. Add --format with {', '.join(_TEXT_FORMATS)}.")
+        return str(given)
+    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    known = given or _FORMATS.get(plain.suffix.lower())
+    if known is None or (plain != path and known not in _TEXT_FORMATS):
+        raise DataError(f"{path} has an unknown format. Give a file that ends in {', '.join(SUFFIXES)}, or --format.")
     if not path.exists():
         raise DataError(f"the file {path} does not exist. Check its name and folder.")
     if not path.is_file():
         raise DataError(f"{path} is not a file. Name a file, or read a folder with --online.")
-    spec = BatchSpec(tuple(verbatim), as_text=as_text, labels_required=False)
-    batches = list(iterate_batches(Source(str(path), (path,), format_), None, spec))
-    if not any(len(batch) for batch in batches):
-        raise DataError(f"{path} has no rows. Add at least one.")
-    [batch] = batches
-    return Table(batch.content, path, batch.label_columns)
+    return known
+
+
+def is_whole_table(path: Path) -> bool:
+    """Return whether a file has a format that is read at once, not as a stream."""
+    return _FORMATS.get(path.suffix.lower()) in ("npz", "excel")
+
+
+def stem_of(path: Path) -> str:
+    """Return the name of a table without its folder and suffix, for the names of output files."""
+    name = "stdin" if path in (STANDARD_INPUT, display_path(STANDARD_INPUT)) else path.name
+    return Path(name[:-3] if name.lower().endswith(".gz") else name).stem
 
 
 def read_labels(

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import oneof
-from oneof.cli import compare, datasets, demo, fit, label, predict, serve
+from oneof.cli import compare, datasets, demo, fit, inspect, label, predict, serve
 
 app = typer.Typer(
     name="oneof",
@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, predict, compare, serve, label, demo, datasets):
+for command in (fit, predict, compare, inspect, serve, label, demo, datasets):
     app.command(command.NAME, epilog=command.EXAMPLES)(command.run)
 
 

@@ -12,6 +12,7 @@ from oneof.cli import options, terminal
 if TYPE_CHECKING:
     from oneof.cli.inputs import ReadOptions
     from oneof.cli.online import OnlineOptions
+    from oneof.cli.plan import Plan
 
 NAME = "fit"
 EXAMPLES = """\b
@@ -186,6 +187,7 @@ def run(
             seed=seed,
             progress_factory=terminal.progress,
             note=terminal.print_note,
+            show_plan=_print_plan,
         )
         summary = training.summary
         if json:
@@ -201,6 +203,12 @@ def run(
         terminal.print_line(f"{summary['method']} was fitted on all rows. Files:")
         for file in summary["files"]:
             terminal.print_line(f"  {file}")
+
+
+def _print_plan(plan: "Plan") -> None:
+    """Write the plan to standard error, so that standard output has the results only."""
+    for line in plan.lines():
+        terminal.print_progress(line)
 
 
 _ONLY_ONLINE = ("epochs", "batch_rows", "hash_bits", "checkpoint_rows", "checkpoint_seconds", "resume")

@@ -3,7 +3,7 @@
 import datetime
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from oneof.cli import answers, terminal
 
 if TYPE_CHECKING:
     from oneof.cli.inputs import PreparedTable, ReadOptions
+    from oneof.cli.plan import Plan
     from oneof.comparison import Comparison, LearningCurve
     from oneof.report import AnnotatorSummary
 
@@ -19,11 +20,6 @@ OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
 
 _N_PREVIEW_COLUMNS = 6
 """Number of columns that the report shows of a row."""
-_CURVE_FRACTIONS = (0.1, 0.2, 0.4, 0.7)
-_MAX_CURVE_ROWS = 4_000
-"""The sizes of the learning curve are these fractions of the training rows, of at most this number, and all rows."""
-_LONG_SECONDS = 60.0
-"""Estimated time from which the fit of a single method is announced."""
 
 
 @dataclass(frozen=True)
@@ -48,13 +44,16 @@ def train(
     seed: int,
     progress_factory: terminal.ProgressFactory,
     note: Callable[[str], None] | None = None,
+    show_plan: Callable[["Plan"], None] | None = None,
 ) -> TrainingResult:
     """Select a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
 
     The scores in the summary are computed on held-out rows, even if one method is requested by name. `note` is called
-    with each sentence for the user, before the fits that the sentence announces.
+    with each sentence for the user, before the fits that the sentence announces, and `show_plan` with the plan, before
+    all of them.
     """
     from oneof.cli.inputs import describe_comparison, prepare, resolve_methods
+    from oneof.cli.plan import CURVE_FRACTIONS, MAX_CURVE_ROWS
     from oneof.comparison import compare, learning_curve
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
@@ -90,10 +89,10 @@ def train(
         )
     task = check_task(frame, candidates, truth)
     splits = make_folds(task, "auto" if folds is None else folds, seed)
+    if show_plan is not None:
+        show_plan(make_plan(prepared, read_options, methods, task, splits, budget, seed))
     if len(methods) > 1:
         announce(describe_comparison(len(methods), budget))
-    else:
-        _announce_long_fit(methods, task, splits, seed, announce)
     with progress_factory("Comparing methods" if len(methods) > 1 else "Estimating", each_name=len(methods) > 1) as bar:
         comparison = compare(
             frame,
@@ -121,8 +120,8 @@ def train(
                 frame,
                 candidates,
                 truth=truth,
-                train_sizes=_CURVE_FRACTIONS,
-                max_rows=_MAX_CURVE_ROWS,
+                train_sizes=CURVE_FRACTIONS,
+                max_rows=MAX_CURVE_ROWS,
                 last=comparison.results[0],
                 cv=splits,
                 random_state=seed,
@@ -157,32 +156,30 @@ def train(
     return TrainingResult(summary, comparison, notes, folder, annotators)
 
 
-def _announce_long_fit(
-    methods: Mapping[str, Any], task: Any, splits: Sequence[Any], seed: int, note: Callable[[str], None]
-) -> None:
-    """Write the estimated time of the fits of a single method if it is long."""
-    import numpy as np
+def make_plan(
+    prepared: "PreparedTable",
+    read_options: "ReadOptions",
+    methods: Mapping[str, Any],
+    task: Any,
+    splits: Sequence[Any],
+    budget: float | None,
+    seed: int,
+) -> "Plan":
+    """Return the facts of a table with the methods and the time of their fit."""
+    from oneof.cli.plan import describe, estimate_seconds
 
-    from oneof.comparison.cost import estimate_fold_seconds
-    from oneof.comparison.results import format_duration
-
-    [(name, estimator)] = methods.items()
-    rows = np.arange(len(task.candidates))
-    n_fits = 1 + sum(len(train) for train, _ in splits) / len(rows)
-    cost = estimate_fold_seconds(
-        estimator,
-        task,
-        rows,
-        splits[0][1],
-        enough=_LONG_SECONDS / n_fits,
-        patience=_LONG_SECONDS / 20,
-        random_state=seed,
+    facts = describe(
+        prepared.table,
+        prepared.columns,
+        prepared.frame,
+        labels=read_options.label_columns,
+        candidates=prepared.candidates,
+        exclude=sorted(read_options.verbatim),
     )
-    if cost * n_fits > _LONG_SECONDS:
-        note(
-            f"fitting {name} and its held-out estimate takes about {format_duration(cost * n_fits)}, estimated from "
-            "fits on samples of the rows."
-        )
+    if len(methods) > 1:
+        return replace(facts, method=f"the best of {len(methods)} methods", limit_minutes=budget)
+    [name] = methods
+    return replace(facts, method=name, seconds=estimate_seconds(methods, task, splits, seed))
 
 
 def command_line(

@@ -138,7 +138,7 @@ LETTERS = np.frombuffer("\u00fca".encode(), dtype=np.uint8)
 def test_invalid_arrays_are_errors(tmp_path: Path) -> None:
     X = np.zeros((3, 2))
     for arrays, message in (
-        ({"X_data": X, "X_shape": np.array([3, 2])}, "sparse matrix"),
+        ({"X_data": X, "X_shape": np.array([3, 2])}, "got only X_data, X_shape"),
         ({"X": X[0]}, "must contain an array X"),
         ({"X": X, "y": np.zeros(2, dtype=int)}, "array y must have 3 rows"),
         ({"X": X, "y": np.array([0, 1, 5]), "classes": np.array(["a", "b"])}, "indices into the 2 classes"),

@@ -102,7 +102,7 @@ def test_models_that_cannot_predict_rows() -> None:
     model = fit_birds("PLEM")
     with pytest.raises(InputTypeError, match=r"`model` must be a oneof\.persistence\.SavedModel; got Pipeline"):
         RowPredictor(model.pipeline)
-    with pytest.raises(InputError, match="svmlight"):
+    with pytest.raises(InputError, match="the model has no columns"):
         RowPredictor(replace(model, columns=[]))
     with pytest.raises(InputError, match="unknown kind of column, 'sound'"):
         RowPredictor(replace(model, columns=[("song", "sound")]))

@@ -61,6 +61,8 @@ def read_answers(
     from oneof.errors import DataError
     from oneof.io import find_column, read_labels, read_table
 
+    if options.path.suffix.lower() == ".npz":
+        return _read_archive(options, table)
     row_names = _read_names(table, options.row, "row")
     position: dict[str, int] = {}
     for i, name in enumerate(row_names):
@@ -96,6 +98,35 @@ def read_answers(
     ] * (repeated > 0)
     gold = None if options.gold is None else _read_gold(table, options.gold, labels.classes)
     return TableAnswers(answers, row_names, gold, tuple(notes))
+
+
+def _read_archive(options: AnswerOptions, table: "Table") -> TableAnswers:
+    """Read the answers of a NumPy archive; row i has the answers about row i of the table."""
+    import numpy as np
+
+    from oneof.crowd import Answers
+    from oneof.errors import DataError
+    from oneof.io import read_answers_npz
+
+    given = read_answers_npz(options.path)
+    n_rows = table.frame.height if table.rows is None else table.rows.shape[0]
+    if len(given.codes) > n_rows:
+        raise DataError(
+            f"{options.path} has answers about {len(given.codes):,} rows; {table.path} has {n_rows:,}. Give the table "
+            "that the annotators labeled."
+        )
+    rows, annotators = np.nonzero(given.codes >= 0)
+    answers = Answers.from_records(
+        rows,
+        np.asarray(given.annotators)[annotators],
+        given.classes[given.codes[rows, annotators]],
+        classes=given.classes,
+        index=np.arange(n_rows),
+    )
+    gold = None if options.gold is None else _read_gold(table, options.gold, given.classes)
+    silent = len(given.annotators) - len(answers.annotators)
+    notes = (f"{silent:,} annotator{'s have' if silent > 1 else ' has'} no answer.",) if silent else ()
+    return TableAnswers(answers, [str(row) for row in range(n_rows)], gold, notes)
 
 
 def _read_names(table: "Table", column: str, kind: str) -> list[str]:

@@ -195,7 +195,11 @@ def run(
             return
         terminal.print_line(
             f"{table}: {summary['rows']} rows ({_count_rows(summary)}), {len(summary['classes'])} classes; "
-            f"feature columns: {len(summary['features'])}."
+            + (
+                f"feature columns: {len(summary['features'])}."
+                if summary["sparse_features"] is None
+                else f"sparse features: {summary['sparse_features']:,}."
+            )
         )
         terminal.print_comparison(f"Held-out estimate ({training.comparison.evaluation})", training.comparison)
         if training.annotators is not None:

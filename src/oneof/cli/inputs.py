@@ -85,8 +85,8 @@ class PreparedTable:
     truth : ndarray or None
     columns : list of Column
         The features.
-    frame : polars.DataFrame
-        The feature columns, in the types of the encoder.
+    frame : polars.DataFrame or CSR matrix
+        The feature columns, in the types of the encoder; or the rows of a sparse matrix, which has no columns.
     text_options : TextOptions
         Stop words and stems of the text columns.
     notes : tuple of str
@@ -99,7 +99,7 @@ class PreparedTable:
     candidates: CandidateSets
     truth: Any
     columns: list[Column]
-    frame: "pl.DataFrame"
+    frame: "pl.DataFrame | Any"
     text_options: TextOptions
     notes: tuple[str, ...]
     answers: "TableAnswers | None" = None
@@ -134,9 +134,13 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     if read_options.classes is None and not read_options.weights.weighted:
         check_no_weights(candidates.classes.tolist(), path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
-    columns, column_notes = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
-    frame = align_columns(table.frame, columns, path)
-    check_texts(frame, columns, text_options, path)
+    if table.rows is None:
+        columns, column_notes = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
+        frame = align_columns(table.frame, columns, path)
+        check_texts(frame, columns, text_options, path)
+    else:
+        _check_no_column_options(read_options, text_options, path)
+        columns, column_notes, frame = [], [], table.rows
     answer_notes = () if given is None else given.notes
     notes = (
         *table.notes,
@@ -145,6 +149,15 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
         *answer_notes,
     )
     return PreparedTable(table, candidates, truth, columns, frame, text_options, notes, given)
+
+
+def _check_no_column_options(read_options: ReadOptions, text_options: TextOptions, path: Path) -> None:
+    """Raise if an option names columns of a sparse matrix."""
+    if read_options.overrides != Overrides() or text_options != TextOptions():
+        raise InputError(
+            f"{path} has a sparse matrix, which has no columns: remove --numeric, --categorical, --text, --drop, "
+            "--stop-words and --stem."
+        )
 
 
 def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[dict[str, Any], list[str]]:
@@ -158,10 +171,15 @@ def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[di
 
     from oneof.comparison.methods import auto_methods, default_estimators, excluded_from_auto, has_negative_values
 
-    encoder = make_encoder(prepared.columns, prepared.text_options)
+    is_sparse = prepared.table.rows is not None
+    encoder = None if is_sparse else make_encoder(prepared.columns, prepared.text_options)
     # Numbers are encoded as dense features, whose number the first rows show; categories and words depend on all rows.
-    is_dense = all(column.kind in ("number", "yes/no") for column in prepared.columns)
-    encoded = encoder.fit_transform(prepared.frame.head(_N_ENCODED_ROWS) if is_dense else prepared.frame)
+    is_dense = not is_sparse and all(column.kind in ("number", "yes/no") for column in prepared.columns)
+    encoded = (
+        prepared.frame
+        if encoder is None
+        else encoder.fit_transform(prepared.frame.head(_N_ENCODED_ROWS) if is_dense else prepared.frame)
+    )
     n_rows, n_features = int((~prepared.candidates.is_unlabeled).sum()), encoded.shape[1]
     estimators = default_estimators(
         sparse=sp.issparse(encoded), negative=has_negative_values(encoded), n_rows=n_rows, random_state=seed
@@ -177,6 +195,9 @@ def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[di
     pipelines = {}
     for name in names:
         steps = getattr(estimators[name], "steps", None) or [("method", estimators[name])]
+        if encoder is None:
+            pipelines[name] = Pipeline(list(steps))
+            continue
         if sp.issparse(encoded):
             steps = steps[-1:]
         elif is_standardized:

@@ -110,6 +110,8 @@ def inspect_table(
     overrides = read_options.overrides
     as_text = {*overrides.texts, *overrides.categories}
     table = read_table(path, as_text=as_text, format=read_options.format, sheet=read_options.sheet)
+    if table.rows is not None:
+        return describe(table, [], table.rows), table.notes
     columns, column_notes = choose_columns(table, exclude=read_options.verbatim, overrides=overrides)
     frame = align_columns(table.frame, columns, table.path)
     plan = describe(table, columns, frame, exclude=sorted(read_options.verbatim))
@@ -144,6 +146,8 @@ def _inspect_model(path: Path, *, json: bool) -> None:
         f"{path}: {model.method}, fitted by oneof {model.oneof_version} to {model.summary['rows']:,} rows"
     )
     terminal.print_line(f"  labels    {', '.join(model.label_columns)}: {', '.join(map(str, model.classes))}")
+    if not model.columns:
+        terminal.print_line(f"  features  {model.pipeline.n_features_in_:,} of a sparse matrix")
     for kind, names in kinds.items():
         terminal.print_line(f"  {kind:8}  {', '.join(names)}")
     rate = estimate.get("covering_rate")

@@ -242,6 +242,8 @@ def open_session(
     overrides = read_options.overrides
     as_text = {*overrides.texts, *overrides.categories, *([column] if column else [])}
     table = read_table(path, as_text=as_text - {label}, verbatim=[label])
+    if table.rows is not None:
+        raise InputError(f"{path} has a sparse matrix, which has no columns to show. Label a table.")
     hidden = tuple(find_column(name, table.frame.columns, path) for name in label_options.hide)
     if column is not None:
         if kind not in ("text", "image"):

@@ -6,7 +6,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -55,10 +55,12 @@ class Plan:
     columns : list of ColumnFacts
         All columns except those of labels and truth.
     labels : list of str
-        The columns of labels; empty if none is named.
+        The columns of labels; empty if none is named, or if the labels are answers of annotators.
     exact, partial, unlabeled, weighted : int
         The numbers of rows by their labels; weighted rows are also exact or partial.
     classes : list of ClassFacts
+    sparse_features : int or None
+        The number of features of a sparse matrix, which has no columns.
     method : str or None
         The name of the method, or of several methods; None without labels.
     seconds : float or None
@@ -76,6 +78,7 @@ class Plan:
     unlabeled: int = 0
     weighted: int = 0
     classes: tuple[ClassFacts, ...] = ()
+    sparse_features: int | None = None
     method: str | None = None
     seconds: float | None = None
     limit_minutes: float | None = None
@@ -86,10 +89,12 @@ class Plan:
 
     def lines(self) -> list[str]:
         """Return the plan as text."""
-        lines = [f"{self.table}: {_count(self.rows, 'row')}, {_count(len(self.columns) + len(self.labels), 'column')}"]
-        if self.labels:
+        n_columns = len(self.columns) + len(self.labels)
+        width = f", {_count(n_columns, 'column')}" if self.sparse_features is None else ""
+        lines = [f"{self.table}: {_count(self.rows, 'row')}{width}"]
+        if self.classes:
             weighted = f" ({self.weighted:,} weighted)" * bool(self.weighted)
-            names = _join(self.labels)
+            names = _join(self.labels) or "answers of annotators"
             lines.append(
                 f"  labels    {names}: {self.exact:,} exact, {self.partial:,} partial{weighted}, "
                 f"{self.unlabeled:,} unlabeled"
@@ -103,6 +108,8 @@ class Plan:
         for number, (kind, columns) in enumerate(kinds.items()):
             word = _PLURALS.get(str(kind), str(kind)) if len(columns) > 1 else kind
             lines.append(f"  {'' if number else 'features':8}  {len(columns):,} {word}: {_join(_names(columns))}")
+        if self.sparse_features is not None:
+            lines.append(f"  features  {self.sparse_features:,} of a sparse matrix")
         if excluded:
             lines.append(f"  excluded  {_join(_names(excluded, missing=False))}")
         return lines + self._work()
@@ -125,7 +132,7 @@ class Plan:
 def describe(
     table: "Table",
     columns: "Sequence[Column]",
-    frame: "pl.DataFrame",
+    frame: "pl.DataFrame | Any",
     *,
     labels: Sequence[str] = (),
     candidates: "CandidateSets | None" = None,
@@ -138,7 +145,7 @@ def describe(
     table : Table
     columns : sequence of Column
         The features.
-    frame : polars.DataFrame
+    frame : polars.DataFrame or CSR matrix
         The features in the types of the encoder, in which a missing number is NaN and a missing text is empty.
     labels : sequence of str
         The columns of labels.
@@ -155,17 +162,17 @@ def describe(
         for name in table.frame.columns
         if name not in skipped
     ]
-    plan = Plan(str(table.path), table.frame.height, facts, list(labels))
+    if table.rows is None:
+        plan = Plan(str(table.path), table.frame.height, facts, list(labels))
+    else:
+        plan = Plan(str(table.path), table.rows.shape[0], facts, list(labels), sparse_features=table.rows.shape[1])
     if candidates is None:
         return plan
     labeled, exact = ~candidates.is_unlabeled, candidates.is_exact
     in_sets, alone = candidates.mask[labeled].sum(axis=0), candidates.mask[exact].sum(axis=0)
     n_exact, n_labeled = int(exact.sum()), int(np.sum(labeled))
-    return Plan(
-        plan.table,
-        plan.rows,
-        plan.columns,
-        plan.labels,
+    return replace(
+        plan,
         exact=n_exact,
         partial=n_labeled - n_exact,
         unlabeled=len(candidates) - n_labeled,

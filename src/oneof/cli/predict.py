@@ -144,7 +144,7 @@ def predict(
     as_text = {column.name for column in columns if column.kind in ("category", "text")}
     table = read_table(table_file, as_text=as_text - verbatim, verbatim=verbatim, format=format, sheet=sheet)
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
-    rows = align_columns(table.frame, columns, table_file)
+    rows = align_columns(table.frame, columns, table_file) if columns else _sparse_rows(model, table)
     labels = model.pipeline.predict(rows)
     notes = [*table.notes, *check_stemmer(model)]
     return PredictionResult(
@@ -154,6 +154,18 @@ def predict(
         accuracy=None if true_labels is None else _accuracy(true_labels, labels),
         notes=notes,
     )
+
+
+def _sparse_rows(model: "SavedModel", table: "Table") -> Any:
+    """Return the rows of a sparse matrix for a model without columns."""
+    n_features = model.pipeline.n_features_in_
+    if table.rows is None:
+        raise DataError(f"the model was fitted to a sparse matrix without columns; {table.path} has none.")
+    if table.rows.shape[1] != n_features:
+        raise DataError(
+            f"the model was fitted to {n_features:,} features; the matrix of {table.path} has {table.rows.shape[1]:,}."
+        )
+    return table.rows
 
 
 def write_predictions(path: Path, result: PredictionResult, *, read: Sequence[Path]) -> None:

@@ -248,6 +248,7 @@ def _summarize(
         "weighted": int(candidates.is_weighted.sum()),
         "classes": candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
+        "sparse_features": None if prepared.table.rows is None else prepared.table.rows.shape[1],
         "words": prepared.text_options.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
         "method": comparison.best_method,
         "evaluation": comparison.evaluation,
@@ -305,8 +306,11 @@ def _write_report(
 
     comparison, curve, decisions = results
     frame = prepared.table.frame.select([column.name for column in prepared.columns[:_N_PREVIEW_COLUMNS]])
+    rows = prepared.table.rows
 
     def preview(row: int) -> Mapping[str, str]:
+        if rows is not None:
+            return {"features that are not 0": f"{rows.indptr[row + 1] - rows.indptr[row]:,} of {rows.shape[1]:,}"}
         return {name: "" if cell is None else str(cell) for name, cell in frame.row(row, named=True).items()}
 
     data = ReportData(

@@ -6,6 +6,7 @@ and their labels), `features` (kinds of columns and their encoding), `row_encode
 (missing numbers).
 """
 
+from oneof.io.binary import read_answers_npz
 from oneof.io.features import (
     Column,
     Kind,
@@ -42,6 +43,7 @@ __all__ = [
     "find_column",
     "is_whole_table",
     "make_encoder",
+    "read_answers_npz",
     "read_labels",
     "read_table",
     "read_text_options",

@@ -15,6 +15,7 @@ from oneof.errors import DataError, LabelError, MissingExtraError
 from oneof.files import as_path
 from oneof.io import excel
 from oneof.io.batches import BatchSpec, iterate_batches
+from oneof.io.binary import read_sparse_npz
 from oneof.io.features import find_column
 from oneof.io.plain_file import plain_file
 from oneof.io.source import STANDARD_INPUT, Source, display_path
@@ -54,12 +55,15 @@ class Table:
         Columns that the file format marks as labels; they are never features.
     notes : tuple of str
         Sentences about the content of the file that was not read, such as other sheets.
+    rows : CSR matrix of shape (n_rows, n_features), optional
+        The features of a sparse matrix, which has no columns; `frame` then has the labels only.
     """
 
     frame: "pl.DataFrame"
     path: Path
     label_columns: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    rows: Any = None
 
 
 def read_table(
@@ -107,6 +111,9 @@ def read_table(
         raise MissingExtraError("polars", "cli") from None
     path = as_path(path)
     known = _check_format(path, format)
+    sparse = read_sparse_npz(path) if known == "npz" else None
+    if sparse is not None and sparse.rows.shape[0]:
+        return Table(sparse.labels, path, tuple(sparse.labels.columns), rows=sparse.rows)
     spec = BatchSpec(tuple(verbatim), as_text=as_text, labels_required=False)
     with plain_file(path, known, sheet) as file:
         batches = list(iterate_batches(Source(str(file.path), (file.path,), file.format), None, spec))

@@ -68,7 +68,7 @@ class RowPredictor:
                 "fit`."
             )
         if not model.columns:
-            raise InputError("the model has no columns: it was fitted to svmlight files. Fit it to a table.")
+            raise InputError("the model has no columns: it was fitted to a sparse matrix. Fit it to a table.")
         unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
         if unknown:
             raise InputError(f"the model has an unknown kind of column, {unknown[0]!r}. Update oneof.")

@@ -9,9 +9,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
 
 from oneof.errors import DataError, InputTypeError
 from oneof.io import Column, align_columns, make_encoder
+from oneof.io.imputer import MedianImputer
 from oneof.io.row_encoder import RowEncoder
 from oneof.stream.encoder import StreamEncoder
 from tests.serving.models import NUMBERS, PATH, fit_birds, new_rows, to_table
@@ -63,6 +65,33 @@ def test_other_transformers_get_a_table() -> None:
     encoder = RowEncoder(columns, hashing)
     assert encoder._blocks is None
     assert_same(encoder.transform(rows), hashing.transform(table))
+
+
+def test_an_unknown_part_gets_a_table_of_its_columns() -> None:
+    """A part of another kind, such as a scaler alone, transforms its own columns only."""
+    model = MODELS["sparse"]
+    columns = [Column(*column) for column in model.columns]
+    table = to_table(model, new_rows())
+    parts = [(name, part, selected) for name, part, selected in model.pipeline[0].transformers if name != "booleans"]
+    transformer = ColumnTransformer([*parts, ("ranks", MedianImputer(), [0, 2])]).fit(table)
+    encoder = RowEncoder(columns, transformer)
+    assert encoder._blocks is not None
+    assert_same(encoder.transform(new_rows(2)), transformer.transform(to_table(model, new_rows(2))))
+
+
+def test_texts_are_read_as_those_of_a_table() -> None:
+    """Texts that are not known values are read by the given function: spaces, tokens of missing values, other kinds."""
+
+    def align(frame: pl.DataFrame, columns: list[Column]) -> pl.DataFrame:
+        texts = pl.col(pl.String).str.strip_chars().replace("?", "")
+        return align_columns(frame.with_columns(texts), columns, PATH)
+
+    encoder = RowEncoder(ENCODERS["sparse"].columns, MODELS["sparse"].pipeline[0], align)
+    rows = [BIRD | {"color": " red", "remark": "?"}, BIRD | {"color": "?", "span": " 1.5 "}, BIRD | {"color": "red"}]
+    plain = [BIRD | {"remark": None}, BIRD | {"color": None}, BIRD]
+    assert_same(encoder.transform(rows), ENCODERS["sparse"].transform(plain))
+    for row, other in zip(rows, plain, strict=True):
+        assert_same(encoder.transform([row]), ENCODERS["sparse"].transform([other]))
 
 
 def test_a_part_with_other_numbers_is_not_compiled() -> None:

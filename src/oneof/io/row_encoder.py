@@ -5,7 +5,7 @@ table, but not for the row of a request. `RowEncoder` reads the arrays of the fi
 same numbers from plain Python values.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,12 @@ Cells = Floats | list[str]
 """The cells of one column: numbers with NaN for missing values, or texts."""
 Block = Callable[[list[Cells]], FeatureMatrix]
 
+Align = Callable[["pl.DataFrame", Sequence[Column]], "pl.DataFrame"]
+
 _SOURCE = Path("the rows")
+_UNUSUAL = object()
+_MAX_TOKEN = 40
+"""Length up to which a text may be a token of missing values."""
 
 
 class RowEncoder:
@@ -34,14 +39,23 @@ class RowEncoder:
     columns : sequence of Column
         The features of the table.
     transformer : transformer
-        The fitted transformer of the table, as `make_encoder` returns it. For any other transformer of tables, the rows
-        become a table first.
+        The fitted transformer of the table, as `make_encoder` returns it. For any other transformer of tables, or an
+        unknown part of it, the rows become a table first.
+    align : callable, optional
+        ``align(frame, columns)`` returns the cells of a table as the transformer expects them; by default
+        `align_columns`. It reads cells whose type is not that of their kind, such as numbers in text.
     """
 
-    def __init__(self, columns: Sequence[Column], transformer: Any) -> None:
+    def __init__(self, columns: Sequence[Column], transformer: Any, align: Align | None = None) -> None:
         self.columns = list(columns)
         self._transformer = transformer
-        self._blocks = _compile(transformer)
+        self._align = align or (lambda frame, columns: align_columns(frame, columns, _SOURCE))
+        self._blocks = _compile(transformer, [column.name for column in columns])
+        self._known: list[Collection[str]] = [()] * len(self.columns)
+        """Texts of each column that are the values of a category."""
+        for _, fitted, selected in getattr(transformer, "transformers_", ()):
+            for index, values in zip(_as_list(selected), getattr(fitted, "categories_", ()), strict=False):
+                self._known[index] = frozenset(values)
         if self._blocks is not None and not self._agrees():
             self._blocks = None
 
@@ -74,7 +88,53 @@ class RowEncoder:
                     f"missing column{'s' * (len(missing) > 1)} {format_names(missing)}. Use null for a missing value.",
                     row=i,
                 )
-        return [_read_cells(column, [row[column.name] for row in rows]) for column in self.columns]
+        return [
+            self._read_cells(column, [row[column.name] for row in rows], known)
+            for column, known in zip(self.columns, self._known, strict=True)
+        ]
+
+    def _read_cells(self, column: Column, values: list[Any], known: Collection[str]) -> Cells:
+        """Return the cells of a column; cells that do not show their value are converted as those of a table."""
+        read = _READERS.get(column.kind, _read_other)
+        cells = [read(value, known) for value in values]
+        unusual = [row for row, cell in enumerate(cells) if cell is _UNUSUAL]
+        texts = [row for row in unusual if type(values[row]) is str]
+        for row, cell in zip(texts, self._convert_texts(column, [values[row] for row in texts]), strict=True):
+            cells[row] = cell
+        for row in unusual:
+            if cells[row] is _UNUSUAL:
+                cells[row] = self._convert(column, values[row], row)
+        if column.kind in ("category", "text"):
+            return ["" if cell is None else str(cell) for cell in cells]
+        return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
+
+    def _convert_texts(self, column: Column, values: list[str]) -> Sequence[Any]:
+        """Return the cells of texts; all are `_UNUSUAL` if one of them is an error."""
+        import polars as pl
+
+        if len(values) < 2:
+            return [_UNUSUAL] * len(values)
+        try:
+            frame = self._align(pl.DataFrame({column.name: values}, schema={column.name: pl.String}), [column])
+            return list(frame[column.name].to_list())
+        except Exception:  # the cells are converted one by one, and the error names the row
+            return [_UNUSUAL] * len(values)
+
+    def _convert(self, column: Column, value: Any, row: int) -> Any:
+        """Return a cell as `align` converts the cell of a table."""
+        import polars as pl
+
+        try:
+            cells = pl.Series(column.name, [value.item() if isinstance(value, np.generic) else value])
+            return self._align(cells.to_frame(), [column])[column.name][0]
+        except DataError as error:
+            raise DataError(error.reason, row=row) from None
+        except Exception:  # polars raises errors of many types for values without a type of its own
+            expected = "text" if column.kind in ("category", "text") else "numbers"
+            expected = "finite numbers" if expected == "numbers" and type(value) is int else expected
+            raise DataError(
+                f"column {column.name!r} must contain {expected}; got {_shorten(value)}.", row=row
+            ) from None
 
     def _encode(self, cells: list[Cells]) -> FeatureMatrix:
         if self._blocks is None:
@@ -85,9 +145,7 @@ class RowEncoder:
         return np.hstack([block.toarray() if sp.issparse(block) else block for block in blocks])
 
     def _to_table(self, cells: list[Cells]) -> "pl.DataFrame":
-        import polars as pl
-
-        return pl.DataFrame({column.name: cells_ for column, cells_ in zip(self.columns, cells, strict=True)})
+        return _to_frame([column.name for column in self.columns], cells)
 
     def _agrees(self) -> bool:
         """Return whether the blocks give the features of the transformer for a missing and a present value each."""
@@ -101,8 +159,8 @@ class RowEncoder:
         return bool((expected != encoded).sum() == 0)
 
 
-def _compile(transformer: Any) -> list[Block] | None:
-    """Return a function for each part of a `ColumnTransformer`, or None if a part is unknown."""
+def _compile(transformer: Any, names: Sequence[str]) -> list[Block] | None:
+    """Return a function for each part of a `ColumnTransformer`, or None for another transformer."""
     from sklearn.compose import ColumnTransformer
     from sklearn.preprocessing import OneHotEncoder
 
@@ -110,18 +168,19 @@ def _compile(transformer: Any) -> list[Block] | None:
         return None
     blocks: list[Block] = []
     for name, fitted, selected in transformer.transformers_:
-        if name == "remainder" and isinstance(fitted, str) and fitted == "drop":
-            continue
-        if name == "numbers":
+        if isinstance(fitted, str):
+            if fitted != "drop":
+                return None
+        elif name == "numbers":
             blocks.append(_numbers(fitted, selected))
         elif name == "booleans":
             blocks.append(_booleans(fitted, selected))
         elif isinstance(fitted, OneHotEncoder):
             blocks.append(_categories(fitted, selected))
-        elif isinstance(selected, int) and hasattr(fitted, "vocabulary_"):
+        elif isinstance(selected, int):
             blocks.append(_texts(fitted, selected))
         else:
-            return None
+            blocks.append(_table(fitted, selected, names))
     return blocks
 
 
@@ -171,45 +230,52 @@ def _texts(fitted: Any, selected: int) -> Block:
     return lambda cells: fitted.transform(cells[selected])
 
 
-def _read_cells(column: Column, values: list[Any]) -> Cells:
-    """Return the cells of a column in the type of its kind; unusual cells are converted as those of a table."""
-    if column.kind in ("number", "yes/no"):
-        return np.array([_number(column, value, row) for row, value in enumerate(values)], dtype=np.float64)
-    return [_text(column, value, row) for row, value in enumerate(values)]
+def _table(fitted: Any, selected: Sequence[int], names: Sequence[str]) -> Block:
+    """Transform a table of the columns of a part."""
+    listed = [names[index] for index in selected]
+    return lambda cells: fitted.transform(_to_frame(listed, [cells[index] for index in selected]))
 
 
-def _number(column: Column, value: Any, row: int) -> float:
-    if value is None:
-        return np.nan
-    if type(value) in (float, int, bool):
-        try:
-            number = float(value)
-        except OverflowError:
-            number = np.inf
-        if not np.isinf(number):
-            return number
-        raise DataError(f"column {column.name!r} must contain finite numbers; got {_shorten(value)}.", row=row)
-    return float(_convert(column, value, row))
-
-
-def _text(column: Column, value: Any, row: int) -> str:
-    if value is None:
-        return ""
-    return value if type(value) is str else str(_convert(column, value, row))
-
-
-def _convert(column: Column, value: Any, row: int) -> Any:
-    """Return a cell as `align_columns` converts the cell of a table."""
+def _to_frame(names: Sequence[str], cells: Sequence[Cells]) -> "pl.DataFrame":
     import polars as pl
 
+    return pl.DataFrame(dict(zip(names, cells, strict=True)))
+
+
+def _as_list(selected: Any) -> list[int]:
+    return [selected] if isinstance(selected, int) else list(selected) if isinstance(selected, list) else []
+
+
+def _read_number(value: Any, _: Collection[str]) -> Any:
+    if value is None or type(value) not in (float, int, bool):
+        return value if value is None else _UNUSUAL
     try:
-        cells = pl.Series(column.name, [value.item() if isinstance(value, np.generic) else value])
-        return align_columns(cells.to_frame(), [column], _SOURCE)[column.name][0]
-    except DataError as error:
-        raise DataError(error.reason, row=row) from None
-    except Exception:  # polars raises errors of many types for values without a type of its own
-        expected = "numbers" if column.kind in ("number", "yes/no") else "text"
-        raise DataError(f"column {column.name!r} must contain {expected}; got {_shorten(value)}.", row=row) from None
+        number = float(value)
+    except OverflowError:
+        return _UNUSUAL
+    return _UNUSUAL if np.isinf(number) else number
+
+
+def _read_category(value: Any, known: Collection[str]) -> Any:
+    return value if value is None or (type(value) is str and value in known) else _UNUSUAL
+
+
+def _read_text(value: Any, _: Collection[str]) -> Any:
+    # A short text may be a token of missing values.
+    return value if value is None or (type(value) is str and len(value) > _MAX_TOKEN) else _UNUSUAL
+
+
+def _read_other(value: Any, _: Collection[str]) -> Any:
+    return None if value is None else _UNUSUAL
+
+
+_READERS: dict[str, Callable[[Any, Collection[str]], Any]] = {
+    "number": _read_number,
+    "yes/no": _read_number,
+    "category": _read_category,
+    "text": _read_text,
+}
+"""Readers of cells by kind: the value, None if it is missing, or `_UNUSUAL` if it needs a conversion."""
 
 
 def _shorten(value: Any) -> str:

@@ -19,7 +19,7 @@ def test_a_free_port_of_this_machine() -> None:
 
 
 def test_the_protocol_is_given() -> None:
-    """asyncio turns off the delay of small packets only for sockets whose protocol is TCP, also when it accepts."""
+    """The protocol is TCP, without which asyncio does not turn off the delay of small packets of accepted sockets."""
     with listen(0) as listener, socket.create_connection(listener.getsockname(), timeout=5):
         accepted, _ = listener.accept()
         with accepted:

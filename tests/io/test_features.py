@@ -43,23 +43,30 @@ def table() -> Table:
 
 def test_kinds_of_columns(table: Table) -> None:
     """Each kind is inferred, uninformative columns are excluded, and each inferred exclusion has a note."""
-    columns, notes = choose_columns(table, exclude=["label"])
-    assert columns == [
+    columns, findings = choose_columns(table, exclude=["label"])
+    assert [(column.name, column.kind) for column in columns] == [
         ("size", "number"),
         ("count", "number"),
         ("wet", "yes/no"),
         ("color", "category"),
         ("remark", "text"),
+        ("day", "date"),
     ]
-    message = {note.split("'")[1]: note for note in notes}
-    assert message.keys() == {"id", "name", "empty", "day", "sets"}
+    message = {note.split("'")[1]: note for note in findings.sentences()}
+    assert message.keys() == {"id", "name", "empty", "constant", "day", "sets"}
     assert "dates" in message["day"]
+    assert "one value" in message["constant"]
 
 
 def test_overrides_take_precedence(table: Table) -> None:
-    overrides = Overrides(numbers=("id",), categories=("count",), texts=("color",), drop=("remark", "size"))
+    overrides = Overrides(numbers=("id",), categories=("count",), texts=("color",), drop=("rem*", "size", "d?y"))
     columns, _ = choose_columns(table, exclude=["label"], overrides=overrides)
-    assert columns == [("id", "number"), ("count", "category"), ("wet", "yes/no"), ("color", "text")]
+    assert columns == [
+        Column("id", "number"),
+        Column("count", "category"),
+        Column("wet", "yes/no"),
+        Column("color", "text"),
+    ]
     with pytest.raises(DataError, match="column 'colr' does not exist: did you mean 'color'"):
         choose_columns(table, exclude=[], overrides=Overrides(texts=("colr",)))
     with pytest.raises(DataError, match="must have one kind; got number and text"):
@@ -72,7 +79,7 @@ def test_labels_of_the_format_are_not_features() -> None:
     """Columns that the format marks as labels are never features, even if they are not used as labels."""
     frame = pl.DataFrame({"x": [1.0, 2.5], "y": ["a", "b"], "candidates": [["a"], ["b"]]})
     columns, _ = choose_columns(Table(frame, PATH, ("y", "candidates")), exclude=["candidates"])
-    assert columns == [("x", "number")]
+    assert columns == [Column("x", "number")]
 
 
 def test_the_encoder(table: Table) -> None:
@@ -145,7 +152,9 @@ def test_align_columns() -> None:
         ([1.0, float("inf")], "number", "row 1: column 'x' must contain finite numbers; got inf"),
         ([1.0, float("-inf")], "number", "row 1: column 'x' must contain finite numbers; got -inf"),
         (["1", "two"], "number", "row 1: column 'x' must contain numbers; got 'two'"),
-        (["yes", "true"], "yes/no", "row 0: column 'x' must contain numbers; got 'yes'"),
+        (["maybe", "true"], "yes/no", "row 0: column 'x' must contain yes/no values; got 'maybe'"),
+        (["2020-01-02", "soon"], "date", "row 1: column 'x' must contain dates; got 'soon'"),
+        (["1:30", "soon"], "duration", "row 1: column 'x' must contain durations or times; got 'soon'"),
         ([["a"], ["b"]], "number", "must contain numbers"),
         ([["a"], ["b"]], "text", "must contain text"),
     ],

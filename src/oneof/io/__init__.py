@@ -1,39 +1,51 @@
 """Reading of tables and streams. A table is a stream of one batch, so there is one reader for each format.
 
-Reading order: `source` (files, records of text), `csv`, `json_lines`, `svmlight` and `binary` (one format each),
-`batches` (all formats), `table` (whole files and their labels), `features` (kinds of columns and their encoding),
-`imputer` (missing numbers).
+Reading order: `dialect` (the form of delimited text), `source` (files, records of text), `csv`, `json_lines`,
+`svmlight` and `binary` (one format each), `batches` (all formats), `table` (whole files and their labels), `cells`
+(numbers, dates and other values in text), `features` (kinds of columns), `findings` (notes about them), `encoder` and
+`imputer` (the values as input of an estimator).
 """
 
+from oneof.io.cells import CellFormat
+from oneof.io.dialect import Dialect, make_dialect
+from oneof.io.encoder import TextOptions, check_texts, make_encoder, read_text_options
 from oneof.io.features import (
     Column,
-    Kind,
     Overrides,
-    TextOptions,
     align_columns,
-    check_texts,
     choose_columns,
     find_column,
-    make_encoder,
-    read_text_options,
+    match_columns,
+    read_formats,
+    with_formats,
 )
+from oneof.io.findings import ColumnFinding, Kind, TableFindings, UnreadCells
 from oneof.io.table import Table, check_no_weights, read_labels, read_table, read_truth, suspicious_labels
 
 __all__ = [
+    "CellFormat",
     "Column",
+    "ColumnFinding",
+    "Dialect",
     "Kind",
     "Overrides",
     "Table",
+    "TableFindings",
     "TextOptions",
+    "UnreadCells",
     "align_columns",
     "check_no_weights",
     "check_texts",
     "choose_columns",
     "find_column",
+    "make_dialect",
     "make_encoder",
+    "match_columns",
+    "read_formats",
     "read_labels",
     "read_table",
     "read_text_options",
     "read_truth",
     "suspicious_labels",
+    "with_formats",
 ]

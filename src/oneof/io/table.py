@@ -14,6 +14,8 @@ from oneof.candidates.labels import labels_with_weights
 from oneof.errors import DataError, LabelError, MissingExtraError
 from oneof.files import as_path
 from oneof.io.batches import BatchSpec, iterate_batches
+from oneof.io.cells import CellFormat
+from oneof.io.dialect import Dialect
 from oneof.io.features import find_column
 from oneof.io.source import Source
 from oneof.typing import Labels
@@ -49,27 +51,46 @@ class Table:
     path : Path
     label_columns : tuple of str
         Columns that the file format marks as labels; they are never features.
+    form : CellFormat
+        The form of the cells of text.
+    dialect : Dialect or None
+        None for formats that are not delimited text.
+    remarks : tuple of str
+        Sentences about names and cells that the reader changed.
     """
 
     frame: "pl.DataFrame"
     path: Path
     label_columns: tuple[str, ...] = ()
+    form: CellFormat = CellFormat()  # noqa: RUF009 - frozen
+    dialect: Dialect | None = None
+    remarks: tuple[str, ...] = ()
 
 
-def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), verbatim: Collection[str] = ()) -> Table:
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    as_text: Collection[str] = (),
+    verbatim: Collection[str] = (),
+    dialect: Dialect | None = None,
+    form: CellFormat | None = None,
+) -> Table:
     """Read a table.
 
     Parameters
     ----------
     path : str or path-like
-        A file that ends in .csv (delimited by commas, or by semicolons if the header contains those and no comma),
-        .tsv, .parquet, .jsonl or .ndjson (one object per line), or .npz (dense ``X``, with ``y`` and/or
+        A file that ends in .csv, .tsv (the delimiter and the encoding of both are detected), .parquet, .jsonl or .ndjson (one object per line), or .npz (dense ``X``, with ``y`` and/or
         ``candidates``).
     as_text : collection of str
         Columns of a CSV or TSV file that are text even if the cells look like numbers or dates.
     verbatim : collection of str
-        Columns of labels of a CSV or TSV file: text in which only empty cells are missing. In the other columns NA,
-        NaN, null and ? are missing as well.
+        Columns of labels of a CSV or TSV file, which are text. Of the other columns, those in which each cell is a
+        number or empty are numbers.
+    dialect : Dialect, optional
+        The known properties of a CSV or TSV file; the others are detected.
+    form : CellFormat, optional
+        The known tokens of missing values and formats of dates.
 
     Returns
     -------
@@ -96,12 +117,18 @@ def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), v
         raise DataError(f"the file {path} does not exist. Check its name and folder.")
     if not path.is_file():
         raise DataError(f"{path} is not a file. Name a file, or read a folder with --online.")
-    spec = BatchSpec(tuple(verbatim), as_text=as_text, labels_required=False)
+    spec = BatchSpec(
+        tuple(verbatim),
+        as_text=as_text,
+        labels_required=False,
+        dialect=dialect or Dialect(),
+        form=form or CellFormat(),
+    )
     batches = list(iterate_batches(Source(str(path), (path,), format_), None, spec))
     if not any(len(batch) for batch in batches):
         raise DataError(f"{path} has no rows. Add at least one.")
     [batch] = batches
-    return Table(batch.content, path, batch.label_columns)
+    return Table(batch.content, path, batch.label_columns, batch.form, batch.dialect, batch.remarks)
 
 
 def read_labels(

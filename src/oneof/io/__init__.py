@@ -20,7 +20,15 @@ from oneof.io.features import (
     with_formats,
 )
 from oneof.io.findings import ColumnFinding, Kind, TableFindings, UnreadCells
-from oneof.io.table import Table, check_no_weights, read_labels, read_table, read_truth, suspicious_labels
+from oneof.io.table import (
+    Table,
+    check_no_weights,
+    find_separator,
+    read_labels,
+    read_table,
+    read_truth,
+    suspicious_labels,
+)
 
 __all__ = [
     "CellFormat",
@@ -38,6 +46,7 @@ __all__ = [
     "check_texts",
     "choose_columns",
     "find_column",
+    "find_separator",
     "make_dialect",
     "make_encoder",
     "match_columns",

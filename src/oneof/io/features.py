@@ -26,6 +26,8 @@ _MIN_READ = 0.9
 """Share of the cells, apart from tokens of missing values, that must be numbers, dates or durations."""
 _MIN_READ_IF_NAMED = 0.5
 """The same if the user names the kind."""
+_MIN_WRONG = 10
+"""Number of cells of which not even one is of the kind of the column, from which the column is another one."""
 _SAMPLE_ROWS = 1_000
 """Number of cells that show whether a column of text may have another kind."""
 _MAX_CATEGORIES = 50
@@ -148,7 +150,8 @@ def align_columns(
     form : CellFormat, optional
         The form of the cells of the table.
     unread : UnreadCells, optional
-        Counts cells that are not of the kind of their column, which become missing values. Without it they are errors.
+        Counts cells that are not of the kind of their column, which become missing values. Without it they are errors,
+        as are columns of which no cell is of the kind.
     first_row : int
         The row of the file at which the frame begins.
 
@@ -176,6 +179,8 @@ def align_columns(
             if (n_unread := int(is_unread.sum())) and unread is None:
                 raise _unread_cell(cells, column.kind, int(is_unread.arg_true()[0]))
             if n_unread and unread is not None:
+                if n_unread >= _MIN_WRONG and values.null_count() == len(values):
+                    raise _unread_cell(cells, column.kind, int(is_unread.arg_true()[0]))
                 unread.add(column.name, _list_cells(cells, is_unread), n_unread, first_row=first_row)
             aligned.append(values.fill_null(float("nan")))
     except DataError as error:
@@ -303,7 +308,8 @@ def _infer_kind(cells: "pl.Series", form: CellFormat) -> ColumnFinding:
     if cells.dtype.is_integer() and _is_identifier(cells):
         reason = "it has a different number in each row, and a name of an identifier (add --numeric to include it)"
         return ColumnFinding(name, None, reason)
-    return ColumnFinding(name, kind, n_empty=len(cells) - len(present))
+    column = Column(name, kind)
+    return _finding(cells, column, *_to_values(cells, column, form))
 
 
 def _infer_kind_of_text(cells: "pl.Series", form: CellFormat) -> ColumnFinding:

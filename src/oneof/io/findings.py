@@ -4,8 +4,8 @@ A finding is data. `TableFindings.sentences` are the notes of the command line, 
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from oneof.io.dialect import COMMON, Dialect
@@ -102,6 +102,10 @@ class TableFindings:
             *_sentences_of_reasons(self.columns, self.scope),
         ]
 
+    def without_unread(self) -> "TableFindings":
+        """Return the findings without the cells that cannot be read, for a table of which they are a part."""
+        return replace(self, columns=tuple(replace(column, n_unread=0, unread=()) for column in self.columns))
+
     def to_dict(self) -> dict[str, Any]:
         """Return the findings in the types of JSON."""
         return {
@@ -131,6 +135,26 @@ class UnreadCells:
         self.counts[column] += count
         examples = self.examples.setdefault(column, [])
         examples += [(row + first_row, text) for row, text in cells[: MAX_CELLS - len(examples)]]
+
+    def merge(self, other: "UnreadCells") -> "UnreadCells":
+        """Return the cells of both, those of `other` last."""
+        merged = UnreadCells()
+        for part in (self, other):
+            for name, count in part.counts.items():
+                merged.add(name, part.examples[name], count)
+        return merged
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts and the first cells in the types of JSON."""
+        return {name: {"count": n, "cells": list(map(list, self.examples[name]))} for name, n in self.counts.items()}
+
+    @classmethod
+    def from_dict(cls, content: Mapping[str, Any]) -> "UnreadCells":
+        """Return the cells from the result of `to_dict`."""
+        cells = cls()
+        for name, entry in content.items():
+            cells.add(name, [(int(row), str(text)) for row, text in entry["cells"]], int(entry["count"]))
+        return cells
 
     def sentences(self) -> list[str]:
         """Return a sentence about the cells of all columns, if there are any."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.columns import match_true_labels, read_label_columns
+from oneof.candidates.columns import DEFAULT_SEPARATOR, detect_separator, match_true_labels, read_label_columns
 from oneof.candidates.labels import labels_with_weights
 from oneof.errors import DataError, LabelError, MissingExtraError
 from oneof.files import as_path
@@ -131,6 +131,42 @@ def read_table(
     return Table(batch.content, path, batch.label_columns, batch.form, batch.dialect, batch.remarks)
 
 
+def find_separator(
+    table: Table, columns: Sequence[str], *, classes: Sequence[str] | None = None, weighted: bool = False
+) -> str:
+    """Return the text between two labels of the cells of a column, "|" if there is no other; see `detect_separator`.
+
+    Raises
+    ------
+    LabelError
+        If a cell may be a set of labels or one class.
+    """
+    import polars as pl
+
+    if len(columns) != 1:
+        return DEFAULT_SEPARATOR
+    cells = _label_frame(table, columns)[find_column(columns[0], table.frame.columns, table.path)]
+    if cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return DEFAULT_SEPARATOR
+    try:
+        return detect_separator(cells.cast(pl.String).to_list(), classes, weighted=weighted)
+    except LabelError as error:
+        raise error.at(f"labels {columns[0]!r} of {table.path}") from None
+
+
+def _label_frame(table: Table, columns: Sequence[str]) -> "pl.DataFrame":
+    """Return columns of labels in which the user's tokens of missing values are null."""
+    import polars as pl
+
+    names = [find_column(name, table.frame.columns, table.path) for name in columns]
+    frame = table.frame.select(names)
+    if not table.form.missing:
+        return frame
+    tokens = [token.lower() for token in table.form.missing]
+    text = pl.col(pl.String)
+    return frame.with_columns(pl.when(~text.str.strip_chars().str.to_lowercase().is_in(tokens)).then(text))
+
+
 def read_labels(
     table: Table,
     columns: Sequence[str],
@@ -184,7 +220,7 @@ def read_labels(
         )
     try:
         return read_label_columns(
-            table.frame,
+            _label_frame(table, [*names, *([] if weights is None else [weights])]),
             names,
             separator=separator,
             classes=classes,
@@ -230,7 +266,8 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
     if error is not None:
         raise DataError(
             f"the truth column {column!r} contains {error.label!r}, which is not a class of the candidate sets. If it "
-            "is a class, name all classes in fit (--classes). If the true label is unknown, leave the cell empty.",
+            "is a class, name all classes in fit (--classes). If the true label is unknown, leave the cell empty."
+            + error.reason,
             source=source,
             row=error.row,
         )

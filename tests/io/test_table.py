@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 from oneof.errors import DataError, InputTypeError
-from oneof.io import csv as csv_module
 from oneof.io import align_columns, choose_columns, find_column, read_table
+from oneof.io import csv as csv_module
 from oneof.io.source import long_cells
 from oneof.stream import read_batches
 

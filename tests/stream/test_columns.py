@@ -86,8 +86,16 @@ ERRORS = {
     "empty label": ("x,label\n1,a\n2,b\n3,a|\n", {}, "row 2: 'a|' contains an empty label"),
     "no rows": ("x,label\n", {}, "t.csv has no rows"),
     "no features": ("z,label\n1,a\n1,b\n", {}, r"no feature column remains: .* first 2 rows"),
-    "infinite": ("x,label\n1,a\n2,b\n3,a\ninf,b\n", {"strict": True}, "row 3: column 'x' must contain finite numbers; got inf"),
-    "no number": ("x,label\n1,a\n2,b\n3,a\n4,b\nfive,b\n", {"strict": True}, "row 4: column 'x' must contain numbers; got 'five'"),
+    "infinite": (
+        "x,label\n1,a\n2,b\n3,a\ninf,b\n",
+        {"strict": True},
+        "row 3: column 'x' must contain finite numbers; got inf",
+    ),
+    "no number": (
+        "x,label\n1,a\n2,b\n3,a\n4,b\nfive,b\n",
+        {"strict": True},
+        "row 4: column 'x' must contain numbers; got 'five'",
+    ),
     "overflow": ("x,label\n1,a\n2,b\n3,a\n2e300,b\n", {}, r"t.csv, row 3: column 'x' contains 2e\+300, whose square"),
 }
 

@@ -45,7 +45,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default TABLE-oneof.")
     ] = None,
-    separator: options.Separator = "|",
+    separator: options.Separator = None,
     weighted: options.Weighted = False,
     weights: options.Weights = None,
     kind: options.WeightKind = None,
@@ -83,6 +83,12 @@ def run(
     stem: options.Stem = "none",
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    missing: options.Missing = None,
+    date_format: options.DateFormat = None,
+    strict: options.Strict = False,
     folds: options.Folds = None,
     budget: options.Budget = options.DEFAULT_BUDGET,
     seed: options.Seed = 0,
@@ -133,6 +139,14 @@ def run(
         from oneof.cli.training import train
         from oneof.io import Overrides
 
+        form = options.read_table_options(
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            missing=missing,
+            date_format=date_format,
+            strict=strict,
+        )
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
         weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
@@ -146,7 +160,7 @@ def run(
             )
             given = AnswerOptions(answers, row, annotator, answer, gold)
         read_options = ReadOptions(
-            options.split(labels), truth, separator, named, overrides, stop_words, stem, weighting, given
+            options.split(labels), truth, separator, named, overrides, stop_words, stem, weighting, given, form
         )
         if online:
             _check_unused(

@@ -1,28 +1,36 @@
 """Reading of a training table as candidate sets, true labels and features, and selection of its methods."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
+from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.errors import InputError
 from oneof.io import (
+    CellFormat,
     Column,
+    Dialect,
     Overrides,
     Table,
+    TableFindings,
     TextOptions,
+    UnreadCells,
     align_columns,
     check_no_weights,
     check_texts,
     choose_columns,
+    find_separator,
     make_encoder,
+    read_formats,
     read_labels,
     read_table,
     read_text_options,
     read_truth,
     suspicious_labels,
+    with_formats,
 )
 
 if TYPE_CHECKING:
@@ -45,18 +53,28 @@ class WeightArguments:
 
 
 @dataclass(frozen=True)
+class TableOptions:
+    """Options of the form of a table: known properties of its text and cells, and the refusal of unreadable cells."""
+
+    dialect: Dialect = Dialect()  # noqa: RUF009 - frozen
+    form: CellFormat = CellFormat()  # noqa: RUF009 - frozen
+    strict: bool = False
+
+
+@dataclass(frozen=True)
 class ReadOptions:
     """Options of `fit` and `compare` for reading a table."""
 
     labels: tuple[str, ...]
     truth: str | None = None
-    separator: str = "|"
+    separator: str | None = None
     classes: tuple[str, ...] | None = None
     overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
     stop_words: str = "none"
     stem: str = "none"
     weights: WeightArguments = WeightArguments()
     answers: "AnswerOptions | None" = None
+    table: TableOptions = TableOptions()
 
     @property
     def verbatim(self) -> set[str]:
@@ -88,7 +106,11 @@ class PreparedTable:
     text_options : TextOptions
         Stop words and stems of the text columns.
     notes : tuple of str
-        Warnings about labels and columns.
+        Warnings about labels and columns, with those of the findings.
+    findings : TableFindings
+        The dialect, and the kind, missing tokens and unreadable cells of each column.
+    separator : str
+        The text between two labels.
     answers : TableAnswers or None
         The answers of annotators, from which the candidate sets were estimated.
     """
@@ -100,6 +122,8 @@ class PreparedTable:
     frame: "pl.DataFrame"
     text_options: TextOptions
     notes: tuple[str, ...]
+    findings: TableFindings = TableFindings()  # noqa: RUF009 - frozen
+    separator: str = DEFAULT_SEPARATOR
     answers: "TableAnswers | None" = None
 
 
@@ -110,13 +134,16 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     text_options = read_text_options(read_options.stop_words, read_options.stem)
     verbatim = read_options.verbatim
     as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
-    table = read_table(path, as_text=as_text - verbatim, verbatim=verbatim)
+    options = read_options.table
+    table = read_table(path, as_text=as_text - verbatim, verbatim=verbatim, dialect=options.dialect, form=options.form)
     given = None
+    separator_notes: tuple[str, ...] = ()
     if read_options.answers is None:
+        separator, separator_notes = resolve_separator(table, read_options)
         candidates = read_labels(
             table,
             read_options.labels,
-            separator=read_options.separator,
+            separator=separator,
             classes=read_options.classes,
             **asdict(read_options.weights),
         )
@@ -126,16 +153,47 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
         given = read_answers(
             read_options.answers, table, separator=read_options.separator, classes=read_options.classes
         )
+        separator = given.separator
         candidates = estimate_candidates(given)
     if read_options.classes is None and not read_options.weights.weighted:
         check_no_weights(candidates.classes.tolist(), path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
-    columns, column_notes = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
-    frame = align_columns(table.frame, columns, path)
+    columns, findings = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
+    unread = None if options.strict else UnreadCells()  # the findings have the same cells
+    frame = align_columns(table.frame, columns, path, form=table.form, unread=unread)
     check_texts(frame, columns, text_options, path)
     answer_notes = () if given is None else given.notes
-    notes = (*suspicious_labels(candidates.classes.tolist(), read_options.separator), *column_notes, *answer_notes)
-    return PreparedTable(table, candidates, truth, columns, frame, text_options, notes, given)
+    label_notes = (*separator_notes, *suspicious_labels(candidates.classes.tolist(), separator))
+    notes = (*findings.sentences(), *label_notes, *answer_notes)
+    return PreparedTable(
+        table, candidates, truth, columns, frame, text_options, notes, findings, separator, answers=given
+    )
+
+
+def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:
+    """Return the text between two labels, given or detected, and a note if it was detected."""
+    if read_options.separator is not None:
+        return read_options.separator, ()
+    separator = find_separator(
+        table, read_options.labels, classes=read_options.classes, weighted=read_options.weights.weighted
+    )
+    if separator == DEFAULT_SEPARATOR:
+        return separator, ()
+    return separator, (f"labels are separated by {separator!r}; --separator sets another text.",)
+
+
+def describe_cells(columns: Sequence[Column], form: CellFormat) -> dict[str, Any]:
+    """Return the properties of cells that a saved model needs for another table, in the types of JSON."""
+    return {"missing": list(form.missing), "formats": read_formats(columns)}
+
+
+def saved_columns(columns: Sequence[tuple[str, str]], summary: Mapping[str, Any]) -> tuple[list[Column], CellFormat]:
+    """Return the columns of a saved model and the form of their cells; see `describe_cells`."""
+    cells = summary.get("cells")
+    cells = cells if isinstance(cells, dict) else {}
+    missing = cells.get("missing")
+    tokens = tuple(map(str, missing)) if isinstance(missing, list | tuple) else ()
+    return with_formats(columns, cells.get("formats")), CellFormat(missing=tokens)
 
 
 def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[dict[str, Any], list[str]]:
@@ -151,7 +209,7 @@ def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[di
 
     encoder = make_encoder(prepared.columns, prepared.text_options)
     # Numbers are encoded as dense features, whose number the first rows show; categories and words depend on all rows.
-    is_dense = all(column.kind in ("number", "yes/no") for column in prepared.columns)
+    is_dense = all(column.kind not in ("category", "text") for column in prepared.columns)
     encoded = encoder.fit_transform(prepared.frame.head(_N_ENCODED_ROWS) if is_dense else prepared.frame)
     n_rows, n_features = int((~prepared.candidates.is_unlabeled).sum()), encoded.shape[1]
     estimators = default_estimators(
@@ -164,7 +222,7 @@ def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[di
     # The steps of a method that is a pipeline are inserted one by one, since `pipeline[-1]` must be the estimator. The
     # encoder has scaled sparse features: a second scaler would give rare words the same weight as frequent ones. It has
     # also standardized numbers.
-    is_standardized = all(column.kind == "number" for column in prepared.columns)
+    is_standardized = all(column.kind in ("number", "date", "duration") for column in prepared.columns)
     pipelines = {}
     for name in names:
         steps = getattr(estimators[name], "steps", None) or [("method", estimators[name])]

@@ -7,7 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.inputs import ReadOptions
+from oneof.candidates.columns import DEFAULT_SEPARATOR
+from oneof.cli.inputs import ReadOptions, describe_cells
 from oneof.cli.terminal import Progress, ProgressFactory, format_percent
 from oneof.errors import InputError
 from oneof.files import atomic_directory, check_not_input, check_writable
@@ -72,9 +73,13 @@ def fit_online(
     if read_options.truth is not None:
         raise InputError("--truth cannot be used with --online: the running loss is computed from the candidate sets.")
     classifier = _make_classifier(method)
+    separator = read_options.separator or DEFAULT_SEPARATOR
     options = StreamOptions(
         labels=read_options.labels,
-        separator=read_options.separator,
+        separator=separator,
+        dialect=read_options.table.dialect,
+        form=read_options.table.form,
+        strict=read_options.table.strict,
         classes=read_options.classes,
         **asdict(read_options.weights),
         overrides=read_options.overrides,
@@ -168,7 +173,11 @@ def _write_model(path: Path, fit: "StreamResult", read_options: ReadOptions, sum
         label_columns=list(read_options.labels),
         method=summary["method"],
         summary={name: summary[name] for name in names}
-        | {"online": True, "weights": asdict(read_options.weights) | {"prior": fit.prior}},
+        | {
+            "online": True,
+            "weights": asdict(read_options.weights) | {"prior": fit.prior},
+            "cells": describe_cells(fit.columns, read_options.table.form),
+        },
     )
     save(path, saved)
 

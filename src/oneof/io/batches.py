@@ -238,7 +238,9 @@ def _read_json(path: Path, _: str, n_rows: int | None, spec: BatchSpec, start: R
     row = start.row
     if n_rows is None:
         full = [item for objects, _ in reader.blocks(BATCH_ROWS, start) for item in objects]
-        yield _checked(Batch(_complete_frame(full, spec, reader.path, is_first=True), reader.path, form=spec.form), spec)
+        yield _checked(
+            Batch(_complete_frame(full, spec, reader.path, is_first=True), reader.path, form=spec.form), spec
+        )
         return
     for objects, after in reader.blocks(n_rows, start):
         end = row + len(objects)

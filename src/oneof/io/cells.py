@@ -38,7 +38,9 @@ _DATES = (
     "%d-%b-%Y", "%d-%b-%y",
 )  # fmt: skip
 _TIMES = ("", " %H:%M", " %H:%M:%S%.f", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S%.f%z", " %H:%M%z")
-UNAMBIGUOUS_DATES = tuple(form for form in (date + time for date in _DATES for time in _TIMES) if form.startswith("%Y-"))
+UNAMBIGUOUS_DATES = tuple(
+    form for form in (date + time for date in _DATES for time in _TIMES) if form.startswith("%Y-")
+)
 """Formats that are read in any column of dates."""
 _LIKE_DATE = r"^\d{1,4}[-/. ]+\w{1,9}[-/. ,]+\d{2,4}|^[A-Za-z]{3,9} \d{1,2},? \d{4}"
 _CLOCK = r"^(-)?(?:(\d+) days?,? *)?(\d+):(\d{2})(?::(\d{2}(?:\.\d+)?))?\s*([aApP]\.?[mM]\.?)?$"

@@ -166,8 +166,11 @@ class CsvReader:
             has_value = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series()
             n_rows = int(has_value.arg_true()[-1]) + 1 if has_value.any() else 0
             n_empty = len(frame) - n_rows
-            self.remarks.append(f"the last {n_empty:,} rows have no cells and are left out." if n_empty > 1 else
-                                "the last row has no cells and is left out.")
+            self.remarks.append(
+                f"the last {n_empty:,} rows have no cells and are left out."
+                if n_empty > 1
+                else "the last row has no cells and is left out."
+            )
             frame = frame.head(n_rows)
         return frame
 

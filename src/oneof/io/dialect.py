@@ -285,5 +285,7 @@ def _detect_decimal(sample: str, delimiter: str, quote: str) -> str:
 
 def complete(given: Dialect) -> Dialect:
     """Return a dialect whose unknown properties are the common ones."""
-    known = {field.name: getattr(given, field.name) for field in fields(given) if getattr(given, field.name) is not None}
+    known = {
+        field.name: getattr(given, field.name) for field in fields(given) if getattr(given, field.name) is not None
+    }
     return replace(COMMON, **known)

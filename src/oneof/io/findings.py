@@ -160,7 +160,9 @@ class UnreadCells:
         """Return a sentence about the cells of all columns, if there are any."""
         if not self.counts:
             return []
-        listed = [f"{name!r} ({_examples(self.examples[name], n, 1)})" for name, n in self.counts.most_common(_MAX_LISTED)]
+        listed = [
+            f"{name!r} ({_examples(self.examples[name], n, 1)})" for name, n in self.counts.most_common(_MAX_LISTED)
+        ]
         more = len(self.counts) - len(listed)
         total = sum(self.counts.values())
         verb = "cells cannot be read and are" if total > 1 else "cell cannot be read and is"
@@ -254,7 +256,9 @@ def _sentences_of_formats(columns: Sequence[ColumnFinding]) -> list[str]:
         ambiguous = [column.column for column in group if column.ambiguous]
         if ambiguous:
             first = "day" if any(form.startswith("%d") for form in formats) else "month"
-            sentences.append(f"{_columns_are(ambiguous)} read with the {first} first; --date-format sets another order.")
+            sentences.append(
+                f"{_columns_are(ambiguous)} read with the {first} first; --date-format sets another order."
+            )
     numbers = [column for column in columns if column.kind == "number" and column.formats]
     for formats, group in _grouped(numbers, lambda c: c.formats):
         words = {",": "1234,5", ",.": "1,234.5", ".,": "1.234,5"}

@@ -132,7 +132,9 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
         else:
             after.moments_ = Moments.start(numbers.shape[1]).update(numbers)
             after.missing_indicator_ = np.isnan(numbers).any(axis=0)
-        _check_squares(after.moments_, numbers, [*self._named(*_NUMBERS), *np.repeat(self._named("date"), len(CALENDAR))])
+        _check_squares(
+            after.moments_, numbers, [*self._named(*_NUMBERS), *np.repeat(self._named("date"), len(CALENDAR))]
+        )
         return after, after._rows(frame, numbers)
 
     def transform(self, frame: Any) -> FeatureMatrix:

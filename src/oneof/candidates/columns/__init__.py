@@ -1,7 +1,7 @@
 """Label columns of tables and streams as candidate sets.
 
-Reading order: `cells` (text, numbers and lists), `separators` (the text between two labels), `weights` (columns of weights), `tables` (a whole table, whose labels
-have types), `batches` (the batches of a stream, whose labels are text).
+Reading order: `cells` (text, numbers and lists), `separators` (the text between two labels), `weights` (columns of
+weights), `tables` (a whole table, whose labels have types), `batches` (the batches of a stream, whose labels are text).
 """
 
 from oneof.candidates.columns.batches import LabelReader, resolve_classes

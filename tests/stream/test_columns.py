@@ -13,6 +13,7 @@ from tests.stream.bits import assert_same_bits
 from tests.stream.conftest import make_numbers, write_svmlight
 
 SPECIES = StreamOptions(labels=("species",), batch_rows=100, hash_bits=8)
+STRICT = {"strict": True}
 LABEL = StreamOptions(labels=("label",), batch_rows=100, hash_bits=8)
 
 

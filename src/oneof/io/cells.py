@@ -1,7 +1,7 @@
 """Cells of text as numbers, dates, durations and yes/no values; tokens of missing values.
 
-Each function maps a column of text to numbers, in which null is a cell that cannot be read. A date is the number of days
-since 1970-01-01, a duration or a time of day is a number of hours.
+Each function maps a column of text to numbers, in which null is a cell that cannot be read. A date is the number of
+days since 1970-01-01, a duration or a time of day is a number of hours.
 """
 
 import itertools
@@ -183,8 +183,6 @@ def detect_date_formats(text: "pl.Series", form: CellFormat) -> tuple[str, ...]:
     A column has the day before the month, or after it, in all of its formats with numbers and the same separator. If
     all days are at most 12, the day is first if the decimal separator is a comma, and the month otherwise.
     """
-    import polars as pl
-
     remaining = text.drop_nulls().unique(maintain_order=True).head(_SAMPLE)
     n_sample = len(remaining)
     if not form.dates and remaining.str.contains(_LIKE_DATE).sum() < 0.5 * n_sample:
@@ -192,7 +190,8 @@ def detect_date_formats(text: "pl.Series", form: CellFormat) -> tuple[str, ...]:
     remaining = _normalize_times(remaining)
     known = [date + time for date, time in itertools.product(_ordered_dates(form), _TIMES)]
     formats: list[str] = []
-    for candidates in (list(form.dates), known):
+    for group in (list(form.dates), known):
+        candidates = group
         while len(remaining) and candidates:
             read = [(_read_dates(remaining, candidate).is_not_null(), candidate) for candidate in candidates]
             counts = [int(is_read.sum()) for is_read, _ in read]
@@ -201,14 +200,11 @@ def detect_date_formats(text: "pl.Series", form: CellFormat) -> tuple[str, ...]:
                 break
             formats.append(read[best][1])
             remaining = remaining.filter(~read[best][0])
-            order = _month_and_day(formats[-1])
             candidates = [
                 other
-                for (is_read, other), n in zip(read, counts, strict=True)
-                if n and other != formats[-1] and (order is None or _month_and_day(other) in (None, order, order[:1]))
+                for (_, other), n in zip(read, counts, strict=True)
+                if n and other != formats[-1] and not _conflicts(other, formats)
             ]
-            candidates = [other for other in candidates if not _conflicts(other, formats)]
-    del pl
     return tuple(formats)
 
 

@@ -1,8 +1,8 @@
 """Reader of CSV and TSV files.
 
 polars parses the cells. It pads short lines and guesses silently, so every line is checked, and an error names the
-line. A column is numbers if all of its cells are, and text otherwise; `features` recognizes numbers with missing tokens,
-dates and other kinds in the text.
+line. A column is numbers if all of its cells are, and text otherwise; `features` recognizes numbers with missing
+tokens, dates and other kinds in the text.
 """
 
 import csv
@@ -61,7 +61,7 @@ class CsvReader:
         self._tab = tab
         self._records = self._make_records()
         self._n_named = 0
-        self._is_ragged = False
+        self._n_extra = 0
         self.path = self._records.path
         self.dialect = complete(self._given)
         self.columns: list[str] = []
@@ -235,16 +235,17 @@ class CsvReader:
                 return self._parse(content, types, names, None, n_skipped=n_skipped)
         if isinstance(content, io.BytesIO):
             content.seek(0)
+        schema = {name: types.get(name, pl.String()) for name in self.columns}
+        schema |= {f"\0{number}": pl.String() for number in range(self._n_extra)}  # empty cells at the end of lines
         frame = pl.read_csv(
             content,
             has_header=False,
             skip_rows=n_skipped,
-            schema={name: types.get(name, pl.String()) for name in self.columns},
-            columns=None if len(names) == len(self.columns) else [self.columns.index(name) for name in names],
+            schema=schema,
+            columns=None if len(names) == len(schema) else [self.columns.index(name) for name in names],
             separator=str(self.dialect.delimiter),
             quote_char=str(self.dialect.quote),
             decimal_comma=self.dialect.decimal == ",",
-            truncate_ragged_lines=self._is_ragged,
             raise_if_empty=False,
         )
         return frame.select(names)
@@ -333,12 +334,12 @@ class CsvReader:
                 f"{block.path}, line {block.line_of(i)}: found {len(cells)} cells, but the header has "
                 f"{len(self.columns)}. Correct the line."
             )
-        if extra and not self._is_ragged:
-            self._is_ragged = True
+        if extra and not self._n_extra:
             self.remarks.append(
                 f"line {block.line_of(i)}, and possibly others, ends with more delimiters than the header; they are "
                 "ignored."
             )
+        self._n_extra = max(self._n_extra, len(extra))
 
 
 def as_plain_numbers(frame: "pl.DataFrame", form: CellFormat) -> "pl.DataFrame":

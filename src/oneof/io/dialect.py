@@ -1,9 +1,10 @@
-"""Dialects of text tables: encoding, delimiter, decimal separator and quotation mark, detected from the first bytes.
+r"""Dialects of text tables: encoding, delimiter, decimal separator and quotation mark, detected from the first bytes.
 
-A reader decodes a file to UTF-8 with line ends ``\\n`` (`Recoded`), so that all further code reads one encoding.
+A reader decodes a file to UTF-8 with line ends ``\n`` (`Recoded`), so that all further code reads one encoding.
 """
 
 import codecs
+import contextlib
 import csv
 import io
 import itertools
@@ -58,13 +59,12 @@ class Dialect:
     def differences(self, other: "Dialect") -> "list[str]":
         """Return a description of each property that differs from another dialect."""
         words = {
-            "encoding": lambda value: f"the encoding {value}",
-            "delimiter": lambda value: f"the delimiter {_DELIMITER_NAMES.get(value, repr(value))}",
-            "decimal": lambda value: "the decimal comma" if value == "," else "the decimal point",
-            "quote": lambda value: f"the quotation mark {value}",
+            "encoding": f"the encoding {self.encoding}",
+            "delimiter": f"the delimiter {_DELIMITER_NAMES.get(str(self.delimiter), repr(self.delimiter))}",
+            "decimal": "the decimal comma" if self.decimal == "," else "the decimal point",
+            "quote": f"the quotation mark {self.quote}",
         }
-        names = [field.name for field in fields(self)]
-        return [words[name](getattr(self, name)) for name in names if getattr(self, name) != getattr(other, name)]
+        return [word for name, word in words.items() if getattr(self, name) != getattr(other, name)]
 
 
 COMMON = Dialect(_UTF8, ",", ".", '"')
@@ -240,10 +240,8 @@ def has_carriage_returns_only(head: bytes, encoding: str) -> bool:
 def _records(sample: str, delimiter: str, quote: str) -> list[list[str]]:
     reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, quotechar=quote)
     records: list[list[str]] = []
-    try:
+    with contextlib.suppress(csv.Error):  # a cell longer than the limit, or a quotation mark that is not closed
         records.extend(itertools.islice(reader, _SAMPLE_RECORDS))
-    except csv.Error:  # a cell longer than the limit, or a quotation mark that is not closed
-        pass
     return [record for record in records if any(cell.strip() for cell in record)]
 
 

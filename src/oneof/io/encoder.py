@@ -110,8 +110,9 @@ def make_encoder(columns: Sequence[Column], options: TextOptions | None = None) 
     * Categories: one feature per value, where missing is a value; an unseen value has none of them.
     * Text: TF-IDF of its words.
 
-    The transformer consists of scikit-learn's components, `MedianImputer`, `CalendarFeatures`, and the tokenizer of `oneof.text` if words
-    are stemmed, so a model file can contain it. Its output is sparse only if categories and words make it mostly zeros.
+    The transformer consists of scikit-learn's components, `MedianImputer`, `CalendarFeatures`, and the tokenizer of
+    `oneof.text` if words are stemmed, so a model file can contain it. Its output is sparse only if categories and words
+    make it mostly zeros.
 
     Parameters
     ----------

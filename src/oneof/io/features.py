@@ -1,7 +1,7 @@
 """Features of a table: the choice of columns, their kinds, and their values.
 
-Reading order: `choose_columns` infers the kinds and returns them with findings, `align_columns` converts this or another
-table to numbers and text. `cells` reads single cells, `encoder` builds the transformer of the values.
+Reading order: `choose_columns` infers the kinds and returns them with findings, `align_columns` converts this or
+another table to numbers and text. `cells` reads single cells, `encoder` builds the transformer of the values.
 """
 
 import difflib
@@ -46,8 +46,8 @@ _INCLUDE = "(add --numeric, --categorical or --text to include it)"
 class Column(NamedTuple):
     """A feature: the name and the kind of a column, and the formats of its cells of text.
 
-    The formats of dates are those of `strptime`. The format of numbers such as "1234,5", "1,234.5" and "1.234,5" is ",",
-    ",." and ".,".
+    The formats of dates are those of `strptime`. The format of numbers such as "1234,5", "1,234.5" and "1.234,5" is
+    ",", ",." and ".,".
     """
 
     name: str
@@ -488,8 +488,8 @@ def _unread_cell(cells: "pl.Series", kind: Kind, row: int) -> DataError:
     infinite = kind == "number" and str(cell).strip().lower().lstrip("+-") in ("inf", "infinity")
     if infinite:
         return DataError(
-            f"column {cells.name!r} must contain finite numbers; got {str(cell).strip()}. Use a finite number, or leave "
-            "the cell empty.",
+            f"column {cells.name!r} must contain finite numbers; got {str(cell).strip()}. Use a finite number, or "
+            "leave the cell empty.",
             row=row,
         )
     return DataError(

@@ -221,8 +221,8 @@ def _sentences_of_missing(columns: Sequence[ColumnFinding]) -> list[str]:
         several = len(group) > 1
         advice = "" if kind in ("text", "category") else " --text or --categorical reads text."
         sentences.append(
-            f"{_columns_are([column.column for column in group])} read as {KINDS[kind]}; {'their' if several else 'its'} "
-            f"cells {join(tokens)} are missing.{advice}"
+            f"{_columns_are([column.column for column in group])} read as {KINDS[kind]}; "
+            f"{'their' if several else 'its'} cells {join(tokens)} are missing.{advice}"
         )
     return sentences
 
@@ -238,9 +238,9 @@ def _sentences_of_unread(columns: Sequence[ColumnFinding]) -> list[str]:
         )
     if len(unread) > _MAX_LISTED:
         others = unread[_MAX_LISTED:]
-        sentences.append(
-            f"{_columns_are([c.column for c in others])} read with {sum(c.n_unread for c in others):,} other cells missing."
-        )
+        n_cells = sum(column.n_unread for column in others)
+        names = [column.column for column in others]
+        sentences.append(f"{_columns_are(names)} read with {n_cells:,} other cells missing.")
     return sentences
 
 

@@ -295,7 +295,7 @@ class RecordReader:
                 return content
         prefix = head if start is None else b""
         recoded = Recoded(content, encoding, self.path, prefix, carriage_returns=self.has_carriage_returns)
-        return io.BufferedReader(recoded, _CHUNK)  # type: ignore[return-value]  # a reader of bytes like any other
+        return io.BufferedReader(recoded, _CHUNK)
 
     def _blocks(
         self, content: BinaryIO, n_records: int, start: RecordOffset

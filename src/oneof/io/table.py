@@ -80,8 +80,8 @@ def read_table(
     Parameters
     ----------
     path : str or path-like
-        A file that ends in .csv, .tsv (the delimiter and the encoding of both are detected), .parquet, .jsonl or .ndjson (one object per line), or .npz (dense ``X``, with ``y`` and/or
-        ``candidates``).
+        A file that ends in .csv, .tsv (the delimiter and the encoding of both are detected), .parquet, .jsonl or
+        .ndjson (one object per line), or .npz (dense ``X``, with ``y`` and/or ``candidates``).
     as_text : collection of str
         Columns of a CSV or TSV file that are text even if the cells look like numbers or dates.
     verbatim : collection of str

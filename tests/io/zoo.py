@@ -105,7 +105,9 @@ def make_clean(seed: int = 0) -> Sheet:
         "remark": ("text", list(remark)),
     }
     labels = [set(CITIES) if i % 10 == 7 else set(names) for i, names in enumerate(cities)]
-    return Sheet(list(columns), [list(row) for row in zip(*columns.values(), strict=True)], labels=labels, expected=expected)
+    return Sheet(
+        list(columns), [list(row) for row in zip(*columns.values(), strict=True)], labels=labels, expected=expected
+    )
 
 
 Fault = Callable[[Sheet], Sheet]
@@ -195,7 +197,10 @@ FORMS: dict[str, Fault] = {
 """Faults of the form of the file."""
 
 CELLS: dict[str, Fault] = {
-    **{f"token {token}": _token(token) for token in ("-", "None", "n.a.", "#N/A", "?", ".", "NA", "null", "\u2013", "N/A")},
+    **{
+        f"token {token}": _token(token)
+        for token in ("-", "None", "n.a.", "#N/A", "?", ".", "NA", "null", "\u2013", "N/A")
+    },
     "token in integers": _token("-", "count"),
     "token beside empty cells": _token("n/a", "mass", 1),
     "token in dates": _token("unknown", "day"),

@@ -1,7 +1,7 @@
 """Reading of a training table as candidate sets, true labels and features, and selection of its methods."""
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,13 +24,11 @@ from oneof.io import (
     choose_columns,
     find_separator,
     make_encoder,
-    read_formats,
     read_labels,
     read_table,
     read_text_options,
     read_truth,
     suspicious_labels,
-    with_formats,
 )
 
 if TYPE_CHECKING:
@@ -180,20 +178,6 @@ def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tup
     if separator == DEFAULT_SEPARATOR:
         return separator, ()
     return separator, (f"labels are separated by {separator!r}; --separator sets another text.",)
-
-
-def describe_cells(columns: Sequence[Column], form: CellFormat) -> dict[str, Any]:
-    """Return the properties of cells that a saved model needs for another table, in the types of JSON."""
-    return {"missing": list(form.missing), "formats": read_formats(columns)}
-
-
-def saved_columns(columns: Sequence[tuple[str, str]], summary: Mapping[str, Any]) -> tuple[list[Column], CellFormat]:
-    """Return the columns of a saved model and the form of their cells; see `describe_cells`."""
-    cells = summary.get("cells")
-    cells = cells if isinstance(cells, dict) else {}
-    missing = cells.get("missing")
-    tokens = tuple(map(str, missing)) if isinstance(missing, list | tuple) else ()
-    return with_formats(columns, cells.get("formats")), CellFormat(missing=tokens)
 
 
 def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[dict[str, Any], list[str]]:

@@ -147,8 +147,7 @@ def predict(
     `as_labels` adds the probabilities as the text of weighted labels. Cells that are not of the kind of their column
     are missing values, with a note, unless `strict`.
     """
-    from oneof.cli.inputs import saved_columns
-    from oneof.io import UnreadCells, align_columns, read_table, read_truth
+    from oneof.io import UnreadCells, align_columns, read_table, read_truth, saved_columns
     from oneof.io.findings import dialect_sentences
 
     columns, form = saved_columns(model.columns, model.summary)

@@ -131,8 +131,7 @@ class StreamPrediction:
 
     def frames(self) -> Iterator["pl.DataFrame"]:
         """Yield the predictions of each batch: row, label, confidence, and a score for each class."""
-        from oneof.cli.inputs import saved_columns
-        from oneof.io import Dialect, align_columns
+        from oneof.io import Dialect, align_columns, saved_columns
         from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
 
         model = self._model

@@ -273,7 +273,7 @@ def _summarize(
 def _write_model(
     path: Path, model: Any, prepared: "PreparedTable", read_options: "ReadOptions", summary: dict[str, Any]
 ) -> None:
-    from oneof.cli.inputs import describe_cells
+    from oneof.io import describe_cells
     from oneof.persistence import SavedModel, save
 
     saved = SavedModel(

@@ -14,10 +14,10 @@ from oneof.io.features import (
     Overrides,
     align_columns,
     choose_columns,
+    describe_cells,
     find_column,
     match_columns,
-    read_formats,
-    with_formats,
+    saved_columns,
 )
 from oneof.io.findings import ColumnFinding, Kind, TableFindings, UnreadCells
 from oneof.io.table import (
@@ -45,16 +45,16 @@ __all__ = [
     "check_no_weights",
     "check_texts",
     "choose_columns",
+    "describe_cells",
     "find_column",
     "find_separator",
     "make_dialect",
     "make_encoder",
     "match_columns",
-    "read_formats",
     "read_labels",
     "read_table",
     "read_text_options",
     "read_truth",
+    "saved_columns",
     "suspicious_labels",
-    "with_formats",
 ]

@@ -113,7 +113,7 @@ def detect_dialect(head: bytes, given: Dialect, *, tab: bool = False) -> Dialect
         Whether the suffix of the file says that the cells are separated by tabs.
     """
     encoding = given.encoding or detect_encoding(head)
-    text = codecs.getincrementaldecoder(encoding)("replace").decode(head).removeprefix("\ufeff")
+    text = _decode_head(head, encoding).removeprefix("\ufeff")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if len(head) >= HEAD_BYTES and len(lines) > 1:
         lines = lines[:-1]
@@ -233,8 +233,16 @@ class Recoded(io.RawIOBase):
 
 def has_carriage_returns_only(head: bytes, encoding: str) -> bool:
     r"""Return whether the lines of a file end with ``\r`` alone."""
-    text = codecs.getincrementaldecoder(encoding)("replace").decode(head)
+    text = _decode_head(head, encoding)
     return "\r" in text and "\n" not in text
+
+
+def _decode_head(head: bytes, encoding: str) -> str:
+    """Return the first characters; bytes that are not in the encoding are read anyway, and refused by `Recoded`."""
+    try:
+        return codecs.getincrementaldecoder(encoding)("replace").decode(head)
+    except UnicodeError:  # UTF-16 without a byte order mark
+        return head.decode("latin-1")
 
 
 def _records(sample: str, delimiter: str, quote: str) -> list[list[str]]:

@@ -6,7 +6,7 @@ another table to numbers and text. `cells` reads single cells, `encoder` builds 
 
 import difflib
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -37,7 +37,7 @@ _FEW_CATEGORIES = 12
 _MIN_INDEX_ROWS = 20
 _MIN_UNIQUE = 0.95
 """Share of distinct values from which single words are identifiers."""
-_IDENTIFIER = re.compile(r"(^|[\W_]|(?<=[a-z])(?=I))(id|key|index|uuid)$", re.IGNORECASE)
+_IDENTIFIER = re.compile(r"(^|[\W_])(?i:id|key|index|uuid)$|[a-z](Id|ID|Key|Index)$")
 _LEADING_ZERO = r"^0\d+$"
 _PATTERN = re.compile(r"[*?\[]")
 _INCLUDE = "(add --numeric, --categorical or --text to include it)"
@@ -230,15 +230,33 @@ def match_columns(patterns: Sequence[str], columns: Sequence[str], path: Path) -
     return list(dict.fromkeys(found))
 
 
-def read_formats(columns: Sequence[Column]) -> dict[str, list[str]]:
-    """Return the formats of columns that have any, in the types of JSON; `with_formats` is the inverse."""
-    return {column.name: list(column.formats) for column in columns if column.formats}
+def describe_cells(columns: Sequence[Column], form: CellFormat) -> dict[str, Any]:
+    """Return the properties of cells that a saved model needs for another table, in the types of JSON.
+
+    A saved model has them in its summary, as "cells"; `saved_columns` reads them.
+    """
+    return {
+        "missing": list(form.missing),
+        "formats": {column.name: list(column.formats) for column in columns if column.formats},
+    }
 
 
-def with_formats(columns: Sequence[tuple[str, Any]], formats: Any) -> list[Column]:
-    """Return columns from pairs of name and kind, with the formats returned by `read_formats`."""
-    known = formats if isinstance(formats, dict) else {}
-    return [Column(name, kind, tuple(map(str, known.get(name, ())))) for name, kind in columns]
+def saved_columns(columns: Sequence[Sequence[Any]], summary: Mapping[str, Any]) -> tuple[list[Column], CellFormat]:
+    """Return the columns of a saved model with their formats, and the form of the cells of a table.
+
+    Parameters
+    ----------
+    columns : sequence of (name, kind)
+    summary : dict
+        See `oneof.persistence.SavedModel`; a model of an earlier version has no formats.
+    """
+    cells = summary.get("cells")
+    cells = cells if isinstance(cells, dict) else {}
+    formats, missing = cells.get("formats"), cells.get("missing")
+    formats = formats if isinstance(formats, dict) else {}
+    tokens = tuple(map(str, missing)) if isinstance(missing, list | tuple) else ()
+    named = [Column(name, kind, tuple(map(str, formats.get(name, ())))) for name, kind in columns]
+    return named, CellFormat(missing=tokens)
 
 
 def _forced_kinds(table: "Table", overrides: Overrides) -> dict[str, Kind]:

@@ -77,8 +77,8 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
     """Transformer from tables, as `oneof.io.align_columns` returns them, to rows for an online classifier.
 
     * Numbers, durations and the features of dates (and yes/no as 0 and 1) are standardized by the mean and the standard
-      deviation of all rows so far. A missing number is at the mean; a column with missing numbers in the first batch has
-      an indicator feature.
+      deviation of all rows so far. A missing number is at the mean; a column with missing numbers in the first batch
+      has an indicator feature.
     * A category is one feature; a text is the counts of its words, scaled to norm 1. All of these are hashed, with
       random signs, into ``2 ** hash_bits`` columns (Weinberger et al. 2009).
 

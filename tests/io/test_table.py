@@ -258,9 +258,9 @@ def test_a_table_of_numbers_is_parsed_without_inference_from_all_cells(
     types = []
     read_csv = pl.read_csv
 
-    def watch(*args: Any, schema: Any, **options: Any) -> pl.DataFrame:
-        types.append(list(schema.values()))
-        return read_csv(*args, schema=schema, **options)
+    def watch(*args: Any, **options: Any) -> pl.DataFrame:
+        types.append(list((options.get("schema") or options["schema_overrides"]).values()))
+        return read_csv(*args, **options)
 
     monkeypatch.setattr(pl, "read_csv", watch)
     path = tmp_path / "table.csv"

@@ -5,6 +5,7 @@ line. A column is numbers if all of its cells are, and text otherwise; `features
 tokens, dates and other kinds in the text.
 """
 
+import codecs
 import csv
 import io
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -62,6 +63,7 @@ class CsvReader:
         self._records = self._make_records()
         self._n_named = 0
         self._n_extra = 0
+        self._is_irregular = False
         self.path = self._records.path
         self.dialect = complete(self._given)
         self.columns: list[str] = []
@@ -106,15 +108,15 @@ class CsvReader:
         content = b"".join(block.records)
         location = Path(f"{block.path}, line {block.start.line} or later,")
         if features is None:
-            frame = self._parse(content, {}, self.columns, location, n_skipped=0)
+            frame = self._parse(content, {}, self.columns, location)
             return frame.with_columns(self._as_plain_numbers(frame, exclude={*verbatim, *as_text}))
         kinds = {column.name: column.kind for column in features}
         names = [name for name in self.columns if name in verbatim or name in kinds]
         types = {name: pl.Float64() for name in names if kinds.get(name) == "number" and name not in verbatim}
         try:
-            return self._parse(content, types, names, None, n_skipped=0)
+            return self._parse(content, types, names, None)
         except pl.exceptions.PolarsError:  # a cell is not a number: `align_columns` reads the text
-            return self._parse(content, {}, names, location, n_skipped=0)
+            return self._parse(content, {}, names, location)
 
     def parse_file(self, *, verbatim: Collection[str], as_text: Collection[str] = ()) -> "pl.DataFrame":
         """Check and return all rows of the file; see `parse`."""
@@ -126,19 +128,21 @@ class CsvReader:
         first = next(blocks, None)
         if first is None:
             return pl.DataFrame(schema=dict.fromkeys(self.columns, pl.String))
-        sample = self._parse(b"".join(first[0].records), {}, self.columns, self.path, n_skipped=0)
+        sample = self._parse(b"".join(first[0].records), {}, self.columns, self.path)
         if len(sample) < _SAMPLE_RECORDS and next(blocks, None) is None:  # the sample is the file
             return self._finish(sample.with_columns(self._as_plain_numbers(sample, exclude=exclude)))
         numbers = {cells.name: cells.dtype for cells in self._as_plain_numbers(sample, exclude=exclude)}
         empty = [cells.name for cells in sample if cells.null_count() == len(cells) and cells.name not in exclude]
-        source: Any = io.BytesIO(self._recoded()) if self._records.is_recoded else self._file
+        source: bytes | Path = self._rows() if self._records.is_recoded else self._file
         try:
             frame = None if self._has_quotes() else self._parse(source, numbers, self.columns, None)
         except pl.exceptions.PolarsError:  # a line with more cells, a later cell that is not a number, invalid text
             frame = None
         # A line with fewer cells, or a blank line, has a missing value in the last column.
         if frame is None or frame.width == 0 or frame.to_series(self._n_named - 1).null_count():
-            source = self._check_file(source)
+            end = self._check_file()
+            if end is not None or self._is_irregular:
+                source = self._rows()[:end]
             try:
                 frame = self._parse(source, numbers, self.columns, None)
             except pl.exceptions.PolarsError:
@@ -193,62 +197,67 @@ class CsvReader:
         with self._file.open("rb") as file:
             return any(quote in chunk for chunk in iter(partial(file.read, _SCANNED_BYTES), b""))
 
-    def _recoded(self) -> bytes:
-        """Return the content of the file in UTF-8."""
-        with self._file.open("rb") as file:
-            return Recoded(
-                file,
-                str(self.dialect.encoding),
-                self.path,
-                carriage_returns=self._records.has_carriage_returns,
-            ).readall()
-
-    def _check_file(self, source: Any) -> Any:
-        """Check all lines and return the source of the rows, without blank lines at the end."""
-        end = n_checked = None
-        for block, after in self.blocks(_CHECKED_RECORDS, RecordOffset()):
-            n_checked = after.offset
+    def _check_file(self) -> int | None:
+        """Check all lines; return the number of bytes of the rows before blank lines at the end, None without those."""
+        begin = end = n_read = 0
+        for number, (block, after) in enumerate(self.blocks(_CHECKED_RECORDS, RecordOffset())):
+            begin = begin if number else block.start.offset
+            n_read = after.offset - begin
             if block.records:
-                first = block.start.offset
-                end = first + sum(map(len, block.records))
-        if end == n_checked:
-            return source
-        if isinstance(source, io.BytesIO):
-            return io.BytesIO(source.getvalue()[:end])
+                end = block.start.offset - begin + sum(map(len, block.records))
+        return None if end == n_read else end
+
+    def _rows(self) -> bytes:
+        """Return the content of the file in UTF-8 without the header."""
         with self._file.open("rb") as file:
-            return io.BytesIO(file.read(end))
+            if not self._records.is_recoded:
+                content = file.read()
+            else:
+                encoding, returns = str(self.dialect.encoding), self._records.has_carriage_returns
+                content = Recoded(file, encoding, self.path, carriage_returns=returns).readall()
+        return content.removeprefix(codecs.BOM_UTF8)[len(self._records.header) :]
 
     def _parse(
-        self,
-        content: Any,
-        types: "Mapping[str, Any]",
-        names: Sequence[str],
-        location: Path | None,
-        *,
-        n_skipped: int = 1,
+        self, rows: "bytes | Path", types: "Mapping[str, Any]", names: Sequence[str], location: Path | None
     ) -> "pl.DataFrame":
-        """Return columns of the given types, or of text; errors of polars are raised as they are without a location."""
+        """Return columns of the given types, or of text; errors of polars are raised as they are without a location.
+
+        Parameters
+        ----------
+        rows : bytes or Path
+            The rows, or the file in UTF-8, whose rows have as many cells as its header.
+        types : mapping from str to a type of polars
+        names : sequence of str
+            The columns to parse.
+        location : Path or None
+        """
         import polars as pl
 
         if location is not None:
             with polars_errors_as_data_errors(location):
-                return self._parse(content, types, names, None, n_skipped=n_skipped)
-        if isinstance(content, io.BytesIO):
-            content.seek(0)
+                return self._parse(rows, types, names, None)
         schema = {name: types.get(name, pl.String()) for name in self.columns}
         schema |= {f"\0{number}": pl.String() for number in range(self._n_extra)}  # empty cells at the end of lines
+        indices = None if len(names) == len(schema) else [self.columns.index(name) for name in names]
+        options: dict[str, Any] = {
+            "columns": indices,
+            "separator": str(self.dialect.delimiter),
+            "quote_char": str(self.dialect.quote),
+            "decimal_comma": self.dialect.decimal == ",",
+        }
+        if isinstance(rows, Path):
+            frame = pl.read_csv(rows, has_header=False, skip_rows=1, schema=schema, **options)
+            return frame.select(names)
+        # With a header of plain numbers, short lines are padded. polars keeps doubled quotation marks in names.
+        numbers = {str(number): name for number, name in enumerate(schema)}
+        header = str(self.dialect.delimiter).join(numbers).encode()
         frame = pl.read_csv(
-            content,
-            has_header=False,
-            skip_rows=n_skipped,
-            schema=schema,
-            columns=None if len(names) == len(schema) else [self.columns.index(name) for name in names],
-            separator=str(self.dialect.delimiter),
-            quote_char=str(self.dialect.quote),
-            decimal_comma=self.dialect.decimal == ",",
-            raise_if_empty=False,
+            io.BytesIO(header + b"\n" + rows),
+            infer_schema_length=0,
+            schema_overrides={number: schema[name] for number, name in numbers.items()},
+            **options,
         )
-        return frame.select(names)
+        return frame.rename({number: numbers[number] for number in frame.columns}).select(names)
 
     def _as_plain_numbers(
         self, frame: "pl.DataFrame", *, exclude: Collection[str], codes: bool = True
@@ -334,6 +343,7 @@ class CsvReader:
                 f"{block.path}, line {block.line_of(i)}: found {len(cells)} cells, but the header has "
                 f"{len(self.columns)}. Correct the line."
             )
+        self._is_irregular |= len(cells) != len(self.columns)
         if extra and not self._n_extra:
             self.remarks.append(
                 f"line {block.line_of(i)}, and possibly others, ends with more delimiters than the header; they are "
@@ -363,17 +373,19 @@ def _unique_names(cells: Sequence[str]) -> tuple[list[str], list[str]]:
     taken = set(names)
     renamed = []
     seen: set[str] = set()
+    next_suffix: dict[str, int] = {}
     for number, name in enumerate(names):
         if name and name not in seen:
             seen.add(name)
             continue
         base = f"{name}_" if name else "column "
-        suffix = 2 if name else number
+        suffix = next_suffix.get(base, 2) if name else number
         while f"{base}{suffix}" in taken:
             suffix += 1
         names[number] = f"{base}{suffix}"
         taken.add(names[number])
         if name:
+            next_suffix[base] = suffix + 1
             renamed.append(names[number])
     remarks = []
     if stripped:

@@ -133,6 +133,23 @@ def test_patterns_and_kinds(run: Run, birds: Path) -> None:
     assert "no column matches 'z*'" in result.err
 
 
+def test_categories_by_pattern_are_text_at_prediction(run: Run) -> None:
+    """Numbers that a pattern makes categories keep their text, so that those of a new table are not unseen ones."""
+    rows = pl.DataFrame({"grade": ["1.0", "2.0"] * 40, "label": ["a", "b"] * 40})
+    rows.write_csv("birds.csv")
+    assert run("fit", "birds.csv", "--labels", "label", "--categorical", "gr*", *QUICK).code == 0
+    rows.write_csv("new.csv")
+    assert _predict(run)[0] == rows["label"].to_list()
+
+
+@pytest.mark.parametrize("name", ["species ", " species"])
+def test_labels_with_spaces_around_their_name_are_no_features(run: Run, name: str) -> None:
+    make_birds().rename({"species": name}).write_parquet("birds.parquet")
+    result = run("fit", "birds.parquet", *FIT[2:], "--json")
+    assert result.code == 0, result.err
+    assert name not in [feature["column"] for feature in json.loads(result.out)["features"]]
+
+
 def test_a_doubtful_separator_is_a_question(run: Run, birds: Path) -> None:
     """One label that may be a set is not fitted in silence; either option answers the question."""
     rows = make_birds().with_columns(

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -160,6 +161,7 @@ def test_tokens_of_missing_values_are_unlabeled_rows() -> None:
     """A token that the user names is a missing label, in any case and with spaces around it."""
     table = Table(pl.DataFrame({"y": ["a", " X ", "b", "a|b"]}), Path("t.csv"), form=CellFormat(missing=("x",)))
     assert read_labels(table, ["y"]).to_sets() == [{"a"}, {"a", "b"}, {"b"}, {"a", "b"}]
+    assert read_truth(Table(table.frame[:3], table.path, form=table.form), "y", np.array(["a", "b"]))[1] is None
 
 
 def test_truth_is_read_over_the_classes() -> None:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import TYPE_CHECKING, Literal
 
+from oneof.errors import InputError, InputTypeError
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -73,6 +75,14 @@ class CellFormat:
     decimal: str = "."
     missing: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.decimal not in (".", ","):
+            raise InputError(f"`decimal` must be '.' or ','; got {self.decimal!r}.")
+        for name in ("missing", "dates"):
+            value = getattr(self, name)
+            if not isinstance(value, tuple) or not all(isinstance(item, str) for item in value):
+                raise InputTypeError(f"`{name}` must be a tuple of text; got {value!r}.")
 
 
 def strip_text(cells: "pl.Series", form: CellFormat) -> "pl.Series":

@@ -10,6 +10,7 @@ import csv
 import io
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -99,7 +100,8 @@ class CsvReader:
         verbatim : collection of str
             Columns of labels, which are text.
         as_text : collection of str
-            Columns of text even if the cells look like numbers; used only if the types are inferred.
+            Columns, or patterns of their names, of text even if the cells look like numbers; used only if the types are
+            inferred.
         features : sequence of Column, optional
             The features to read, with their types; by default all columns, with types inferred from the cells.
         """
@@ -108,8 +110,9 @@ class CsvReader:
         content = b"".join(block.records)
         location = Path(f"{block.path}, line {block.start.line} or later,")
         if features is None:
+            names = matching(as_text, self.columns)
             frame = self._parse(content, {}, self.columns, location)
-            return frame.with_columns(self._as_plain_numbers(frame, exclude={*verbatim, *as_text}))
+            return frame.with_columns(self._as_plain_numbers(frame, exclude={*verbatim, *names}))
         kinds = {column.name: column.kind for column in features}
         names = [name for name in self.columns if name in verbatim or name in kinds]
         types = {name: pl.Float64() for name in names if kinds.get(name) == "number" and name not in verbatim}
@@ -123,11 +126,11 @@ class CsvReader:
         import polars as pl
 
         self._detect_encoding()
-        exclude = {*verbatim, *as_text}
         blocks = self.blocks(_SAMPLE_RECORDS, RecordOffset())
         first = next(blocks, None)
         if first is None:
             return pl.DataFrame(schema=dict.fromkeys(self.columns, pl.String))
+        exclude = {*verbatim, *matching(as_text, self.columns)}
         sample = self._parse(b"".join(first[0].records), {}, self.columns, self.path)
         if len(sample) < _SAMPLE_RECORDS and next(blocks, None) is None:  # the sample is the file
             return self._finish(sample.with_columns(self._as_plain_numbers(sample, exclude=exclude)))
@@ -135,28 +138,35 @@ class CsvReader:
         empty = [cells.name for cells in sample if cells.null_count() == len(cells) and cells.name not in exclude]
         source: bytes | Path = self._rows() if self._records.is_recoded else self._file
         try:
-            frame = None if self._has_quotes() else self._parse(source, numbers, self.columns, None)
-        except pl.exceptions.PolarsError:  # a line with more cells, a later cell that is not a number, invalid text
+            frame = None if self._has_quotes() else self._parse_numbers(source, numbers)
+        except pl.exceptions.PolarsError:  # a line with more cells, or invalid text
             frame = None
         # A line with fewer cells, or a blank line, has a missing value in the last column.
-        if frame is None or frame.width == 0 or frame.to_series(self._n_named - 1).null_count():
+        if frame is None or frame.to_series(self._n_named - 1).null_count():
             end = self._check_file()
             if end is not None or self._is_irregular:
                 source = self._rows()[:end]
-            try:
-                frame = self._parse(source, numbers, self.columns, None)
-            except pl.exceptions.PolarsError:
-                frame = None
-        is_finite = frame is not None and all(
-            cells.is_finite().all() for cells in frame.select(pl.col(pl.Float64)).iter_columns()
-        )
-        if frame is None or not is_finite:
-            frame = self._parse(source, {}, self.columns, self.path)
-            codes = {name for name in self.columns if _has_leading_zero(sample[name])}
-            frame = frame.with_columns(self._as_plain_numbers(frame, exclude={*exclude, *codes}, codes=False))
-        else:
-            frame = frame.with_columns(self._as_plain_numbers(frame.select(empty), exclude=exclude, codes=False))
+            with polars_errors_as_data_errors(self.path):
+                frame = self._parse_numbers(source, numbers)
+        frame = frame.with_columns(self._as_plain_numbers(frame.select(empty), exclude=exclude, codes=False))
         return self._finish(frame)
+
+    def _parse_numbers(self, rows: "bytes | Path", types: "Mapping[str, Any]") -> "pl.DataFrame":
+        """Return the columns of a file; those of `types` are numbers, or text if a cell is not a finite number."""
+        import polars as pl
+
+        frame = self._parse(rows, types, self.columns, None, ignore_errors=True)
+        # polars makes other cells null: only the text shows whether a cell is empty.
+        incomplete = [name for name in types if frame[name].null_count()]
+        incomplete += [
+            name
+            for name, kind in types.items()
+            if kind == pl.Float64 and name not in incomplete and not frame[name].is_finite().all()
+        ]
+        if not incomplete:
+            return frame
+        text = self._parse(rows, {}, incomplete, None)
+        return frame.with_columns(text).with_columns(self._as_plain_numbers(text, exclude=(), codes=False))
 
     def _finish(self, frame: "pl.DataFrame") -> "pl.DataFrame":
         """Return a whole table without the columns and the last rows that have neither a name nor a value."""
@@ -218,7 +228,13 @@ class CsvReader:
         return content.removeprefix(codecs.BOM_UTF8)[len(self._records.header) :]
 
     def _parse(
-        self, rows: "bytes | Path", types: "Mapping[str, Any]", names: Sequence[str], location: Path | None
+        self,
+        rows: "bytes | Path",
+        types: "Mapping[str, Any]",
+        names: Sequence[str],
+        location: Path | None,
+        *,
+        ignore_errors: bool = False,
     ) -> "pl.DataFrame":
         """Return columns of the given types, or of text; errors of polars are raised as they are without a location.
 
@@ -230,6 +246,8 @@ class CsvReader:
         names : sequence of str
             The columns to parse.
         location : Path or None
+        ignore_errors : bool
+            Whether cells that are not of the given type are null.
         """
         import polars as pl
 
@@ -244,6 +262,7 @@ class CsvReader:
             "separator": str(self.dialect.delimiter),
             "quote_char": str(self.dialect.quote),
             "decimal_comma": self.dialect.decimal == ",",
+            "ignore_errors": ignore_errors,
         }
         if isinstance(rows, Path):
             frame = pl.read_csv(rows, has_header=False, skip_rows=1, schema=schema, **options)
@@ -350,6 +369,11 @@ class CsvReader:
                 "ignored."
             )
         self._n_extra = max(self._n_extra, len(extra))
+
+
+def matching(patterns: Collection[str], columns: Sequence[str]) -> list[str]:
+    """Return the columns that have one of the names, or match one of the patterns such as "q*"."""
+    return [name for name in columns if any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)]
 
 
 def as_plain_numbers(frame: "pl.DataFrame", form: CellFormat) -> "pl.DataFrame":

@@ -49,12 +49,38 @@ class Dialect:
         The decimal separator of numbers.
     quote : {'"', "'"} or None
         The quotation mark around cells.
+
+    Raises
+    ------
+    InputError
+        If the encoding is unknown, the delimiter is not one character, or the decimal separator or quotation mark is
+        another character.
     """
 
     encoding: str | None = None
     delimiter: str | None = None
     decimal: str | None = None
     quote: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.encoding is not None:
+            try:
+                "".encode(self.encoding)
+            except (LookupError, ValueError, TypeError):
+                raise InputError(
+                    f"`encoding` must be a known encoding such as latin-1; got {self.encoding!r}."
+                ) from None
+        delimiter = self.delimiter
+        if delimiter is not None and not (
+            isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii() and delimiter not in "\"'\n\r\0"
+        ):
+            raise InputError(f"`delimiter` must be one character such as ';', or tab; got {delimiter!r}.")
+        if self.decimal not in (None, ".", ","):
+            raise InputError(f"`decimal` must be '.' or ','; got {self.decimal!r}.")
+        if self.decimal is not None and self.decimal == delimiter:
+            raise InputError(f"`decimal` and `delimiter` must differ; got {self.decimal!r} for both.")
+        if self.quote not in (None, *_QUOTES):
+            raise InputError(f"`quote` must be a quotation mark; got {self.quote!r}.")
 
     def differences(self, other: "Dialect") -> "list[str]":
         """Return a description of each property that differs from another dialect."""
@@ -71,34 +97,14 @@ COMMON = Dialect(_UTF8, ",", ".", '"')
 
 
 def make_dialect(encoding: str | None = None, delimiter: str | None = None, decimal: str | None = None) -> Dialect:
-    """Return the dialect given by a user, with checks.
-
-    Parameters
-    ----------
-    encoding : str, optional
-    delimiter : str, optional
-        One character, or a name: comma, semicolon, tab, pipe, space.
-    decimal : {".", ","}, optional
+    """Return the dialect given by a user; a delimiter may be named: comma, semicolon, tab, pipe or space.
 
     Raises
     ------
     InputError
-        If the encoding is unknown, the delimiter is not one character, or the decimal separator is another one.
+        If a property is invalid, see `Dialect`.
     """
-    if encoding is not None:
-        try:
-            "".encode(encoding)
-        except (LookupError, ValueError, AttributeError):
-            raise InputError(f"`encoding` must be a known encoding such as latin-1; got {encoding!r}.") from None
-    if delimiter is not None:
-        delimiter = _BY_NAME.get(delimiter.lower(), delimiter)
-        if len(delimiter) != 1 or not delimiter.isascii() or delimiter in "\"'\n\r\0":
-            raise InputError(f"`delimiter` must be one character such as ';', or tab; got {delimiter!r}.")
-    if decimal not in (None, ".", ","):
-        raise InputError(f"`decimal` must be '.' or ','; got {decimal!r}.")
-    if decimal is not None and decimal == delimiter:
-        raise InputError(f"`decimal` and `delimiter` must differ; got {decimal!r} for both.")
-    return Dialect(encoding, delimiter, decimal)
+    return Dialect(encoding, None if delimiter is None else _BY_NAME.get(delimiter.lower(), delimiter), decimal)
 
 
 def detect_dialect(head: bytes, given: Dialect, *, tab: bool = False) -> Dialect:

@@ -108,7 +108,9 @@ def choose_columns(
         the user, or no feature remains.
     """
     overrides = overrides or Overrides()
-    dropped = {*exclude, *table.label_columns, *match_columns(overrides.drop, table.frame.columns, table.path)}
+    stripped = {name.strip() for name in exclude}  # as `find_column` finds them
+    excluded = {name for name in table.frame.columns if name.strip() in stripped}
+    dropped = {*excluded, *table.label_columns, *match_columns(overrides.drop, table.frame.columns, table.path)}
     forced = _forced_kinds(table, overrides)
     findings = []
     for cells in table.frame.iter_columns():
@@ -442,7 +444,10 @@ def _is_code(present: "pl.Series") -> bool:
 
 
 def _varies(cells: "pl.Series") -> bool:
-    return cells.n_unique() > 1
+    """Return whether there are two different values, or a value and a missing one."""
+    if cells.null_count():
+        return cells.null_count() < len(cells)
+    return len(cells) > 0 and bool((cells != cells[0]).any())
 
 
 def _is_row_index(cells: "pl.Series") -> bool:

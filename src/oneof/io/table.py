@@ -83,7 +83,7 @@ def read_table(
         A file that ends in .csv, .tsv (the delimiter and the encoding of both are detected), .parquet, .jsonl or
         .ndjson (one object per line), or .npz (dense ``X``, with ``y`` and/or ``candidates``).
     as_text : collection of str
-        Columns of a CSV or TSV file that are text even if the cells look like numbers or dates.
+        Columns of a CSV or TSV file, or patterns of their names, that are text even if the cells look like numbers.
     verbatim : collection of str
         Columns of labels of a CSV or TSV file, which are text. Of the other columns, those in which each cell is a
         number or empty are numbers.
@@ -256,7 +256,7 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
     """
     import polars as pl
 
-    cells = table.frame[find_column(column, table.frame.columns, table.path)]
+    cells = _label_frame(table, [column]).to_series()
     source = str(table.path)
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and not cells.dtype.is_numeric():
         raise DataError(

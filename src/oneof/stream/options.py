@@ -108,6 +108,10 @@ class StreamOptions:
             raise InputError("`kind` and `rest` apply to weights only. Add `weighted=True`.")
         check_instance("overrides", self.overrides, Overrides)
         check_instance("text_options", self.text_options, TextOptions)
+        check_instance("dialect", self.dialect, Dialect)
+        check_instance("form", self.form, CellFormat)
+        check_bool("strict", self.strict)
+        object.__setattr__(self, "strict", bool(self.strict))
         for name, max_value in (("batch_rows", 2**30), ("hash_bits", MAX_INDEX_BITS), ("n_epochs", 2**30)):
             value = getattr(self, name)
             check_positive(name, value, integer=True, max_value=max_value)

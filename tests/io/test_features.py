@@ -312,6 +312,10 @@ def test_dates_and_durations_of_binary_tables() -> None:
     first, second = align_columns(native, columns, PATH), align_columns(text, from_text, PATH)
     np.testing.assert_allclose(first.to_numpy(), second.to_numpy(), rtol=1e-12)
     assert make_encoder(columns).fit_transform(first).shape == (20, 6)
+    zoned = native.with_columns(pl.col("d").dt.replace_time_zone("UTC").dt.convert_time_zone("Asia/Tokyo"))
+    assert align_columns(zoned, columns, PATH).equals(first)
+    offsets = pl.DataFrame({"d": [f"{m + timedelta(hours=9)}+09:00" for m in moments], "t": spans})
+    assert align_columns(offsets, choose_columns(Table(offsets, PATH), exclude=[])[0], PATH).equals(first)
 
 
 def test_identifiers_by_name() -> None:

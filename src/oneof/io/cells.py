@@ -261,16 +261,16 @@ def _read_dates(text: "pl.Series", form: str) -> "pl.Series":
         dates = text.str.to_datetime(form, strict=False, exact=True, time_unit="us")
     except pl.exceptions.PolarsError:  # no cell has this format, or the format has no date
         return pl.Series(text.name, [None] * len(text), dtype=pl.Float64)
-    if getattr(dates.dtype, "time_zone", None) is not None:
-        dates = dates.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
     dates = dates.set((dates.dt.year() < _MIN_YEAR).fill_null(value=False), None)
     return dates_to_days(dates)
 
 
 def dates_to_days(dates: "pl.Series") -> "pl.Series":
-    """Return dates, or dates with times, as days since 1970-01-01."""
+    """Return dates, or dates with times, as days since 1970-01-01 in UTC."""
     import polars as pl
 
+    if getattr(dates.dtype, "time_zone", None) is not None:
+        dates = dates.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
     return dates.cast(pl.Datetime("us")).cast(pl.Int64).cast(pl.Float64) / _MICROSECONDS_PER_DAY
 
 

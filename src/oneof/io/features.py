@@ -153,7 +153,7 @@ def align_columns(
         The form of the cells of the table.
     unread : UnreadCells, optional
         Counts cells that are not of the kind of their column, which become missing values. Without it they are errors,
-        as are columns of which no cell is of the kind.
+        as are columns that begin without a cell of the kind.
     first_row : int
         The row of the file at which the frame begins.
 
@@ -181,7 +181,7 @@ def align_columns(
             if (n_unread := int(is_unread.sum())) and unread is None:
                 raise _unread_cell(cells, column.kind, int(is_unread.arg_true()[0]))
             if n_unread and unread is not None:
-                if n_unread >= _MIN_WRONG and values.null_count() == len(values):
+                if not first_row and n_unread >= _MIN_WRONG and values.null_count() == len(values):
                     raise _unread_cell(cells, column.kind, int(is_unread.arg_true()[0]))
                 unread.add(column.name, _list_cells(cells, is_unread), n_unread, first_row=first_row)
             aligned.append(values.fill_null(float("nan")))

@@ -16,6 +16,7 @@ from oneof.io import (
     read_table,
     saved_columns,
 )
+from oneof.io import csv as csv_module
 from oneof.io.batches import BatchSpec, iterate_batches
 from oneof.stream import open_source
 from tests.io.messy import N_QUESTIONS, N_TOKENS, make_survey
@@ -49,10 +50,17 @@ def _check(sheet: Sheet, path: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("name", ZOO)
-def test_columns_are_those_of_the_clean_file(tmp_path: Path, name: str) -> None:
-    """Kinds, values, missing cells and labels do not depend on the form of the file; unreadable cells are named."""
-    notes = _check(ZOO[name], ZOO[name].write(tmp_path / "table.csv"))
+def test_columns_are_those_of_the_clean_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Kinds, values, missing cells and labels do not depend on the form of the file; unreadable cells are named.
+
+    The same applies, with the same notes, if the file is larger than the rows from which types are inferred.
+    """
+    path = ZOO[name].write(tmp_path / "table.csv")
+    notes = _check(ZOO[name], path)
     assert all(note.endswith(".") and "\n" not in note for note in notes)
+    monkeypatch.setattr(csv_module, "_SAMPLE_RECORDS", 3)
+    monkeypatch.setattr(csv_module, "_CHECKED_RECORDS", 7)
+    assert _check(ZOO[name], path) == notes
 
 
 def test_the_zoo_has_sixty_files() -> None:

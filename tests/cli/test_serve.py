@@ -10,6 +10,9 @@ from urllib.parse import urlsplit
 import polars as pl
 import pytest
 
+from oneof.errors import DataError
+from oneof.persistence import load
+from oneof.serving import RowPredictor
 from oneof.serving.server import PredictionServer
 from tests.cli.conftest import Run, make_birds
 
@@ -76,3 +79,25 @@ def test_invalid_models(run: Run) -> None:
         result = run("serve", name)
         assert result.code == 2
         assert message in result.err
+
+
+def test_cells_are_read_as_those_of_a_table(run: Run) -> None:
+    """Dates, tokens of missing values, spaces and decimal commas in a row are read as in the cells of a table."""
+    birds = make_birds().with_columns(
+        span=pl.Series([f"{value:.2f}".replace(".", ",") for value in range(60)]),
+        mass=pl.Series(["-" if i % 7 == 0 else str(i) for i in range(60)]),
+        color=pl.Series([" red" if i % 2 else "gray" for i in range(60)]),
+        day=pl.Series([f"2026-{1 + i % 12:02}-{1 + i % 28:02}" for i in range(60)]),
+    )
+    birds.write_csv("birds.csv")
+    result = run("fit", "birds.csv", "--labels", "species", "--drop", "truth", "--method", "PLEM", "--folds", "2")
+    assert result.code == 0, result.err
+    saved = load("birds-oneof/model.skops")
+    assert {"date", "number", "category", "text"} <= {kind for _, kind in saved.columns}
+    assert run("predict", "birds-oneof/model.skops", "birds.csv").code == 0
+    expected = pl.read_csv("birds-predictions.csv")
+    predictions = RowPredictor(saved).predict(birds.to_dicts())
+    assert [row["label"] for row in predictions] == expected["label"].to_list()
+    assert [row["confidence"] for row in predictions] == pytest.approx(expected["confidence"].to_list(), rel=1e-9)
+    with pytest.raises(DataError, match="row 0"):
+        RowPredictor(saved).predict([birds.to_dicts()[0] | {"day": "tomorrow"}])

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 from oneof.errors import DataError, MissingExtraError
@@ -137,7 +136,7 @@ def test_a_sheet_is_the_table_of_a_csv_file(write: Write, tmp_path: Path) -> Non
     options = {"verbatim": ["label"], "as_text": ["zip"]}
     table = read_table(write(birds=[HEADER, *ROWS]), **options)
     assert table.frame.equals(read_table(tmp_path / "t.csv", **options).frame)
-    assert table.notes == ()
+    assert table.remarks == ()
 
 
 def test_numbers_keep_their_digits(write: Write) -> None:
@@ -169,7 +168,7 @@ def test_text_that_looks_like_a_number_is_unchanged(write: Write) -> None:
 def test_dates(write: Write) -> None:
     days = [datetime.date(2026, 1, 31), datetime.date(1999, 12, 1)]
     frame = read_table(write(s=[("day", "x"), *((day, 1.5) for day in days)])).frame
-    assert frame["day"].cast(pl.Date).to_list() == days
+    assert frame["day"].str.to_datetime().dt.date().to_list() == days
 
 
 def test_sheets(write: Write) -> None:
@@ -177,9 +176,9 @@ def test_sheets(write: Write) -> None:
     path = write(first=[("a", "b"), (1, 2)], second=[("a", "b"), (3, 4), (5, 6)], third=[])
     table = read_table(path)
     assert table.frame.rows() == [(1, 2)]
-    assert table.notes == ("the sheet 'first' is read; --sheet names another one: 'second', 'third'.",)
+    assert table.remarks == ("the sheet 'first' is read; --sheet names another one: 'second', 'third'.",)
     table = read_table(path, sheet="second")
-    assert (table.frame.rows(), table.notes) == ([(3, 4), (5, 6)], ())
+    assert (table.frame.rows(), table.remarks) == ([(3, 4), (5, 6)], ())
     for sheet, message in (("fourth", "has no sheet 'fourth'; its sheets are 'first', 'second', 'third'"),
                            ("third", "the sheet 'third' of .* is empty. Name another by --sheet")):  # fmt: skip
         with pytest.raises(DataError, match=message):
@@ -191,19 +190,18 @@ def test_empty_rows_and_columns(write: Write) -> None:
     rows = [(None, "a", None, "b"), (None, 1, None, 2), (None,) * 4, (None, 3, None, None), (None,) * 4]
     table = read_table(write(s=rows))
     assert table.frame.rows() == [(1, 2), (3, None)]
-    assert table.notes == ("1 empty row of the sheet is ignored.",)
+    assert table.remarks == ("1 empty row of the sheet is ignored.",)
 
 
 def test_names_of_columns(write: Write) -> None:
-    """A column without a name, or a repeated name, is an error that names the file."""
-    for header, message in ((("a", None), "column 1 has no name"), (("a", "a"), "has two columns 'a'")):
-        path = write(s=[header, (1, 2)])
-        with pytest.raises(DataError, match=message) as caught:
-            read_table(path)
-        assert str(path) in str(caught.value)
-        assert "oneof-copy" not in str(caught.value)
-    with pytest.raises(DataError, match="has no rows"):
+    """A column without a name, or a repeated name, is named as in a CSV file."""
+    for header in (("a", None), ("a", "a")):
+        table = read_table(write(s=[header, (1, 2)]))
+        assert (len(set(table.frame.columns)), table.frame.rows()) == (2, [(1, 2)])
+        assert len(table.remarks) == (header[1] is not None)
+    with pytest.raises(DataError, match="has no rows") as caught:
         read_table(write(s=[("a", "b")]))
+    assert "oneof-copy" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["t.xlsx", "t.ods", "t.xls", "t.xlsb"])

@@ -19,7 +19,9 @@ from oneof.stream.encoder import StreamEncoder
 from tests.serving.models import NUMBERS, PATH, fit_birds, new_rows, to_table
 
 MODELS = {"sparse": fit_birds("AvgPerceptron"), "dense": fit_birds("AvgPerceptron", numbers=True)}
-ENCODERS = {name: RowEncoder(model.columns, model.pipeline[0]) for name, model in MODELS.items()}
+ENCODERS = {
+    name: RowEncoder([Column(*column) for column in model.columns], model.pipeline[0]) for name, model in MODELS.items()
+}
 BIRD = {"span": 1.5, "mass": None, "migrates": True, "color": "red", "remark": "seen by the river"}
 
 SCHEMA = {"span": pl.Float64, "mass": pl.Float64, "migrates": pl.Boolean, "color": pl.String, "remark": pl.String}

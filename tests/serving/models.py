@@ -35,7 +35,9 @@ def fit_birds(method: str, *, numbers: bool = False, binary: bool = False) -> Sa
     candidates = CandidateSets.from_strings(labels)
     pipeline = Pipeline([("columns", make_encoder(columns)), ("method", getattr(oneof, method)())])
     pipeline.fit(align_columns(birds, columns, PATH), candidates)
-    return SavedModel(pipeline, candidates.classes.tolist(), [*columns], ["species"], method)
+    return SavedModel(
+        pipeline, candidates.classes.tolist(), [(column.name, column.kind) for column in columns], ["species"], method
+    )
 
 
 def new_rows(seed: int = 1) -> list[dict[str, Any]]:

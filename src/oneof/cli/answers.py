@@ -43,23 +43,27 @@ class AnswerOptions:
 
 @dataclass(frozen=True)
 class TableAnswers:
-    """Answers about the rows of a table, which are numbered; their names; and the known labels, None if not known."""
+    """Answers about the rows of a table, which are numbered; their names; and the known labels, None if not known.
+
+    The separator is the text between two labels of an answer.
+    """
 
     answers: "Answers"
     row_names: list[str]
     gold: list[Any] | None
     notes: tuple[str, ...]
+    separator: str
 
 
 def read_answers(
-    options: AnswerOptions, table: "Table", *, separator: str, classes: tuple[str, ...] | None
+    options: AnswerOptions, table: "Table", *, separator: str | None, classes: tuple[str, ...] | None
 ) -> TableAnswers:
     """Read the answers about the rows of a table; defects raise errors of `oneof.errors`."""
     import numpy as np
 
     from oneof.crowd import Answers
     from oneof.errors import DataError
-    from oneof.io import find_column, read_labels, read_table
+    from oneof.io import find_column, find_separator, read_labels, read_table
 
     if options.path.suffix.lower() == ".npz":
         return _read_archive(options, table)
@@ -86,6 +90,7 @@ def read_answers(
                 row=i,
             )
     find_column(options.answer, records.frame.columns, options.path)
+    separator = separator or find_separator(records, [options.answer], classes=classes)
     labels = read_labels(records, [options.answer], separator=separator, classes=classes)
     rows = np.array([position[name] for name in names])
     answers = Answers.from_records(
@@ -97,13 +102,14 @@ def read_answers(
         "independent answer."
     ] * (repeated > 0)
     gold = None if options.gold is None else _read_gold(table, options.gold, labels.classes)
-    return TableAnswers(answers, row_names, gold, tuple(notes))
+    return TableAnswers(answers, row_names, gold, tuple(notes), separator)
 
 
 def _read_archive(options: AnswerOptions, table: "Table") -> TableAnswers:
     """Read the answers of a NumPy archive; row i has the answers about row i of the table."""
     import numpy as np
 
+    from oneof.candidates.columns import DEFAULT_SEPARATOR
     from oneof.crowd import Answers
     from oneof.errors import DataError
     from oneof.io import read_answers_npz
@@ -126,7 +132,7 @@ def _read_archive(options: AnswerOptions, table: "Table") -> TableAnswers:
     gold = None if options.gold is None else _read_gold(table, options.gold, given.classes)
     silent = len(given.annotators) - len(answers.annotators)
     notes = (f"{silent:,} annotator{'s have' if silent > 1 else ' has'} no answer.",) if silent else ()
-    return TableAnswers(answers, [str(row) for row in range(n_rows)], gold, notes)
+    return TableAnswers(answers, [str(row) for row in range(n_rows)], gold, notes, DEFAULT_SEPARATOR)
 
 
 def _read_names(table: "Table", column: str, kind: str) -> list[str]:

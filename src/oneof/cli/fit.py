@@ -48,7 +48,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default TABLE-oneof.")
     ] = None,
-    separator: options.Separator = "|",
+    separator: options.Separator = None,
     weighted: options.Weighted = False,
     weights: options.Weights = None,
     kind: options.WeightKind = None,
@@ -86,6 +86,12 @@ def run(
     stem: options.Stem = "none",
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    missing: options.Missing = None,
+    date_format: options.DateFormat = None,
+    strict: options.Strict = False,
     format: options.Format = None,  # noqa: A002 - the option's name
     sheet: options.Sheet = None,
     folds: options.Folds = None,
@@ -137,6 +143,14 @@ def run(
         from oneof.cli.training import train
         from oneof.io import Overrides, stem_of
 
+        form = options.read_table_options(
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            missing=missing,
+            date_format=date_format,
+            strict=strict,
+        )
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
         weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
@@ -159,6 +173,7 @@ def run(
             stem,
             weighting,
             given,
+            table=form,
             format=format,
             sheet=sheet,
         )

@@ -7,16 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
+from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.errors import InputError
 from oneof.io import (
+    CellFormat,
     Column,
+    Dialect,
     Overrides,
     Table,
+    TableFindings,
     TextOptions,
+    UnreadCells,
     align_columns,
     check_no_weights,
     check_texts,
     choose_columns,
+    find_separator,
     make_encoder,
     read_labels,
     read_table,
@@ -45,18 +51,28 @@ class WeightArguments:
 
 
 @dataclass(frozen=True)
+class TableOptions:
+    """Options of the form of a table: known properties of its text and cells, and the refusal of unreadable cells."""
+
+    dialect: Dialect = Dialect()  # noqa: RUF009 - frozen
+    form: CellFormat = CellFormat()  # noqa: RUF009 - frozen
+    strict: bool = False
+
+
+@dataclass(frozen=True)
 class ReadOptions:
     """Options of `fit` and `compare` for reading a table."""
 
     labels: tuple[str, ...]
     truth: str | None = None
-    separator: str = "|"
+    separator: str | None = None
     classes: tuple[str, ...] | None = None
     overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
     stop_words: str = "none"
     stem: str = "none"
     weights: WeightArguments = WeightArguments()
     answers: "AnswerOptions | None" = None
+    table: TableOptions = TableOptions()
     format: str | None = None
     sheet: str | None = None
 
@@ -90,7 +106,11 @@ class PreparedTable:
     text_options : TextOptions
         Stop words and stems of the text columns.
     notes : tuple of str
-        Warnings about labels and columns.
+        Warnings about labels and columns, with those of the findings.
+    findings : TableFindings
+        The dialect, and the kind, missing tokens and unreadable cells of each column.
+    separator : str
+        The text between two labels.
     answers : TableAnswers or None
         The answers of annotators, from which the candidate sets were estimated.
     """
@@ -102,6 +122,8 @@ class PreparedTable:
     frame: "pl.DataFrame | Any"
     text_options: TextOptions
     notes: tuple[str, ...]
+    findings: TableFindings = TableFindings()  # noqa: RUF009 - frozen
+    separator: str = DEFAULT_SEPARATOR
     answers: "TableAnswers | None" = None
 
 
@@ -112,15 +134,24 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     text_options = read_text_options(read_options.stop_words, read_options.stem)
     verbatim = read_options.verbatim
     as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
+    options = read_options.table
     table = read_table(
-        path, as_text=as_text - verbatim, verbatim=verbatim, format=read_options.format, sheet=read_options.sheet
+        path,
+        as_text=as_text - verbatim,
+        verbatim=verbatim,
+        dialect=options.dialect,
+        form=options.form,
+        format=read_options.format,
+        sheet=read_options.sheet,
     )
     given = None
+    separator_notes: tuple[str, ...] = ()
     if read_options.answers is None:
+        separator, separator_notes = resolve_separator(table, read_options)
         candidates = read_labels(
             table,
             read_options.labels,
-            separator=read_options.separator,
+            separator=separator,
             classes=read_options.classes,
             **asdict(read_options.weights),
         )
@@ -130,25 +161,37 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
         given = read_answers(
             read_options.answers, table, separator=read_options.separator, classes=read_options.classes
         )
+        separator = given.separator
         candidates = estimate_candidates(given)
     if read_options.classes is None and not read_options.weights.weighted:
         check_no_weights(candidates.classes.tolist(), path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
     if table.rows is None:
-        columns, column_notes = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
-        frame = align_columns(table.frame, columns, path)
+        columns, findings = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
+        unread = None if options.strict else UnreadCells()  # the findings have the same cells
+        frame = align_columns(table.frame, columns, path, form=table.form, unread=unread)
         check_texts(frame, columns, text_options, path)
     else:
         _check_no_column_options(read_options, text_options, path)
-        columns, column_notes, frame = [], [], table.rows
+        columns, findings, frame = [], TableFindings(), table.rows
     answer_notes = () if given is None else given.notes
-    notes = (
-        *table.notes,
-        *suspicious_labels(candidates.classes.tolist(), read_options.separator),
-        *column_notes,
-        *answer_notes,
+    label_notes = (*separator_notes, *suspicious_labels(candidates.classes.tolist(), separator))
+    notes = (*findings.sentences(), *label_notes, *answer_notes)
+    return PreparedTable(
+        table, candidates, truth, columns, frame, text_options, notes, findings, separator, answers=given
     )
-    return PreparedTable(table, candidates, truth, columns, frame, text_options, notes, given)
+
+
+def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:
+    """Return the text between two labels, given or detected, and a note if it was detected."""
+    if read_options.separator is not None:
+        return read_options.separator, ()
+    separator = find_separator(
+        table, read_options.labels, classes=read_options.classes, weighted=read_options.weights.weighted
+    )
+    if separator == DEFAULT_SEPARATOR:
+        return separator, ()
+    return separator, (f"labels are separated by {separator!r}; --separator sets another text.",)
 
 
 def _check_no_column_options(read_options: ReadOptions, text_options: TextOptions, path: Path) -> None:
@@ -174,7 +217,7 @@ def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[di
     is_sparse = prepared.table.rows is not None
     encoder = None if is_sparse else make_encoder(prepared.columns, prepared.text_options)
     # Numbers are encoded as dense features, whose number the first rows show; categories and words depend on all rows.
-    is_dense = not is_sparse and all(column.kind in ("number", "yes/no") for column in prepared.columns)
+    is_dense = not is_sparse and all(column.kind not in ("category", "text") for column in prepared.columns)
     encoded = (
         prepared.frame
         if encoder is None
@@ -191,7 +234,7 @@ def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[di
     # The steps of a method that is a pipeline are inserted one by one, since `pipeline[-1]` must be the estimator. The
     # encoder has scaled sparse features: a second scaler would give rare words the same weight as frequent ones. It has
     # also standardized numbers.
-    is_standardized = all(column.kind == "number" for column in prepared.columns)
+    is_standardized = all(column.kind in ("number", "date", "duration") for column in prepared.columns)
     pipelines = {}
     for name in names:
         steps = getattr(estimators[name], "steps", None) or [("method", estimators[name])]

@@ -31,7 +31,7 @@ def run(
         str, typer.Option("--method", help="Name of the method whose time is estimated, best, or auto (LOORidge).")
     ] = "auto",
     truth: options.Truth = None,
-    separator: options.Separator = "|",
+    separator: options.Separator = None,
     weighted: options.Weighted = False,
     weights: options.Weights = None,
     kind: options.WeightKind = None,
@@ -43,6 +43,12 @@ def run(
     stem: options.Stem = "none",
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    missing: options.Missing = None,
+    date_format: options.DateFormat = None,
+    strict: options.Strict = False,
     format: options.Format = None,  # noqa: A002 - the option's name
     sheet: options.Sheet = None,
     folds: options.Folds = None,
@@ -63,6 +69,14 @@ def run(
         if table.suffix.lower() == ".skops":
             _inspect_model(table, json=json)
             return
+        form = options.read_table_options(
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            missing=missing,
+            date_format=date_format,
+            strict=strict,
+        )
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
         weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
@@ -75,6 +89,7 @@ def run(
             stop_words,
             stem,
             weighting,
+            table=form,
             format=format,
             sheet=sheet,
         )
@@ -99,7 +114,7 @@ def inspect_table(
     from oneof.cli.training import make_plan
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
-    from oneof.io import align_columns, choose_columns, read_table
+    from oneof.io import UnreadCells, align_columns, choose_columns, read_table
 
     if read_options.labels:
         prepared = prepare(path, read_options)
@@ -109,13 +124,22 @@ def inspect_table(
         return make_plan(prepared, read_options, methods, task, splits, budget, seed), (*prepared.notes, *notes)
     overrides = read_options.overrides
     as_text = {*overrides.texts, *overrides.categories}
-    table = read_table(path, as_text=as_text, format=read_options.format, sheet=read_options.sheet)
+    form = read_options.table
+    table = read_table(
+        path,
+        as_text=as_text,
+        dialect=form.dialect,
+        form=form.form,
+        format=read_options.format,
+        sheet=read_options.sheet,
+    )
     if table.rows is not None:
-        return describe(table, [], table.rows), table.notes
-    columns, column_notes = choose_columns(table, exclude=read_options.verbatim, overrides=overrides)
-    frame = align_columns(table.frame, columns, table.path)
+        return describe(table, [], table.rows), table.remarks
+    columns, findings = choose_columns(table, exclude=read_options.verbatim, overrides=overrides)
+    unread = None if form.strict else UnreadCells()
+    frame = align_columns(table.frame, columns, table.path, form=table.form, unread=unread)
     plan = describe(table, columns, frame, exclude=sorted(read_options.verbatim))
-    return plan, (*table.notes, *column_notes)
+    return plan, tuple(findings.sentences())
 
 
 def _inspect_model(path: Path, *, json: bool) -> None:

@@ -13,7 +13,7 @@ from oneof.errors import DataError, InputError, ModelFileError, OneofError
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.io import Table
+    from oneof.io import Dialect, Table
     from oneof.persistence import SavedModel
 
 NAME = "predict"
@@ -46,6 +46,10 @@ def run(
             "--labels labels --weighted --kind posterior` reads.",
         ),
     ] = False,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    strict: options.Strict = False,
     format: options.Format = None,  # noqa: A002 - the option's name
     sheet: options.Sheet = None,
     json: options.Json = False,
@@ -58,8 +62,9 @@ def run(
     --online predicts in batches, so the table may be larger than memory.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.io import is_whole_table, stem_of
+        from oneof.io import is_whole_table, make_dialect, stem_of
 
+        dialect = make_dialect(encoding, delimiter, decimal)
         saved = load_model(model)
         if saved.summary.get("online") and not is_whole_table(table):
             if sheet is not None:
@@ -68,9 +73,20 @@ def run(
                 raise _no_probabilities(saved)
             from oneof.cli.predict_online import predict_stream
 
-            predict_stream(saved, model, table, out=out, truth=truth, format=format, json=json)
+            predict_stream(
+                saved, model, table, out=out, truth=truth, format=format, json=json, dialect=dialect, strict=strict
+            )
             return
-        result = predict(saved, table, truth=truth, as_labels=as_labels, format=format, sheet=sheet)
+        result = predict(
+            saved,
+            table,
+            truth=truth,
+            as_labels=as_labels,
+            dialect=dialect,
+            strict=strict,
+            format=format,
+            sheet=sheet,
+        )
         for sentence in result.notes:
             terminal.print_note(sentence)
         summary = {
@@ -133,20 +149,39 @@ def predict(
     *,
     truth: str | None = None,
     as_labels: bool = False,
+    dialect: "Dialect | None" = None,
+    strict: bool = False,
     format: str | None = None,  # noqa: A002 - the option's name
     sheet: str | None = None,
 ) -> PredictionResult:
-    """Predict a label for every row of a table; `as_labels` adds the probabilities as the text of weighted labels."""
-    from oneof.io import Column, align_columns, read_table, read_truth
+    """Predict a label for every row of a table.
 
-    columns = [Column(name, kind) for name, kind in model.columns]  # type: ignore[arg-type]  # see `load_model`
+    `as_labels` adds the probabilities as the text of weighted labels. Cells that are not of the kind of their column
+    are missing values, with a note, unless `strict`.
+    """
+    from oneof.io import UnreadCells, align_columns, read_table, read_truth, saved_columns
+    from oneof.io.findings import dialect_sentences
+
+    columns, form = saved_columns(model.columns, model.summary)
     verbatim = {*label_columns(model), *([truth] if truth else [])}
-    as_text = {column.name for column in columns if column.kind in ("category", "text")}
-    table = read_table(table_file, as_text=as_text - verbatim, verbatim=verbatim, format=format, sheet=sheet)
+    as_text = {column.name for column in columns if column.kind != "number"}
+    table = read_table(
+        table_file,
+        as_text=as_text - verbatim,
+        verbatim=verbatim,
+        dialect=dialect,
+        form=form,
+        format=format,
+        sheet=sheet,
+    )
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
-    rows = align_columns(table.frame, columns, table_file) if columns else _sparse_rows(model, table)
+    unread = UnreadCells()
+    if columns:
+        rows = align_columns(table.frame, columns, table_file, form=table.form, unread=None if strict else unread)
+    else:
+        rows = _sparse_rows(model, table)
     labels = model.pipeline.predict(rows)
-    notes = [*table.notes, *check_stemmer(model)]
+    notes = [*dialect_sentences(table.dialect), *table.remarks, *unread.sentences(), *check_stemmer(model)]
     return PredictionResult(
         frame=to_frame(model, rows, labels, as_labels=as_labels),
         method=model.method,

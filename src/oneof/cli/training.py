@@ -144,7 +144,7 @@ def train(
     with atomic_directory(folder) as stage:
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
         _write_model(model_file, model, prepared, read_options, summary)
-        _write_labels(labels_file, prepared, read_options, decisions)
+        _write_labels(labels_file, prepared, decisions)
         _write_report(
             report_file, prepared, (comparison, curve, decisions), command=command, named=named, annotators=annotators
         )
@@ -204,7 +204,7 @@ def command_line(
         arguments += [] if given.gold is None else ["--gold", given.gold]
     if read_options.truth:
         arguments += ["--truth", read_options.truth]
-    if read_options.separator != "|":
+    if read_options.separator is not None:
         arguments += ["--separator", read_options.separator]
     weighting = read_options.weights
     if weighting.weighted:
@@ -223,6 +223,16 @@ def command_line(
         arguments += [argument for name in names for argument in (option, name)]
     for option, name in (("--format", read_options.format), ("--sheet", read_options.sheet)):
         arguments += [] if name is None else [option, name]
+    form = read_options.table
+    for option, setting in (
+        ("--delimiter", form.dialect.delimiter),
+        ("--decimal", form.dialect.decimal),
+        ("--encoding", form.dialect.encoding),
+        ("--missing", ",".join(form.form.missing)),
+        *(("--date-format", date) for date in form.form.dates),
+    ):
+        arguments += [f"{option}={setting}"] * bool(setting)
+    arguments += ["--strict"] * form.strict
     for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
         arguments += [option, value] * (value.lower() != "none")
     arguments += ["--method", method]
@@ -249,6 +259,8 @@ def _summarize(
         "classes": candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
         "sparse_features": None if prepared.table.rows is None else prepared.table.rows.shape[1],
+        "findings": prepared.findings.to_dict(),
+        "separator": prepared.separator,
         "words": prepared.text_options.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
         "method": comparison.best_method,
         "evaluation": comparison.evaluation,
@@ -261,6 +273,7 @@ def _summarize(
 def _write_model(
     path: Path, model: Any, prepared: "PreparedTable", read_options: "ReadOptions", summary: dict[str, Any]
 ) -> None:
+    from oneof.io import describe_cells
     from oneof.persistence import SavedModel, save
 
     saved = SavedModel(
@@ -272,18 +285,22 @@ def _write_model(
         summary={
             key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate", "words")
         }
-        | {"separator": read_options.separator, "weights": asdict(read_options.weights)},
+        | {
+            "separator": prepared.separator,
+            "weights": asdict(read_options.weights),
+            "cells": describe_cells(prepared.columns, read_options.table.form),
+        },
     )
     save(path, saved)
 
 
-def _write_labels(path: Path, prepared: "PreparedTable", read_options: "ReadOptions", decisions: Any) -> None:
+def _write_labels(path: Path, prepared: "PreparedTable", decisions: Any) -> None:
     import polars as pl
 
     columns = {
         "row": list(range(len(prepared.candidates))),
         **({} if prepared.answers is None else {"id": prepared.answers.row_names}),
-        "candidates": prepared.candidates.to_strings(separator=read_options.separator),
+        "candidates": prepared.candidates.to_strings(separator=prepared.separator.strip()),
         "label": decisions.labels.tolist(),
         "confidence": decisions.confidence.tolist(),
     }

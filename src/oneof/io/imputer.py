@@ -1,11 +1,17 @@
-"""Imputation of missing numbers by the median of their column."""
+"""Transformers of columns of a table: imputation by the median, and features of dates."""
 
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
 from sklearn.impute import SimpleImputer
+
+from oneof.typing import Floats
 
 if TYPE_CHECKING:
     import polars as pl
+
+CALENDAR = ("elapsed", "year", "month", "weekday", "hour")
+"""Features of a date."""
 
 
 class MedianImputer(SimpleImputer):
@@ -46,3 +52,53 @@ class MedianImputer(SimpleImputer):
         # In the container of X, so that the names of the columns are those of `transform`.
         super().fit(pl.DataFrame(rows).fill_null(float("nan")), y)
         return self
+
+
+class CalendarFeatures(MedianImputer):
+    """Transformer from days since 1970-01-01 to elapsed days, year, month, day of the week (0 is Monday) and hour.
+
+    Missing dates become the median date and have an indicator of each column with missing values, as the last features.
+    """
+
+    def transform(self, X: "pl.DataFrame") -> Floats:
+        """Return the features of each column in turn, and the indicators.
+
+        Parameters
+        ----------
+        X : polars.DataFrame
+            Columns of float64, with NaN for missing dates.
+
+        Returns
+        -------
+        ndarray of shape (n, 5 * n_columns + n_indicators)
+        """
+        imputed = np.asarray(super().transform(X), dtype=np.float64)
+        n_dates = self.n_features_in_
+        features = [calendar_features(imputed[:, j]) for j in range(n_dates)]
+        return np.hstack([*features, imputed[:, n_dates:]])
+
+    def get_feature_names_out(self, input_features: Any = None) -> Any:
+        """Return the names of the features."""
+        names = super().get_feature_names_out(input_features)
+        n_dates = self.n_features_in_
+        calendar = [f"{name}_{part}" for name in names[:n_dates] for part in CALENDAR]
+        return np.asarray([*calendar, *names[n_dates:]], dtype=object)
+
+
+def calendar_features(days: Floats) -> Floats:
+    """Return the features `CALENDAR` of dates, (n, 5); those of a missing date are NaN.
+
+    Parameters
+    ----------
+    days : ndarray of shape (n,)
+        Days since 1970-01-01; their fraction is the time of the day.
+    """
+    whole = np.floor(days)
+    known = np.isfinite(days)
+    dates = np.where(known, whole, 0).astype("datetime64[D]")
+    years = dates.astype("datetime64[Y]").astype(np.int64) + 1970
+    months = dates.astype("datetime64[M]").astype(np.int64) % 12 + 1
+    weekdays = (np.where(known, whole, 0) + 3) % 7  # 1970-01-01 was a Thursday
+    features = np.column_stack([days, years, months, weekdays, (days - whole) * 24])
+    features[~known] = np.nan
+    return features

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -9,7 +10,8 @@ from sklearn.pipeline import Pipeline
 
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import CandidateClassifier
-from oneof.io.features import Column, Kind
+from oneof.io.features import align_columns, saved_columns
+from oneof.io.findings import Kind
 from oneof.io.row_encoder import RowEncoder
 from oneof.likelihoods import softmax
 from oneof.persistence import SavedModel
@@ -56,7 +58,7 @@ class RowPredictor:
     >>> columns = [Column("span", "number")]
     >>> pipeline = make_pipeline(make_encoder(columns), PLEM())
     >>> fitted = pipeline.fit(pl.DataFrame({"span": [1.0, 2.0, 8.0, 9.0]}), ["wren", "wren", "owl", "owl"])
-    >>> predictor = RowPredictor(SavedModel(fitted, ["owl", "wren"], columns, ["species"], "PLEM"))
+    >>> predictor = RowPredictor(SavedModel(fitted, ["owl", "wren"], [("span", "number")], ["species"], "PLEM"))
     >>> [row["label"] for row in predictor.predict([{"span": 8.5}, {"span": 1.5}])]
     ['owl', 'wren']
     """
@@ -73,12 +75,14 @@ class RowPredictor:
         if unknown:
             raise InputError(f"the model has an unknown kind of column, {unknown[0]!r}. Update oneof.")
         self.model = model
-        columns = [Column(name, kind) for name, kind in model.columns]  # type: ignore[arg-type]  # checked above
-        self.columns = columns
+        columns, form = saved_columns(model.columns, model.summary)
+        self.columns = [(column.name, column.kind) for column in columns]
         self.classes = list(model.classes)
         self._lock = threading.Lock()
         steps = model.pipeline.steps
-        self._encoder = RowEncoder(columns, steps[0][1])
+        self._encoder = RowEncoder(
+            columns, steps[0][1], lambda frame, parts: align_columns(frame, parts, Path("the rows"), form=form)
+        )
         self._estimator = steps[1][1] if len(steps) == 2 else Pipeline(steps[1:])
         method = type(steps[-1][1])
         self._predicts_largest = issubclass(method, CandidateClassifier) and (

@@ -149,8 +149,8 @@ class RowEncoder:
 
     def _agrees(self) -> bool:
         """Return whether the blocks give the features of the transformer for a missing and a present value each."""
-        values = {"number": 1.5, "yes/no": True}
-        probes: list[dict[str, Any]] = [{column.name: values.get(column.kind, "a 1 word") for column in self.columns}]
+        values = {"number": 1.5, "yes/no": True, "category": "a", "text": "a 1 word"}
+        probes: list[dict[str, Any]] = [{column.name: values.get(column.kind) for column in self.columns}]
         probes.append(dict.fromkeys(probes[0]))
         cells = self._read(probes)
         expected, encoded = self._transformer.transform(self._to_table(cells)), self._encode(cells)

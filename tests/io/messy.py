@@ -14,7 +14,7 @@ import numpy as np
 
 N_ROWS, N_QUESTIONS, N_TOKENS = 900, 118, 101
 SEPARATION = 0.34
-"""Standard deviation of the class means, with noise of variance 1; the clean file then has an accuracy of 0.88."""
+"""Standard deviation of the class means; that of the noise is 1."""
 CITIES = (
     "Bergen", "Cork", "Gent", "Graz", "K\u00f6ln", "Lyon", "M\u00e1laga", "Oslo", "Porto", "S\u00e3o Paulo", "Turin",
     "Z\u00fcrich",

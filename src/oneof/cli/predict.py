@@ -96,6 +96,7 @@ def run(
             "rows": result.frame.height,
             "covering_rate": result.covering_rate,
             "accuracy": result.accuracy,
+            "unread_cells": result.unread,
         }
         if out == "-":
             if json:
@@ -134,6 +135,8 @@ class PredictionResult:
     accuracy : float or None
         None unless a column of true labels was given.
     notes : list of str
+    unread : dict
+        Number, rows and texts of the cells of each column that are not of its kind, in the types of JSON.
     """
 
     frame: "pl.DataFrame"
@@ -141,6 +144,7 @@ class PredictionResult:
     covering_rate: float | None
     accuracy: float | None
     notes: list[str]
+    unread: dict[str, Any]
 
 
 def predict(
@@ -188,6 +192,7 @@ def predict(
         covering_rate=_covering_rate(model, table, labels, notes),
         accuracy=None if true_labels is None else _accuracy(true_labels, labels),
         notes=notes,
+        unread=unread.to_dict(),
     )
 
 

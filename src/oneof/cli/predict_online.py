@@ -55,6 +55,7 @@ def predict_stream(
             "rows": prediction.rows,
             "covering_rate": prediction.covering_rate,
             "accuracy": prediction.accuracy,
+            "unread_cells": prediction.unread.to_dict(),
         }
         terminal.print_json(summary | ({"predictions": rows} if out == "-" else {"file": str(path)}))
     elif out != "-":

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError
 from oneof.io.cells import CellFormat, read_numbers, strip_text
-from oneof.io.dialect import Dialect, Recoded, complete, detect_dialect, detect_encoding_of_file
+from oneof.io.dialect import Dialect, Recoded, complete, detect_dialect, scan_file
 from oneof.io.findings import format_names
 from oneof.io.source import RecordOffset, RecordReader, TextBlock, long_cells, polars_errors_as_data_errors
 
@@ -30,7 +30,6 @@ _CHECKED_RECORDS = 10_000
 """Records per block when a whole file is checked."""
 _SAMPLE_RECORDS = 10_000
 """Records from which the types of columns, and codes with leading zeros, are inferred."""
-_SCANNED_BYTES = 2**24
 _LEADING_ZERO = r"^[+-]?0\d+$"
 
 
@@ -125,7 +124,7 @@ class CsvReader:
         """Check and return all rows of the file; see `parse`."""
         import polars as pl
 
-        self._detect_encoding()
+        quotes = self._scan_file()
         blocks = self.blocks(_SAMPLE_RECORDS, RecordOffset())
         first = next(blocks, None)
         if first is None:
@@ -138,7 +137,7 @@ class CsvReader:
         empty = [cells.name for cells in sample if cells.null_count() == len(cells) and cells.name not in exclude]
         source: bytes | Path = self._rows() if self._records.is_recoded else self._file
         try:
-            frame = None if self._has_quotes() else self._parse_numbers(source, numbers)
+            frame = None if self.dialect.quote in quotes else self._parse_numbers(source, numbers)
         except pl.exceptions.PolarsError:  # a line with more cells, or invalid text
             frame = None
         # A line with fewer cells, or a blank line, has a missing value in the last column.
@@ -191,21 +190,17 @@ class CsvReader:
     def _make_records(self) -> RecordReader:
         return RecordReader(self._file, detect=partial(detect_dialect, given=self._given, tab=self._tab))
 
-    def _detect_encoding(self) -> None:
-        """Detect the encoding from all bytes of the file unless it is given."""
-        if self._given.encoding is not None:
-            return
+    def _scan_file(self) -> frozenset[str]:
+        """Return the quotation marks in the file; detect its encoding from all bytes unless it is given."""
         try:
             with self._file.open("rb") as file:
-                self._given = replace(self._given, encoding=detect_encoding_of_file(file))
+                encoding, quotes = scan_file(file)
         except OSError as error:
             raise DataError(f"{self.path} cannot be read: {error.strerror or error}.") from None
-        self._records = self._make_records()
-
-    def _has_quotes(self) -> bool:
-        quote = str(self.dialect.quote).encode()
-        with self._file.open("rb") as file:
-            return any(quote in chunk for chunk in iter(partial(file.read, _SCANNED_BYTES), b""))
+        if self._given.encoding is None:
+            self._given = replace(self._given, encoding=encoding)
+            self._records = self._make_records()
+        return quotes
 
     def _check_file(self) -> int | None:
         """Check all lines; return the number of bytes of the rows before blank lines at the end, None without those."""

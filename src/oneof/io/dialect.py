@@ -161,24 +161,25 @@ def western_encoding(content: bytes) -> str:
     return _WESTERN[0]
 
 
-def detect_encoding_of_file(file: BinaryIO) -> str:
-    """Return the encoding of a file from all of its bytes; see `detect_encoding`."""
-    head = file.read(_CHUNK)
-    encoding = detect_encoding(head)
-    if encoding != _UTF8:
-        return encoding
-    decoder = codecs.getincrementaldecoder(_UTF8)()
-    is_ascii = True
-    chunk = head
-    while chunk:
-        if not (is_ascii and chunk.isascii()):
-            try:
-                decoder.decode(chunk)
-            except UnicodeDecodeError as error:
-                return _UTF8 if not is_ascii or not chunk[: error.start].isascii() else western_encoding(chunk)
-            is_ascii = False
-        chunk = file.read(_CHUNK)
-    return _UTF8
+def scan_file(file: BinaryIO) -> tuple[str, frozenset[str]]:
+    """Return the encoding of a file from all of its bytes, see `detect_encoding`, and the quotation marks in it."""
+    encoding = ""
+    is_ascii, decoder = True, codecs.getincrementaldecoder(_UTF8)()
+    quotes: set[str] = set()
+    while chunk := file.read(_CHUNK):
+        quotes.update(quote for quote in _QUOTES if quote not in quotes and quote.encode() in chunk)
+        encoding = encoding or detect_encoding(chunk)
+        if encoding != _UTF8 or (is_ascii and chunk.isascii()):
+            continue
+        try:
+            decoder.decode(chunk)
+        except UnicodeDecodeError as error:
+            if is_ascii and chunk[: error.start].isascii():
+                encoding = western_encoding(chunk)
+            else:  # damaged: the reader names the line
+                return _UTF8, frozenset(_QUOTES)
+        is_ascii = False
+    return encoding or _UTF8, frozenset(quotes)
 
 
 class Recoded(io.RawIOBase):

@@ -103,7 +103,8 @@ def check_texts(frame: "pl.DataFrame", columns: Sequence[Column], options: TextO
 def make_encoder(columns: Sequence[Column], options: TextOptions | None = None) -> Any:
     """Return an unfitted transformer from the table that `align_columns` returns to an array.
 
-    * Numbers: a missing value becomes the median and has an indicator feature; then mean 0 and variance 1.
+    * Numbers: a missing value becomes the median, with an indicator feature if a twentieth is missing; then mean 0 and
+      variance 1.
     * Durations: as numbers.
     * Dates: elapsed time, year, month, day of the week and hour, as numbers.
     * Yes/no: 0 and 1; a missing value becomes the more frequent one.

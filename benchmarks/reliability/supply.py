@@ -32,8 +32,9 @@ PURPOSES = {
     "faiss-cpu": "approximate neighbors (decision 0016)",
     "snowballstemmer": "word stems (decision 0020)",
     "dask": "blocks of rows on many machines (decision 0026)",
-    "starlette": "the labeling page",
-    "uvicorn": "its server",
+    "fastexcel": "spreadsheets (decision 0043)",
+    "starlette": "the labeling page, predictions over HTTP (decision 0043)",
+    "uvicorn": "their server",
     "pillow": "its pictures: resized, without metadata",
     "atheris": "fuzzing of the readers of files",
 }

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from oneof import multilabel as multilabel
     from oneof import persistence as persistence
     from oneof import plots as plots
+    from oneof import serving as serving
     from oneof import stream as stream
     from oneof import text as text
     from oneof.candidates import CandidateSets as CandidateSets
@@ -97,6 +98,7 @@ _SUBMODULES = (
     "model_selection",
     "persistence",
     "plots",
+    "serving",
     "stream",
     "text",
     "multilabel",

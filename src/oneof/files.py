@@ -12,7 +12,7 @@ import secrets
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from oneof.errors import DataError, InputError, InputTypeError, WriteError
-from oneof.typing import Labels, Mask
+from oneof.typing import Ints, Labels, Mask
 
 
 def as_path(path: Any, name: str = "path") -> Path:
@@ -386,3 +386,49 @@ def unpack_classes(classes: _Array) -> Labels:
             f"`classes` must be a vector of strings or integers; got {classes.dtype} of shape {classes.shape}."
         )
     return classes
+
+
+CSR_KEYS = ("X_data", "X_indices", "X_indptr", "X_shape")
+"""Names of the components of a CSR matrix in an archive."""
+
+
+def unpack_csr(arrays: Mapping[str, _Array]) -> Any:
+    """Return the CSR matrix of the components of an archive.
+
+    Raises
+    ------
+    DataError
+        If a component is missing or has another type, or the components do not fit together.
+    """
+    import scipy.sparse as sp
+
+    present = [key for key in CSR_KEYS if key in arrays]
+    if len(present) < len(CSR_KEYS):
+        raise DataError(f"a CSR matrix must have the keys {', '.join(CSR_KEYS)}; got only {', '.join(present)}.")
+    data, indices, indptr, shape = (arrays[key] for key in CSR_KEYS)
+    if data.ndim != 1 or data.dtype.kind not in "fiub":
+        raise DataError(f"X_data has shape {data.shape} and type {data.dtype}, expected a numeric vector.")
+    n_rows, n_columns = as_integers("X_shape", shape, (2,)).tolist()
+    indices, indptr = (
+        as_integers("X_indices", indices, data.shape),
+        as_integers("X_indptr", indptr, (n_rows + 1,)),
+    )
+    try:
+        X = sp.csr_array((data, indices, indptr), shape=(n_rows, n_columns))
+        X.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(f"the components of the CSR matrix do not fit together ({error}).") from error
+    return X
+
+
+def as_integers(key: str, array: _Array, shape: tuple[int, ...]) -> Ints:
+    """Return an array of integers of a shape as int64.
+
+    Raises
+    ------
+    DataError
+        If it has another type or shape.
+    """
+    if array.shape != shape or array.dtype.kind not in "iu":
+        raise DataError(f"{key} has shape {array.shape} and type {array.dtype}, expected integers of shape {shape}.")
+    return array.astype(np.int64, copy=False)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import QUICK, Run, check_error, make_birds
 
-FIT = ["fit", "bad.csv", "--labels", "species", "--drop", "truth", *QUICK]
+FIT = ["fit", "bad.csv", "--labels", "species", "--drop", "truth", "--strict", *QUICK]
 
 
 def _with(**columns: Any) -> Callable[[], bytes]:
@@ -30,7 +30,7 @@ TABLES: dict[str, tuple[Callable[[], bytes], str]] = {
         "row 7: column 'mass' must contain finite numbers; got inf",
     ),
     "ragged": (lambda: b"species,truth,x\nowl,owl,1\nwren,wren\n", "line 3: found 2 cells"),
-    "undecodable": (lambda: b"species,truth,x\nowl,owl,1\nwr\xe9n,wren,2\n", "UTF-8 (line 3)"),
+    "undecodable": (lambda: b"species,truth,x\n\xc3\xb6wl,owl,1\nwr\xe9n,wren,2\n", "UTF-8 (line 3)"),
     "empty label": (
         _with(species=pl.when(pl.arange(0, 60) == 3).then(pl.lit("owl|")).otherwise(pl.col("species"))),
         "row 3: 'owl|' contains an empty label",

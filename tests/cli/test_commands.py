@@ -231,17 +231,18 @@ class Fits:
 
 def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above the limit of cross-validation there is one split, a learning curve on few rows, and the final fit."""
-    from oneof.cli import training
+    from oneof.cli import plan
     from oneof.comparison import folds
 
     monkeypatch.setattr(folds, "MAX_ROWS_CROSS_VALIDATION", 40)
-    monkeypatch.setattr(training, "_MAX_CURVE_ROWS", 20)
+    monkeypatch.setattr(plan, "MAX_CURVE_ROWS", 20)
     fits = Fits(monkeypatch, oneof.AvgPerceptron)
     args = [birds, "--labels", "species", "--truth", "truth", "--method", "AvgPerceptron"]
     result = run("fit", *args, "--json")
     assert result.code == 0, result.err
-    # 50 rows are labeled and 10 unlabeled: 40 + 10 rows of one split; 2, 4, 8, 14 labeled rows; all rows.
-    assert fits.rows == [50, 12, 14, 18, 24, 60]
+    # Samples for the estimate of the time; 50 rows are labeled and 10 unlabeled: 40 + 10 rows of one split; 2, 4, 8, 14
+    # labeled rows; all rows.
+    assert fits.rows == [15, 15, 30, 50, 12, 14, 18, 24, 60]
     summary = json.loads(result.out)
     assert summary["evaluation"] == "one split, 50 training rows, 10 held-out rows"
     assert summary["learning_curve"]["train_sizes"] == [2, 4, 8, 14, 40]
@@ -259,15 +260,14 @@ def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytes
     assert "2 folds, 50 held-out rows" in result.out
 
 
-def test_a_long_fit_is_announced(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If samples predict a long fit, a note says so before the first fold."""
+def test_the_time_of_a_fit_is_announced(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time predicted by samples is printed before the first fold."""
     from oneof.comparison import cost
 
     args = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
-    assert "takes about" not in run(*args).err
     monkeypatch.setattr(cost, "estimate_seconds", lambda *_, **__: 100.0)
-    # Two folds of 25 labeled and all 10 unlabeled rows, and the final fit of 60 rows.
-    assert "fitting AvgPerceptron and its held-out estimate takes about 3.6 min" in run(*args).err
+    # Two folds of 25 labeled and all 10 unlabeled rows, 1.4 times as many for the curve, and the final fit of 60 rows.
+    assert "AvgPerceptron; time with the held-out estimate: about 6.3 min" in run(*args).err
 
 
 def test_ctrl_c_fits_the_best_method_so_far(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -395,9 +395,11 @@ def test_demo(run: Run) -> None:
 
 
 def test_progress_is_only_for_terminals(run: Run, birds: Path) -> None:
-    """If standard error is not a terminal, it has notes only."""
+    """If standard error is not a terminal, it has the notes and the plan only."""
     result = run("fit", birds, "--labels", "species", "--drop", "truth", *QUICK, "--json")
-    assert [line.split(":")[0] for line in result.err.splitlines()] == ["Note"]
+    lines = result.err.splitlines()
+    assert [line.split(":")[0] for line in lines[:2]] == ["Note", "birds.csv"]
+    assert all(line.startswith("  ") for line in lines[2:])
 
 
 def test_a_comparison_has_one_line_for_each_method(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.io import savemat
 
 from oneof import CLPL, PLKNN, AvgPerceptron, MaxPegasos, datasets, persistence, stream, text
-from oneof.io import Overrides, TextOptions
+from oneof.io import CellFormat, Dialect, Overrides, TextOptions
 from oneof.labeling import LabelTable
 from tests.fuzz.labels import NAMES
 from tests.fuzz.strategies import SCALARS, Case, either, fitted, optional, several
@@ -146,6 +146,9 @@ def streams(draw: st.DrawFn) -> Case:
             hash_bits=several(1, 10),
             n_epochs=several(1, 2),
             weighted=either(st.booleans()),
+            dialect=either(st.sampled_from([Dialect(), Dialect("utf-8", ","), Dialect("utf-16", ";", ",")])),
+            form=either(st.sampled_from([CellFormat(), CellFormat(missing=("finch", "0"), dates=("%d", "no%"))])),
+            strict=either(st.booleans()),
         )
     )
     if named.get("weighted") is True:

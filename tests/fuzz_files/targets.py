@@ -16,7 +16,7 @@ import oneof
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_npz, read_shape
 from oneof.errors import DataError, InputError
-from oneof.io import align_columns, choose_columns, read_labels, read_table
+from oneof.io import UnreadCells, align_columns, choose_columns, find_separator, read_labels, read_table
 from oneof.io.annotations import read_doccano, read_label_studio
 from oneof.labeling.answer_log import AnswerLog, Entry, stored_classes
 from oneof.labeling.answer_store import AnswerStore
@@ -56,6 +56,8 @@ _CSV = (
     b'span,species,sings,when\n3.1,wren,true,2020-01-01\n2.9,wren|finch,false,\nNA,"fi""n,ch",true,2021-02-03\n',
     b"span;species\n1;owl\n2;finch|owl\n-3e5;\n",
     b"\xef\xbb\xbfspecies\nwren\n\nowl\n",
+    "span ;span;;species;when;took\r\n1,5;-;;owl;01.02.2020;1:30\r\n2,5;x;;wren;soon;2h\r\n;;;;;;\r\n".encode("utf-16"),
+    b"'span','species','wet'\r'1.234,5','wr\xe9n;owl','yes'\r'2','owl','no'\r",
 )
 _OBJECTS = (
     json_lines({"span": 3.1, "species": ["wren", "owl"]}, {"span": None, "species": "wren"}, {"x": [1, "a", None]}),
@@ -67,10 +69,13 @@ _PAIRS = (b"2,5 1:0.3 7:1\n1 2:1e5 # a\n\n", b"wren|finch 1:0.3 9:1\n3:1\n+1 qid
 def _table(path: Path) -> None:
     table = read_table(path, verbatim=("species",))
     with suppress(InputError):
-        read_labels(table, ["species"])
+        read_labels(table, ["species"], separator=find_separator(table, ["species"]))
     with suppress(InputError):
-        columns, _ = choose_columns(table, exclude=("species",))
-        align_columns(table.frame, columns, path)
+        columns, findings = choose_columns(table, exclude=("species",))
+        assert "\n" not in "".join(findings.sentences())
+        json.dumps(findings.to_dict())
+        align_columns(table.frame, columns, path, form=table.form, unread=UnreadCells())
+        align_columns(table.frame, columns, path, form=table.form)
 
 
 def _stream(path: Path) -> None:

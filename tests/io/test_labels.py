@@ -3,12 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
 from oneof import AvgPerceptron
 from oneof.errors import DataError, LabelError, OneofError
-from oneof.io import Table, read_labels, read_table, read_truth, suspicious_labels
+from oneof.io import CellFormat, Table, find_separator, read_labels, read_table, read_truth, suspicious_labels
 from oneof.stream import StreamOptions, fit_stream
 
 SETS = [{"a", "b"}, {"b"}, {"a", "b", "c"}, {"c"}]
@@ -92,6 +93,75 @@ def test_invalid_labels_are_errors(table: Table, columns: list[str], options: An
     with pytest.raises(OneofError, match=message.replace("|", r"\|")) as caught:
         read_labels(table, columns, **options)
     assert "\n" not in str(caught.value)
+
+
+CITIES = ["Oslo", "Lyon", "S\u00e3o Paulo", "Z\u00fcrich"]
+
+
+@pytest.mark.parametrize("separator", [";", ",", " / ", "|"])
+def test_plain_separators_are_detected(separator: str) -> None:
+    """A separator that joins labels which also occur alone is detected, with weights, too."""
+    cells = [*CITIES, f"Oslo{separator}Lyon", f"Lyon{separator}Z\u00fcrich", None, ""]
+    assert find_separator(_table(y=cells), ["y"]) == separator
+    weighted = [*CITIES, f"Oslo:0.7{separator}Lyon:0.3", f"Lyon:0.6{separator}Z\u00fcrich:0.4"]
+    assert find_separator(_table(y=weighted), ["y"], weighted=True) == separator
+    named = [f"Oslo{separator}Lyon", f"Lyon{separator}Z\u00fcrich"]
+    assert find_separator(_table(y=named), ["y"], classes=CITIES) == separator
+
+
+@pytest.mark.parametrize(
+    ("cells", "separator"),
+    [
+        ([*CITIES, "S\u00e3o Paulo;Z\u00fcrich"], ";"),
+        ([*CITIES, "Paris;Rome"], ";"),
+        ([*CITIES, "Oslo, Norway"], ","),
+        ([*CITIES, "Oslo / Lyon"], " / "),
+    ],
+)
+def test_doubtful_separators_are_questions(cells: list[str], separator: str) -> None:
+    """One cell that may be a set or a class is an error that names the row and both options."""
+    with pytest.raises(
+        LabelError, match=f"row 4: '.*' may be a set .* Add --separator '{separator}'.* --separator '.'"
+    ):
+        find_separator(_table(y=cells), ["y"])
+    assert find_separator(_table(y=cells), ["y"], classes=cells) == "|"
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [CITIES, ["Smith, John", "Smith, Ann", "Jones, Eva"], ["rock/pop", "jazz"], ["1,5", "2,5"], [3, 4], [["a"], ["b"]]],
+)
+def test_other_labels_have_the_default_separator(cells: list[Any]) -> None:
+    assert find_separator(_table(y=cells), ["y"]) == "|"
+
+
+def test_all_bad_cells_are_in_one_error() -> None:
+    """The error has the first cell with its reason, and the rows of the next nine."""
+    cells = ["a", "b|", "[]", "b", *(f"b||{i}" for i in range(12)), "b|"]
+    with pytest.raises(LabelError) as caught:
+        read_labels(_table(y=cells), ["y"])
+    message = str(caught.value)
+    assert "row 1: 'b|' contains an empty label" in message
+    assert "In all, 15 cells cannot be read: also row 2 ('[]'), row 4 ('b||0')" in message
+    assert "row 11" in message
+    assert "row 12" not in message
+    assert caught.value.row == 1
+    with pytest.raises(
+        LabelError, match=r"row 1: label 'c' .* In all, 2 cells cannot be read: also row 2 \('d'\)"
+    ) as caught:
+        read_labels(_table(y=["a", "c|b", "d"]), ["y"], classes=["a", "b"])
+    assert caught.value.cause == "unknown label"
+    with pytest.raises(
+        DataError, match=r"row 0: .* contains 'x', .* In all, 3 cells cannot be read: also row 2 \('z'\)"
+    ):
+        read_truth(_table(t=["x", "a", "z", "x"]), "t", read_labels(_table(y=["a", "b"]), ["y"]).classes)
+
+
+def test_tokens_of_missing_values_are_unlabeled_rows() -> None:
+    """A token that the user names is a missing label, in any case and with spaces around it."""
+    table = Table(pl.DataFrame({"y": ["a", " X ", "b", "a|b"]}), Path("t.csv"), form=CellFormat(missing=("x",)))
+    assert read_labels(table, ["y"]).to_sets() == [{"a"}, {"a", "b"}, {"b"}, {"a", "b"}]
+    assert read_truth(Table(table.frame[:3], table.path, form=table.form), "y", np.array(["a", "b"]))[1] is None
 
 
 def test_truth_is_read_over_the_classes() -> None:

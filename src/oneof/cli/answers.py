@@ -46,16 +46,20 @@ class AnswerOptions:
 
 @dataclass(frozen=True)
 class TableAnswers:
-    """Answers about the rows of a table, which are numbered; their names; and the known labels, None if not known."""
+    """Answers about the rows of a table, which are numbered; their names; and the known labels, None if not known.
+
+    The separator is the text between two labels of an answer.
+    """
 
     answers: "Answers"
     row_names: list[str]
     gold: list[Any] | None
     notes: tuple[str, ...]
+    separator: str
 
 
 def read_answers(
-    options: AnswerOptions, table: "Table", *, separator: str, classes: tuple[str, ...] | None
+    options: AnswerOptions, table: "Table", *, separator: str | None, classes: tuple[str, ...] | None
 ) -> TableAnswers:
     """Read the answers about the rows of a table; defects raise errors of `oneof.errors`."""
     import numpy as np
@@ -64,6 +68,8 @@ def read_answers(
     from oneof.errors import DataError, InputError
     from oneof.io.annotations import is_export
 
+    if options.path.suffix.lower() == ".npz":
+        return _read_archive(options, table)
     row_names = _read_names(table, options.row, "row")
     position: dict[str, int] = {}
     for i, name in enumerate(row_names):
@@ -96,36 +102,72 @@ def read_answers(
     if repeated:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
     gold = None if options.gold is None else _read_gold(table, options.gold, answers.classes)
-    return TableAnswers(answers, row_names, gold, tuple(notes))
+    return TableAnswers(answers, row_names, gold, tuple(notes), records.separator)
+
+
+def _read_archive(options: AnswerOptions, table: "Table") -> TableAnswers:
+    """Read the answers of a NumPy archive; row i has the answers about row i of the table."""
+    import numpy as np
+
+    from oneof.candidates.columns import DEFAULT_SEPARATOR
+    from oneof.crowd import Answers
+    from oneof.errors import DataError
+    from oneof.io import read_answers_npz
+
+    given = read_answers_npz(options.path)
+    n_rows = table.frame.height if table.rows is None else table.rows.shape[0]
+    if len(given.codes) > n_rows:
+        raise DataError(
+            f"{options.path} has answers about {len(given.codes):,} rows; {table.path} has {n_rows:,}. Give the table "
+            "that the annotators labeled."
+        )
+    rows, annotators = np.nonzero(given.codes >= 0)
+    answers = Answers.from_records(
+        rows,
+        np.asarray(given.annotators)[annotators],
+        given.classes[given.codes[rows, annotators]],
+        classes=given.classes,
+        index=np.arange(n_rows),
+    )
+    gold = None if options.gold is None else _read_gold(table, options.gold, given.classes)
+    silent = len(given.annotators) - len(answers.annotators)
+    notes = (f"{silent:,} annotator{'s have' if silent > 1 else ' has'} no answer.",) if silent else ()
+    return TableAnswers(answers, [str(row) for row in range(n_rows)], gold, notes, DEFAULT_SEPARATOR)
 
 
 @dataclass(frozen=True)
 class _Records:
-    """The records of a file: a row, an annotator, an answer or None, and a location for each; classes and notes."""
+    """The records of a file: a row, an annotator, an answer or None, and a location for each; classes and notes.
+
+    The separator is the text between two labels of an answer.
+    """
 
     rows: list[str]
     annotators: list[str]
     answers: list[Any]
     locations: list[str]
     classes: Any
+    separator: str
     notes: tuple[str, ...] = ()
 
 
-def _read_records(options: AnswerOptions, separator: str, classes: tuple[str, ...] | None) -> _Records:
+def _read_records(options: AnswerOptions, separator: str | None, classes: tuple[str, ...] | None) -> _Records:
     """Read a table of answers."""
-    from oneof.io import find_column, read_labels, read_table
+    from oneof.io import find_column, find_separator, read_labels, read_table
 
     annotator, answer = options.annotator or "annotator", options.answer or "answer"
     records = read_table(options.path, verbatim=(options.row, annotator, answer))
     rows, annotators = _read_names(records, options.row, "row"), _read_names(records, annotator, "annotator")
     find_column(answer, records.frame.columns, options.path)
+    separator = separator or find_separator(records, [answer], classes=classes)
     labels = read_labels(records, [answer], separator=separator, classes=classes)
     locations = [f"{options.path}, row {i}" for i in range(len(rows))]
-    return _Records(rows, annotators, _list_answers(labels), locations, labels.classes)
+    return _Records(rows, annotators, _list_answers(labels), locations, labels.classes, separator)
 
 
 def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None) -> _Records:
     """Read an export of Label Studio or doccano."""
+    from oneof.candidates.columns import DEFAULT_SEPARATOR
     from oneof.crowd.encoding import list_labels
     from oneof.errors import DataError, InputError
     from oneof.io.annotations import describe_omitted, drop_empty, read_export
@@ -140,7 +182,9 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None) -> _Re
     rows, annotators, labels, locations = zip(*given, strict=True)
     notes = (describe_omitted(omitted),) if omitted else ()
     names = sorted({label for one in labels for label in one}) if classes is None else list(classes)
-    return _Records(list(map(str, rows)), list(annotators), list_labels(labels), list(locations), names, notes)
+    return _Records(
+        list(map(str, rows)), list(annotators), list_labels(labels), list(locations), names, DEFAULT_SEPARATOR, notes
+    )
 
 
 def _locate(error: Any, records: _Records, path: Path) -> Any:

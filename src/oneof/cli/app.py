@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import oneof
-from oneof.cli import audit, compare, datasets, demo, fit, label, predict
+from oneof.cli import audit, compare, datasets, demo, fit, inspect, label, predict, serve
 
 app = typer.Typer(
     name="oneof",
@@ -22,7 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (fit, predict, compare, audit, label, demo, datasets):
+for command in (fit, predict, compare, inspect, audit, serve, label, demo, datasets):
     app.command(command.NAME, epilog=command.EXAMPLES)(command.run)
 
 

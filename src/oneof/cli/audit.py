@@ -4,7 +4,6 @@ import contextlib
 import datetime
 import shlex
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,8 +22,6 @@ Examples:
   oneof audit birds.csv --labels species --output issues.csv --report issues.html
   oneof audit birds.csv --labels species --weighted --kind posterior
 """
-_N_PREVIEW_COLUMNS = 6
-"""Number of columns that the page shows of a row."""
 
 
 def run(
@@ -42,7 +39,7 @@ def run(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write a page with the suspected rows (.html).")
     ] = None,
-    separator: options.Separator = "|",
+    separator: options.Separator = None,
     weighted: options.Weighted = False,
     weights: options.Weights = None,
     kind: options.WeightKind = None,
@@ -54,6 +51,14 @@ def run(
     stem: options.Stem = "none",
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    missing: options.Missing = None,
+    date_format: options.DateFormat = None,
+    strict: options.Strict = False,
+    format: options.Format = None,  # noqa: A002 - the option's name
+    sheet: options.Sheet = None,
     folds: options.Folds = None,
     seed: options.Seed = 0,
     json: options.Json = False,
@@ -79,22 +84,41 @@ def run(
         for path in outputs:
             check_writable(path.absolute().parent)
         check_not_input(outputs, [table])
+        form = options.read_table_options(
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            missing=missing,
+            date_format=date_format,
+            strict=strict,
+        )
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
         weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
-        prepared = prepare(
-            table,
-            ReadOptions(options.split(labels), None, separator, named, overrides, stop_words, stem, weighting),
+        read_options = ReadOptions(
+            options.split(labels),
+            None,
+            separator,
+            named,
+            overrides,
+            stop_words,
+            stem,
+            weighting,
+            table=form,
+            format=format,
+            sheet=sheet,
         )
+        prepared = prepare(table, read_options)
+        written = prepared.separator.strip()
         for sentence in prepared.notes:
             terminal.print_note(sentence)
         name, issues = find_issues(prepared, method, folds=folds, seed=seed)
         with contextlib.ExitStack() as files:
-            _write_files(files, issues, prepared, name, separator=separator, output=output, report=report)
+            _write_files(files, issues, prepared, name, separator=written, output=output, report=report)
         if json:
-            terminal.print_json(summarize(issues, separator) | {"method": name, "files": list(map(str, outputs))})
+            terminal.print_json(summarize(issues, written) | {"method": name, "files": list(map(str, outputs))})
             return
-        print_issues(issues, table, separator=separator, top=top)
+        print_issues(issues, table, separator=written, top=top)
         for path in outputs:
             terminal.print_line(f"File: {path}")
 
@@ -177,6 +201,7 @@ def _write_files(
     import polars as pl
 
     import oneof
+    from oneof.cli.inputs import row_preview
     from oneof.files import atomic_write, create_directories
     from oneof.report import render_audit
 
@@ -198,14 +223,9 @@ def _write_files(
         }
         pl.DataFrame(columns).write_csv(stages[0])
     if stages[1] is not None:
-        shown = prepared.table.frame.select([column.name for column in prepared.columns[:_N_PREVIEW_COLUMNS]])
-
-        def preview(row: int) -> Mapping[str, str]:
-            return {name: "" if cell is None else str(cell) for name, cell in shown.row(row, named=True).items()}
-
         page = render_audit(
             issues,
-            preview,
+            row_preview(prepared),
             source=prepared.table.path.name,
             method=method,
             command=shlex.join(["oneof", *sys.argv[1:]]),

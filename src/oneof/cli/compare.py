@@ -23,7 +23,7 @@ def run(
     method: Annotated[
         str, typer.Option("--method", help="Name of one method, or auto: all methods except slow ones such as PLGP.")
     ] = "auto",
-    separator: options.Separator = "|",
+    separator: options.Separator = None,
     weighted: options.Weighted = False,
     weights: options.Weights = None,
     kind: options.WeightKind = None,
@@ -35,6 +35,14 @@ def run(
     stem: options.Stem = "none",
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    missing: options.Missing = None,
+    date_format: options.DateFormat = None,
+    strict: options.Strict = False,
+    format: options.Format = None,  # noqa: A002 - the option's name
+    sheet: options.Sheet = None,
     folds: options.Folds = None,
     budget: options.Budget = options.DEFAULT_BUDGET,
     seed: options.Seed = 0,
@@ -52,11 +60,29 @@ def run(
         from oneof.comparison import compare
         from oneof.io import Overrides
 
+        form = options.read_table_options(
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            missing=missing,
+            date_format=date_format,
+            strict=strict,
+        )
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
         weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
         read_options = ReadOptions(
-            options.split(labels), truth, separator, named, overrides, stop_words, stem, weighting
+            options.split(labels),
+            truth,
+            separator,
+            named,
+            overrides,
+            stop_words,
+            stem,
+            weighting,
+            table=form,
+            format=format,
+            sheet=sheet,
         )
         prepared = prepare(table, read_options)
         methods, notes = resolve_methods(prepared, "best" if method.lower() == "auto" else method, seed)

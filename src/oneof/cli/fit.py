@@ -12,12 +12,15 @@ from oneof.cli import options, terminal
 if TYPE_CHECKING:
     from oneof.cli.inputs import ReadOptions
     from oneof.cli.online import OnlineOptions
+    from oneof.cli.plan import Plan
 
 NAME = "fit"
 EXAMPLES = """\b
 Examples:
   oneof fit birds.csv --labels species
   oneof fit birds.csv --labels species --method best
+  oneof fit birds.xlsx --sheet 2026 --labels species
+  zcat birds.csv.gz | oneof fit - --format csv --labels species
   oneof fit birds.csv --labels species --separator ';' --drop id --truth checked
   oneof fit letters.csv --labels topic --text body --stop-words english --stem english
   oneof fit votes.parquet --labels cat,dog,horse --method CLPL --out model
@@ -47,7 +50,7 @@ def run(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default TABLE-oneof.")
     ] = None,
-    separator: options.Separator = "|",
+    separator: options.Separator = None,
     weighted: options.Weighted = False,
     weights: options.Weights = None,
     kind: options.WeightKind = None,
@@ -101,13 +104,20 @@ def run(
     stem: options.Stem = "none",
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    missing: options.Missing = None,
+    date_format: options.DateFormat = None,
+    strict: options.Strict = False,
+    format: options.Format = None,  # noqa: A002 - the option's name
+    sheet: options.Sheet = None,
     folds: options.Folds = None,
     budget: options.Budget = options.DEFAULT_BUDGET,
     seed: options.Seed = 0,
     online: Annotated[
         bool, typer.Option("--online", help="Learn in batches from data that may be larger than memory.")
     ] = False,
-    format: options.Format = None,  # noqa: A002 - the option's name
     epochs: Annotated[int, typer.Option("--epochs", min=1, help="Online: number of passes over the data.")] = 1,
     batch_rows: Annotated[
         int, typer.Option("--batch-rows", min=1, help="Online: maximum number of rows in memory.")
@@ -149,8 +159,16 @@ def run(
         from oneof.cli.inputs import ReadOptions
         from oneof.cli.online import OnlineOptions
         from oneof.cli.training import train
-        from oneof.io import Overrides
+        from oneof.io import Overrides, stem_of
 
+        form = options.read_table_options(
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            missing=missing,
+            date_format=date_format,
+            strict=strict,
+        )
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
         weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
@@ -166,7 +184,18 @@ def run(
             )
             given = AnswerOptions(answers, row, annotator, answer, gold)
         read_options = ReadOptions(
-            options.split(labels), truth, separator, named, overrides, stop_words, stem, weighting, given
+            options.split(labels),
+            truth,
+            separator,
+            named,
+            overrides,
+            stop_words,
+            stem,
+            weighting,
+            given,
+            table=form,
+            format=format,
+            sheet=sheet,
         )
         rate = _read_noise_rate(noise_rate)
         if online:
@@ -174,7 +203,9 @@ def run(
                 context, ("noise_rate",), "cannot be combined with --online, which has no held-out predictions"
             )
             _check_unused(
-                context, ("folds", "budget", "seed"), "cannot be combined with --online, which reads the rows in order"
+                context,
+                ("folds", "budget", "seed", "sheet"),
+                "cannot be combined with --online, which reads the rows in order",
             )
             online_options = OnlineOptions(
                 format, epochs, batch_rows, hash_bits, checkpoint_rows, checkpoint_seconds or None, resume
@@ -184,7 +215,7 @@ def run(
         _check_unused(context, _ONLY_ONLINE, "needs --online: add it")
         if method.lower() != "best":
             _check_unused(context, ("budget",), "needs --method best: add it")
-        folder = out or Path(f"{table.stem}-oneof")
+        folder = out or Path(f"{stem_of(table)}-oneof")
         training = train(
             table,
             read_options,
@@ -196,6 +227,7 @@ def run(
             noise_rate=rate,
             progress_factory=terminal.progress,
             note=terminal.print_note,
+            show_plan=_print_plan,
         )
         summary = training.summary
         if json:
@@ -203,7 +235,11 @@ def run(
             return
         terminal.print_line(
             f"{table}: {summary['rows']} rows ({_count_rows(summary)}), {len(summary['classes'])} classes; "
-            f"feature columns: {len(summary['features'])}."
+            + (
+                f"feature columns: {len(summary['features'])}."
+                if summary["sparse_features"] is None
+                else f"sparse features: {summary['sparse_features']:,}."
+            )
         )
         terminal.print_comparison(f"Held-out estimate ({training.comparison.evaluation})", training.comparison)
         if training.annotators is not None:
@@ -228,7 +264,13 @@ def _read_noise_rate(text: str | None) -> float | str | None:
     return rate
 
 
-_ONLY_ONLINE = ("format", "epochs", "batch_rows", "hash_bits", "checkpoint_rows", "checkpoint_seconds", "resume")
+def _print_plan(plan: "Plan") -> None:
+    """Write the plan to standard error, so that standard output has the results only."""
+    for line in plan.lines():
+        terminal.print_progress(line)
+
+
+_ONLY_ONLINE = ("epochs", "batch_rows", "hash_bits", "checkpoint_rows", "checkpoint_seconds", "resume")
 
 
 def _count_rows(summary: Mapping[str, Any]) -> str:

@@ -1,23 +1,29 @@
 """Reading of a training table as candidate sets, true labels and features, and selection of its methods."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
+from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.cli.answers import AnswerOptions, TableAnswers, estimate_candidates, read_answers
 from oneof.errors import InputError
 from oneof.io import (
+    CellFormat,
     Column,
+    Dialect,
     Overrides,
     Table,
+    TableFindings,
     TextOptions,
+    UnreadCells,
     align_columns,
     check_no_weights,
     check_texts,
     choose_columns,
+    find_separator,
     make_encoder,
     read_labels,
     read_table,
@@ -29,6 +35,8 @@ from oneof.io import (
 if TYPE_CHECKING:
     import polars as pl
 
+_N_PREVIEW_COLUMNS = 6
+"""Number of columns of a row that a page shows."""
 _N_ENCODED_ROWS = 1000
 """Number of rows that are encoded to count the features of a table of numbers."""
 
@@ -44,18 +52,30 @@ class WeightArguments:
 
 
 @dataclass(frozen=True)
+class TableOptions:
+    """Options of the form of a table: known properties of its text and cells, and the refusal of unreadable cells."""
+
+    dialect: Dialect = Dialect()  # noqa: RUF009 - frozen
+    form: CellFormat = CellFormat()  # noqa: RUF009 - frozen
+    strict: bool = False
+
+
+@dataclass(frozen=True)
 class ReadOptions:
     """Options of `fit` and `compare` for reading a table."""
 
     labels: tuple[str, ...]
     truth: str | None = None
-    separator: str = "|"
+    separator: str | None = None
     classes: tuple[str, ...] | None = None
     overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
     stop_words: str = "none"
     stem: str = "none"
     weights: WeightArguments = WeightArguments()
     answers: AnswerOptions | None = None
+    table: TableOptions = TableOptions()
+    format: str | None = None
+    sheet: str | None = None
 
     @property
     def verbatim(self) -> set[str]:
@@ -82,12 +102,16 @@ class PreparedTable:
     truth : ndarray or None
     columns : list of Column
         The features.
-    frame : polars.DataFrame
-        The feature columns, in the types of the encoder.
+    frame : polars.DataFrame or CSR matrix
+        The feature columns, in the types of the encoder; or the rows of a sparse matrix, which has no columns.
     text_options : TextOptions
         Stop words and stems of the text columns.
     notes : tuple of str
-        Warnings about labels and columns.
+        Warnings about labels and columns, with those of the findings.
+    findings : TableFindings
+        The dialect, and the kind, missing tokens and unreadable cells of each column.
+    separator : str
+        The text between two labels.
     answers : TableAnswers or None
         The answers of annotators, from which the candidate sets were estimated.
     """
@@ -96,9 +120,11 @@ class PreparedTable:
     candidates: CandidateSets
     truth: Any
     columns: list[Column]
-    frame: "pl.DataFrame"
+    frame: "pl.DataFrame | Any"
     text_options: TextOptions
     notes: tuple[str, ...]
+    findings: TableFindings = TableFindings()  # noqa: RUF009 - frozen
+    separator: str = DEFAULT_SEPARATOR
     answers: TableAnswers | None = None
 
 
@@ -109,13 +135,24 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     text_options = read_text_options(read_options.stop_words, read_options.stem)
     verbatim = read_options.verbatim
     as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
-    table = read_table(path, as_text=as_text - verbatim, verbatim=verbatim)
+    options = read_options.table
+    table = read_table(
+        path,
+        as_text=as_text - verbatim,
+        verbatim=verbatim,
+        dialect=options.dialect,
+        form=options.form,
+        format=read_options.format,
+        sheet=read_options.sheet,
+    )
     given = None
+    separator_notes: tuple[str, ...] = ()
     if read_options.answers is None:
+        separator, separator_notes = resolve_separator(table, read_options)
         candidates = read_labels(
             table,
             read_options.labels,
-            separator=read_options.separator,
+            separator=separator,
             classes=read_options.classes,
             **asdict(read_options.weights),
         )
@@ -123,16 +160,59 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
         given = read_answers(
             read_options.answers, table, separator=read_options.separator, classes=read_options.classes
         )
+        separator = given.separator
         candidates = estimate_candidates(given)
     if read_options.classes is None and not read_options.weights.weighted:
         check_no_weights(candidates.classes.tolist(), path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
-    columns, column_notes = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
-    frame = align_columns(table.frame, columns, path)
-    check_texts(frame, columns, text_options, path)
+    if table.rows is None:
+        columns, findings = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
+        unread = None if options.strict else UnreadCells()  # the findings have the same cells
+        frame = align_columns(table.frame, columns, path, form=table.form, unread=unread)
+        check_texts(frame, columns, text_options, path)
+    else:
+        _check_no_column_options(read_options, text_options, path)
+        columns, findings, frame = [], TableFindings(), table.rows
     answer_notes = () if given is None else given.notes
-    notes = (*suspicious_labels(candidates.classes.tolist(), read_options.separator), *column_notes, *answer_notes)
-    return PreparedTable(table, candidates, truth, columns, frame, text_options, notes, given)
+    label_notes = (*separator_notes, *suspicious_labels(candidates.classes.tolist(), separator))
+    notes = (*findings.sentences(), *label_notes, *answer_notes)
+    return PreparedTable(
+        table, candidates, truth, columns, frame, text_options, notes, findings, separator, answers=given
+    )
+
+
+def row_preview(prepared: PreparedTable) -> Callable[[int], Mapping[str, str]]:
+    """Return a function from a row to the names and texts of its first features, which pages show."""
+    frame = prepared.table.frame.select([column.name for column in prepared.columns[:_N_PREVIEW_COLUMNS]])
+    rows = prepared.table.rows
+
+    def preview(row: int) -> Mapping[str, str]:
+        if rows is not None:
+            return {"features that are not 0": f"{rows.indptr[row + 1] - rows.indptr[row]:,} of {rows.shape[1]:,}"}
+        return {name: "" if cell is None else str(cell) for name, cell in frame.row(row, named=True).items()}
+
+    return preview
+
+
+def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:
+    """Return the text between two labels, given or detected, and a note if it was detected."""
+    if read_options.separator is not None:
+        return read_options.separator, ()
+    separator = find_separator(
+        table, read_options.labels, classes=read_options.classes, weighted=read_options.weights.weighted
+    )
+    if separator == DEFAULT_SEPARATOR:
+        return separator, ()
+    return separator, (f"labels are separated by {separator!r}; --separator sets another text.",)
+
+
+def _check_no_column_options(read_options: ReadOptions, text_options: TextOptions, path: Path) -> None:
+    """Raise if an option names columns of a sparse matrix."""
+    if read_options.overrides != Overrides() or text_options != TextOptions():
+        raise InputError(
+            f"{path} has a sparse matrix, which has no columns: remove --numeric, --categorical, --text, --drop, "
+            "--stop-words and --stem."
+        )
 
 
 def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[dict[str, Any], list[str]]:
@@ -146,10 +226,15 @@ def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[di
 
     from oneof.comparison.methods import auto_methods, default_estimators, excluded_from_auto, has_negative_values
 
-    encoder = make_encoder(prepared.columns, prepared.text_options)
+    is_sparse = prepared.table.rows is not None
+    encoder = None if is_sparse else make_encoder(prepared.columns, prepared.text_options)
     # Numbers are encoded as dense features, whose number the first rows show; categories and words depend on all rows.
-    is_dense = all(column.kind in ("number", "yes/no") for column in prepared.columns)
-    encoded = encoder.fit_transform(prepared.frame.head(_N_ENCODED_ROWS) if is_dense else prepared.frame)
+    is_dense = not is_sparse and all(column.kind not in ("category", "text") for column in prepared.columns)
+    encoded = (
+        prepared.frame
+        if encoder is None
+        else encoder.fit_transform(prepared.frame.head(_N_ENCODED_ROWS) if is_dense else prepared.frame)
+    )
     n_rows, n_features = int((~prepared.candidates.is_unlabeled).sum()), encoded.shape[1]
     estimators = default_estimators(
         sparse=sp.issparse(encoded), negative=has_negative_values(encoded), n_rows=n_rows, random_state=seed
@@ -161,10 +246,13 @@ def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[di
     # The steps of a method that is a pipeline are inserted one by one, since `pipeline[-1]` must be the estimator. The
     # encoder has scaled sparse features: a second scaler would give rare words the same weight as frequent ones. It has
     # also standardized numbers.
-    is_standardized = all(column.kind == "number" for column in prepared.columns)
+    is_standardized = all(column.kind in ("number", "date", "duration") for column in prepared.columns)
     pipelines = {}
     for name in names:
         steps = getattr(estimators[name], "steps", None) or [("method", estimators[name])]
+        if encoder is None:
+            pipelines[name] = Pipeline(list(steps))
+            continue
         if sp.issparse(encoded):
             steps = steps[-1:]
         elif is_standardized:

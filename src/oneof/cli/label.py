@@ -114,7 +114,7 @@ def run(
             help="Exclude a column from the page and from the features, such as true labels.",
         ),
     ] = None,
-    separator: options.Separator = "|",
+    separator: options.Separator = None,
     weighted: options.Weighted = False,
     kind: options.WeightKind = None,
     rest: options.Rest = None,
@@ -124,6 +124,12 @@ def run(
     stem: options.Stem = "none",
     categorical: options.Categorical = None,
     numeric: options.Numeric = None,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    missing: options.Missing = None,
+    date_format: options.DateFormat = None,
+    strict: options.Strict = False,
     seed: options.Seed = 0,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -141,11 +147,19 @@ def run(
         from oneof.io import Overrides
         from oneof.labeling.server import LabelingServer, check_server_installed
 
+        form = options.read_table_options(
+            delimiter=delimiter,
+            decimal=decimal,
+            encoding=encoding,
+            missing=missing,
+            date_format=date_format,
+            strict=strict,
+        )
         named = None if classes is None else options.split([classes])
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         weighting = options.read_weight_options(weighted=weighted, weights=None, kind=kind, rest=rest)
         read_options = ReadOptions(
-            options.split(labels), None, separator, named, overrides, stop_words, stem, weighting
+            options.split(labels), None, separator, named, overrides, stop_words, stem, weighting, table=form
         )
         answers_file = answers or Path(f"{table.stem}-answers.sqlite")
         label_options = LabelOptions(
@@ -248,13 +262,16 @@ def open_session(
     path: Path, read_options: "ReadOptions", label_options: LabelOptions, *, background: bool
 ) -> OpenedSession:
     """Read a table and open a new or existing session; defects of the table raise errors of `oneof.errors`."""
+    from oneof.candidates.columns import DEFAULT_SEPARATOR
     from oneof.cli.inputs import PreparedTable
     from oneof.errors import InputError
     from oneof.io import (
+        UnreadCells,
         align_columns,
         check_texts,
         choose_columns,
         find_column,
+        find_separator,
         make_encoder,
         read_table,
         read_text_options,
@@ -270,13 +287,20 @@ def open_session(
     text_options = read_text_options(read_options.stop_words, read_options.stem)
     overrides = read_options.overrides
     as_text = {*overrides.texts, *overrides.categories, *([column] if column else [])}
-    table = read_table(path, as_text=as_text - {label}, verbatim=[label])
+    form = read_options.table
+    table = read_table(path, as_text=as_text - {label}, verbatim=[label], dialect=form.dialect, form=form.form)
+    if table.rows is not None:
+        raise InputError(f"{path} has a sparse matrix, which has no columns to show. Label a table.")
     hidden = tuple(find_column(name, table.frame.columns, path) for name in label_options.hide)
     if column is not None:
         if kind not in ("text", "image"):
             raise InputError(f"--show must be `text COLUMN` or `image COLUMN`; got `{kind} {column}`.")
         find_column(column, table.frame.columns, path)
     classes = read_options.classes or stored_classes(label_options.answers)
+    if read_options.separator is None:
+        is_labeled = label in table.frame.columns and not _is_empty(table.frame[label])
+        separator = find_separator(table, [label], classes=classes) if is_labeled else DEFAULT_SEPARATOR
+        read_options = replace(read_options, separator=separator)
     start, notes = _read_start(table, label, replace(read_options, classes=classes))
     notes += _warn_formulas(start)
     images = ImageFolder(label_options.images or path.absolute().parent) if kind == "image" else None
@@ -290,15 +314,17 @@ def open_session(
         if label_options.method.lower() != DEFAULT:
             raise InputError("--method needs feature columns besides the images. Remove the option, or add columns.")
     else:
-        columns, column_notes = choose_columns(table, exclude=exclude, overrides=overrides)
-        frame = align_columns(table.frame, columns, path)
+        columns, findings = choose_columns(table, exclude=exclude, overrides=overrides)
+        frame = align_columns(
+            table.frame, columns, path, form=table.form, unread=None if form.strict else UnreadCells()
+        )
         check_texts(frame, columns, text_options, path)
         prepared = PreparedTable(table, start, None, columns, frame, text_options, ())
         X, estimator = (
             make_encoder(columns, text_options).fit_transform(frame),
             _make_estimator(prepared, label_options),
         )
-        notes = (*notes, *column_notes)
+        notes = (*notes, *findings.sentences())
     queue = None
     if label_options.audit:
         queue, sentence = _find_suspects(X, start)
@@ -307,7 +333,7 @@ def open_session(
         X,
         start,
         path=label_options.answers,
-        table=LabelTable(table.frame, label, kind, column, hidden, read_options.separator),
+        table=LabelTable(table.frame, label, kind, column, hidden, str(read_options.separator).strip()),
         estimator=estimator,
         strategy=label_options.strategy,
         annotations_per_item=label_options.annotations_per_item,
@@ -340,7 +366,7 @@ def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tup
     from oneof.errors import DataError, InputError
     from oneof.io import check_no_weights, find_column, read_labels, suspicious_labels
 
-    separator, named = read_options.separator, read_options.classes
+    separator, named = str(read_options.separator), read_options.classes
     if label in table.frame.columns and not _is_empty(table.frame[label]):
         start = read_labels(table, [label], separator=separator, classes=named, **asdict(read_options.weights))
         if named is None and not read_options.weights.weighted:

@@ -3,18 +3,19 @@
 import csv
 import json
 import shlex
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.inputs import ReadOptions
+from oneof.candidates.columns import DEFAULT_SEPARATOR
+from oneof.cli.inputs import ReadOptions, resolve_separator
 from oneof.cli.terminal import Progress, ProgressFactory, format_percent
 from oneof.errors import InputError
 from oneof.files import atomic_directory, check_not_input, check_writable
-from oneof.io import read_text_options
+from oneof.io import describe_cells, read_text_options
 
 if TYPE_CHECKING:
-    from oneof.stream import ProgressiveValidation, StreamResult
+    from oneof.stream import ProgressiveValidation, Source, StreamResult
 
 OUTPUTS = ("model.skops", "summary.json", "curve.csv")
 CHECKPOINT = "checkpoint.npz"
@@ -47,8 +48,9 @@ class OnlineResult:
 
 def default_folder(path: Path) -> Path:
     """Return the default output folder for a stream."""
-    name = "stdin" if str(path) == "-" else path.name.removesuffix(".gz")
-    return Path(f"{Path(name).stem}-oneof")
+    from oneof.io import stem_of
+
+    return Path(f"{stem_of(path)}-oneof")
 
 
 def fit_online(
@@ -72,9 +74,13 @@ def fit_online(
     if read_options.truth is not None:
         raise InputError("--truth cannot be used with --online: the running loss is computed from the candidate sets.")
     classifier = _make_classifier(method)
+    separator, separator_notes = _resolve_separator(source, read_options)
     options = StreamOptions(
         labels=read_options.labels,
-        separator=read_options.separator,
+        separator=separator,
+        dialect=read_options.table.dialect,
+        form=read_options.table.form,
+        strict=read_options.table.strict,
         classes=read_options.classes,
         **asdict(read_options.weights),
         overrides=read_options.overrides,
@@ -95,6 +101,7 @@ def fit_online(
     with progress("Learning") as bar:
         callback = None if bar is None else lambda validation, fraction: _print_progress(bar, validation, fraction)
         fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=callback)
+    fit = replace(fit, notes=[*separator_notes, *fit.notes])
     summary = _summarize(source.name, fit, options, classifier, online_options)
     with atomic_directory(folder) as stage:
         model, summary_file, curve = (stage / name for name in OUTPUTS)
@@ -103,6 +110,20 @@ def fit_online(
         _write_curve(curve, fit.validation)
     checkpoint.unlink(missing_ok=True)
     return OnlineResult(summary, fit, [str(folder / name) for name in OUTPUTS])
+
+
+def _resolve_separator(source: "Source", read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:
+    """Return the text between two labels and a note if it was detected, which takes the labels of the first rows."""
+    from oneof.io import Table
+    from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
+
+    if read_options.separator is not None or source.format == "svmlight" or not source.can_be_read_again:
+        return read_options.separator or DEFAULT_SEPARATOR, ()
+    form = read_options.table
+    spec = BatchSpec(read_options.labels, (), dialect=form.dialect, form=form.form)
+    for batch in iterate_batches(source, BATCH_ROWS, spec):
+        return resolve_separator(Table(batch.content, batch.path, form=batch.form), read_options)
+    return DEFAULT_SEPARATOR, ()
 
 
 def resume_hint(folder: Path, arguments: list[str]) -> str | None:
@@ -168,7 +189,11 @@ def _write_model(path: Path, fit: "StreamResult", read_options: ReadOptions, sum
         label_columns=list(read_options.labels),
         method=summary["method"],
         summary={name: summary[name] for name in names}
-        | {"online": True, "weights": asdict(read_options.weights) | {"prior": fit.prior}},
+        | {
+            "online": True,
+            "weights": asdict(read_options.weights) | {"prior": fit.prior},
+            "cells": describe_cells(fit.columns, read_options.table.form),
+        },
     )
     save(path, saved)
 

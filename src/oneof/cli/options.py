@@ -6,15 +6,18 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 if TYPE_CHECKING:
-    from oneof.cli.inputs import WeightArguments
+    from oneof.cli.inputs import TableOptions, WeightArguments
 
-TableFile: TypeAlias = Annotated[Path, typer.Argument(metavar="TABLE", help=".csv, .tsv, .parquet, .jsonl or .npz.")]
+_TABLES = ".csv, .tsv or .jsonl (each also with .gz), .parquet, .xlsx, .ods or .npz"
+TableFile: TypeAlias = Annotated[
+    Path, typer.Argument(metavar="TABLE", help=f"{_TABLES}; or - for standard input, with --format.")
+]
 Stream: TypeAlias = Annotated[
     Path,
     typer.Argument(
         metavar="TABLE",
-        help=".csv, .tsv, .parquet, .jsonl or .npz. For online learning also .arrow, .svmlight, gzipped text (.gz), "
-        "a folder of files, and - for standard input.",
+        help=f"{_TABLES}; or - for standard input, with --format. Online: text (also with .gz), .parquet, .arrow, "
+        ".svmlight, a folder of files, or standard input.",
     ),
 ]
 Format: TypeAlias = Annotated[
@@ -22,8 +25,13 @@ Format: TypeAlias = Annotated[
     typer.Option(
         "--format",
         metavar="NAME",
-        help="Online: format of a file without a known extension: csv, tsv, jsonl, svmlight, parquet or arrow.",
+        help="Format of standard input, or of a file without a known extension: csv, tsv, jsonl, parquet, excel or "
+        "npz; online csv, tsv, jsonl, svmlight, parquet or arrow.",
     ),
+]
+Sheet: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--sheet", metavar="NAME", help="Sheet of a spreadsheet; by default the first one."),
 ]
 _LABELS = (
     "Label column with text such as 'a|b', lists, or whole numbers; a row with an empty cell or -1 is unlabeled. "
@@ -71,7 +79,60 @@ Rest: TypeAlias = Annotated[
         "out.",
     ),
 ]
-Separator: TypeAlias = Annotated[str, typer.Option("--separator", help="Text between two labels of a cell.")]
+Separator: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--separator",
+        metavar="TEXT",
+        help="Text between two labels of a cell. By default '|', or ';', ',' or ' / ' if it plainly separates labels.",
+    ),
+]
+Delimiter: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--delimiter",
+        metavar="CHARACTER",
+        help="Delimiter of the cells of CSV: a character, or comma, semicolon, tab or pipe. By default it is detected.",
+    ),
+]
+Decimal: TypeAlias = Annotated[
+    str | None,
+    typer.Option("--decimal", metavar=".|,", help="Decimal separator of numbers in CSV. By default it is detected."),
+]
+Encoding: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--encoding",
+        metavar="NAME",
+        help="Encoding of CSV, such as utf-8, latin-1 or utf-16. By default it is detected.",
+    ),
+]
+Missing: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--missing",
+        metavar="TOKENS",
+        help="Further tokens of missing values, such as '-,x'. NA, n.a., NaN, null, ? and similar ones are known, and "
+        "in columns of numbers or dates also -, ., None and unknown.",
+    ),
+]
+DateFormat: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--date-format",
+        metavar="FORMAT",
+        help="Format of dates that is tried first, such as '%d/%m/%Y'. Others are detected. Repeat the option for "
+        "several.",
+    ),
+]
+Strict: TypeAlias = Annotated[
+    bool,
+    typer.Option(
+        "--strict",
+        help="Refuse cells that are not of the kind of their column, such as a word among numbers. By default they are "
+        "missing values, and a note counts and names them.",
+    ),
+]
 Classes: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -89,7 +150,8 @@ Drop: TypeAlias = Annotated[
     typer.Option(
         "--drop",
         metavar="COLUMN",
-        help="Exclude a column, such as an identifier. Repeat the option, or separate names by commas.",
+        help="Exclude a column, such as an identifier. Repeat the option, or separate names by commas. A name may be a "
+        "pattern such as 'q*', here and in the options below.",
     ),
 ]
 Text: TypeAlias = Annotated[
@@ -167,6 +229,23 @@ def read_weight_options(
             "classifier or a language model, add --kind posterior; otherwise add --kind likelihood."
         )
     return WeightArguments(weighted, weights, kind or "likelihood", True if rest == "auto" else rest or False)
+
+
+def read_table_options(
+    *,
+    delimiter: str | None,
+    decimal: str | None,
+    encoding: str | None,
+    missing: list[str] | None,
+    date_format: list[str] | None,
+    strict: bool,
+) -> "TableOptions":
+    """Return the options of the form of a table."""
+    from oneof.cli.inputs import TableOptions
+    from oneof.io import CellFormat, make_dialect
+
+    dialect = make_dialect(encoding, delimiter, decimal)
+    return TableOptions(dialect, CellFormat(missing=split(missing), dates=tuple(date_format or ())), strict)
 
 
 def split(names: list[str] | None) -> tuple[str, ...]:

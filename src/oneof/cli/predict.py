@@ -19,14 +19,14 @@ from oneof.cli.predictions import (
     to_frame,
     weight_arguments,
 )
-from oneof.errors import InputError, OneofError
+from oneof.errors import DataError, InputError, OneofError
 
 if TYPE_CHECKING:
     import polars as pl
 
     from oneof.candidates import CandidateSets
     from oneof.cli.prediction_sets import SetOptions
-    from oneof.io import Table
+    from oneof.io import Dialect, Table
     from oneof.persistence import SavedModel
 
 NAME = "predict"
@@ -93,7 +93,12 @@ def run(
             help="Prediction sets: cover each class with the probability, and not only the classes on average.",
         ),
     ] = False,
+    delimiter: options.Delimiter = None,
+    decimal: options.Decimal = None,
+    encoding: options.Encoding = None,
+    strict: options.Strict = False,
     format: options.Format = None,  # noqa: A002 - the option's name
+    sheet: options.Sheet = None,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -105,23 +110,37 @@ def run(
     """
     with terminal.handle_errors(debug=debug):
         from oneof.cli.prediction_sets import SetOptions, print_sets
+        from oneof.io import is_whole_table, make_dialect, stem_of
 
         if coverage is None and (set_method, calibration, class_conditional) != ("lac", "sampled", False):
             raise InputError("--set-method, --calibration and --class-conditional need --coverage: add it.")
         set_options = None
         if coverage is not None:
             set_options = SetOptions(coverage, set_method, calibration, class_conditional)
+        dialect = make_dialect(encoding, delimiter, decimal)
         saved = load_model(model)
-        if saved.summary.get("online") and table.suffix.lower() != ".npz":
+        if saved.summary.get("online") and not is_whole_table(table):
+            if sheet is not None:
+                raise InputError("--sheet needs a spreadsheet: remove the option.")
             if as_labels:
                 raise no_probabilities(saved)
             if set_options is not None:
                 raise InputError("--coverage needs a model of `oneof fit` without --online.")
-            predict_stream(saved, model, table, out=out, truth=truth, format=format, json=json)
+            predict_stream(
+                saved, model, table, out=out, truth=truth, format=format, json=json, dialect=dialect, strict=strict
+            )
             return
-        if format is not None:
-            raise InputError("--format needs a model of `oneof fit --online`: remove the option.")
-        result = predict(saved, table, truth=truth, as_labels=as_labels, sets=set_options)
+        result = predict(
+            saved,
+            table,
+            truth=truth,
+            as_labels=as_labels,
+            sets=set_options,
+            dialect=dialect,
+            strict=strict,
+            format=format,
+            sheet=sheet,
+        )
         for sentence in result.notes:
             terminal.print_note(sentence)
         summary = {
@@ -131,6 +150,7 @@ def run(
             "rows": result.frame.height,
             "covering_rate": result.covering_rate,
             "accuracy": result.accuracy,
+            "unread_cells": result.unread,
         } | ({} if result.sets is None else {"prediction_sets": result.sets})
         if out == "-":
             if json:
@@ -138,7 +158,7 @@ def run(
             else:
                 typer.echo(result.frame.write_csv(), nl=False)
             return
-        path = Path(out or f"{table.stem}-predictions.csv")
+        path = Path(out or f"{stem_of(table)}-predictions.csv")
         write_predictions(path, result, read=[table, model])
         if json:
             terminal.print_json(summary | {"file": str(path)})
@@ -164,6 +184,8 @@ class PredictionResult:
     accuracy : float or None
         None unless a column of true labels was given.
     notes : list of str
+    unread : dict
+        Number, rows and texts of the cells of each column that are not of its kind, in the types of JSON.
     sets : dict or None
         Nominal coverage and mean size of the prediction sets, and their coverage if there are labels.
     """
@@ -173,6 +195,7 @@ class PredictionResult:
     covering_rate: float | None
     accuracy: float | None
     notes: list[str]
+    unread: dict[str, Any]
     sets: dict[str, Any] | None = None
 
 
@@ -183,29 +206,47 @@ def predict(
     truth: str | None = None,
     as_labels: bool = False,
     sets: "SetOptions | None" = None,
+    dialect: "Dialect | None" = None,
+    strict: bool = False,
+    format: str | None = None,  # noqa: A002 - the option's name
+    sheet: str | None = None,
 ) -> PredictionResult:
     """Predict a label for every row of a table.
 
-    `as_labels` adds the probabilities as the text of weighted labels, `sets` the prediction sets.
+    `as_labels` adds the probabilities as the text of weighted labels, `sets` the prediction sets. Cells that are not of
+    the kind of their column are missing values, with a note, unless `strict`.
     """
-    from oneof.io import Column, align_columns, read_table, read_truth
+    from oneof.io import UnreadCells, align_columns, read_table, read_truth, saved_columns
+    from oneof.io.findings import dialect_sentences
     from oneof.metrics import covering_rate
 
-    columns = [Column(name, kind) for name, kind in model.columns]  # type: ignore[arg-type]  # see `load_model`
+    columns, form = saved_columns(model.columns, model.summary)
     verbatim = {*label_columns(model), *([truth] if truth else [])}
-    as_text = {column.name for column in columns if column.kind in ("category", "text")}
-    table = read_table(table_file, as_text=as_text - verbatim, verbatim=verbatim)
+    as_text = {column.name for column in columns if column.kind != "number"}
+    table = read_table(
+        table_file,
+        as_text=as_text - verbatim,
+        verbatim=verbatim,
+        dialect=dialect,
+        form=form,
+        format=format,
+        sheet=sheet,
+    )
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
-    rows = align_columns(table.frame, columns, table_file)
+    unread = UnreadCells()
+    if columns:
+        rows = align_columns(table.frame, columns, table_file, form=table.form, unread=None if strict else unread)
+    else:
+        rows = _sparse_rows(model, table)
     labels = model.pipeline.predict(rows)
-    notes = check_stemmer(model)
+    notes = [*dialect_sentences(table.dialect), *table.remarks, *unread.sentences(), *check_stemmer(model)]
     frame = to_frame(model, rows, labels, as_labels=as_labels)
     known, summary = _read_known_labels(model, table, notes), None
     if sets is not None:
         from oneof.cli.prediction_sets import describe_sets, predict_sets, to_columns
 
         predicted = predict_sets(model, rows, sets, notes)
-        frame = frame.hstack(to_columns(predicted, model.summary.get("separator", "|")))
+        frame = frame.hstack(to_columns(predicted, model.summary.get("separator", "|").strip()))
         summary = describe_sets(predicted, known if true_labels is None else true_labels, sets)
     return PredictionResult(
         frame=frame,
@@ -213,8 +254,21 @@ def predict(
         covering_rate=None if known is None else covering_rate(known, labels),
         accuracy=None if true_labels is None else _accuracy(true_labels, labels),
         notes=notes,
+        unread=unread.to_dict(),
         sets=summary,
     )
+
+
+def _sparse_rows(model: "SavedModel", table: "Table") -> Any:
+    """Return the rows of a sparse matrix for a model without columns."""
+    n_features = model.pipeline.n_features_in_
+    if table.rows is None:
+        raise DataError(f"the model was fitted to a sparse matrix without columns; {table.path} has none.")
+    if table.rows.shape[1] != n_features:
+        raise DataError(
+            f"the model was fitted to {n_features:,} features; the matrix of {table.path} has {table.rows.shape[1]:,}."
+        )
+    return table.rows
 
 
 def write_predictions(path: Path, result: PredictionResult, *, read: Sequence[Path]) -> None:

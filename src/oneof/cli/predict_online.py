@@ -13,6 +13,7 @@ from oneof.errors import DataError, InputError
 if TYPE_CHECKING:
     import polars as pl
 
+    from oneof.io import Dialect
     from oneof.io.batches import Batch
     from oneof.persistence import SavedModel
     from oneof.stream import Source
@@ -27,22 +28,24 @@ def predict_stream(
     truth: str | None,
     format: str | None,  # noqa: A002 - the option's name
     json: bool,
+    dialect: "Dialect | None" = None,
+    strict: bool = False,
 ) -> None:
     """Predict in batches, with memory independent of the size of the table."""
+    from oneof.io import stem_of
     from oneof.stream import open_source
 
     source = open_source(table, format)
-    prediction = StreamPrediction(saved, source, truth=truth)
+    prediction = StreamPrediction(saved, source, truth=truth, dialect=dialect, strict=strict)
     rows: list[dict[str, Any]] = []
-    stem = "stdin" if str(table) == "-" else Path(table.name.removesuffix(".gz")).stem
-    path = Path(out or f"{stem}-predictions.csv")
+    path = Path(out or f"{stem_of(table)}-predictions.csv")
     if out != "-":
         write_stream(prediction, path, read=[*source.files, model])
     elif json:
         rows = [row for frame in prediction.frames() for row in frame.to_dicts()]
     else:
         write_frames(prediction, sys.stdout)
-    for sentence in prediction.notes:
+    for sentence in (*prediction.notes, *prediction.unread.sentences()):
         terminal.print_note(sentence)
     if json:
         summary = {
@@ -52,6 +55,7 @@ def predict_stream(
             "rows": prediction.rows,
             "covering_rate": prediction.covering_rate,
             "accuracy": prediction.accuracy,
+            "unread_cells": prediction.unread.to_dict(),
         }
         terminal.print_json(summary | ({"predictions": rows} if out == "-" else {"file": str(path)}))
     elif out != "-":
@@ -76,10 +80,21 @@ class StreamPrediction:
         Number of rows predicted so far.
     notes : list of str
         Warnings.
+    unread : UnreadCells
+        Cells so far that are not of the kind of their column.
     """
 
-    def __init__(self, model: "SavedModel", source: "Source", *, truth: str | None = None) -> None:
+    def __init__(
+        self,
+        model: "SavedModel",
+        source: "Source",
+        *,
+        truth: str | None = None,
+        dialect: "Dialect | None" = None,
+        strict: bool = False,
+    ) -> None:
         from oneof.candidates.columns import LabelReader
+        from oneof.io import UnreadCells
 
         if (source.format == "svmlight") == bool(model.columns):
             expected = "a table with columns" if model.columns else "an svmlight file"
@@ -93,6 +108,9 @@ class StreamPrediction:
         self._model = model
         self._source = source
         self._truth = truth
+        self._dialect = dialect
+        self._strict = strict
+        self.unread = UnreadCells()
         self._reader: LabelReader | None = LabelReader(
             model.label_columns,
             model.summary["separator"],
@@ -114,11 +132,11 @@ class StreamPrediction:
 
     def frames(self) -> Iterator["pl.DataFrame"]:
         """Yield the predictions of each batch: row, label, confidence, and a score for each class."""
-        from oneof.io import Column, align_columns
+        from oneof.io import Dialect, align_columns, saved_columns
         from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
 
         model = self._model
-        columns = [Column(name, kind) for name, kind in model.columns]  # type: ignore[arg-type]  # see `load_model`
+        columns, form = saved_columns(model.columns, model.summary)
         verbatim = (*label_columns(model), *([self._truth] if self._truth else []))
         method = model.pipeline[-1]
         spec = BatchSpec(
@@ -127,12 +145,18 @@ class StreamPrediction:
             labels_required=False,
             separator=model.summary["separator"],
             n_columns=method.n_features_in_,
+            dialect=self._dialect or Dialect(),
+            form=form,
         )
+        unread = None if self._strict else self.unread
         without_encoder = replace(model, pipeline=method)
         for batch in iterate_batches(self._source, BATCH_ROWS, spec):
             with batch.localized():
                 if columns:
-                    rows = model.pipeline[:-1].transform(align_columns(batch.content, columns, batch.path))
+                    frame = align_columns(
+                        batch.content, columns, batch.path, form=batch.form, unread=unread, first_row=batch.first_row
+                    )
+                    rows = model.pipeline[:-1].transform(frame)
                 else:
                     rows = batch.content.rows
                 labels = method.predict(rows)

@@ -158,6 +158,11 @@ def print_note(sentence: str) -> None:
     typer.echo(f"Note: {sentence}", err=True)
 
 
+def print_progress(sentence: str) -> None:
+    """Write a line to standard error, so that standard output stays machine-readable."""
+    typer.echo(sentence, err=True)
+
+
 @contextlib.contextmanager
 def progress(title: str, *, every_minute: bool = False, each_name: bool = False) -> Iterator[Progress | None]:
     """Yield a callback that shows a progress bar and the remaining time on standard error.

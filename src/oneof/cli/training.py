@@ -3,7 +3,7 @@
 import datetime
 import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,19 +17,12 @@ if TYPE_CHECKING:
     from oneof.audit import LabelIssues
     from oneof.candidates import CandidateSets
     from oneof.cli.inputs import PreparedTable, ReadOptions
+    from oneof.cli.plan import Plan
     from oneof.comparison import Comparison, LearningCurve
     from oneof.conformal import SetEvaluation
     from oneof.report import AnnotatorSummary
 
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
-
-_N_PREVIEW_COLUMNS = 6
-"""Number of columns that the report shows of a row."""
-_CURVE_FRACTIONS = (0.1, 0.2, 0.4, 0.7)
-_MAX_CURVE_ROWS = 4_000
-"""The sizes of the learning curve are these fractions of the training rows, of at most this number, and all rows."""
-_LONG_SECONDS = 60.0
-"""Estimated time from which the fit of a single method is announced."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +48,16 @@ def train(
     noise_rate: float | str | None = None,
     progress_factory: terminal.ProgressFactory,
     note: Callable[[str], None] | None = None,
+    show_plan: Callable[["Plan"], None] | None = None,
 ) -> TrainingResult:
     """Select a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
 
     The scores in the summary are computed on held-out rows, even if one method is requested by name. With a noise rate,
     a number or "auto", the model is fitted to the corrected weights of an audit. `note` is called with each sentence
-    for the user, before the fits that the sentence announces.
+    for the user, before the fits that the sentence announces, and `show_plan` with the plan, before all of them.
     """
     from oneof.cli.inputs import describe_comparison, prepare, resolve_methods
+    from oneof.cli.plan import CURVE_FRACTIONS, MAX_CURVE_ROWS
     from oneof.comparison import compare, learning_curve
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
@@ -98,10 +93,10 @@ def train(
         )
     task = check_task(frame, candidates, truth)
     splits = make_folds(task, "auto" if folds is None else folds, seed)
+    if show_plan is not None:
+        show_plan(make_plan(prepared, read_options, methods, task, splits, budget, seed))
     if len(methods) > 1:
         announce(describe_comparison(len(methods), budget))
-    else:
-        _announce_long_fit(methods, task, splits, seed, announce)
     with progress_factory("Comparing methods" if len(methods) > 1 else "Estimating", each_name=len(methods) > 1) as bar:
         comparison = compare(
             frame,
@@ -130,8 +125,8 @@ def train(
                 frame,
                 candidates,
                 truth=truth,
-                train_sizes=_CURVE_FRACTIONS,
-                max_rows=_MAX_CURVE_ROWS,
+                train_sizes=CURVE_FRACTIONS,
+                max_rows=MAX_CURVE_ROWS,
                 last=comparison.results[0],
                 cv=splits,
                 random_state=seed,
@@ -167,14 +162,14 @@ def train(
     if sets is not None:
         summary |= {"prediction_sets": {"nominal_coverage": REPORT_COVERAGE} | to_dict(sets)}
     if noise_rate is not None and issues is not None:
-        summary |= {"audit": summarize_issues(issues, read_options.separator)}
+        summary |= {"audit": summarize_issues(issues, prepared.separator.strip())}
     command = command_line(
         path, read_options, method=method, folder=folder, folds=folds, budget=budget, seed=seed, noise_rate=noise_rate
     )
     with atomic_directory(folder) as stage:
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
         _write_model(model_file, model, prepared, read_options, summary, calibration)
-        _write_labels(labels_file, prepared, read_options, decisions)
+        _write_labels(labels_file, prepared, decisions)
         _write_report(
             report_file,
             prepared,
@@ -220,32 +215,30 @@ def _suspects(method: Any, candidates: "CandidateSets") -> "LabelIssues | None":
             return None
 
 
-def _announce_long_fit(
-    methods: Mapping[str, Any], task: Any, splits: Sequence[Any], seed: int, note: Callable[[str], None]
-) -> None:
-    """Write the estimated time of the fits of a single method if it is long."""
-    import numpy as np
+def make_plan(
+    prepared: "PreparedTable",
+    read_options: "ReadOptions",
+    methods: Mapping[str, Any],
+    task: Any,
+    splits: Sequence[Any],
+    budget: float | None,
+    seed: int,
+) -> "Plan":
+    """Return the facts of a table with the methods and the time of their fit."""
+    from oneof.cli.plan import describe, estimate_seconds
 
-    from oneof.comparison.cost import estimate_fold_seconds
-    from oneof.comparison.results import format_duration
-
-    [(name, estimator)] = methods.items()
-    rows = np.arange(len(task.candidates))
-    n_fits = 1 + sum(len(train) for train, _ in splits) / len(rows)
-    cost = estimate_fold_seconds(
-        estimator,
-        task,
-        rows,
-        splits[0][1],
-        enough=_LONG_SECONDS / n_fits,
-        patience=_LONG_SECONDS / 20,
-        random_state=seed,
+    facts = describe(
+        prepared.table,
+        prepared.columns,
+        prepared.frame,
+        labels=read_options.label_columns,
+        candidates=prepared.candidates,
+        exclude=sorted(read_options.verbatim),
     )
-    if cost * n_fits > _LONG_SECONDS:
-        note(
-            f"fitting {name} and its held-out estimate takes about {format_duration(cost * n_fits)}, estimated from "
-            "fits on samples of the rows."
-        )
+    if len(methods) > 1:
+        return replace(facts, method=f"the best of {len(methods)} methods", limit_minutes=budget)
+    [name] = methods
+    return replace(facts, method=name, seconds=estimate_seconds(methods, task, splits, seed))
 
 
 def command_line(
@@ -271,7 +264,7 @@ def command_line(
         arguments += [] if given.gold is None else ["--gold", given.gold]
     if read_options.truth:
         arguments += ["--truth", read_options.truth]
-    if read_options.separator != "|":
+    if read_options.separator is not None:
         arguments += ["--separator", read_options.separator]
     weighting = read_options.weights
     if weighting.weighted:
@@ -288,6 +281,18 @@ def command_line(
         ("--numeric", overrides.numbers),
     ):
         arguments += [argument for name in names for argument in (option, name)]
+    for option, name in (("--format", read_options.format), ("--sheet", read_options.sheet)):
+        arguments += [] if name is None else [option, name]
+    form = read_options.table
+    for option, setting in (
+        ("--delimiter", form.dialect.delimiter),
+        ("--decimal", form.dialect.decimal),
+        ("--encoding", form.dialect.encoding),
+        ("--missing", ",".join(form.form.missing)),
+        *(("--date-format", date) for date in form.form.dates),
+    ):
+        arguments += [f"{option}={setting}"] * bool(setting)
+    arguments += ["--strict"] * form.strict
     for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
         arguments += [option, value] * (value.lower() != "none")
     arguments += ["--method", method]
@@ -314,6 +319,9 @@ def _summarize(
         "weighted": int(candidates.is_weighted.sum()),
         "classes": candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
+        "sparse_features": None if prepared.table.rows is None else prepared.table.rows.shape[1],
+        "findings": prepared.findings.to_dict(),
+        "separator": prepared.separator,
         "words": prepared.text_options.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
         "method": comparison.best_method,
         "evaluation": comparison.evaluation,
@@ -331,6 +339,7 @@ def _write_model(
     summary: dict[str, Any],
     calibration: dict[str, Any] | None,
 ) -> None:
+    from oneof.io import describe_cells
     from oneof.persistence import SavedModel, save
 
     saved = SavedModel(
@@ -342,19 +351,23 @@ def _write_model(
         summary={
             key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate", "words")
         }
-        | {"separator": read_options.separator, "weights": asdict(read_options.weights)},
+        | {
+            "separator": prepared.separator,
+            "weights": asdict(read_options.weights),
+            "cells": describe_cells(prepared.columns, read_options.table.form),
+        },
         calibration=calibration,
     )
     save(path, saved)
 
 
-def _write_labels(path: Path, prepared: "PreparedTable", read_options: "ReadOptions", decisions: Any) -> None:
+def _write_labels(path: Path, prepared: "PreparedTable", decisions: Any) -> None:
     import polars as pl
 
     columns = {
         "row": list(range(len(prepared.candidates))),
         **({} if prepared.answers is None else {"id": prepared.answers.row_names}),
-        "candidates": prepared.candidates.to_strings(separator=read_options.separator),
+        "candidates": prepared.candidates.to_strings(separator=prepared.separator.strip()),
         "label": decisions.labels.tolist(),
         "confidence": decisions.confidence.tolist(),
     }
@@ -375,14 +388,10 @@ def _write_report(
     issues: "LabelIssues | None",
 ) -> None:
     import oneof
+    from oneof.cli.inputs import row_preview
     from oneof.report import ReportData, write_report
 
     comparison, curve, decisions = results
-    frame = prepared.table.frame.select([column.name for column in prepared.columns[:_N_PREVIEW_COLUMNS]])
-
-    def preview(row: int) -> Mapping[str, str]:
-        return {name: "" if cell is None else str(cell) for name, cell in frame.row(row, named=True).items()}
-
     data = ReportData(
         title=f"Training report: {prepared.table.path.name}",
         source=prepared.table.path.name,
@@ -397,7 +406,7 @@ def _write_report(
         learning_curve=curve,
         decisions=decisions,
         truth=prepared.truth,
-        preview=preview,
+        preview=row_preview(prepared),
         command=command,
         version=oneof.__version__,
         date=datetime.datetime.now().astimezone().date().isoformat(),

@@ -14,16 +14,23 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 
 from oneof.datasets.dataset import Dataset, from_codes
 from oneof.errors import DataError, InputError
-from oneof.files import read_arrays, read_shapes, unpack_classes, unpack_masks, unpack_texts
+from oneof.files import (
+    CSR_KEYS,
+    as_integers,
+    read_arrays,
+    read_shapes,
+    unpack_classes,
+    unpack_csr,
+    unpack_masks,
+    unpack_texts,
+)
 from oneof.typing import Evidence, Ints
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
-_CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
 _KEY = re.compile(r"X|X_data|X_indices|X_indptr|X_shape|y|classes|candidates|weights|n_train|answers|text|text_offsets")
 _SPLITS = re.compile(r"splits_labeled(\d+)")
 _MULTI = re.compile(r"Y|Y_top\d+")
@@ -100,7 +107,7 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
     if "classes" not in arrays:
         raise DataError("the key 'classes' is missing.")
     codes, classes = arrays["y"], unpack_classes(arrays["classes"])
-    codes = _as_integers("y", codes, (len(codes) if codes.ndim else 0,))
+    codes = as_integers("y", codes, (len(codes) if codes.ndim else 0,))
     X, text = _features(arrays), _text(arrays, len(codes))
     return from_codes(
         name,
@@ -120,7 +127,7 @@ def _missing_component(keys: Collection[str]) -> str:
     """Return the reason if arrays of these names are not a data set, and an empty string if they are."""
     if "y" not in keys:
         return "the key 'y' is missing."
-    if not {"X", "text", *_CSR} & set(keys):
+    if not {"X", "text", *CSR_KEYS} & set(keys):
         return "there is neither X (nor the components of a CSR matrix) nor text."
     return ""
 
@@ -140,37 +147,13 @@ def _unreadable(path: Path, error: BaseException) -> DataError:
 # -- one function for each component ----------------------------------------------------------------------------------
 
 
-def _as_integers(key: str, array: np.ndarray[Any, Any], shape: tuple[int, ...]) -> Ints:
-    if array.shape != shape or array.dtype.kind not in "iu":
-        raise DataError(f"{key} has shape {array.shape} and type {array.dtype}, expected integers of shape {shape}.")
-    return array.astype(np.int64, copy=False)
-
-
 def _features(arrays: Arrays) -> Any:
     if "X" in arrays:
         X = arrays["X"]
         if X.ndim != 2 or X.dtype.kind not in "fiub":
             raise DataError(f"X has shape {X.shape} and type {X.dtype}, expected a numeric matrix.")
         return X
-    present = [key for key in _CSR if key in arrays]
-    if not present:
-        return None
-    if len(present) < len(_CSR):
-        raise DataError(f"a CSR matrix must have the keys {', '.join(_CSR)}; got only {', '.join(present)}.")
-    data, indices, indptr, shape = (arrays[key] for key in _CSR)
-    if data.ndim != 1 or data.dtype.kind not in "fiub":
-        raise DataError(f"X_data has shape {data.shape} and type {data.dtype}, expected a numeric vector.")
-    n_rows, n_columns = _as_integers("X_shape", shape, (2,)).tolist()
-    indices, indptr = (
-        _as_integers("X_indices", indices, data.shape),
-        _as_integers("X_indptr", indptr, (n_rows + 1,)),
-    )
-    try:
-        X = sp.csr_array((data, indices, indptr), shape=(n_rows, n_columns))
-        X.check_format(full_check=True)
-    except ValueError as error:
-        raise DataError(f"the components of the CSR matrix do not fit together ({error}).") from error
-    return X
+    return unpack_csr(arrays) if set(CSR_KEYS) & set(arrays) else None
 
 
 def _evidence(arrays: Arrays, n_samples: int, n_classes: int) -> Evidence | None:
@@ -189,7 +172,7 @@ def _evidence(arrays: Arrays, n_samples: int, n_classes: int) -> Evidence | None
 def _n_train(arrays: Arrays, n_samples: int) -> int | None:
     if "n_train" not in arrays:
         return None
-    n_train = int(_as_integers("n_train", arrays["n_train"], ()))
+    n_train = int(as_integers("n_train", arrays["n_train"], ()))
     if not 0 <= n_train <= n_samples:
         raise DataError(f"n_train is {n_train}, but there are {n_samples} rows.")
     return n_train
@@ -200,7 +183,7 @@ def _splits(arrays: Arrays, n_samples: int) -> dict[int, Ints] | None:
     for key, rows in arrays.items():
         if match := _SPLITS.fullmatch(key):
             n_labeled = int(match[1])
-            split = _as_integers(key, rows, (len(rows) if rows.ndim else 0, n_labeled))
+            split = as_integers(key, rows, (len(rows) if rows.ndim else 0, n_labeled))
             if split.size and not 0 <= split.min() <= split.max() < n_samples:
                 raise DataError(f"{key} contains a row index outside 0 to {n_samples - 1}.")
             splits[n_labeled] = split
@@ -236,5 +219,5 @@ def _text(arrays: Arrays, n_samples: int) -> np.ndarray[Any, Any] | None:
         return None
     if "text_offsets" not in arrays:
         raise DataError("there is text, but the key 'text_offsets' is missing.")
-    ends = _as_integers("text_offsets", arrays["text_offsets"], (n_samples + 1,))
+    ends = as_integers("text_offsets", arrays["text_offsets"], (n_samples + 1,))
     return np.array(unpack_texts(arrays["text"], ends), dtype=object)

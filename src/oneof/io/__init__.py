@@ -1,39 +1,67 @@
 """Reading of tables and streams. A table is a stream of one batch, so there is one reader for each format.
 
-Reading order: `source` (files, records of text), `csv`, `json_lines`, `svmlight` and `binary` (one format each),
-`batches` (all formats), `table` (whole files and their labels), `features` (kinds of columns and their encoding),
-`imputer` (missing numbers).
+Reading order: `dialect` (the form of delimited text), `source` (files, records of text), `csv`, `json_lines`,
+`svmlight` and `binary` (one format each), `batches` (all formats), `plain_file` and `excel` (copies of compressed files
+and spreadsheets), `table` (whole files and their labels), `cells` (numbers, dates and other values in text), `features`
+(kinds of columns), `findings` (notes about them), `encoder` and `imputer` (the values as input of an estimator),
+`row_encoder` (encoding of a few rows).
 """
 
+from oneof.io.binary import read_answers_npz
+from oneof.io.cells import CellFormat
+from oneof.io.dialect import Dialect, make_dialect
+from oneof.io.encoder import TextOptions, check_texts, make_encoder, read_text_options
 from oneof.io.features import (
     Column,
-    Kind,
     Overrides,
-    TextOptions,
     align_columns,
-    check_texts,
     choose_columns,
+    describe_cells,
     find_column,
-    make_encoder,
-    read_text_options,
+    match_columns,
+    saved_columns,
 )
-from oneof.io.table import Table, check_no_weights, read_labels, read_table, read_truth, suspicious_labels
+from oneof.io.findings import ColumnFinding, Kind, TableFindings, UnreadCells
+from oneof.io.table import (
+    Table,
+    check_no_weights,
+    find_separator,
+    is_whole_table,
+    read_labels,
+    read_table,
+    read_truth,
+    stem_of,
+    suspicious_labels,
+)
 
 __all__ = [
+    "CellFormat",
     "Column",
+    "ColumnFinding",
+    "Dialect",
     "Kind",
     "Overrides",
     "Table",
+    "TableFindings",
     "TextOptions",
+    "UnreadCells",
     "align_columns",
     "check_no_weights",
     "check_texts",
     "choose_columns",
+    "describe_cells",
     "find_column",
+    "find_separator",
+    "is_whole_table",
+    "make_dialect",
     "make_encoder",
+    "match_columns",
+    "read_answers_npz",
     "read_labels",
     "read_table",
     "read_text_options",
     "read_truth",
+    "saved_columns",
+    "stem_of",
     "suspicious_labels",
 ]

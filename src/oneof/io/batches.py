@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import DataError, InputError
 from oneof.io import binary
-from oneof.io.csv import CsvReader
-from oneof.io.features import Column, find_column, format_names
+from oneof.io.cells import CellFormat
+from oneof.io.csv import CsvReader, as_plain_numbers
+from oneof.io.dialect import Dialect
+from oneof.io.features import Column, find_column
+from oneof.io.findings import format_names
 from oneof.io.json_lines import JsonLinesReader, objects_to_frame
 from oneof.io.source import TEXT_FORMATS, RecordOffset, Source, open_source, polars_errors_as_data_errors
 from oneof.io.svmlight import IndexedRows, SvmlightReader
@@ -46,6 +49,12 @@ class Batch:
         The position of the next batch.
     label_columns : tuple of str
         Columns that the format itself marks as labels.
+    form : CellFormat
+        The form of the cells.
+    dialect : Dialect or None
+        None for formats that are not delimited text.
+    remarks : tuple of str
+        Sentences about names and cells that the reader changed.
     """
 
     content: Any
@@ -53,6 +62,9 @@ class Batch:
     first_row: int = 0
     after: Position = Position()  # noqa: RUF009 - frozen
     label_columns: tuple[str, ...] = ()
+    form: CellFormat = CellFormat()  # noqa: RUF009 - frozen
+    dialect: Dialect | None = None
+    remarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return int(self.content.height)
@@ -93,6 +105,10 @@ class BatchSpec:
         The text between two labels.
     n_columns : int
         The number of columns of the rows of svmlight files.
+    dialect : Dialect
+        The known properties of delimited text; the others are detected.
+    form : CellFormat
+        The known tokens of missing values and formats of dates.
     """
 
     labels: tuple[str, ...] = ()
@@ -101,6 +117,8 @@ class BatchSpec:
     labels_required: bool = True
     separator: str = "|"
     n_columns: int = 2**18
+    dialect: Dialect = Dialect()  # noqa: RUF009 - frozen
+    form: CellFormat = CellFormat()  # noqa: RUF009 - frozen
 
     @property
     def names(self) -> list[str] | None:
@@ -144,7 +162,8 @@ def read_batches(source: Any, *, n_rows: int = BATCH_ROWS, format: str | None = 
     source = source if isinstance(source, Source) else open_source(source, format)
     check_positive("n_rows", n_rows, integer=True)
     for batch in iterate_batches(source, n_rows, BatchSpec()):
-        yield batch.content
+        is_text = batch.dialect is not None
+        yield as_plain_numbers(batch.content, batch.form) if is_text else batch.content
 
 
 def iterate_batches(
@@ -189,15 +208,20 @@ def _read_slices(path: Path, kind: str, n_rows: int | None, spec: BatchSpec, sta
     n_rows = max(binary.count_rows(path, kind), 1) if n_rows is None else n_rows
     row = start.row
     for frame in binary.read_slices(path, kind, n_rows, row, lambda: spec.names):
-        yield _checked(Batch(frame, path, row, Position(0, RecordOffset(row + frame.height))), spec)
+        yield _checked(Batch(frame, path, row, Position(0, RecordOffset(row + frame.height)), form=spec.form), spec)
         row += frame.height
 
 
 def _read_csv(path: Path, kind: str, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
-    reader = CsvReader(path, tab=kind == "tsv")
+    reader = CsvReader(path, tab=kind == "tsv", dialect=spec.dialect)
+
+    def batch(frame: "pl.DataFrame", row: int = 0, after: Position = Position()) -> Batch:  # noqa: B008 - frozen
+        form = replace(spec.form, decimal=str(reader.dialect.decimal))
+        remarks = tuple(reader.remarks)
+        return _checked(Batch(frame, reader.path, row, after, (), form, reader.dialect, remarks), spec)
+
     if n_rows is None:
-        frame = reader.parse_file(verbatim=spec.labels, as_text=spec.as_text)
-        yield _checked(Batch(frame, reader.path), spec)
+        yield batch(reader.parse_file(verbatim=spec.labels, as_text=spec.as_text))
         return
     row = start.row
     for block, after in reader.blocks(n_rows, start):
@@ -205,7 +229,7 @@ def _read_csv(path: Path, kind: str, n_rows: int | None, spec: BatchSpec, start:
             _check_columns(reader.columns, reader.path, spec)
         frame = reader.parse(block, verbatim=spec.labels, as_text=spec.as_text, features=spec.features)
         if frame.height:
-            yield _checked(Batch(frame, reader.path, row, Position(0, after._replace(row=row + frame.height))), spec)
+            yield batch(frame, row, Position(0, after._replace(row=row + frame.height)))
         row += frame.height
 
 
@@ -214,13 +238,16 @@ def _read_json(path: Path, _: str, n_rows: int | None, spec: BatchSpec, start: R
     row = start.row
     if n_rows is None:
         full = [item for objects, _ in reader.blocks(BATCH_ROWS, start) for item in objects]
-        yield _checked(Batch(_complete_frame(full, spec, reader.path, is_first=True), reader.path), spec)
+        yield _checked(
+            Batch(_complete_frame(full, spec, reader.path, is_first=True), reader.path, form=spec.form), spec
+        )
         return
     for objects, after in reader.blocks(n_rows, start):
         end = row + len(objects)
         if objects:
             frame = _complete_frame(objects, spec, reader.path, is_first=row == 0)
-            yield _checked(Batch(frame, reader.path, row, Position(0, after._replace(row=end))), spec)
+            position = Position(0, after._replace(row=end))
+            yield _checked(Batch(frame, reader.path, row, position, form=spec.form), spec)
         row = end
 
 
@@ -236,7 +263,7 @@ def _read_svmlight(path: Path, _: str, n_rows: int | None, spec: BatchSpec, star
 
 def _read_npz(path: Path, _: str, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:  # noqa: ARG001 - always one batch
     frame, label_columns = binary.read_npz(path)
-    yield _checked(Batch(frame, path, label_columns=label_columns), spec)
+    yield _checked(Batch(frame, path, label_columns=label_columns, form=spec.form), spec)
 
 
 _READERS = {

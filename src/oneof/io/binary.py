@@ -2,17 +2,18 @@
 
 A NumPy archive has the form of the project's data sets. Its features become the columns x0, x1, ..., and raw text
 becomes the column `text`. The arrays `y` (an index into `classes`, -1 if unknown) and `candidates` (packed bits) become
-columns of labels.
+columns of labels. A sparse matrix (`X_data`, `X_indices`, `X_indptr`, `X_shape`) has no columns: its rows are features.
+The answers of annotators are in `answers`, with their names in `worker_id`.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from oneof.errors import DataError
-from oneof.files import read_arrays, unpack_classes, unpack_masks, unpack_texts
+from oneof.files import CSR_KEYS, read_arrays, unpack_classes, unpack_csr, unpack_masks, unpack_texts
 from oneof.io.source import polars_errors_as_data_errors
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ _MAX_FETCHED_BATCHES = 16
 _TEXT_CELL_BYTES = 256
 """Estimated size of a cell of text before it is read."""
 
-_ARRAYS = ("X", "X_shape", "y", "candidates", "classes", "text", "text_offsets")
+_ARRAYS = ("X", "y", "candidates", "classes", "text", "text_offsets")
 
 
 def read_slices(
@@ -58,21 +59,72 @@ def count_rows(path: Path, kind: str) -> int:
         return int(_scan(path, kind).select(pl.len()).collect().item())
 
 
+class SparseArchive(NamedTuple):
+    """Rows of a sparse matrix, and the columns of their labels."""
+
+    rows: Any
+    """CSR matrix of shape (n_rows, n_features), of floats."""
+    labels: "pl.DataFrame"
+
+
+class AnswerCodes(NamedTuple):
+    """Answers of annotators in an archive."""
+
+    codes: Any
+    """(n_rows, n_annotators): indices into the classes, -1 for no answer."""
+    classes: Any
+    annotators: list[str]
+
+
+def read_sparse_npz(path: Path) -> SparseArchive | None:
+    """Return the sparse matrix of a NumPy archive and its labels; None if the archive has no sparse matrix."""
+    import polars as pl
+
+    arrays = _read_plain_arrays(path, ("X", "text", *CSR_KEYS, "y", "candidates", "classes"))
+    if {"X", "text"} & set(arrays) or not set(CSR_KEYS) & set(arrays):
+        return None
+    try:
+        rows = _sparse_rows(arrays)
+        with polars_errors_as_data_errors(path):
+            return SparseArchive(rows, pl.DataFrame(_npz_labels(arrays, rows.shape[0])))
+    except DataError as error:
+        raise error.at(path) from None
+
+
+def read_answers_npz(path: Path) -> AnswerCodes:
+    """Return the answers of a NumPy archive.
+
+    Raises
+    ------
+    DataError
+        If the archive has no answers or no classes, or an answer is not the index of a class.
+    """
+    arrays = _read_plain_arrays(path, ("answers", "classes", "worker_id"))
+    try:
+        return _answer_codes(arrays)
+    except DataError as error:
+        raise error.at(path) from None
+
+
 def read_npz(path: Path) -> tuple["pl.DataFrame", tuple[str, ...]]:
     """Return a NumPy archive as a table, and the names of its columns of labels."""
+    arrays = _read_plain_arrays(path, _ARRAYS)
     try:
-        arrays = read_arrays(path, _ARRAYS.__contains__)
+        with polars_errors_as_data_errors(path):
+            return _npz_to_frame(arrays)
+    except DataError as error:
+        raise error.at(path) from None
+
+
+def _read_plain_arrays(path: Path, names: Collection[str]) -> dict[str, Any]:
+    try:
+        return read_arrays(path, names.__contains__)
     except DataError as error:
         raise DataError(
             f"{path} is damaged, or is not an archive of plain NumPy arrays (pickles are never opened): {error}."
         ) from None
     except OSError as error:
         raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
-    try:
-        with polars_errors_as_data_errors(path):
-            return _npz_to_frame(arrays)
-    except DataError as error:
-        raise error.at(path) from None
 
 
 def _scan(path: Path, kind: str) -> "pl.LazyFrame":
@@ -82,20 +134,53 @@ def _scan(path: Path, kind: str) -> "pl.LazyFrame":
 
 
 def _npz_to_frame(arrays: dict[str, Any]) -> tuple["pl.DataFrame", tuple[str, ...]]:
+    frame = _npz_features(arrays)
+    labels = _npz_labels(arrays, frame.height)
+    return frame.hstack(labels), tuple(column.name for column in labels)
+
+
+def _sparse_rows(arrays: dict[str, Any]) -> Any:
+    rows = unpack_csr(arrays)
+    rows = rows if rows.dtype.kind == "f" else rows.astype(np.float64)
+    infinite = np.flatnonzero(~np.isfinite(rows.data))
+    if len(infinite):
+        row = int(np.searchsorted(rows.indptr, infinite[0], side="right")) - 1
+        raise DataError("the array X_data must contain finite numbers.", row=row)
+    return rows
+
+
+def _answer_codes(arrays: dict[str, Any]) -> AnswerCodes:
+    for key in ("answers", "classes"):
+        if key not in arrays:
+            raise DataError(f"the archive has no array {key!r}, which answers of annotators need.")
+    codes, classes = arrays["answers"], unpack_classes(arrays["classes"])
+    if codes.ndim != 2 or codes.dtype.kind not in "iu":
+        raise DataError(
+            f"the array answers must contain integers of shape (rows, annotators); got {codes.dtype} of shape "
+            f"{codes.shape}."
+        )
+    if codes.size and not -1 <= int(codes.min()) <= int(codes.max()) < len(classes):
+        raise DataError(f"the array answers must contain indices into the {len(classes)} classes, or -1.")
+    names = arrays.get("worker_id", np.arange(codes.shape[1]))
+    if names.shape != (codes.shape[1],) or len(np.unique(names)) < len(names):
+        raise DataError(f"the array worker_id must have {codes.shape[1]} different names.")
+    return AnswerCodes(codes.astype(np.int64), classes, [str(name) for name in names.tolist()])
+
+
+def _npz_labels(arrays: dict[str, Any], n_rows: int) -> "list[pl.Series]":
     import polars as pl
 
-    frame = _npz_features(arrays)
     labels: list[pl.Series] = []
     classes = unpack_classes(arrays["classes"]).tolist() if "classes" in arrays else None
     if "y" in arrays:
-        labels.append(pl.Series("y", _codes_to_labels(arrays["y"], classes, frame.height)))
+        labels.append(pl.Series("y", _codes_to_labels(arrays["y"], classes, n_rows)))
     if "candidates" in arrays:
         if classes is None:
             raise DataError("the array candidates requires the array classes.")
-        mask = unpack_masks(arrays["candidates"], frame.height, len(classes))
+        mask = unpack_masks(arrays["candidates"], n_rows, len(classes))
         sets = [None if row.all() else [classes[k] for k in np.flatnonzero(row)] for row in mask]
         labels.append(pl.Series("candidates", sets))
-    return frame.hstack(labels), tuple(column.name for column in labels)
+    return labels
 
 
 def _npz_features(arrays: dict[str, Any]) -> "pl.DataFrame":
@@ -103,8 +188,6 @@ def _npz_features(arrays: dict[str, Any]) -> "pl.DataFrame":
 
     if "text" in arrays and "text_offsets" in arrays:
         return pl.DataFrame({"text": unpack_texts(arrays["text"], arrays["text_offsets"])})
-    if "X" not in arrays and "X_shape" in arrays:
-        raise DataError("the archive contains a sparse matrix, which is not a table. Read it by oneof.datasets.load.")
     if "X" not in arrays or arrays["X"].ndim != 2:
         raise DataError("the archive must contain an array X of shape (rows, features).")
     X = arrays["X"]

@@ -1,40 +1,58 @@
-"""Features: the choice of columns and their kinds, and their encoding for scikit-learn's estimators.
+"""Features of a table: the choice of columns, their kinds, and their values.
 
-Reading order: `choose_columns` infers the kinds, `align_columns` converts another table to the same types,
-`TextOptions` has the stop words and the stemmer, `make_encoder` builds the transformer.
+Reading order: `choose_columns` infers the kinds and returns them with findings, `align_columns` converts this or
+another table to numbers and text. `cells` reads single cells, `encoder` builds the transformer of the values.
 """
 
 import difflib
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import DataError
-from oneof.text import StopWords, make_vectorizer, stemmer_version
+from oneof.io import cells as read
+from oneof.io.cells import CellFormat
+from oneof.io.findings import KINDS, MAX_CELLS, ColumnFinding, Kind, TableFindings, UnreadCells, format_names
 
 if TYPE_CHECKING:
     import polars as pl
 
     from oneof.io.table import Table
 
-Kind = Literal["number", "yes/no", "category", "text"]
-
+_MIN_READ = 0.9
+"""Share of the cells, apart from tokens of missing values, that must be numbers, dates or durations."""
+_MIN_READ_IF_NAMED = 0.5
+"""The same if the user names the kind."""
+_MIN_WRONG = 10
+"""Number of cells of which not even one is of the kind of the column, from which the column is another one."""
+_SAMPLE_ROWS = 1_000
+"""Number of cells that show whether a column of text may have another kind."""
 _MAX_CATEGORIES = 50
 _MIN_MEAN_WORDS = 3.0
 """Mean number of words from which a column with more than `_FEW_CATEGORIES` distinct values is text."""
 _FEW_CATEGORIES = 12
 _MIN_INDEX_ROWS = 20
-MAX_WORDS = 20_000
-"""Number of words of a text column that become features: the most frequent ones."""
-NONE = "none"
+_MIN_UNIQUE = 0.95
+"""Share of distinct values from which single words are identifiers."""
+_IDENTIFIER = re.compile(r"(^|[\W_])(?i:id|key|index|uuid)$|[a-z](Id|ID|Key|Index)$")
+_LEADING_ZERO = r"^0\d+$"
+_PATTERN = re.compile(r"[*?\[]")
+_INCLUDE = "(add --numeric, --categorical or --text to include it)"
 
 
 class Column(NamedTuple):
-    """A feature: the name and the kind of a column."""
+    """A feature: the name and the kind of a column, and the formats of its cells of text.
+
+    The formats of dates are those of `strptime`. The format of numbers such as "1234,5", "1,234.5" and "1.234,5" is
+    ",", ",." and ".,".
+    """
 
     name: str
     kind: Kind
+    formats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -44,7 +62,7 @@ class Overrides:
     Attributes
     ----------
     numbers, categories, texts, drop : tuple of str
-        Names of columns.
+        Names of columns, or patterns such as "q*" (see `fnmatch`).
     """
 
     numbers: tuple[str, ...] = ()
@@ -55,16 +73,17 @@ class Overrides:
 
 def choose_columns(
     table: "Table", *, exclude: Collection[str], overrides: Overrides | None = None, scope: str = ""
-) -> tuple[list[Column], list[str]]:
+) -> tuple[list[Column], TableFindings]:
     """Choose the features of a table and infer their kinds.
 
-    Columns of true and false have the kind yes/no. Text with few distinct values is a category, other text is text.
+    Text is read as numbers, yes/no, dates or durations if nine of ten cells can be, apart from tokens of missing values
+    such as "-". Other text with few distinct values, and codes with leading zeros, are categories; the rest is text.
     These columns are excluded:
 
     * columns without a value or with a single value
-    * dates
     * nested values
-    * whole numbers that count the rows, and text with a different word in each row, which only identify a row
+    * whole numbers that count the rows, or differ in each row of a column that is named like an identifier
+    * text with a different word in (nearly) each row, which only identifies a row
 
     Parameters
     ----------
@@ -79,41 +98,49 @@ def choose_columns(
     -------
     columns : list of Column
         In the order of the table.
-    notes : list of str
-        A sentence for each column that is excluded and was not named by the user.
+    findings : TableFindings
+        One for each column that is neither excluded by the user nor has labels.
 
     Raises
     ------
     DataError
-        If a column in `overrides` does not exist or has two kinds, or if no feature remains.
+        If a column in `overrides` does not exist or has two kinds, most cells of a column are not of the kind named by
+        the user, or no feature remains.
     """
     overrides = overrides or Overrides()
+    stripped = {name.strip() for name in exclude}  # as `find_column` finds them
+    excluded = {name for name in table.frame.columns if name.strip() in stripped}
+    dropped = {*excluded, *table.label_columns, *match_columns(overrides.drop, table.frame.columns, table.path)}
     forced = _forced_kinds(table, overrides)
-    dropped = {find_column(name, table.frame.columns, table.path) for name in overrides.drop}
-    columns: list[Column] = []
-    notes: list[str] = []
+    findings = []
     for cells in table.frame.iter_columns():
-        if cells.name in dropped or cells.name in exclude or cells.name in table.label_columns:
-            continue
-        if cells.name in forced:
-            columns.append(Column(cells.name, forced[cells.name]))
-            continue
-        kind, reason = _kind_of(cells)
-        if kind is not None:
-            columns.append(Column(cells.name, kind))
-        elif reason:
-            notes.append(f"column {cells.name!r} is excluded: {reason}{scope}.")
+        if cells.name not in dropped:
+            kind = forced.get(cells.name)
+            findings.append(
+                _infer_kind(cells, table.form) if kind is None else _check_kind(cells, kind, table.form, table.path)
+            )
+    columns = [Column(found.column, found.kind, found.formats) for found in findings if found.kind is not None]
     if not columns:
         raise DataError(
             f"no feature column remains: every column is excluded or has labels{scope}. Add a column, or include one "
             "by --numeric, --categorical or --text.",
             source=str(table.path),
         )
-    return columns, notes
+    return columns, TableFindings(tuple(findings), table.dialect, table.remarks, scope)
 
 
-def align_columns(frame: "pl.DataFrame", columns: Sequence[Column], path: Path) -> "pl.DataFrame":
-    """Return the features with the types that the encoder expects: numbers as floats, all others as text.
+def align_columns(
+    frame: "pl.DataFrame",
+    columns: Sequence[Column],
+    path: Path,
+    *,
+    form: CellFormat | None = None,
+    unread: UnreadCells | None = None,
+    first_row: int = 0,
+) -> "pl.DataFrame":
+    """Return the features with the types that the encoder expects: categories and texts as text, all others as floats.
+
+    Dates are days since 1970-01-01, and durations are hours.
 
     Parameters
     ----------
@@ -122,11 +149,19 @@ def align_columns(frame: "pl.DataFrame", columns: Sequence[Column], path: Path) 
         The features; other columns of `frame` are ignored.
     path : Path
         For messages.
+    form : CellFormat, optional
+        The form of the cells of the table.
+    unread : UnreadCells, optional
+        Counts cells that are not of the kind of their column, which become missing values. Without it they are errors,
+        as are columns that begin without a cell of the kind.
+    first_row : int
+        The row of the file at which the frame begins.
 
     Raises
     ------
     DataError
-        If a column is missing, or a cell is not a finite number; the error names row and column.
+        If a column is missing, or a cell is not of the kind of its column, such as a finite number; the error names row
+        and column.
     """
     missing = [column.name for column in columns if column.name not in frame.columns]
     if missing:
@@ -134,21 +169,37 @@ def align_columns(frame: "pl.DataFrame", columns: Sequence[Column], path: Path) 
         hint = " (names are case-sensitive)" * bool(differ_in_case)
         names = f"columns {format_names(missing)}" if len(missing) > 1 else f"column {format_names(missing)}"
         raise DataError(f"missing {names}, which the model was trained on{hint}.", source=str(path))
+    form = form or CellFormat()
+    aligned = []
     try:
-        return frame.select([_CONVERTERS[column.kind](frame[column.name]) for column in columns])
+        for column in columns:
+            cells = frame[column.name]
+            if column.kind in ("category", "text"):
+                aligned.append(_to_text(cells, form))
+                continue
+            values, is_unread = _to_values(cells, column, form)
+            if (n_unread := int(is_unread.sum())) and unread is None:
+                raise _unread_cell(cells, column.kind, int(is_unread.arg_true()[0]))
+            if n_unread and unread is not None:
+                if not first_row and n_unread >= _MIN_WRONG and values.null_count() == len(values):
+                    raise _unread_cell(cells, column.kind, int(is_unread.arg_true()[0]))
+                unread.add(column.name, _list_cells(cells, is_unread), n_unread, first_row=first_row)
+            aligned.append(values.fill_null(float("nan")))
     except DataError as error:
         raise error.at(path) from None
-
-
-def format_names(names: Sequence[str]) -> str:
-    """Return the first 5 names, and the number of omitted names."""
-    return ", ".join(repr(name) for name in names[:5]) + (f" and {len(names) - 5} more" * (len(names) > 5))
+    return frame.clear().select([]) if not aligned else type(frame)(aligned)
 
 
 def find_column(name: str, columns: Sequence[str], path: Path) -> str:
-    """Return `name` if the table has such a column; otherwise raise an error that names the closest column."""
+    """Return `name` if the table has such a column, possibly with other spaces around it.
+
+    Otherwise raise an error that names the closest column.
+    """
     if name in columns:
         return name
+    stripped = [column for column in columns if column.strip() == name.strip()]
+    if len(stripped) == 1:
+        return stripped[0]
     lower = {column.lower(): column for column in columns}
     close = difflib.get_close_matches(name.lower(), lower, n=1)
     if close:
@@ -159,61 +210,244 @@ def find_column(name: str, columns: Sequence[str], path: Path) -> str:
     raise DataError(f"column {name!r} does not exist: {hint}", source=str(path))
 
 
+def match_columns(patterns: Sequence[str], columns: Sequence[str], path: Path) -> list[str]:
+    """Return the columns that have one of the names, or match one of the patterns such as "q*".
+
+    Raises
+    ------
+    DataError
+        If a name does not exist, or a pattern matches no column.
+    """
+    found: list[str] = []
+    for pattern in patterns:
+        if pattern in columns or not _PATTERN.search(pattern):
+            found.append(find_column(pattern, columns, path))
+            continue
+        matching = [name for name in columns if fnmatchcase(name, pattern)]
+        if not matching:
+            raise DataError(
+                f"no column matches {pattern!r}: the columns are {format_names(columns)}.", source=str(path)
+            )
+        found += matching
+    return list(dict.fromkeys(found))
+
+
+def describe_cells(columns: Sequence[Column], form: CellFormat) -> dict[str, Any]:
+    """Return the properties of cells that a saved model needs for another table, in the types of JSON.
+
+    A saved model has them in its summary, as "cells"; `saved_columns` reads them.
+    """
+    return {
+        "missing": list(form.missing),
+        "formats": {column.name: list(column.formats) for column in columns if column.formats},
+    }
+
+
+def saved_columns(columns: Sequence[Sequence[Any]], summary: Mapping[str, Any]) -> tuple[list[Column], CellFormat]:
+    """Return the columns of a saved model with their formats, and the form of the cells of a table.
+
+    Parameters
+    ----------
+    columns : sequence of (name, kind)
+    summary : dict
+        See `oneof.persistence.SavedModel`; a model of an earlier version has no formats.
+    """
+    cells = summary.get("cells")
+    cells = cells if isinstance(cells, dict) else {}
+    formats, missing = cells.get("formats"), cells.get("missing")
+    formats = formats if isinstance(formats, dict) else {}
+    tokens = tuple(map(str, missing)) if isinstance(missing, list | tuple) else ()
+    named = [Column(name, kind, tuple(map(str, formats.get(name, ())))) for name, kind in columns]
+    return named, CellFormat(missing=tokens)
+
+
 def _forced_kinds(table: "Table", overrides: Overrides) -> dict[str, Kind]:
     forced: dict[str, Kind] = {}
+    exact: set[str] = set()
     kinds: list[tuple[tuple[str, ...], Kind]] = [
         (overrides.numbers, "number"),
         (overrides.categories, "category"),
         (overrides.texts, "text"),
     ]
-    for names, kind in kinds:
-        for name in names:
-            if forced.setdefault(find_column(name, table.frame.columns, table.path), kind) != kind:
-                raise DataError(f"column {name!r} must have one kind; got {forced[name]} and {kind}.")
+    for patterns, kind in kinds:
+        for pattern in patterns:
+            for name in match_columns([pattern], table.frame.columns, table.path):
+                is_exact = name == pattern
+                if forced.get(name, kind) != kind and is_exact == (name in exact):
+                    raise DataError(f"column {name!r} must have one kind; got {forced[name]} and {kind}.")
+                if is_exact or name not in exact:  # a name takes precedence over a pattern
+                    forced[name] = kind
+                if is_exact:
+                    exact.add(name)
     return forced
 
 
-def _kind_of(cells: "pl.Series") -> tuple[Kind | None, str]:
-    """Return the kind, or None and the reason why the column is excluded."""
+def _check_kind(cells: "pl.Series", kind: Kind, form: CellFormat, path: Path) -> ColumnFinding:
+    """Return the finding about a column whose kind is named by the user."""
+    if kind != "number":
+        return ColumnFinding(cells.name, kind)
+    try:
+        column = _with_number_format(cells, form)
+        values, unread = _to_values(cells, column, form)
+        n_values, n_unread = len(values) - values.null_count(), int(unread.sum())
+        if n_unread and n_values < _MIN_READ_IF_NAMED * (n_values + n_unread):
+            raise _unread_cell(cells, kind, int(unread.arg_true()[0]))
+    except DataError as error:
+        raise error.at(path) from None
+    return _finding(cells, column, values, unread)
+
+
+def _infer_kind(cells: "pl.Series", form: CellFormat) -> ColumnFinding:
+    """Return the kind of a column, or None and the reason why it is excluded."""
     import polars as pl
 
+    name = cells.name
+    is_text = cells.dtype in (pl.String, pl.Categorical, pl.Enum)
+    if is_text:
+        return _infer_kind_of_text(cells, form)
     present = cells.drop_nulls()
     if cells.dtype.is_float():
         present = present.drop_nans()
     if len(present) == 0:
-        return None, "it has no values"
-    if cells.dtype.is_temporal():
-        return None, "it has dates or times, which are not supported as features; convert them to numbers"
-    if cells.dtype == pl.Boolean:
-        return ("yes/no", "") if _varies(cells) else (None, "")
-    if cells.dtype.is_numeric():
-        if cells.dtype.is_integer() and _is_row_index(cells):
-            return None, "it counts the rows (add --numeric to include it)"
-        return ("number", "") if _varies(cells) else (None, "")
+        return ColumnFinding(name, None, "it has no values")
+    kind: Kind | None = None
+    if cells.dtype in (pl.Date, pl.Datetime):
+        kind = "date"
+    elif cells.dtype in (pl.Time, pl.Duration):
+        kind = "duration"
+    elif cells.dtype == pl.Boolean:
+        kind = "yes/no"
+    elif cells.dtype.is_numeric():
+        kind = "number"
+    if kind is None:
+        return ColumnFinding(name, None, f"values of type {cells.dtype} are not supported as features")
+    if not _varies(cells):
+        return _constant(name)
+    if cells.dtype.is_integer() and _is_row_index(cells):
+        return ColumnFinding(name, None, "it counts the rows (add --numeric to include it)")
+    if cells.dtype.is_integer() and _is_identifier(cells):
+        reason = "it has a different number in each row, and a name of an identifier (add --numeric to include it)"
+        return ColumnFinding(name, None, reason)
+    column = Column(name, kind)
+    return _finding(cells, column, *_to_values(cells, column, form))
+
+
+def _infer_kind_of_text(cells: "pl.Series", form: CellFormat) -> ColumnFinding:
+    text = read.strip_text(cells, form)
+    present = read.strip_missing_numbers(text).drop_nulls()
+    if not len(present):
+        if text.null_count() < len(text) and _varies(text):  # tokens only, such as "+" and "-"
+            return _text_finding(cells, text)
+        counts = read.count_tokens(cells, cells.is_not_null())
+        listed = ", ".join(repr(token) for token, _ in counts[:3])
+        return ColumnFinding(cells.name, None, "it has no values" + f" besides {listed}" * bool(listed))
+    if _is_code(present):
+        finding = _text_finding(cells, text)
+        if finding.kind is None:
+            return finding
+        reason = "some of the codes have leading zeros (--numeric reads numbers)"
+        return replace(finding, kind="category", reason=reason)
+    column = _infer_column(cells.name, present, form)
+    if column is None:
+        return _text_finding(cells, text)
+    values, unread = _to_values(cells, column, form)
+    if len(values) - values.null_count() < _MIN_READ * len(present):
+        return _text_finding(cells, text)
+    return _finding(cells, column, values, unread, present) if _varies(values) else _constant(cells.name)
+
+
+def _infer_column(name: str, present: "pl.Series", form: CellFormat) -> Column | None:
+    """Return the kind that most of the first cells of text have, and its formats; None for words."""
+    sample = present.head(_SAMPLE_ROWS)
+    enough = _MIN_READ * len(sample)
+
+    def n_read(values: "pl.Series") -> int:
+        return len(values) - values.null_count()
+
+    number_format = read.detect_number_format(sample, form.decimal)
+    if n_read(read.read_numbers(sample, number_format)) >= enough:
+        return _number_column(name, present, form)
+    if read.is_yes_no(present):
+        return Column(name, "yes/no")
+    formats = read.detect_date_formats(present, form)
+    if formats and n_read(read.read_dates(sample, formats)) >= enough:
+        return Column(name, "date", formats)
+    if n_read(read.read_durations(sample)) >= enough:
+        return Column(name, "duration")
+    return None
+
+
+def _with_number_format(cells: "pl.Series", form: CellFormat) -> Column:
+    """Return a column of numbers with the format that its text has."""
+    import polars as pl
+
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
-        return None, f"values of type {cells.dtype} are not supported as features"
-    return _kind_of_text(present.cast(pl.String), len(cells)) if _varies(cells) else (None, "")
+        return Column(cells.name, "number")
+    return _number_column(cells.name, read.strip_missing_numbers(read.strip_text(cells, form)), form)
 
 
-def _kind_of_text(present: "pl.Series", n_rows: int) -> tuple[Kind | None, str]:
+def _number_column(name: str, text: "pl.Series", form: CellFormat) -> Column:
+    number_format = read.detect_number_format(text, form.decimal)
+    return Column(name, "number", () if number_format == "." else (number_format,))
+
+
+def _finding(
+    cells: "pl.Series", column: Column, values: "pl.Series", unread: "pl.Series", present: "pl.Series | None" = None
+) -> ColumnFinding:
+    """Return the finding about a column of values, some of which are missing or cannot be read."""
+    missing = read.count_tokens(cells, values.is_null() & ~unread) if values.null_count() else ()
+    n_unread = int(unread.sum())
+    return ColumnFinding(
+        cells.name,
+        column.kind,
+        n_empty=values.null_count() - n_unread - sum(n for _, n in missing),
+        missing=missing,
+        n_unread=n_unread,
+        unread=tuple(_list_cells(cells, unread)),
+        formats=column.formats,
+        ambiguous=column.kind == "date" and present is not None and read.is_ambiguous_date(column.formats, present),
+    )
+
+
+def _text_finding(cells: "pl.Series", text: "pl.Series") -> ColumnFinding:
+    """Return the finding about a column of words: categories, texts or identifiers."""
+    missing = read.count_tokens(cells, text.is_null())
+    n_empty = text.null_count() - sum(n for _, n in missing)
+    if not _varies(text):
+        return _constant(cells.name)
+    present = text.drop_nulls()
     distinct = present.n_unique()
-    words = present.str.count_matches(r"\w+")
-    mean_words = float(words.mean())  # type: ignore[arg-type]  # a column of counts that is not empty
-    if distinct <= _FEW_CATEGORIES and distinct < len(present):
-        return "category", ""
-    if distinct <= min(_MAX_CATEGORIES, n_rows // 2) and mean_words < _MIN_MEAN_WORDS:
-        return "category", ""
-    if distinct == len(present) and mean_words <= 1:
-        return (
-            None,
+    mean_words = float(present.str.count_matches(r"\w+").mean())  # type: ignore[arg-type]  # a column of counts
+    kind: Kind = "text"
+    if (distinct <= _FEW_CATEGORIES and distinct < len(present)) or (
+        distinct <= min(_MAX_CATEGORIES, len(cells) // 2) and mean_words < _MIN_MEAN_WORDS
+    ):
+        kind = "category"
+    elif distinct >= _MIN_UNIQUE * len(present) and not present.str.contains(r"\s").any():
+        reason = (
             "it has a different word in each row, such as a name or an identifier (add --text or --categorical to "
-            "include it)",
+            "include it)"
         )
-    return "text", ""
+        return ColumnFinding(cells.name, None, reason, n_empty, missing)
+    return ColumnFinding(cells.name, kind, "", n_empty, missing)
+
+
+def _constant(name: str) -> ColumnFinding:
+    return ColumnFinding(name, None, f"it has one value {_INCLUDE}")
+
+
+def _is_code(present: "pl.Series") -> bool:
+    """Return whether the cells are codes of digits, some of which have leading zeros."""
+    if not present.str.contains(_LEADING_ZERO).any():
+        return False
+    return float(present.str.contains(r"^\d+$").mean()) >= _MIN_READ  # type: ignore[arg-type]  # booleans
 
 
 def _varies(cells: "pl.Series") -> bool:
-    return cells.n_unique() > 1
+    """Return whether there are two different values, or a value and a missing one."""
+    if cells.null_count():
+        return cells.null_count() < len(cells)
+    return len(cells) > 0 and bool((cells != cells[0]).any())
 
 
 def _is_row_index(cells: "pl.Series") -> bool:
@@ -223,189 +457,79 @@ def _is_row_index(cells: "pl.Series") -> bool:
     return bool((steps == 1).all())
 
 
-def _to_numbers(cells: "pl.Series") -> "pl.Series":
+def _is_identifier(cells: "pl.Series") -> bool:
+    is_named = bool(_IDENTIFIER.search(cells.name.strip())) and len(cells) >= _MIN_INDEX_ROWS
+    return is_named and cells.n_unique() == len(cells)
+
+
+def _to_values(cells: "pl.Series", column: Column, form: CellFormat) -> tuple["pl.Series", "pl.Series"]:
+    """Return the cells as floats, null if missing, and a mask of the cells that are not of the kind of the column."""
     import polars as pl
 
-    if cells.dtype in (pl.Categorical, pl.Enum):
-        cells = cells.cast(pl.String)
-    if not (cells.dtype.is_numeric() or cells.dtype in (pl.Boolean, pl.String, pl.Null)):
-        raise DataError(f"column {cells.name!r} must contain numbers; got values of type {cells.dtype}.")
-    numbers = cells.cast(pl.Float64, strict=False).fill_null(float("nan"))
-    unread = (numbers.is_nan() & cells.is_not_null()).arg_true().to_list() if cells.dtype == pl.String else []
-    for row in unread:
-        if cells[row].strip().lower() not in ("", "nan"):
-            raise DataError(f"column {cells.name!r} must contain numbers; got {cells[row]!r}.", row=row)
-    infinite = numbers.is_infinite().arg_true()
-    if len(infinite):
-        raise DataError(
-            f"column {cells.name!r} must contain finite numbers; got {numbers[infinite[0]]}. Use a finite number, or "
+    kind, dtype = column.kind, cells.dtype
+    if dtype in (pl.Date, pl.Datetime) and kind == "date":
+        return read.dates_to_days(cells), cells.is_null() & cells.is_not_null()
+    if dtype in (pl.Time, pl.Duration) and kind == "duration":
+        return read.to_hours(cells), cells.is_null() & cells.is_not_null()
+    is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
+    if not (is_text or dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        raise DataError(f"column {cells.name!r} must contain {KINDS[kind]}; got values of type {dtype}.")
+    if not is_text and kind in ("number", "yes/no"):
+        numbers = cells.cast(pl.Float64, strict=False).fill_nan(None)
+        infinite = numbers.is_infinite().fill_null(value=False)
+        return numbers.set(infinite, None), infinite
+    text = read.strip_missing_numbers(read.strip_text(cells.cast(pl.String), form))
+    if kind == "number":
+        values = _read_numbers(text, column.formats, form)
+    elif kind == "yes/no":
+        values = read.read_yes_no(text)
+    elif kind == "date":
+        values = read.read_dates(text, column.formats)
+        if values.null_count() > text.null_count():  # another table may have unambiguous formats of its own
+            values = values.zip_with(values.is_not_null(), read.read_dates(text, read.UNAMBIGUOUS_DATES))
+    else:
+        values = read.read_durations(text)
+    return values, text.is_not_null() & values.is_null()
+
+
+def _read_numbers(text: "pl.Series", formats: tuple[str, ...], form: CellFormat) -> "pl.Series":
+    """Return text as numbers in the format of training, or in the format of this table if that reads more cells."""
+    trained = formats[0] if formats else "."
+    if trained in read.NUMBER_FORMATS and trained[-1] == form.decimal:
+        values = read.read_numbers(text, trained)  # type: ignore[arg-type]  # one of the formats
+        if values.null_count() == text.null_count():
+            return values
+    return read.read_numbers(text, read.detect_number_format(text, form.decimal))
+
+
+def _list_cells(cells: "pl.Series", mask: "pl.Series") -> list[tuple[int, str]]:
+    return [(int(row), str(cells[int(row)])) for row in mask.arg_true().head(MAX_CELLS).to_list()]
+
+
+def _unread_cell(cells: "pl.Series", kind: Kind, row: int) -> DataError:
+    cell = cells[row]
+    infinite = kind == "number" and str(cell).strip().lower().lstrip("+-") in ("inf", "infinity")
+    if infinite:
+        return DataError(
+            f"column {cells.name!r} must contain finite numbers; got {str(cell).strip()}. Use a finite number, or "
             "leave the cell empty.",
-            row=int(infinite[0]),
+            row=row,
         )
-    return numbers
+    return DataError(
+        f"column {cells.name!r} must contain {KINDS[kind]}; got {cell!r}. Correct the cell, or name the token of "
+        "missing values by --missing.",
+        row=row,
+    )
 
 
-def _booleans_to_numbers(cells: "pl.Series") -> "pl.Series":
-    import polars as pl
-
-    if cells.dtype == pl.String:
-        lower = cells.str.strip_chars().str.to_lowercase()
-        cells = lower.replace_strict({"true": 1.0, "false": 0.0}, default=lower, return_dtype=pl.String)
-    return _to_numbers(cells.alias(cells.name))
-
-
-def _to_text(cells: "pl.Series") -> "pl.Series":
+def _to_text(cells: "pl.Series", form: CellFormat) -> "pl.Series":
     """Return the cells as text; a missing cell is the empty text, which is a separate category."""
     import polars as pl
 
     if cells.dtype.is_nested():
         raise DataError(f"column {cells.name!r} must contain text; got values of type {cells.dtype}.")
+    if cells.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return read.strip_text(cells, form).fill_null("")
     if cells.dtype.is_float() and (cells.drop_nulls().drop_nans() % 1 == 0).all():
         cells = cells.fill_nan(None).cast(pl.Int64, strict=False)  # 3.0 and 3 are the same category
     return cells.cast(pl.String).fill_null("")
-
-
-_CONVERTERS = {"number": _to_numbers, "yes/no": _booleans_to_numbers, "category": _to_text, "text": _to_text}
-
-
-@dataclass(frozen=True)
-class TextOptions:
-    """Stop words and stemmer of the text columns.
-
-    Attributes
-    ----------
-    stop_words : "english", tuple of str or None
-    stem : str or None
-        The language of the stemmer.
-    """
-
-    stop_words: StopWords = None
-    stem: str | None = None
-
-    def vectorizer(self, **options: Any) -> Any:
-        """Return an unfitted vectorizer of texts (see `oneof.text.make_vectorizer`)."""
-        return make_vectorizer(stop_words=self.stop_words, stem=self.stem, **options)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the options and the version of the stemmer, in the types of JSON."""
-        stop_words = list(self.stop_words) if isinstance(self.stop_words, tuple) else self.stop_words
-        stemmer = None if self.stem is None else stemmer_version()
-        return {"stop_words": stop_words, "stem": self.stem, "stemmer": stemmer}
-
-
-def read_text_options(stop_words: str = NONE, stem: str = NONE) -> TextOptions:
-    """Parse the values of the options --stop-words and --stem.
-
-    Parameters
-    ----------
-    stop_words : str
-        "english", "none", or the name of a file with one word per line; empty lines are ignored.
-    stem : str
-        "none", or a language of `oneof.text`.
-
-    Raises
-    ------
-    DataError
-        If the file of stop words does not exist, is not text, or contains no word.
-    InputError
-        If the language has no stemmer.
-    MissingExtraError
-        If snowballstemmer is not installed and `stem` names a language.
-    """
-    lower = stop_words.lower()
-    words = {NONE: None, "english": "english"}[lower] if lower in (NONE, "english") else _read_words(Path(stop_words))
-    options = TextOptions(words, None if stem.lower() == NONE else stem.lower())
-    options.vectorizer()  # raises before a table is read
-    return options
-
-
-def check_texts(frame: "pl.DataFrame", columns: Sequence[Column], options: TextOptions, path: Path) -> None:
-    """Raise if a text column has no word, or if text options are given for a table without a text column.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame
-        The features, as returned by `align_columns`.
-    columns : sequence of Column
-    options : TextOptions
-    path : Path
-        For messages.
-
-    Raises
-    ------
-    DataError
-        The error names the column.
-    """
-    texts = [column.name for column in columns if column.kind == "text"]
-    if not texts and options != TextOptions():
-        raise DataError(
-            "--stop-words and --stem need a text column. Name one by --text, or omit these options.", source=str(path)
-        )
-    analyze = options.vectorizer().build_analyzer()
-    for name in texts:
-        if not any(analyze(text) for text in frame[name]):
-            content = "no words" if options.stop_words is None else "only stop words"
-            raise DataError(f"column {name!r} has {content}. Exclude it by --drop {name}.", source=str(path))
-
-
-def make_encoder(columns: Sequence[Column], options: TextOptions | None = None) -> Any:
-    """Return an unfitted transformer from the table that `align_columns` returns to an array.
-
-    * Numbers: a missing value becomes the median and has an indicator feature; then mean 0 and variance 1.
-    * Yes/no: 0 and 1; a missing value becomes the more frequent one.
-    * Categories: one feature per value, where missing is a value; an unseen value has none of them.
-    * Text: TF-IDF of its words.
-
-    The transformer consists of scikit-learn's components, `MedianImputer`, and the tokenizer of `oneof.text` if words
-    are stemmed, so a model file can contain it. Its output is sparse only if categories and words make it mostly zeros.
-
-    Parameters
-    ----------
-    columns : sequence of Column
-    options : TextOptions, optional
-        By default there are neither stop words nor stems.
-
-    Returns
-    -------
-    sklearn.compose.ColumnTransformer
-    """
-    from sklearn.compose import ColumnTransformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-    from oneof.io.imputer import MedianImputer
-
-    # By index, since scikit-learn before 1.9 cannot select polars columns by name; `align_columns` keeps their order.
-    numbers, booleans, categories, texts = (
-        [index for index, column in enumerate(columns) if column.kind == kind]
-        for kind in ("number", "yes/no", "category", "text")
-    )
-    transformers: list[tuple[str, Any, Any]] = []
-    if numbers:
-        # The imputer returns a new array, which the scaler may change.
-        transformers.append(("numbers", make_pipeline(MedianImputer(), StandardScaler(copy=False)), numbers))
-    if booleans:
-        imputer = SimpleImputer(strategy="most_frequent", keep_empty_features=True)
-        transformers.append(("booleans", imputer, booleans))
-    if categories:
-        transformers.append(("categories", OneHotEncoder(handle_unknown="ignore"), categories))
-    for number, index in enumerate(texts):
-        vectorizer = (options or TextOptions()).vectorizer(sublinear_tf=True, max_features=MAX_WORDS)
-        transformers.append((f"text{number}", vectorizer, index))
-    return ColumnTransformer(transformers)
-
-
-def _read_words(path: Path) -> tuple[str, ...]:
-    if not path.is_file():
-        raise DataError(
-            f"the file {path} of stop words does not exist. Give english, none, or a file with one word per line."
-        )
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not text in UTF-8. Save it as UTF-8.") from None
-    words = tuple(sorted({line.strip() for line in lines} - {""}))
-    if not words:
-        raise DataError(f"{path} must contain stop words, one per line; it is empty.")
-    return words

@@ -4,6 +4,7 @@ A source is one file, a folder of files of one format, or standard input. A text
 records, from its beginning or from an offset of an earlier block.
 """
 
+import codecs
 import csv
 import gzip
 import hashlib
@@ -22,6 +23,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from oneof.errors import DataError
 from oneof.files import GZIP, as_path
+from oneof.io.dialect import HEAD_BYTES, Dialect, Recoded, complete, has_carriage_returns_only
 
 FORMATS = {
     "csv": (".csv",),
@@ -228,16 +230,21 @@ class RecordReader:
     Parameters
     ----------
     path : Path
-    delimiter_of : callable, optional
-        Returns the delimiter of the cells, given the first line. Without it a record is a line, and there is no header.
-        With it the first record is the header, and quoted cells may contain line ends.
+    detect : callable, optional
+        Returns the dialect, given the first bytes of the file. Without it a record is a line, and there is no header.
+        With it the first record is the header, quoted cells may contain line ends, and the records are in UTF-8.
 
     Attributes
     ----------
     path : Path
         For messages.
     header : bytes
-        The first record if `delimiter_of` is given, set by `blocks`.
+        The first record if `detect` is given, set by `blocks`.
+    dialect : Dialect
+        Set by `blocks`.
+    is_recoded, has_carriage_returns : bool
+        Whether the records differ from the bytes of the file, and whether its lines end with carriage returns alone;
+        set by `blocks`.
 
     Raises
     ------
@@ -245,12 +252,13 @@ class RecordReader:
         If the file cannot be read, or standard input differs from the bytes read before the offset.
     """
 
-    def __init__(self, path: Path, *, delimiter_of: Callable[[bytes], str] | None = None) -> None:
+    def __init__(self, path: Path, *, detect: Callable[[bytes], Dialect] | None = None) -> None:
         self.path = display_path(path)
         self.header = b""
+        self.dialect = complete(Dialect())
+        self.is_recoded = self.has_carriage_returns = False
         self._file = path
-        self._delimiter_of = delimiter_of
-        self._delimiter = ","
+        self._detect = detect
         self._hash = hashlib.blake2b(digest_size=16) if path == STANDARD_INPUT else None
 
     def blocks(self, n_records: int, start: RecordOffset) -> Iterator[tuple[TextBlock, RecordOffset]]:
@@ -262,7 +270,7 @@ class RecordReader:
             with _open(self._file) as content:
                 if isinstance(content, io.BufferedReader) and content.peek(2)[:2] == GZIP:
                     raise DataError(f"{self.path} is compressed by gzip. {self._gzip_advice()}")
-                yield from self._blocks(content, n_records, start)
+                yield from self._blocks(self._decoded(content), n_records, start)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise DataError(
                 f"{self.path} is damaged or truncated ({str(error).rstrip('.')}). Compress it again, or download it "
@@ -271,10 +279,28 @@ class RecordReader:
         except OSError as error:
             raise DataError(f"{self.path} cannot be read: {error.strerror or error}.") from None
 
+    def _decoded(self, content: BinaryIO) -> BinaryIO:
+        """Return the content in UTF-8 with line ends, after the dialect was detected."""
+        if self._detect is None:
+            return content
+        start = content.tell() if content.seekable() else None
+        head = content.read(HEAD_BYTES)
+        self.dialect = self._detect(head)
+        encoding = str(self.dialect.encoding)
+        self.has_carriage_returns = has_carriage_returns_only(head, encoding)
+        self.is_recoded = self.has_carriage_returns or codecs.lookup(encoding).name != "utf-8"
+        if start is not None:
+            content.seek(start)
+            if not self.is_recoded:
+                return content
+        prefix = head if start is None else b""
+        recoded = Recoded(content, encoding, self.path, prefix, carriage_returns=self.has_carriage_returns)
+        return io.BufferedReader(recoded, _CHUNK)
+
     def _blocks(
         self, content: BinaryIO, n_records: int, start: RecordOffset
     ) -> Iterator[tuple[TextBlock, RecordOffset]]:
-        header = self._read_header(content) if self._delimiter_of is not None else b""
+        header = self._read_header(content) if self._detect is not None else b""
         self.header = header
         if start.offset:
             self._skip_to(content, start, header)
@@ -303,19 +329,18 @@ class RecordReader:
     def _read_header(self, content: BinaryIO) -> bytes:
         lines = self._lines(content, 1)
         first = next(lines, b"").removeprefix(b"\xef\xbb\xbf")
-        if self._delimiter_of is not None:
-            self._delimiter = self._delimiter_of(first)
         return self._complete_record(first, lines, 1)[0]
 
     def _records(self, content: BinaryIO, start: RecordOffset) -> Iterator[tuple[bytes, int]]:
         """Yield the records, each with its number of cells as in `TextBlock`."""
         lines = self._lines(content, start.line)
-        if self._delimiter_of is None:
+        if self._detect is None:
             yield from ((line, 0) for line in lines)
             return
         line_number = start.line
+        quote = str(self.dialect.quote).encode()
         for line in lines:
-            if b'"' in line:
+            if quote in line:
                 record, n_cells = self._complete_record(line, lines, line_number)
                 line_number += record.count(b"\n") or 1
                 yield record, n_cells
@@ -325,7 +350,8 @@ class RecordReader:
 
     def _complete_record(self, first: bytes, lines: Iterator[bytes], line_number: int) -> tuple[bytes, int]:
         """Return the record that begins with a line: further lines belong to it while a quoted cell is open."""
-        if b'"' not in first:
+        quote, delimiter = str(self.dialect.quote), str(self.dialect.delimiter)
+        if quote.encode() not in first:
             return first, 0
         record = [first]
 
@@ -342,7 +368,7 @@ class RecordReader:
 
         with long_cells:
             try:
-                n_cells = len(next(csv.reader(texts(), delimiter=self._delimiter, strict=True)))
+                n_cells = len(next(csv.reader(texts(), delimiter=delimiter, quotechar=quote, strict=True)))
             except csv.Error:
                 n_cells = 0  # the error is raised when the cells are checked
         return b"".join(record), n_cells
@@ -359,14 +385,14 @@ class RecordReader:
     def _gzip_advice(self) -> str:
         if self._file == STANDARD_INPUT:
             return "Decompress it first, for example by `gzip -dc`."
-        return f"Decompress it, or rename it to {self._file.name}.gz and read it as a stream (--online)."
+        return f"Decompress it, or rename it to {self._file.name}.gz."
 
     def _unclosed(self, line: int) -> str:
         return f"{self.path}, line {line}: a quotation mark is not closed. Close it, or double it."
 
     def _skip_to(self, content: BinaryIO, start: RecordOffset, header: bytes) -> None:
         """Move to an offset of an earlier block."""
-        if self._hash is None and not isinstance(content, gzip.GzipFile):
+        if self._hash is None and content.seekable() and not isinstance(content, gzip.GzipFile):
             content.seek(start.offset)
             return
         self._update_hash(header)

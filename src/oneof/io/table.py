@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.columns import match_true_labels, read_label_columns
+from oneof.candidates.columns import DEFAULT_SEPARATOR, detect_separator, match_true_labels, read_label_columns
 from oneof.candidates.labels import labels_with_weights
 from oneof.errors import DataError, LabelError, MissingExtraError
 from oneof.files import as_path
+from oneof.io import excel
 from oneof.io.batches import BatchSpec, iterate_batches
+from oneof.io.binary import read_sparse_npz
+from oneof.io.cells import CellFormat
+from oneof.io.dialect import Dialect
 from oneof.io.features import find_column
-from oneof.io.source import Source
+from oneof.io.plain_file import plain_file
+from oneof.io.source import STANDARD_INPUT, Source, display_path
 from oneof.typing import Labels
 
 if TYPE_CHECKING:
@@ -28,10 +33,13 @@ _FORMATS = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".npz": "npz",
-}
-"""Formats of tables by suffix."""
-SUFFIXES = tuple(_FORMATS)
+} | dict.fromkeys(excel.SUFFIXES, "excel")
+"""Formats of tables by suffix; a text format may also have .gz after the suffix."""
+SUFFIXES = (*_FORMATS, ".csv.gz")
 
+_TEXT_FORMATS = ("csv", "tsv", "jsonl")
+_COPY = Dialect("utf-8", ",", ".", '"')
+"""The dialect of the copy of a spreadsheet."""
 _PLACEHOLDERS = {"na", "n/a", "nan", "none", "null", "?", "-", "unknown", "missing"}
 _SEPARATORS = (";", ",", "/", "|", "+", "&")
 _MAX_LISTED = 6
@@ -49,27 +57,56 @@ class Table:
     path : Path
     label_columns : tuple of str
         Columns that the file format marks as labels; they are never features.
+    form : CellFormat
+        The form of the cells of text.
+    dialect : Dialect or None
+        None for formats that are not delimited text.
+    remarks : tuple of str
+        Sentences about names, cells and sheets that the reader changed or did not read.
+    rows : CSR matrix of shape (n_rows, n_features), optional
+        The features of a sparse matrix, which has no columns; `frame` then has the labels only.
     """
 
     frame: "pl.DataFrame"
     path: Path
     label_columns: tuple[str, ...] = ()
+    form: CellFormat = CellFormat()  # noqa: RUF009 - frozen
+    dialect: Dialect | None = None
+    remarks: tuple[str, ...] = ()
+    rows: Any = None
 
 
-def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), verbatim: Collection[str] = ()) -> Table:
+def read_table(
+    path: str | os.PathLike[str],
+    *,
+    as_text: Collection[str] = (),
+    verbatim: Collection[str] = (),
+    dialect: Dialect | None = None,
+    form: CellFormat | None = None,
+    format: str | None = None,  # noqa: A002 - the option's name
+    sheet: str | None = None,
+) -> Table:
     """Read a table.
 
     Parameters
     ----------
     path : str or path-like
-        A file that ends in .csv (delimited by commas, or by semicolons if the header contains those and no comma),
-        .tsv, .parquet, .jsonl or .ndjson (one object per line), or .npz (dense ``X``, with ``y`` and/or
-        ``candidates``).
+        A file that ends in .csv, .tsv (the delimiter and the encoding of both are detected), .jsonl or .ndjson (one
+        object per line), each also with .gz after the suffix; .parquet; .xlsx, .xlsm, .xlsb, .xls or .ods; or .npz
+        (``X``, with ``y`` and/or ``candidates``). "-" is standard input.
     as_text : collection of str
-        Columns of a CSV or TSV file that are text even if the cells look like numbers or dates.
+        Columns of a CSV or TSV file, or patterns of their names, that are text even if the cells look like numbers.
     verbatim : collection of str
-        Columns of labels of a CSV or TSV file: text in which only empty cells are missing. In the other columns NA,
-        NaN, null and ? are missing as well.
+        Columns of labels of a CSV or TSV file, which are text. Of the other columns, those in which each cell is a
+        number or empty are numbers.
+    dialect : Dialect, optional
+        The known properties of a CSV or TSV file; the others are detected.
+    form : CellFormat, optional
+        The known tokens of missing values and formats of dates.
+    format : {"csv", "tsv", "jsonl", "parquet", "npz", "excel"}, optional
+        By default it is inferred from the suffix. It is required for standard input, which accepts the first three.
+    sheet : str, optional
+        The sheet of a spreadsheet; by default the first one.
 
     Returns
     -------
@@ -89,19 +126,95 @@ def read_table(path: str | os.PathLike[str], *, as_text: Collection[str] = (), v
     except ImportError:
         raise MissingExtraError("polars", "cli") from None
     path = as_path(path)
-    format_ = _FORMATS.get(path.suffix.lower())
-    if format_ is None:
-        raise DataError(f"{path} has an unknown format. Give a file that ends in {', '.join(SUFFIXES)}.")
+    known = _check_format(path, format)
+    sparse = read_sparse_npz(path) if known == "npz" else None
+    if sparse is not None and sparse.rows.shape[0]:
+        return Table(sparse.labels, path, tuple(sparse.labels.columns), rows=sparse.rows)
+    is_sheet = known == "excel"
+    spec = BatchSpec(
+        tuple(verbatim),
+        as_text=as_text,
+        labels_required=False,
+        dialect=_COPY if is_sheet else dialect or Dialect(),
+        form=form or CellFormat(),
+    )
+    with plain_file(path, known, sheet) as file:
+        batches = list(iterate_batches(Source(str(file.path), (file.path,), file.format), None, spec))
+    name = display_path(path)
+    if not any(len(batch) for batch in batches):
+        raise DataError(f"{name} has no rows. Add at least one.")
+    [batch] = batches
+    remarks = (*file.notes, *batch.remarks)
+    return Table(batch.content, name, batch.label_columns, batch.form, None if is_sheet else batch.dialect, remarks)
+
+
+def _check_format(path: Path, given: str | None) -> str:
+    """Return the format of an existing file, or of standard input."""
+    if given is not None and given not in _FORMATS.values():
+        raise DataError(
+            f"the format must be one of {', '.join(dict.fromkeys(_FORMATS.values()))}; got {given!r}. Other formats "
+            "need --online."
+        )
+    if path == STANDARD_INPUT:
+        if given not in _TEXT_FORMATS:
+            raise DataError(f"standard input needs a text format. Add --format with {', '.join(_TEXT_FORMATS)}.")
+        return str(given)
+    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    known = given or _FORMATS.get(plain.suffix.lower())
+    if known is None or (plain != path and known not in _TEXT_FORMATS):
+        raise DataError(f"{path} has an unknown format. Give a file that ends in {', '.join(SUFFIXES)}, or --format.")
     if not path.exists():
         raise DataError(f"the file {path} does not exist. Check its name and folder.")
     if not path.is_file():
         raise DataError(f"{path} is not a file. Name a file, or read a folder with --online.")
-    spec = BatchSpec(tuple(verbatim), as_text=as_text, labels_required=False)
-    batches = list(iterate_batches(Source(str(path), (path,), format_), None, spec))
-    if not any(len(batch) for batch in batches):
-        raise DataError(f"{path} has no rows. Add at least one.")
-    [batch] = batches
-    return Table(batch.content, path, batch.label_columns)
+    return known
+
+
+def is_whole_table(path: Path) -> bool:
+    """Return whether a file has a format that is read at once, not as a stream."""
+    return _FORMATS.get(path.suffix.lower()) in ("npz", "excel")
+
+
+def stem_of(path: Path) -> str:
+    """Return the name of a table without its folder and suffix, for the names of output files."""
+    name = "stdin" if path in (STANDARD_INPUT, display_path(STANDARD_INPUT)) else path.name
+    return Path(name[:-3] if name.lower().endswith(".gz") else name).stem
+
+
+def find_separator(
+    table: Table, columns: Sequence[str], *, classes: Sequence[str] | None = None, weighted: bool = False
+) -> str:
+    """Return the text between two labels of the cells of a column, "|" if there is no other; see `detect_separator`.
+
+    Raises
+    ------
+    LabelError
+        If a cell may be a set of labels or one class.
+    """
+    import polars as pl
+
+    if len(columns) != 1:
+        return DEFAULT_SEPARATOR
+    cells = _label_frame(table, columns)[find_column(columns[0], table.frame.columns, table.path)]
+    if cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return DEFAULT_SEPARATOR
+    try:
+        return detect_separator(cells.cast(pl.String).to_list(), classes, weighted=weighted)
+    except LabelError as error:
+        raise error.at(f"labels {columns[0]!r} of {table.path}") from None
+
+
+def _label_frame(table: Table, columns: Sequence[str]) -> "pl.DataFrame":
+    """Return columns of labels in which the user's tokens of missing values are null."""
+    import polars as pl
+
+    names = [find_column(name, table.frame.columns, table.path) for name in columns]
+    frame = table.frame.select(names)
+    if not table.form.missing:
+        return frame
+    tokens = [token.lower() for token in table.form.missing]
+    text = pl.col(pl.String)
+    return frame.with_columns(pl.when(~text.str.strip_chars().str.to_lowercase().is_in(tokens)).then(text))
 
 
 def read_labels(
@@ -157,7 +270,7 @@ def read_labels(
         )
     try:
         return read_label_columns(
-            table.frame,
+            _label_frame(table, [*names, *([] if weights is None else [weights])]),
             names,
             separator=separator,
             classes=classes,
@@ -193,7 +306,7 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
     """
     import polars as pl
 
-    cells = table.frame[find_column(column, table.frame.columns, table.path)]
+    cells = _label_frame(table, [column]).to_series()
     source = str(table.path)
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and not cells.dtype.is_numeric():
         raise DataError(
@@ -203,7 +316,8 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
     if error is not None:
         raise DataError(
             f"the truth column {column!r} contains {error.label!r}, which is not a class of the candidate sets. If it "
-            "is a class, name all classes in fit (--classes). If the true label is unknown, leave the cell empty.",
+            "is a class, name all classes in fit (--classes). If the true label is unknown, leave the cell empty."
+            + error.reason,
             source=source,
             row=error.row,
         )

@@ -8,12 +8,12 @@ which a form cannot send. No response may be read by another origin.
 
 import importlib
 import secrets
-import socket
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from oneof.errors import InputError, InputTypeError, MissingExtraError
+from oneof.errors import InputTypeError, MissingExtraError
 from oneof.labeling.session import LabelingSession
+from oneof.sockets import LOCALHOST, listen
 
 if TYPE_CHECKING:
     from oneof.labeling.table import ImageFolder
@@ -147,10 +147,6 @@ def _limit_body(receive: Receive) -> Receive:
     return receiving
 
 
-HOST = "127.0.0.1"
-_MAX_PORT = 65_535
-
-
 def check_server_installed() -> None:
     """Raise unless the packages of the server are installed.
 
@@ -210,11 +206,11 @@ class LabelingServer:
 
         if not isinstance(session, LabelingSession):
             raise InputTypeError(f"`session` must be a oneof.labeling.LabelingSession; got {type(session).__name__}.")
-        self._socket = _listen(port)
+        self._socket = listen(port)
         try:
             port = self._socket.getsockname()[1]
             token = secrets.token_urlsafe(24)
-            self.link = f"http://{HOST}:{port}/{token}/"
+            self.link = f"http://{LOCALHOST}:{port}/{token}/"
             app = AccessMiddleware(make_app(session, PageOptions(title, annotator, images)), token, hosts_at(port))
             config = uvicorn.Config(
                 app,
@@ -293,21 +289,3 @@ def serve(
     if open_browser:
         webbrowser.open(server.link)
     server.run()
-
-
-def _listen(port: Any) -> socket.socket:
-    """Return a listening socket, so that a browser that opens the link before `run` waits."""
-    if isinstance(port, bool) or not isinstance(port, int) or not 0 <= port <= _MAX_PORT:
-        raise InputError(f"`port` must be an integer from 0 to {_MAX_PORT}; got {port!r}.")
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listener.bind((HOST, int(port)))
-        listener.listen()
-    except OSError as error:
-        listener.close()
-        raise InputError(f"cannot use port {port} ({error.strerror}): choose another.") from None
-    except BaseException:
-        listener.close()
-        raise
-    return listener

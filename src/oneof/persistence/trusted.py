@@ -54,6 +54,7 @@ TRUSTED: tuple[str, ...] = (
     "oneof.graphs.builder.Graph",  # plain arrays and parameters
     "oneof.graphs.edge_weights.EdgeWeighting",
     "oneof.graphs.neighbors.NeighborIndex",  # rows of fit, without the search index
+    "oneof.io.imputer.CalendarFeatures",
     "oneof.io.imputer.MedianImputer",
     "oneof.kernels.svc.Kernel",
     "oneof.stream.encoder.StreamEncoder",

@@ -15,7 +15,7 @@ import numpy as np
 
 from oneof.errors import DataError
 from oneof.files import as_path, atomic_write, create_directories, read_arrays
-from oneof.io import Column
+from oneof.io import Column, UnreadCells
 from oneof.io.batches import Position
 from oneof.io.source import RecordOffset, Source
 from oneof.solvers.online import OnlineState
@@ -24,8 +24,8 @@ from oneof.stream.validation import LabelAutocorrelation, ProgressiveValidation,
 from oneof.validation import check_bool, check_positive
 
 FORMAT = "oneof-checkpoint"
-FORMAT_VERSION = 4
-"""4: the state has a prior, and the statistics of labels have weights."""
+FORMAT_VERSION = 5
+"""5: the columns have formats, and the state has counts of cells that cannot be read."""
 
 _PACKAGES = ("oneof", "numpy", "scikit-learn", "numba", "polars")
 """Packages that may change the last bit of a weight if their version changes."""
@@ -109,6 +109,8 @@ class RunState:
     validation : ProgressiveValidation
     notes : list of str
         Warnings about the columns.
+    unread : UnreadCells
+        Cells of the first pass that are not of the kind of their column.
     """
 
     position: Position = Position()  # noqa: RUF009 - frozen
@@ -121,6 +123,7 @@ class RunState:
     validation: ProgressiveValidation = ProgressiveValidation()  # noqa: RUF009 - frozen
     notes: list[str] = field(default_factory=list)
     prior: list[float] | None = None
+    unread: UnreadCells = field(default_factory=UnreadCells)
 
 
 def fingerprint(source: Source, estimator: Any, options: Any) -> dict[str, Any]:
@@ -179,11 +182,12 @@ def pack_state(run: RunState, identity: Mapping[str, Any]) -> tuple[dict[str, An
         "total_rows": run.total_rows,
         "classes": run.classes,
         "prior": run.prior,
-        "columns": None if run.columns is None else [list(column) for column in run.columns],
+        "columns": None if run.columns is None else _to_builtin(run.columns),
         "encoder": None if run.encoder is None else _to_builtin(run.encoder.get_params()),
         "state": {name: number.item() if hasattr(number, "item") else number for name, number in numbers.items()},
         "validation": asdict(run.validation),
         "notes": list(run.notes),
+        "unread": run.unread.to_dict(),
     }
     return header, arrays
 
@@ -212,12 +216,15 @@ def unpack_state(header: Mapping[str, Any], arrays: Mapping[str, Any], path: Pat
             header["epoch"],
             header["total_rows"],
             header["classes"],
-            None if header["columns"] is None else [Column(*column) for column in header["columns"]],
+            None
+            if header["columns"] is None
+            else [Column(name, kind, tuple(formats)) for name, kind, formats in header["columns"]],
             encoder,
             state,
             ProgressiveValidation(**{**counts, "total": total, "windows": windows, "autocorrelation": order}),
             header["notes"],
             header["prior"],
+            UnreadCells.from_dict(header["unread"]),
         )
     except (KeyError, TypeError, AttributeError, ValueError, IndexError):
         raise DataError(f"{path} lacks fields of a checkpoint. Start again with --restart.") from None

@@ -11,8 +11,11 @@ from sklearn.base import BaseEstimator, TransformerMixin
 
 from oneof.errors import InputError
 from oneof.io import TextOptions
+from oneof.io.imputer import CALENDAR, calendar_features
 from oneof.typing import FeatureMatrix, Floats
 
+_NUMBERS = ("number", "yes/no", "duration")
+"""Kinds of columns with one feature."""
 _DEVIATION_RTOL = 16 * np.finfo(np.float64).eps
 """Maximum ratio of standard deviation to mean that is due to rounding."""
 
@@ -73,8 +76,9 @@ class Moments:
 class StreamEncoder(TransformerMixin, BaseEstimator):
     """Transformer from tables, as `oneof.io.align_columns` returns them, to rows for an online classifier.
 
-    * Numbers (and yes/no as 0 and 1) are standardized by the mean and the standard deviation of all rows so far. A
-      missing number is at the mean; a column with missing numbers in the first batch has an indicator feature.
+    * Numbers, durations and the features of dates (and yes/no as 0 and 1) are standardized by the mean and the standard
+      deviation of all rows so far. A missing number is at the mean; a column with missing numbers in the first batch
+      has an indicator feature.
     * A category is one feature; a text is the counts of its words, scaled to norm 1. All of these are hashed, with
       random signs, into ``2 ** hash_bits`` columns (Weinberger et al. 2009).
 
@@ -129,7 +133,9 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
         else:
             after.moments_ = Moments.start(numbers.shape[1]).update(numbers)
             after.missing_indicator_ = np.isnan(numbers).any(axis=0)
-        _check_squares(after.moments_, numbers, self._named("number", "yes/no"))
+        _check_squares(
+            after.moments_, numbers, [*self._named(*_NUMBERS), *np.repeat(self._named("date"), len(CALENDAR))]
+        )
         return after, after._rows(frame, numbers)
 
     def transform(self, frame: Any) -> FeatureMatrix:
@@ -137,9 +143,10 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
         return self._rows(frame, self._numbers(frame))
 
     def _numbers(self, frame: Any) -> Floats:
-        return np.asarray(frame.select(self._named("number", "yes/no")).to_numpy(), dtype=np.float64).reshape(
-            frame.height, -1
-        )
+        names = self._named(*_NUMBERS)
+        numbers = np.asarray(frame.select(names).to_numpy(), dtype=np.float64).reshape(frame.height, len(names))
+        dates = [calendar_features(frame[name].to_numpy()) for name in self._named("date")]
+        return np.hstack([numbers, *dates])
 
     def _rows(self, frame: Any, numbers: Floats) -> FeatureMatrix:
         missing = np.isnan(numbers[:, self.missing_indicator_])
@@ -174,7 +181,7 @@ class StreamEncoder(TransformerMixin, BaseEstimator):
         return FeatureHasher(2**self.hash_bits, input_type="string").transform(words)
 
     def _named(self, *kinds: str) -> list[str]:
-        return [name for name, kind in self.columns if kind in kinds]
+        return [column[0] for column in self.columns if column[1] in kinds]
 
 
 def _check_squares(moments: Moments, numbers: Floats, names: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from oneof.estimators._online_base import OnlineClassifier
 from oneof.io import (
     Column,
     Table,
+    UnreadCells,
     align_columns,
     check_texts,
     choose_columns,
@@ -207,7 +208,15 @@ class _StreamFit:
         options, columns = self.options, self.run.columns
         as_text = {*options.overrides.texts, *options.overrides.categories} - set(options.label_columns)
         features = None if columns is None else tuple(columns)
-        return BatchSpec(options.label_columns, features, as_text, True, options.separator, 2**options.hash_bits)
+        return BatchSpec(
+            options.label_columns,
+            features,
+            as_text,
+            separator=options.separator,
+            n_columns=2**options.hash_bits,
+            dialect=options.dialect,
+            form=options.form,
+        )
 
     def _learn(self, batch: Batch, spec: BatchSpec, start: float) -> RunState:
         run, options = self.run, self.options
@@ -223,7 +232,8 @@ class _StreamFit:
             classes = sort_classes(reader.names(batch.labels), reader, f"the first batch of {batch.path}", options)
             run = replace(run, classes=classes)
         evidence = label_reader(options, run.classes, run.prior).evidence(batch.labels)
-        encoder_after, rows = _encode(run, batch)
+        unread = UnreadCells()
+        encoder_after, rows = _encode(run, batch, None if options.strict else unread)
         state = self.estimator._advance(run.state, rows, evidence)
         mistakes = state.n_mistakes - (0 if run.state is None else run.state.n_mistakes)
         validation = run.validation
@@ -234,6 +244,7 @@ class _StreamFit:
             run,
             position=batch.after,
             encoder=encoder_after,
+            unread=run.unread.merge(unread) if run.epoch == 0 else run.unread,
             state=state,
             validation=validation,
             total_rows=run.total_rows + len(batch),
@@ -245,28 +256,27 @@ def choose_stream_columns(batch: Batch, options: StreamOptions) -> tuple[list[Co
 
     The kinds are inferred as for a table (`oneof.io.choose_columns`), from the rows of the first batch only.
     """
-    table = Table(batch.content, batch.path)
+    table = Table(batch.content, batch.path, (), batch.form, batch.dialect, batch.remarks)
     scope = f", according to the first {len(batch):,} rows (--batch-rows)"
-    columns, notes = choose_columns(table, exclude=set(options.label_columns), overrides=options.overrides, scope=scope)
-    named = {column.name for column in columns} | set(options.label_columns) | set(options.overrides.drop)
-    for name in batch.content.columns:
-        if name not in named and not any(note.startswith(f"column {name!r} ") for note in notes):
-            notes.append(
-                f"column {name!r} is excluded: it has one value in the first {len(batch):,} rows "
-                "(add --numeric, --categorical or --text to include it)."
-            )
+    columns, findings = choose_columns(
+        table, exclude=set(options.label_columns), overrides=options.overrides, scope=scope
+    )
     # A column that the user named as text may have its first words in later rows.
     inferred = [column for column in columns if column.name not in options.overrides.texts]
     if not options.overrides.texts or any(column.kind == "text" for column in inferred):
-        check_texts(align_columns(batch.content, columns, batch.path), inferred, options.text_options, batch.path)
-    return columns, notes
+        texts = [column for column in inferred if column.kind == "text"]
+        frame = align_columns(batch.content, texts, batch.path, form=batch.form)
+        check_texts(frame, texts, options.text_options, batch.path)
+    return columns, findings.without_unread().sentences()
 
 
-def _encode(run: RunState, batch: Batch) -> tuple[StreamEncoder | None, FeatureMatrix]:
+def _encode(run: RunState, batch: Batch, unread: UnreadCells | None) -> tuple[StreamEncoder | None, FeatureMatrix]:
     """Return the encoder and the rows of a batch; after the first pass the encoder does not change."""
     if run.encoder is None:
         return None, batch.content.rows
-    frame = align_columns(batch.content, run.columns or [], batch.path)
+    frame = align_columns(
+        batch.content, run.columns or [], batch.path, form=batch.form, unread=unread, first_row=batch.first_row
+    )
     if run.epoch == 0:
         return run.encoder.partial_fit_transform(frame)
     return run.encoder, run.encoder.transform(frame)
@@ -307,6 +317,6 @@ def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at:
         list(run.columns or []),
         run.validation,
         resumed_at,
-        [*class_notes, *run.notes, *([] if order_note is None else [order_note])],
+        [*class_notes, *run.notes, *run.unread.sentences(), *([] if order_note is None else [order_note])],
         run.prior,
     )

@@ -47,7 +47,7 @@ def _mean_posterior(source: Source, options: StreamOptions, classes: Sequence[st
 def _map_labels(source: Source, options: StreamOptions, function: Callable[[Any], Any]) -> Iterator[Any]:
     """Yield a function of the labels of each batch, without the features; errors name the rows of the files."""
     is_empty = True
-    spec = BatchSpec(options.label_columns, (), separator=options.separator)
+    spec = BatchSpec(options.label_columns, (), separator=options.separator, dialect=options.dialect, form=options.form)
     for batch in iterate_batches(source, options.batch_rows, spec):
         is_empty = False
         with batch.localized():

@@ -8,7 +8,7 @@ import numpy as np
 from oneof.candidates.row_weights import WeightOptions
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators._online_base import check_online
-from oneof.io import Overrides, TextOptions
+from oneof.io import CellFormat, Dialect, Overrides, TextOptions
 from oneof.io.batches import BATCH_ROWS
 from oneof.io.source import Source
 from oneof.io.svmlight import MAX_INDEX_BITS
@@ -44,6 +44,12 @@ class StreamOptions:
         Kinds of columns, which take precedence over those inferred from the first batch.
     text_options : TextOptions
         Stop words and stemmer of texts.
+    dialect : Dialect
+        The known properties of CSV and TSV files; the others are detected from the first bytes of each file.
+    form : CellFormat
+        The known tokens of missing values and formats of dates.
+    strict : bool
+        Whether a cell that is not of the kind of its column is an error. Otherwise it is missing.
     batch_rows : int
         Maximum number of rows in memory.
     hash_bits : int
@@ -71,6 +77,9 @@ class StreamOptions:
     kind: str = "likelihood"
     prior: tuple[float, ...] | None = None
     rest: bool | str = False
+    dialect: Dialect = Dialect()  # noqa: RUF009 - frozen
+    form: CellFormat = CellFormat()  # noqa: RUF009 - frozen
+    strict: bool = False
 
     def __post_init__(self) -> None:
         for name in ("labels", "classes"):
@@ -99,6 +108,10 @@ class StreamOptions:
             raise InputError("`kind` and `rest` apply to weights only. Add `weighted=True`.")
         check_instance("overrides", self.overrides, Overrides)
         check_instance("text_options", self.text_options, TextOptions)
+        check_instance("dialect", self.dialect, Dialect)
+        check_instance("form", self.form, CellFormat)
+        check_bool("strict", self.strict)
+        object.__setattr__(self, "strict", bool(self.strict))
         for name, max_value in (("batch_rows", 2**30), ("hash_bits", MAX_INDEX_BITS), ("n_epochs", 2**30)):
             value = getattr(self, name)
             check_positive(name, value, integer=True, max_value=max_value)

@@ -1,15 +1,18 @@
 """Label columns of tables and streams as candidate sets.
 
-Reading order: `cells` (text, numbers and lists), `weights` (columns of weights), `tables` (a whole table, whose labels
-have types), `batches` (the batches of a stream, whose labels are text).
+Reading order: `cells` (text, numbers and lists), `separators` (the text between two labels), `weights` (columns of
+weights), `tables` (a whole table, whose labels have types), `batches` (the batches of a stream, whose labels are text).
 """
 
 from oneof.candidates.columns.batches import LabelReader, resolve_classes
 from oneof.candidates.columns.cells import label_to_text, number_to_text
+from oneof.candidates.columns.separators import DEFAULT_SEPARATOR, detect_separator
 from oneof.candidates.columns.tables import match_true_labels, read_label_columns
 
 __all__ = [
+    "DEFAULT_SEPARATOR",
     "LabelReader",
+    "detect_separator",
     "label_to_text",
     "match_true_labels",
     "number_to_text",

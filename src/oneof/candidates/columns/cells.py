@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneof.candidates.labels import unknown_label
+from oneof.candidates.readers.collections import split_text
 from oneof.candidates.readers.weights import parse_number
 from oneof.errors import DataError, LabelError
 from oneof.typing import Labels
@@ -19,6 +21,8 @@ AMBIGUOUS_SIGNS = (
     "the column contains only -1 and 1, which may mean two classes, or class 1 and rows without a label. "
     "Name the classes (--classes=-1,1), or leave the cells of unlabeled rows empty."
 )
+_MAX_LISTED = 10
+"""Maximum number of cells that an error about several cells lists."""
 _WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?")
 _SIGNED_INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?")
 _FLOAT_OF_INTEGER = re.compile(r"(-?\d{1,18})\.0+")
@@ -82,6 +86,60 @@ def check_flat_lists(cells: "pl.Series") -> None:
                 raise LabelError(
                     f"a set must be one list of labels; got lists within a list, {cell!r}.", row=row, label=cell
                 )
+
+
+def check_texts(
+    texts: Sequence[str | None], separator: str, classes: Labels | None = None, *, weighted: bool = False
+) -> None:
+    """Raise one error for all cells that are not a set of the classes; it lists the first ten.
+
+    Parameters
+    ----------
+    texts : sequence of str or None
+    separator : str
+    classes : ndarray of str, optional
+        Without them any label is valid.
+    weighted : bool
+        Whether a label may be followed by a colon and a weight.
+    """
+    known = None if classes is None else set(classes.tolist())
+    errors: dict[str, LabelError] = {}
+    n_cells = 0
+    for row, text in enumerate(texts):
+        if text is None or not text.strip():
+            continue
+        if text not in errors:
+            try:
+                check_nonempty_sets([text], separator)
+                labels, _ = split_text(row, text, separator, colons=weighted)
+                if known is None or classes is None or known.issuperset(labels or ()):
+                    continue
+                error = unknown_label(row, next(label for label in labels or () if label not in known), classes)
+            except LabelError as caught:
+                error = caught if caught.row == row else caught.at(first_row=row - (caught.row or 0))
+            errors[text] = error
+        n_cells += 1
+    raise_together(list(errors.values()), n_cells)
+
+
+def raise_together(errors: Sequence[LabelError], n_cells: int) -> None:
+    """Raise the first error with the rows and labels of the others, if there are errors.
+
+    Parameters
+    ----------
+    errors : sequence of LabelError
+        In the order of their rows.
+    n_cells : int
+        The number of cells that cannot be read; several may have the same text.
+    """
+    if not errors:
+        return
+    first, others = errors[0], errors[1:_MAX_LISTED]
+    if n_cells == 1:
+        raise first
+    listed = ", ".join(f"row {error.row} ({error.label!r})" for error in others)
+    more = f" In all, {n_cells:,} cells cannot be read" + (f": also {listed}" if listed else "")
+    raise first.because(f"{first.reason.rstrip()}{more}{', ...' if len(errors) > _MAX_LISTED else ''}.")
 
 
 def check_nonempty_sets(texts: Sequence[str | None], separator: str) -> None:

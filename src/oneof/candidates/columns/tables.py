@@ -16,7 +16,8 @@ from oneof.candidates.columns.cells import (
     booleans_to_digits,
     check_any_label,
     check_flat_lists,
-    check_nonempty_sets,
+    check_texts,
+    raise_together,
     strict_numbers,
     typed_classes,
     whole_numbers,
@@ -101,16 +102,24 @@ def read_label_columns(
 
 
 def match_true_labels(cells: Iterable[Any], classes: Labels) -> tuple[Labels, "LabelError | None"]:
-    """Return the class of each cell, None for a missing label, and the error of the first cell that is not a class."""
+    """Return the class of each cell, None for a missing label, and an error about the cells that are not a class."""
     by_text = {_as_written(label): label for label in classes.tolist()}
     values = list(cells)
     truth = np.full(len(values), None, dtype=object)
+    errors: dict[str, LabelError] = {}
+    n_unknown = 0
     for row, cell in enumerate(values):
         text = "" if cell is None else _as_written(cell)
         if text in by_text:
             truth[row] = by_text[text]
         elif text not in ("", "nan"):
-            return truth, LabelError(f"{text!r} is not one of the classes.", row=row, label=text, cause="unknown label")
+            n_unknown += 1
+            if text not in errors:
+                errors[text] = LabelError("", row=row, label=text, cause="unknown label")
+    try:
+        raise_together(list(errors.values()), n_unknown)
+    except LabelError as error:
+        return truth, error
     return truth, None
 
 
@@ -144,8 +153,9 @@ def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | No
     if cells.dtype == pl.String:
         numbers = whole_numbers(cells, classes)
         if numbers is None:
-            check_nonempty_sets(cells.to_list(), separator)
-            return CandidateSets._from_validated(*read_strings(cells, separator, typed_classes(classes, numbers=False)))
+            known = typed_classes(classes, numbers=False)
+            check_texts(cells.to_list(), separator, known)
+            return CandidateSets._from_validated(*read_strings(cells, separator, known))
         cells = numbers
     if cells.dtype == pl.Boolean:
         return CandidateSets._from_validated(

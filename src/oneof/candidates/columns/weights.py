@@ -9,7 +9,7 @@ from oneof.candidates.columns.cells import (
     check_any_label,
     check_flat_lists,
     check_matrix,
-    check_nonempty_sets,
+    check_texts,
     strict_numbers,
     typed_classes,
     whole_numbers,
@@ -54,7 +54,7 @@ def read_weighted_columns(
         check_flat_lists(cells)
         numeric = isinstance(cells.dtype.inner, pl.DataType) and cells.dtype.inner.is_numeric()
     elif cells.dtype == pl.String:
-        check_nonempty_sets(cells.to_list(), separator)
+        check_texts(cells.to_list(), separator, weighted=weights is None)
         numbers = whole_numbers(cells, classes)
         cells, numeric = (cells, False) if numbers is None else (numbers, True)
     elif not numeric and (weights is not None or not isinstance(cells.dtype, pl.Struct)):

@@ -1,0 +1,79 @@
+"""Detection of the text between two labels of a cell."""
+
+from collections.abc import Iterable, Sequence
+
+from oneof.errors import LabelError
+
+DEFAULT_SEPARATOR = "|"
+_SEPARATORS = (";", ",", " / ")
+_IN_NAMES = (",", " / ")
+"""Separators that also occur in names of classes."""
+
+
+def detect_separator(
+    texts: Iterable[str | None], classes: Sequence[str] | None = None, *, weighted: bool = False
+) -> str:
+    """Return the text that plainly separates the labels of a column; "|" if it occurs, or if there is no other.
+
+    A separator is plain if two different cells or more contain it, each has a label that also occurs in another cell,
+    and there are fewer labels than different cells. A comma must, moreover, join labels that occur alone.
+
+    Parameters
+    ----------
+    texts : iterable of str or None
+        The cells.
+    classes : sequence of str, optional
+        The classes named by the user.
+    weighted : bool
+        Whether a label may be followed by a colon and a weight.
+
+    Raises
+    ------
+    LabelError
+        If a cell may be a set of labels or one class, so that the user must name the separator.
+    """
+    rows: dict[str, int] = {}
+    for row, text in enumerate(texts):
+        if text is not None and text.strip():
+            rows.setdefault(text.strip(), row)
+    if any(DEFAULT_SEPARATOR in text for text in rows):
+        return DEFAULT_SEPARATOR
+    named = {name.strip() for name in classes or ()}
+    doubtful: list[tuple[int, str, str]] = []
+    for separator in sorted(_SEPARATORS, key=lambda other: -sum(other in text for text in rows)):
+        joined = [text for text in rows if separator in text and text not in named]
+        if not joined:
+            continue
+        members = {text: _members(text, separator, weighted=weighted) for text in joined}
+        alone = named | {_label(text, weighted=weighted) for text in rows if separator not in text}
+        counts: dict[str, int] = {}
+        for labels in members.values():
+            for label in set(labels):
+                counts[label] = counts.get(label, 0) + 1
+        is_known = {text: any(m in alone or counts[m] > 1 for m in labels) for text, labels in members.items()}
+        is_fewer = len(alone | set(counts)) < len(alone) + len(joined)
+        joins_classes = any(label in alone for labels in members.values() for label in labels)
+        is_plain = len(joined) > 1 and all(is_known.values()) and (is_fewer or set(counts) <= alone)
+        if is_plain and (joins_classes or separator not in _IN_NAMES):
+            return separator
+        if joins_classes or separator not in _IN_NAMES:
+            text = next((text for text in joined if any(m in alone for m in members[text])), joined[0])
+            doubtful.append((rows[text], text, separator))
+    if doubtful:
+        row, text, separator = min(doubtful)
+        raise LabelError(
+            f"{text!r} may be a set of labels or one class. Add --separator {separator!r} if it is a set, or "
+            f"--separator {DEFAULT_SEPARATOR!r} if it is one class.",
+            row=row,
+            label=text,
+        )
+    return DEFAULT_SEPARATOR
+
+
+def _members(text: str, separator: str, *, weighted: bool) -> list[str]:
+    members = [_label(member, weighted=weighted) for member in text.split(separator)]
+    return [member for member in members if member]
+
+
+def _label(text: str, *, weighted: bool) -> str:
+    return (text.rpartition(":")[0] or text).strip() if weighted else text.strip()

@@ -1,0 +1,66 @@
+"""`oneof serve`: serve the predictions of a model over HTTP."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from oneof.cli import options, terminal
+
+NAME = "serve"
+EXAMPLES = """\b
+Examples:
+  oneof serve birds-oneof/model.skops
+  oneof serve birds-oneof/model.skops --port 9000 --max-rows 100
+  curl http://127.0.0.1:8000/model
+  curl http://127.0.0.1:8000/predict --json '{"row": {"span": 21.5, "color": "gray"}}'
+"""
+
+
+def run(
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file written by oneof fit (model.skops).")],
+    *,
+    host: Annotated[
+        str,
+        typer.Option(
+            "--host",
+            help="Address of this machine that accepts connections. With another one than the default, other machines "
+            "can connect: there is no password and no encryption.",
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="Port of the server; 0 selects a free one.")
+    ] = 8000,
+    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Maximum number of rows of a request.")] = 1000,
+    max_bytes: Annotated[
+        int, typer.Option("--max-bytes", min=1, help="Maximum size of the body of a request.")
+    ] = 4_194_304,
+    json: options.Json = False,
+    debug: options.Debug = False,
+) -> None:
+    """Serve the predictions of a model over HTTP, as JSON.
+
+    POST /predict predicts the label of {"row": {...}}, or of {"rows": [{...}, ...]}. GET /model returns the columns and
+    classes, GET /openapi.json the description for clients, and GET /health the status. Stop with Ctrl-C.
+    """
+    with terminal.handle_errors(debug=debug):
+        from oneof.cli.predictions import check_stemmer, load_model
+        from oneof.serving.server import PredictionServer, check_server_installed
+
+        check_server_installed()
+        saved = load_model(model)
+        for sentence in check_stemmer(saved):
+            terminal.print_note(sentence)
+        server = PredictionServer(saved, host=host, port=port, max_rows=max_rows, max_body_bytes=max_bytes)
+        if not server.is_local:
+            terminal.print_note(
+                "other machines can connect; there is no password and no encryption. A proxy can add both."
+            )
+        if json:
+            terminal.print_json({"url": server.url, "model": str(model), "method": saved.method})
+        else:
+            terminal.print_line(f"{saved.method} predicts at {server.url}/predict. Stop with Ctrl-C.")
+        try:
+            server.run()
+        except KeyboardInterrupt:  # the documented way to stop
+            return

@@ -1,0 +1,118 @@
+"""Reader of spreadsheets: a sheet becomes a CSV file, whose columns are inferred as those of any other CSV file.
+
+fastexcel (calamine) reads the values that the spreadsheet program saved; it computes no formula, runs no macro and
+follows no link. The text of a number has nine decimals at most there, so numbers are read a second time.
+"""
+
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oneof.errors import DataError, MissingExtraError
+from oneof.files import check_members
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
+
+
+def write_sheet(path: Path, sheet: str | None, target: Path) -> list[str]:
+    """Write a sheet of a spreadsheet as CSV and return notes about its other sheets and its empty rows.
+
+    Parameters
+    ----------
+    path : Path
+    sheet : str or None
+        The name of the sheet; None is the first one.
+    target : Path
+
+    Raises
+    ------
+    DataError
+        If the file is damaged or is no spreadsheet, or the sheet does not exist or is empty.
+    MissingExtraError
+        If fastexcel is not installed.
+    """
+    try:
+        import fastexcel
+    except ImportError:
+        raise MissingExtraError("fastexcel", "excel") from None
+    _check_size(path)
+    try:
+        names = list(fastexcel.read_excel(path).sheet_names)
+        name = _choose_sheet(path, names, sheet)
+        cells = _read_cells(path, name)
+    except (DataError, MemoryError, KeyboardInterrupt, SystemExit):
+        raise
+    except BaseException as error:  # fastexcel's own errors and panics have no common base class but this one
+        line = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+        raise DataError(f"{path} cannot be read as a spreadsheet: {line[:200]}.") from None
+    return _other_sheets(name, names, sheet) + _write_rows(cells, path, name, target)
+
+
+def _choose_sheet(path: Path, names: list[str], requested: str | None) -> str:
+    if requested is None and names:
+        return names[0]
+    if requested not in names:
+        listed = ", ".join(map(repr, names)) or "none"
+        raise DataError(f"{path} has no sheet {requested or ''!r}; its sheets are {listed}.")
+    return str(requested)
+
+
+def _check_size(path: Path) -> None:
+    """Raise if the content of a compressed file would expand to an implausible size."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            check_members(archive, path.stat().st_size)
+    except DataError as error:
+        raise DataError(f"{path}: {error.reason}") from None
+    except (zipfile.BadZipFile, NotImplementedError):  # .xls is not an archive; fastexcel reports damage
+        return
+
+
+def _read_cells(path: Path, sheet: str) -> "pl.DataFrame":
+    """Return all cells of a sheet as text, with the first row."""
+    import fastexcel
+    import polars as pl
+
+    def read(kind: Any) -> "pl.DataFrame":
+        reader = fastexcel.read_excel(path)
+        frame: pl.DataFrame = reader.load_sheet(sheet, header_row=None, dtypes=kind).to_polars()
+        return frame.rename(dict(zip(frame.columns, map(str, range(frame.width)), strict=True)))
+
+    texts, numbers = read("string"), read("float")
+    if texts.shape != numbers.shape:
+        return texts
+    is_rounded = texts.select(pl.all().cast(pl.Float64, strict=False)) != numbers
+    return pl.DataFrame(
+        [
+            text.set(rounded.fill_null(value=False), None).fill_null(number.cast(pl.String).set(~rounded, None))
+            for text, rounded, number in zip(texts, is_rounded, numbers.fill_nan(None), strict=True)
+        ]
+    )
+
+
+def _write_rows(cells: "pl.DataFrame", path: Path, sheet: str, target: Path) -> list[str]:
+    """Write the rows and columns that are not empty, and return a note about empty rows."""
+    import polars as pl
+
+    cells = cells.select([column for column in cells if column.null_count() < len(column)])
+    is_empty = cells.select(pl.all_horizontal(pl.all().is_null())).to_series() if cells.width else None
+    if is_empty is None or not len(is_empty):
+        raise DataError(f"the sheet {sheet!r} of {path} is empty. Name another by --sheet.")
+    filled = (~is_empty).arg_true()
+    n_empty = int(is_empty[filled[0] : filled[-1] + 1].sum())
+    with target.open("wb") as file:
+        cells.filter(~is_empty).write_csv(file, include_header=False)
+    if not n_empty:
+        return []
+    return [f"{n_empty:,} empty row{'s' * (n_empty > 1)} of the sheet {'are' if n_empty > 1 else 'is'} ignored."]
+
+
+def _other_sheets(name: str, names: list[str], requested: str | None) -> list[str]:
+    others = [other for other in names if other != name]
+    if requested is not None or not others:
+        return []
+    listed = ", ".join(map(repr, others[:5])) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
+    return [f"the sheet {name!r} is read; --sheet names another one: {listed}."]

@@ -1,0 +1,217 @@
+"""HTTP application of predictions: health, the model's columns and classes, and predictions of one row or several.
+
+Every response of an endpoint is a JSON object. An error is `{"error": "one sentence"}` with a status from 400 to 499. A
+request can make the server predict, and nothing else: there are no files, no names of functions and no pickles. A page
+of another site cannot read a response, since no header permits it. It cannot send rows either, since the content type
+of JSON needs such a permission.
+"""
+
+import asyncio
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from oneof.errors import InputError, InputTypeError, OneofError
+from oneof.serving.openapi import describe
+from oneof.serving.predictor import RowPredictor
+
+MAX_ROWS = 1_000
+MAX_BODY_BYTES = 4 * 2**20
+BODY_SECONDS = 30.0
+"""Time in which the body of a request must arrive."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Limits of one request.
+
+    Attributes
+    ----------
+    rows : int
+    body_bytes : int
+    """
+
+    rows: int = MAX_ROWS
+    body_bytes: int = MAX_BODY_BYTES
+
+
+def make_app(
+    predictor: RowPredictor,
+    *,
+    max_rows: int = MAX_ROWS,
+    max_body_bytes: int = MAX_BODY_BYTES,
+    hosts: tuple[str, ...] = ("127.0.0.1", "localhost"),
+) -> Starlette:
+    """Return an ASGI application that predicts rows, for a web server of your choice.
+
+    Parameters
+    ----------
+    predictor : RowPredictor
+    max_rows : int, default=1000
+        Maximum number of rows of a request.
+    max_body_bytes : int, default=4194304
+        Maximum size of the body of a request.
+    hosts : tuple of str
+        The names under which the server may be addressed, without ports; "*" for any. The default prevents that a page
+        of another site reaches the server by a DNS name of its own.
+
+    Returns
+    -------
+    starlette.applications.Starlette
+
+    Raises
+    ------
+    InputError
+        If a limit is not an integer above 0.
+    InputTypeError
+        If `predictor` is not a RowPredictor.
+
+    Examples
+    --------
+    >>> from oneof.persistence import load
+    >>> from oneof.serving import RowPredictor, make_app
+    >>> app = make_app(RowPredictor(load("model.skops")), hosts=("models.example.org",))  # doctest: +SKIP
+    """
+    if not isinstance(predictor, RowPredictor):
+        raise InputTypeError(f"`predictor` must be a RowPredictor; got {type(predictor).__name__}.")
+    for name, value in (("max_rows", max_rows), ("max_body_bytes", max_body_bytes)):
+        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+            raise InputError(f"`{name}` must be an integer above 0; got {value!r}.")
+    api = _Endpoints(predictor, Limits(max_rows, max_body_bytes))
+    routes = [
+        Route("/health", api.health, methods=["GET"]),
+        Route("/model", api.model, methods=["GET"]),
+        Route("/openapi.json", api.openapi, methods=["GET"]),
+        Route("/predict", api.predict, methods=["POST"]),
+    ]
+    return Starlette(
+        routes=routes,
+        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)],
+        exception_handlers={HTTPException: _on_http_error},
+    )
+
+
+class _Endpoints:
+    """Endpoints of the application."""
+
+    def __init__(self, predictor: RowPredictor, limits: Limits) -> None:
+        self._predictor, self._limits = predictor, limits
+        self._model = describe_model(predictor, limits)
+        self._openapi = describe(predictor, limits.rows)
+
+    async def health(self, _: Request) -> Response:
+        return _respond({"status": "ok"})
+
+    async def model(self, _: Request) -> Response:
+        return _respond(self._model)
+
+    async def openapi(self, _: Request) -> Response:
+        return _respond(self._openapi)
+
+    async def predict(self, request: Request) -> Response:
+        try:
+            content = _parse(await self._read(request))
+            rows, single = self._rows(content)
+            predictions = await run_in_threadpool(self._predictor.predict, rows)
+        except OneofError as error:
+            return _respond({"error": str(error)}, 400)
+        return _respond({"prediction": predictions[0]} if single else {"predictions": predictions})
+
+    async def _read(self, request: Request) -> bytes:
+        """Return the body of a request, unless it is too long, too slow, or not JSON."""
+        if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
+            raise HTTPException(415, "the body must be JSON: send the header `content-type: application/json`.")
+        limit = self._limits.body_bytes
+        content = bytearray()
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                async for chunk in request.stream():
+                    content += chunk
+                    if len(content) > limit:
+                        raise HTTPException(413, f"the body must have at most {limit:,} bytes: send fewer rows.")
+        except TimeoutError:
+            raise HTTPException(408, f"the body must arrive within {BODY_SECONDS:g} seconds.") from None
+        except ClientDisconnect:
+            raise HTTPException(400, "the body ended early.") from None
+        return bytes(content)
+
+    def _rows(self, content: Any) -> tuple[list[Any], bool]:
+        """Return the rows of a body, and whether it has a single row."""
+        if not isinstance(content, dict) or len(content.keys() & {"row", "rows"}) != 1:
+            raise InputError('the body must be an object with either "row" (an object) or "rows" (a list of objects).')
+        unknown = sorted(content.keys() - {"row", "rows"})
+        if unknown:
+            raise InputError(f'the body must have no key other than "row" or "rows"; got {ascii(unknown[0])[:60]}.')
+        if "row" in content:
+            return [content["row"]], True
+        rows = content["rows"]
+        if not isinstance(rows, list):
+            raise InputError('"rows" must be a list of objects.')
+        if len(rows) > self._limits.rows:
+            raise HTTPException(413, f"a request may have at most {self._limits.rows:,} rows; got {len(rows):,}.")
+        return rows, False
+
+
+def describe_model(predictor: RowPredictor, limits: Limits) -> dict[str, Any]:
+    """Return the method, the columns and the classes of a model, and the limits of a request, as JSON types."""
+    model = predictor.model
+    return {
+        "method": model.method,
+        "classes": predictor.classes,
+        "columns": [{"name": name, "kind": kind} for name, kind in predictor.columns],
+        "values": predictor.value_name,
+        "labels": list(model.label_columns),
+        "training_rows": model.summary.get("rows"),
+        "oneof_version": model.oneof_version,
+        "limits": {"rows": limits.rows, "body_bytes": limits.body_bytes},
+    }
+
+
+def _parse(body: bytes) -> Any:
+    """Parse JSON; NaN and Infinity, which are not JSON, are errors."""
+    try:
+        return json.loads(body.decode(), parse_constant=_reject_constant)
+    except UnicodeDecodeError:
+        raise InputError("the body must be text in UTF-8.") from None
+    except InputError:
+        raise
+    except RecursionError:
+        raise InputError("the body has too many nested lists or objects.") from None
+    except ValueError as error:  # also an integer with more digits than Python reads
+        raise InputError(f"the body must be JSON: {str(error).splitlines()[0].rstrip('.')}.") from None
+
+
+def _reject_constant(name: str) -> NoReturn:
+    raise InputError(f"the body must be JSON, which has no {name}. Use null for a missing value.")
+
+
+def _respond(content: dict[str, Any], status: int = 200) -> Response:
+    # In ASCII: an error may quote half a surrogate pair, which has no UTF-8.
+    body = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    return Response(body, status, headers=_HEADERS, media_type="application/json")
+
+
+_HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
+
+
+async def _on_http_error(_: Request, error: Exception) -> Response:
+    """Return an error of the framework, such as an unknown path, in the form of all other errors."""
+    assert isinstance(error, HTTPException)
+    sentences: dict[int, Callable[[], str]] = {
+        404: lambda: "the path does not exist: the paths are /health, /model, /openapi.json and /predict.",
+        405: lambda: "the method is not allowed: /predict needs POST, all other paths GET.",
+    }
+    sentence = sentences.get(error.status_code, lambda: error.detail)()
+    response = _respond({"error": sentence}, error.status_code)
+    response.headers.update(error.headers or {})
+    return response

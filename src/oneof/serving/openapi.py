@@ -1,0 +1,76 @@
+"""OpenAPI description of the application, with the columns and classes of the model."""
+
+from typing import Any
+
+from oneof.serving.predictor import RowPredictor
+
+_CELLS: dict[str, list[str]] = {
+    "number": ["number", "null"],
+    "yes/no": ["boolean", "null"],
+    "category": ["string", "null"],
+    "text": ["string", "null"],
+}
+"""JSON types of the cells of a column by its kind."""
+
+
+def describe(predictor: RowPredictor, max_rows: int) -> dict[str, Any]:
+    """Return the OpenAPI description, in the types of JSON."""
+    prediction = _reference("Prediction")
+    several = {"rows": {"type": "array", "items": _reference("Row"), "maxItems": max_rows}}
+    body = {"oneOf": [_object({"row": _reference("Row")}), _object(several)]}
+    answer = {
+        "oneOf": [
+            _object({"prediction": prediction}),
+            _object({"predictions": {"type": "array", "items": prediction}}),
+        ]
+    }
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": f"Predictions of {predictor.model.method}", "version": predictor.model.oneof_version},
+        "paths": {
+            "/health": {"get": _operation("Return the status of the server.", {"type": "object"})},
+            "/model": {
+                "get": _operation("Return the columns and classes of the model, and the limits.", {"type": "object"})
+            },
+            "/predict": {
+                "post": _operation("Predict the label of one row, or of several rows.", answer)
+                | {"requestBody": {"required": True, "content": _json(body)}}
+            },
+        },
+        "components": {"schemas": _schemas(predictor)},
+    }
+
+
+def _schemas(predictor: RowPredictor) -> dict[str, Any]:
+    kinds = {name: {"type": _CELLS.get(kind, ["string", "number", "boolean", "null"]), "description": kind}
+             for name, kind in predictor.columns}  # fmt: skip
+    label = {"enum": predictor.classes}
+    values = {"type": "object", "additionalProperties": {"type": "number"}}
+    confidence = {"type": "number", "minimum": 0, "maximum": 1}
+    return {
+        "Row": _object(kinds) | {"description": "Null is a missing value. Other keys are ignored."},
+        "Prediction": _object({"label": label, "confidence": confidence, predictor.value_name: values}),
+        "Error": _object({"error": {"type": "string"}}),
+    }
+
+
+def _operation(summary: str, answer: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "summary": summary,
+        "responses": {
+            "200": {"description": "OK", "content": _json(answer)},
+            "4XX": {"description": "The request is invalid.", "content": _json(_reference("Error"))},
+        },
+    }
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": properties, "required": list(properties)}
+
+
+def _reference(name: str) -> dict[str, Any]:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+def _json(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"application/json": {"schema": schema}}

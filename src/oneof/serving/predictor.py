@@ -1,0 +1,145 @@
+"""Predictions of a few rows that are given as mappings, without a table."""
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+from sklearn.pipeline import Pipeline
+
+from oneof.errors import InputError, InputTypeError
+from oneof.estimators.base import CandidateClassifier
+from oneof.io.features import align_columns, saved_columns
+from oneof.io.findings import Kind
+from oneof.io.row_encoder import RowEncoder
+from oneof.likelihoods import softmax
+from oneof.persistence import SavedModel
+from oneof.typing import FeatureMatrix, Floats, Labels
+
+_TIE = 1e-9
+"""If the two largest probabilities differ by less, `predict` decides, since it may order the scores differently."""
+
+
+class RowPredictor:
+    """Predictor of rows given as mappings from the names of columns to cells.
+
+    It gives the predictions of `oneof predict`, and takes a few milliseconds for one row. Several threads may call it;
+    one row or batch is predicted at a time.
+
+    Parameters
+    ----------
+    model : SavedModel
+        A model of `oneof fit`, as `oneof.persistence.load` returns it.
+
+    Attributes
+    ----------
+    columns : list of (name, kind)
+        The columns that a row must have.
+    classes : list
+    value_name : {"probabilities", "scores"}
+        What the values of the classes are: probabilities, or scores if the method has no probabilities.
+
+    Raises
+    ------
+    InputError
+        If the model has no columns, or one of an unknown kind.
+    InputTypeError
+        If `model` is not a SavedModel.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from oneof import PLEM
+    >>> from oneof.io import Column, make_encoder
+    >>> from oneof.persistence import SavedModel
+    >>> from oneof.serving import RowPredictor
+    >>> columns = [Column("span", "number")]
+    >>> pipeline = make_pipeline(make_encoder(columns), PLEM())
+    >>> fitted = pipeline.fit(pl.DataFrame({"span": [1.0, 2.0, 8.0, 9.0]}), ["wren", "wren", "owl", "owl"])
+    >>> predictor = RowPredictor(SavedModel(fitted, ["owl", "wren"], [("span", "number")], ["species"], "PLEM"))
+    >>> [row["label"] for row in predictor.predict([{"span": 8.5}, {"span": 1.5}])]
+    ['owl', 'wren']
+    """
+
+    def __init__(self, model: SavedModel) -> None:
+        if not isinstance(model, SavedModel):
+            raise InputTypeError(
+                f"`model` must be a oneof.persistence.SavedModel; got {type(model).__name__}. Use a model of `oneof "
+                "fit`."
+            )
+        if not model.columns:
+            raise InputError("the model has no columns: it was fitted to a sparse matrix. Fit it to a table.")
+        unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
+        if unknown:
+            raise InputError(f"the model has an unknown kind of column, {unknown[0]!r}. Update oneof.")
+        self.model = model
+        columns, form = saved_columns(model.columns, model.summary)
+        self.columns = [(column.name, column.kind) for column in columns]
+        self.classes = list(model.classes)
+        self._lock = threading.Lock()
+        steps = model.pipeline.steps
+        self._encoder = RowEncoder(
+            columns, steps[0][1], lambda frame, parts: align_columns(frame, parts, Path("the rows"), form=form)
+        )
+        self._estimator = steps[1][1] if len(steps) == 2 else Pipeline(steps[1:])
+        method = type(steps[-1][1])
+        self._predicts_largest = issubclass(method, CandidateClassifier) and (
+            method.predict is CandidateClassifier.predict
+        )
+        self.value_name = "probabilities" if hasattr(self._estimator, "predict_proba") else "scores"
+
+    def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Predict a label for each row.
+
+        Parameters
+        ----------
+        rows : sequence of mappings
+            Each has a cell for every column: a number, a boolean, a text, or None if it is missing. Other keys are
+            ignored.
+
+        Returns
+        -------
+        list of dict
+            For each row `label`, `confidence`, and `probabilities` or `scores`, a dict from the classes as text to
+            numbers.
+
+        Raises
+        ------
+        DataError
+            If a row lacks a column, or a cell cannot be read; the error names the row and the column.
+        InputTypeError
+            If a row is not a mapping.
+        InputError
+            If the scores of a row overflow.
+        """
+        if not len(rows):
+            return []
+        with self._lock:
+            X = self._encoder.transform(rows)
+            labels, proba, values = self._predict(X)
+        names = [str(label) for label in self.classes]
+        return [
+            {"label": label, "confidence": max(row_proba), self.value_name: dict(zip(names, row_values, strict=True))}
+            for label, row_proba, row_values in zip(labels.tolist(), proba.tolist(), values.tolist(), strict=True)
+        ]
+
+    def _predict(self, X: FeatureMatrix) -> tuple[Labels, Floats, Floats]:
+        """Return the labels, the probabilities, and the probabilities or scores of rows."""
+        values = np.asarray(getattr(self._estimator, _METHODS[self.value_name])(X), dtype=np.float64)
+        if self.value_name == "probabilities":
+            proba = values
+        elif values.ndim == 1:  # two classes
+            proba = softmax(np.column_stack([np.zeros(len(values)), values]))
+            values = np.column_stack([-values, values])
+        else:
+            proba = softmax(values)
+        # `predict` would compute the scores again.
+        two_largest = np.partition(proba, -2, axis=1)[:, -2:]
+        if self._predicts_largest and (two_largest[:, 1] - two_largest[:, 0] > _TIE).all():
+            return self._estimator.classes_[np.argmax(proba, axis=1)], proba, values
+        return np.asarray(self._estimator.predict(X)), proba, values
+
+
+_METHODS = {"probabilities": "predict_proba", "scores": "decision_function"}

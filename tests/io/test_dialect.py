@@ -1,0 +1,77 @@
+"""Dialects: what is detected from the first bytes, what a user may set, and what is damaged."""
+
+from pathlib import Path
+
+import pytest
+
+from oneof.errors import DataError, InputError
+from oneof.io import Dialect, make_dialect, read_table
+from oneof.io.dialect import detect_dialect, detect_encoding
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a,b\n1,2\n", (",", ".")),
+        ("a;b\n1,5;2,5\n3,25;1\n", (";", ",")),
+        ("a;b\n1.5;2\n", (";", ".")),
+        ("a;size, m;b\n1;2,5;3\n4;5,5;6\n", (";", ",")),
+        ("a\tb\n1,5\tx\n", ("\t", ",")),
+        ("a|b\n1|2\n", ("|", ".")),
+        ("label,x\na|b,1\nb|c,2\n", (",", ".")),
+        ("label;x\na,b;1\nb,c;2\n", (";", ".")),
+        ('a;b\n"1;2";3\n', (";", ".")),
+        ("a\n1\n", (",", ".")),
+        ("a;b\n1.234,5;2\n2.000,5;1\n", (";", ",")),
+    ],
+)
+def test_delimiters_and_decimals(text: str, expected: tuple[str, str]) -> None:
+    """The delimiter splits the records into as many cells as the header; a comma within numbers is decimal."""
+    dialect = detect_dialect(text.encode(), Dialect())
+    assert (dialect.delimiter, dialect.decimal) == expected
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp1252", "utf-16", "utf-16-le", "utf-16-be"])
+def test_encodings(encoding: str) -> None:
+    text = "name,s\u00eds\n" + "Z\u00fcrich,1\n" * 20
+    assert text == text.encode(encoding).decode(detect_encoding(text.encode(encoding))).removeprefix("\ufeff")
+
+
+def test_western_text_and_damaged_text(tmp_path: Path) -> None:
+    """Text that was never UTF-8 is Windows-1252 or Latin-1; a bad byte after characters of UTF-8 is an error."""
+    assert detect_encoding(b"a\n\x80\n") == "cp1252"
+    assert detect_encoding(b"a\n\x81\n") == "latin-1"
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"a,b\n" + b"1,x\n" * 40_000 + b"2,\xe9\n")  # beyond the first bytes
+    table = read_table(path)
+    assert table.frame["b"][-1] == "\u00e9"
+    assert table.dialect is not None
+    assert table.dialect.encoding == "cp1252"
+    path.write_bytes("a,b\n1,\u00e9\n".encode() + b"1,x\n" * 40_000 + b"2,\xe9\n")
+    with pytest.raises(DataError, match=r"not text in UTF-8 \(line 40003\).*--encoding"):
+        read_table(path)
+
+
+def test_given_properties_are_not_detected(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes("a;b\n1,5;\u0434\u0430\n2,5;\u043d\u0435\u0442\n".encode("cp1251"))
+    table = read_table(path, dialect=make_dialect("cp1251", "semicolon", ","))
+    assert table.frame.to_dict(as_series=False) == {"a": [1.5, 2.5], "b": ["\u0434\u0430", "\u043d\u0435\u0442"]}
+    path.write_bytes(b"a,b\n1,2\n")
+    with pytest.raises(DataError, match="is not text in utf-16"):
+        read_table(path, dialect=make_dialect("utf-16"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("latin-99",), "`encoding` must be a known encoding such as latin-1; got 'latin-99'"),
+        ((None, ";;"), "`delimiter` must be one character such as ';', or tab; got ';;'"),
+        ((None, '"'), "`delimiter` must be one character"),
+        ((None, None, "'"), "`decimal` must be"),
+        ((None, ",", ","), "`decimal` and `delimiter` must differ; got ',' for both"),
+    ],
+)
+def test_invalid_dialects_are_errors(arguments: tuple[str, ...], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        make_dialect(*arguments)

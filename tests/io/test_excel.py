@@ -1,0 +1,245 @@
+"""Spreadsheets give the table of a CSV file with the same cells."""
+
+import datetime
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oneof.errors import DataError, MissingExtraError
+from oneof.io import read_table
+
+Write = Callable[..., Path]
+
+pytest.importorskip("fastexcel", reason="fastexcel is in the extra `excel`")
+
+HEADER = ("span", "n", "label", "flag", "zip", "note")
+ROWS = (
+    (1.5, 3, "a|b", True, "007", 'say "hi", ok'),
+    (None, -4, None, False, "01", "two\nlines"),
+    (0.25, 5, "b", None, "02", None),
+)
+CONTENT = 'span,n,label,flag,zip,note\n1.5,3,a|b,true,007,"say ""hi"", ok"\n,-4,,false,01,"two\nlines"\n0.25,5,b,,02,\n'
+
+_NAMESPACES = (
+    'xmlns:office="urn:oasis:names:tc:opendocument:xmlns:office:1.0" '
+    'xmlns:table="urn:oasis:names:tc:opendocument:xmlns:table:1.0" '
+    'xmlns:text="urn:oasis:names:tc:opendocument:xmlns:text:1.0"'
+)
+
+
+def write_xlsx(path: Path, **sheets: Sequence[Sequence[Any]]) -> Path:
+    """Write sheets as the minimal files of an .xlsx archive."""
+    names = list(sheets)
+    relation = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    main = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    package = "http://schemas.openxmlformats.org/package/2006"
+    with zipfile.ZipFile(path, "w") as archive:
+        listed = "".join(f'<sheet name="{name}" sheetId="{i}" r:id="r{i}"/>' for i, name in enumerate(names, 1))
+        archive.writestr(
+            "xl/workbook.xml", f'<workbook xmlns="{main}" xmlns:r="{relation}"><sheets>{listed}</sheets></workbook>'
+        )
+        archive.writestr(
+            "_rels/.rels",
+            f'<Relationships xmlns="{package}/relationships"><Relationship Id="r1" Type="{relation}/officeDocument" '
+            'Target="xl/workbook.xml"/></Relationships>',
+        )
+        targets = "".join(
+            f'<Relationship Id="r{i}" Type="{relation}/worksheet" Target="worksheets/s{i}.xml"/>'
+            for i in range(1, len(names) + 1)
+        )
+        archive.writestr(
+            "xl/_rels/workbook.xml.rels", f'<Relationships xmlns="{package}/relationships">{targets}</Relationships>'
+        )
+        archive.writestr(
+            "xl/styles.xml",
+            f'<styleSheet xmlns="{main}"><cellXfs count="2"><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs>'
+            "</styleSheet>",
+        )
+        for i, rows in enumerate(sheets.values(), 1):
+            lines = [
+                f'<row r="{r}">'
+                + "".join(_xlsx_cell(f"{chr(65 + c)}{r}", cell) for c, cell in enumerate(row))
+                + "</row>"
+                for r, row in enumerate(rows, 1)
+            ]
+            content = f'<worksheet xmlns="{main}"><sheetData>{"".join(lines)}</sheetData></worksheet>'
+            archive.writestr(f"xl/worksheets/s{i}.xml", content)
+    return path
+
+
+def _xlsx_cell(place: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return f'<c r="{place}" t="b"><v>{value:d}</v></c>'
+    if isinstance(value, int | float):
+        return f'<c r="{place}"><v>{value!r}</v></c>'
+    if isinstance(value, datetime.date):
+        return f'<c r="{place}" s="1"><v>{(value - datetime.date(1899, 12, 30)).days}</v></c>'
+    return f'<c r="{place}" t="inlineStr"><is><t>{_escape(value)}</t></is></c>'
+
+
+def write_ods(path: Path, **sheets: Sequence[Sequence[Any]]) -> Path:
+    """Write sheets as the minimal files of an .ods archive."""
+    tables = "".join(
+        f'<table:table table:name="{name}">'
+        + "".join(f"<table:table-row>{''.join(map(_ods_cell, row))}</table:table-row>" for row in rows)
+        + "</table:table>"
+        for name, rows in sheets.items()
+    )
+    body = f"<office:body><office:spreadsheet>{tables}</office:spreadsheet></office:body>"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("mimetype", "application/vnd.oasis.opendocument.spreadsheet")
+        archive.writestr(
+            "META-INF/manifest.xml",
+            '<manifest:manifest xmlns:manifest="urn:oasis:names:tc:opendocument:xmlns:manifest:1.0"/>',
+        )
+        archive.writestr("content.xml", f"<office:document-content {_NAMESPACES}>{body}</office:document-content>")
+    return path
+
+
+def _ods_cell(value: Any) -> str:
+    if value is None:
+        return "<table:table-cell/>"
+    if isinstance(value, bool):
+        kind, text = f'office:value-type="boolean" office:boolean-value="{str(value).lower()}"', str(value).upper()
+    elif isinstance(value, int | float):
+        kind, text = f'office:value-type="float" office:value="{value!r}"', repr(value)
+    elif isinstance(value, datetime.date):
+        kind, text = f'office:value-type="date" office:date-value="{value}"', str(value)
+    else:
+        kind, text = 'office:value-type="string"', _escape(value)
+    lines = "".join(f"<text:p>{line}</text:p>" for line in text.split("\n"))
+    return f"<table:table-cell {kind}>{lines}</table:table-cell>"
+
+
+def _escape(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace('"', "&quot;")
+
+
+WRITERS = {".xlsx": write_xlsx, ".ods": write_ods}
+
+
+@pytest.fixture(params=WRITERS)
+def write(request: pytest.FixtureRequest, tmp_path: Path) -> Write:
+    """Return a function that writes sheets to a file of each format."""
+    return lambda **sheets: WRITERS[request.param](tmp_path / f"t{request.param}", **sheets)
+
+
+def test_a_sheet_is_the_table_of_a_csv_file(write: Write, tmp_path: Path) -> None:
+    """Numbers, booleans, quoted text, texts that look like numbers, and empty cells are those of a CSV file."""
+    (tmp_path / "t.csv").write_text(CONTENT)
+    options = {"verbatim": ["label"], "as_text": ["zip"]}
+    table = read_table(write(birds=[HEADER, *ROWS]), **options)
+    assert table.frame.equals(read_table(tmp_path / "t.csv", **options).frame)
+    assert table.remarks == ()
+
+
+def test_numbers_keep_their_digits(write: Write) -> None:
+    """Numbers are read to the last bit, also in a column with text."""
+    rng = np.random.default_rng(0)
+    numbers = [
+        0.1 + 0.2,
+        1e-12,
+        1 / 3,
+        -2.5e-9,
+        12345678.123456789,
+        *rng.normal(size=20),
+        *(1e-9 * rng.normal(size=20)),
+    ]
+    numbers = [float(number) for number in numbers]
+    path = write(s=[("a", "b"), *((number, number) for number in numbers), (1, "-")])
+    frame = read_table(path, as_text=["b"]).frame
+    assert frame["a"].to_list() == [*numbers, 1.0]
+    assert [float(text) for text in frame["b"][:-1]] == numbers
+    assert frame["b"][-1] == "-"
+
+
+def test_text_that_looks_like_a_number_is_unchanged(write: Write) -> None:
+    texts = ["007", "1.50", "1e3", "0.10000000000000000000001", "12345678901234567890123"]
+    frame = read_table(write(s=[("a", "b"), *((text, 1) for text in texts)]), verbatim=["a"]).frame
+    assert frame["a"].to_list() == texts
+
+
+def test_dates(write: Write) -> None:
+    days = [datetime.date(2026, 1, 31), datetime.date(1999, 12, 1)]
+    frame = read_table(write(s=[("day", "x"), *((day, 1.5) for day in days)])).frame
+    assert frame["day"].str.to_datetime().dt.date().to_list() == days
+
+
+def test_sheets(write: Write) -> None:
+    """The first sheet is read, with a note about the others; another is read by its name."""
+    path = write(first=[("a", "b"), (1, 2)], second=[("a", "b"), (3, 4), (5, 6)], third=[])
+    table = read_table(path)
+    assert table.frame.rows() == [(1, 2)]
+    assert table.remarks == ("the sheet 'first' is read; --sheet names another one: 'second', 'third'.",)
+    table = read_table(path, sheet="second")
+    assert (table.frame.rows(), table.remarks) == ([(3, 4), (5, 6)], ())
+    for sheet, message in (("fourth", "has no sheet 'fourth'; its sheets are 'first', 'second', 'third'"),
+                           ("third", "the sheet 'third' of .* is empty. Name another by --sheet")):  # fmt: skip
+        with pytest.raises(DataError, match=message):
+            read_table(path, sheet=sheet)
+
+
+def test_empty_rows_and_columns(write: Write) -> None:
+    """Empty columns are ignored, as are empty rows, with a note unless they are at the end."""
+    rows = [(None, "a", None, "b"), (None, 1, None, 2), (None,) * 4, (None, 3, None, None), (None,) * 4]
+    table = read_table(write(s=rows))
+    assert table.frame.rows() == [(1, 2), (3, None)]
+    assert table.remarks == ("1 empty row of the sheet is ignored.",)
+
+
+def test_names_of_columns(write: Write) -> None:
+    """A column without a name, or a repeated name, is named as in a CSV file."""
+    for header in (("a", None), ("a", "a")):
+        table = read_table(write(s=[header, (1, 2)]))
+        assert (len(set(table.frame.columns)), table.frame.rows()) == (2, [(1, 2)])
+        assert len(table.remarks) == (header[1] is not None)
+    with pytest.raises(DataError, match="has no rows") as caught:
+        read_table(write(s=[("a", "b")]))
+    assert "oneof-copy" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["t.xlsx", "t.ods", "t.xls", "t.xlsb"])
+@pytest.mark.parametrize(
+    "content", [b"", b"PK\x03\x04 but not really", b"a,b\n1,2\n", b"\xd0\xcf\x11\xe0" + bytes(600)]
+)
+def test_damaged_files(tmp_path: Path, name: str, content: bytes) -> None:
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(DataError, match=rf"{name} cannot be read as a spreadsheet") as caught:
+        read_table(tmp_path / name)
+    assert "\n" not in str(caught.value)
+
+
+def test_flipped_bytes_are_errors_or_tables(tmp_path: Path) -> None:
+    """A file with a changed byte is read or is an error of one sentence, never a crash."""
+    whole = write_xlsx(tmp_path / "t.xlsx", s=[HEADER, *ROWS]).read_bytes()
+    rng = np.random.default_rng(0)
+    for place in rng.integers(len(whole), size=60):
+        (tmp_path / "t.xlsx").write_bytes(whole[:place] + bytes([whole[place] ^ 0xFF]) + whole[place + 1 :])
+        try:
+            read_table(tmp_path / "t.xlsx")
+        except DataError as error:
+            assert "\n" not in str(error)  # noqa: PT017 - the file may also be read
+
+
+def test_files_that_expand_too_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of zeros is not expanded."""
+    monkeypatch.setattr("oneof.files.MAX_BYTES", 2**20)
+    with zipfile.ZipFile(tmp_path / "t.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("xl/workbook.xml", bytes(2**24))
+    with pytest.raises(DataError, match=r"t\.xlsx: its content would expand"):
+        read_table(tmp_path / "t.xlsx")
+
+
+def test_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    path = write_xlsx(tmp_path / "t.xlsx", s=[HEADER])
+    monkeypatch.setitem(sys.modules, "fastexcel", None)
+    with pytest.raises(MissingExtraError, match="excel"):
+        read_table(path)

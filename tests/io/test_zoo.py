@@ -1,0 +1,116 @@
+"""Tables as people have them: the columns are those of the clean file, or a sentence names row and column."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from oneof.io import (
+    Column,
+    UnreadCells,
+    align_columns,
+    choose_columns,
+    describe_cells,
+    find_separator,
+    read_labels,
+    read_table,
+    saved_columns,
+)
+from oneof.io import csv as csv_module
+from oneof.io.batches import BatchSpec, iterate_batches
+from oneof.stream import open_source
+from tests.io.messy import N_QUESTIONS, N_TOKENS, make_survey
+from tests.io.zoo import CITIES, FORMS, Sheet, make_zoo
+
+ZOO = make_zoo()
+
+
+def _check(sheet: Sheet, path: Path) -> list[str]:
+    """Check columns and labels of a file, and return the notes."""
+    table = read_table(path, verbatim=["city"])
+    columns, findings = choose_columns(table, exclude=["city"])
+    notes = findings.sentences()
+    frame = align_columns(table.frame, columns, path, form=table.form, unread=UnreadCells())
+    kinds = {column.name: column.kind for column in columns}
+    for name, (kind, values) in sheet.expected.items():
+        assert kinds[name] == kind, (name, notes)
+        if kind in ("category", "text"):
+            assert frame[name].to_list() == values, name
+        else:
+            np.testing.assert_allclose(frame[name].to_numpy(), np.array(values, dtype=float), rtol=1e-12, err_msg=name)
+    for name in set(kinds) - set(sheet.expected):
+        assert any(repr(name) in note for note in notes), (name, notes)
+    unread = {found.column: [row for row, _ in found.unread] for found in findings.columns if found.n_unread}
+    assert unread == sheet.unread
+    for name, rows in sheet.unread.items():
+        assert all(any(repr(name) in note and f"row {row}" in note for note in notes) for row in rows), notes
+    separator = find_separator(table, ["city"])
+    assert read_labels(table, ["city"], separator=separator, classes=CITIES).to_sets() == sheet.labels
+    return notes
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_columns_are_those_of_the_clean_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Kinds, values, missing cells and labels do not depend on the form of the file; unreadable cells are named.
+
+    The same applies, with the same notes, if the file is larger than the rows from which types are inferred.
+    """
+    path = ZOO[name].write(tmp_path / "table.csv")
+    notes = _check(ZOO[name], path)
+    assert all(note.endswith(".") and "\n" not in note for note in notes)
+    monkeypatch.setattr(csv_module, "_SAMPLE_RECORDS", 3)
+    monkeypatch.setattr(csv_module, "_CHECKED_RECORDS", 7)
+    assert _check(ZOO[name], path) == notes
+
+
+def test_the_zoo_has_sixty_files() -> None:
+    assert len(ZOO) >= 60
+
+
+def test_a_messy_survey_has_the_features_of_the_clean_one(tmp_path: Path) -> None:
+    """Encoding, delimiter, decimal comma, tokens, formats of dates and names are repaired, with notes."""
+    survey = make_survey()
+    frames, notes = [], []
+    for name in ("clean", "messy"):
+        path = tmp_path / f"{name}.csv"
+        path.write_bytes(getattr(survey, name))
+        table = read_table(path, verbatim=["city"])
+        columns, findings = choose_columns(table, exclude=["city"])
+        frames.append(align_columns(table.frame, columns, path, form=table.form))
+        separator = find_separator(table, ["city"])
+        notes.append((findings.sentences(), read_labels(table, ["city"], separator=separator).mask))
+    clean, messy = frames
+    assert len(clean.columns) == N_QUESTIONS + 3  # without the code and the wave
+    assert clean.equals(messy)
+    np.testing.assert_array_equal(notes[0][1], notes[1][1])
+    assert any(note.startswith(f"{N_TOKENS} columns ('q1', ") and "'None' (" in note for note in notes[1][0])
+
+
+def test_the_zoo_is_read_in_batches_too(tmp_path: Path) -> None:
+    """The form of the file does not change the batches of a stream."""
+    spec = BatchSpec(("city",), tuple(Column(name, "number") for name in ("span", "mass", "count")))
+    clean = list(iterate_batches(open_source(ZOO["clean"].write(tmp_path / "clean.csv")), 25, spec))
+    for name in FORMS:
+        path = ZOO[name].write(tmp_path / "table.csv")
+        batches = list(iterate_batches(open_source(path), 25, spec))
+        assert len(batches) == len(clean)
+        for batch, other in zip(batches, clean, strict=True):
+            labels = batch.content["city"].fill_null("").to_list()
+            assert labels == other.content["city"].fill_null("").to_list(), name
+            frame, expected = (align_columns(b.content, spec.features or (), path, form=b.form) for b in (batch, other))
+            assert frame.equals(expected, null_equal=True), name
+        after = list(iterate_batches(open_source(path), 25, spec, batches[0].after))
+        assert [b.content["city"].to_list() for b in after] == [b.content["city"].to_list() for b in batches[1:]], name
+
+
+def test_predictions_read_other_forms_than_the_training(tmp_path: Path) -> None:
+    """Columns and formats of the clean file apply to each form of it: the dialect of a table is detected anew."""
+    path = ZOO["clean"].write(tmp_path / "clean.csv")
+    table = read_table(path, verbatim=["city"])
+    columns, _ = choose_columns(table, exclude=["city"])
+    columns, form = saved_columns([column[:2] for column in columns], {"cells": describe_cells(columns, table.form)})
+    as_text = [column.name for column in columns if column.kind != "number"]
+    expected = align_columns(table.frame, columns, path)
+    for name in FORMS:
+        other = read_table(ZOO[name].write(tmp_path / "other.csv"), as_text=as_text, verbatim=["city"], form=form)
+        assert align_columns(other.frame, columns, path, form=other.form).equals(expected), name

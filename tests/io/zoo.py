@@ -1,0 +1,268 @@
+"""Tables as people have them: a clean table whose values are known, and files of it with one or two faults each."""
+
+import csv
+import io
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+
+N_ROWS = 60
+CITIES = ("Lyon", "Oslo", "S\u00e3o Paulo", "Z\u00fcrich")
+COLORS = ("red", "green", "blue")
+PHRASES = ("a small caf\u00e9 near the sea", "an old house with two doors", "the long way home", "rain, wind and snow")
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Cells of text, and the form in which they are written."""
+
+    names: list[str]
+    rows: list[list[str]]
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    line_end: str = "\n"
+    quoting: int = csv.QUOTE_MINIMAL
+    quote: str = '"'
+    mark: bytes = b""
+    end: str = ""
+    final_line_end: bool = True
+    labels: list[set[str]] = field(default_factory=list)
+    expected: dict[str, tuple[str, list[object]]] = field(default_factory=dict)
+    unread: dict[str, list[int]] = field(default_factory=dict)
+    """Rows of cells that are in no format; they are missing values that a note must name."""
+
+    def column(self, name: str) -> int:
+        """Return the index of a column."""
+        return self.names.index(name)
+
+    def with_cells(self, name: str, change: Callable[[int, str], str]) -> "Sheet":
+        """Return the sheet with a column changed by a function of row and cell."""
+        j = self.column(name)
+        rows = [[*row[:j], change(i, row[j]), *row[j + 1 :]] for i, row in enumerate(self.rows)]
+        return replace(self, rows=rows)
+
+    def without_values(self, name: str, missing: range) -> "Sheet":
+        """Return the sheet in which some values of a column are expected to be missing."""
+        kind, values = self.expected[name]
+        empty = "" if kind in ("category", "text") else np.nan
+        changed = [empty if i in missing else value for i, value in enumerate(values)]
+        return replace(self, expected=self.expected | {name: (kind, changed)})
+
+    def write(self, path: Path) -> Path:
+        """Write the sheet to a file."""
+        text = io.StringIO(newline="")
+        writer = csv.writer(
+            text, delimiter=self.delimiter, lineterminator=self.line_end, quoting=self.quoting, quotechar=self.quote
+        )
+        writer.writerows([self.names, *self.rows])
+        content = text.getvalue() + self.end
+        content = content if self.final_line_end else content.removesuffix(self.line_end)
+        path.write_bytes(self.mark + content.encode(self.encoding))
+        return path
+
+
+def make_clean(seed: int = 0) -> Sheet:
+    """Return the clean table: one column of each kind, with the expected kinds, values and labels."""
+    rng = np.random.default_rng(seed)
+    span = np.round(rng.normal(3, 2, N_ROWS), 3)
+    mass = np.round(rng.normal(1500, 800, N_ROWS), 2)
+    count = rng.integers(0, 2000, N_ROWS)
+    wet = rng.integers(0, 2, N_ROWS)
+    color = [COLORS[k] for k in rng.integers(0, 3, N_ROWS)]
+    days = [date(2019, 3, 14) + timedelta(days=int(k)) for k in rng.integers(0, 900, N_ROWS)]
+    minutes = rng.integers(1, 600, N_ROWS)
+    region = [f"{k:03d}" for k in rng.integers(1, 9, N_ROWS)]
+    remark = [PHRASES[k] + " " + PHRASES[j] + f" {i}" for i, (k, j) in enumerate(rng.integers(0, 4, (N_ROWS, 2)))]
+    cities = [sorted(set(rng.choice(CITIES, size=1 + (i % 3 == 0)).tolist())) for i in range(N_ROWS)]
+    mass_is_empty = [i % 11 == 5 for i in range(N_ROWS)]
+    columns = {
+        "code": [f"C-{i:05d}" for i in rng.permutation(N_ROWS)],
+        "span": [f"{x:.3f}" for x in span],
+        "mass": ["" if empty else f"{x:.2f}" for x, empty in zip(mass, mass_is_empty, strict=True)],
+        "count": [str(k) for k in count],
+        "wet": ["yes" if k else "no" for k in wet],
+        "color": color,
+        "day": [day.isoformat() for day in days],
+        "took": [f"{k // 60}:{k % 60:02d}" for k in minutes],
+        "region": region,
+        "flat": ["same"] * N_ROWS,
+        "remark": remark,
+        "city": ["" if i % 10 == 7 else "|".join(names) for i, names in enumerate(cities)],
+    }
+    epoch = date(1970, 1, 1)
+    expected: dict[str, tuple[str, list[object]]] = {
+        "span": ("number", span.tolist()),
+        "mass": ("number", [np.nan if empty else x for x, empty in zip(mass.tolist(), mass_is_empty, strict=True)]),
+        "count": ("number", count.astype(float).tolist()),
+        "wet": ("yes/no", wet.astype(float).tolist()),
+        "color": ("category", list(color)),
+        "day": ("date", [float((day - epoch).days) for day in days]),
+        "took": ("duration", (minutes / 60).tolist()),
+        "region": ("category", list(region)),
+        "remark": ("text", list(remark)),
+    }
+    labels = [set(CITIES) if i % 10 == 7 else set(names) for i, names in enumerate(cities)]
+    return Sheet(
+        list(columns), [list(row) for row in zip(*columns.values(), strict=True)], labels=labels, expected=expected
+    )
+
+
+Fault = Callable[[Sheet], Sheet]
+
+
+def _token(token: str, name: str = "span", first: int = 4) -> Fault:
+    """Return the fault that every ninth cell of a column is a token of missing values."""
+    rows = range(first, N_ROWS, 9)
+
+    def fault(sheet: Sheet) -> Sheet:
+        changed = sheet.with_cells(name, lambda i, cell: token if i in rows else cell)
+        return changed.without_values(name, rows)
+
+    return fault
+
+
+def _unread(token: str, name: str, row: int) -> Fault:
+    def fault(sheet: Sheet) -> Sheet:
+        changed = sheet.with_cells(name, lambda i, cell: token if i == row else cell)
+        changed = changed.without_values(name, range(row, row + 1))
+        return replace(changed, unread=sheet.unread | {name: [*sheet.unread.get(name, []), row]})
+
+    return fault
+
+
+def _cells(name: str, change: Callable[[str], str], every: int = 1) -> Fault:
+    return lambda sheet: sheet.with_cells(name, lambda i, cell: change(cell) if i % every == 0 and cell else cell)
+
+
+def _dates(form: str, every: int = 1) -> Fault:
+    return _cells("day", lambda cell: date.fromisoformat(cell).strftime(form) if cell[:2] == "20" else cell, every)
+
+
+def _named(old: str, new: str) -> Fault:
+    return lambda sheet: replace(sheet, names=[new if name == old else name for name in sheet.names])
+
+
+def _decimal_comma(sheet: Sheet) -> Sheet:
+    for name in ("span", "mass"):
+        sheet = sheet.with_cells(name, lambda _, cell: cell.replace(".", ","))
+    return replace(sheet, delimiter=";")
+
+
+def _grouped(sheet: Sheet) -> Sheet:
+    return sheet.with_cells("mass", lambda _, cell: f"{float(cell):,.2f}" if cell else "")
+
+
+def _extra_column(name: str, cells: Callable[[int], str]) -> Fault:
+    def fault(sheet: Sheet) -> Sheet:
+        rows = [[*row[:5], cells(i), *row[5:]] for i, row in enumerate(sheet.rows)]
+        return replace(sheet, names=[*sheet.names[:5], name, *sheet.names[5:]], rows=rows)
+
+    return fault
+
+
+def _trailing(*, header: bool) -> Fault:
+    def fault(sheet: Sheet) -> Sheet:
+        return replace(sheet, names=[*sheet.names, ""] if header else sheet.names, rows=[[*r, ""] for r in sheet.rows])
+
+    return fault
+
+
+def _empty_rows(sheet: Sheet) -> Sheet:
+    return replace(sheet, end=(sheet.delimiter * (len(sheet.names) - 1) + sheet.line_end) * 3)
+
+
+def _joined_by(separator: str) -> Fault:
+    return _cells("city", lambda cell: cell.replace("|", separator))
+
+
+FORMS: dict[str, Fault] = {
+    "semicolons": lambda sheet: replace(sheet, delimiter=";"),
+    "tabs": lambda sheet: replace(sheet, delimiter="\t"),
+    "pipes": lambda sheet: replace(sheet, delimiter="|"),
+    "decimal comma": _decimal_comma,
+    "byte order mark": lambda sheet: replace(sheet, mark=b"\xef\xbb\xbf"),
+    "Latin-1": lambda sheet: replace(sheet, encoding="latin-1"),
+    "UTF-16": lambda sheet: replace(sheet, encoding="utf-16"),
+    "UTF-16 without mark": lambda sheet: replace(sheet, encoding="utf-16-be"),
+    "CR LF": lambda sheet: replace(sheet, line_end="\r\n"),
+    "CR": lambda sheet: replace(sheet, line_end="\r"),
+    "no last line end": lambda sheet: replace(sheet, final_line_end=False),
+    "blank lines at the end": lambda sheet: replace(sheet, end=sheet.line_end * 3),
+    "all quoted": lambda sheet: replace(sheet, quoting=csv.QUOTE_ALL),
+    "single quotation marks": lambda sheet: replace(sheet, quoting=csv.QUOTE_ALL, quote="'"),
+}
+"""Faults of the form of the file."""
+
+CELLS: dict[str, Fault] = {
+    **{
+        f"token {token}": _token(token)
+        for token in ("-", "None", "n.a.", "#N/A", "?", ".", "NA", "null", "\u2013", "N/A")
+    },
+    "token in integers": _token("-", "count"),
+    "token beside empty cells": _token("n/a", "mass", 1),
+    "token in dates": _token("unknown", "day"),
+    "token in durations": _token("--", "took"),
+    "token in yes/no": _token("?", "wet"),
+    "token in categories": _token("N/A", "color"),
+    "word in numbers": _unread("broken", "span", 17),
+    "words in two columns": lambda sheet: _unread("soon", "day", 5)(_unread("many", "count", 40)(sheet)),
+    "infinite number": _unread("inf", "mass", 3),
+    "impossible date": _unread("2021-02-30", "day", 8),
+    "grouped digits": _grouped,
+    "signs": _cells("count", lambda cell: f"+{cell}", 3),
+    "minus of typesetters": _cells("span", lambda cell: cell.replace("-", "\u2212")),
+    "exponents": _cells("span", lambda cell: f"{float(cell) * 1000:.3f}e-3", 2),
+    "spaces around cells": lambda sheet: _cells("color", lambda cell: f" {cell} ", 2)(
+        _cells("span", lambda cell: f" {cell} ", 4)(sheet)
+    ),
+    "German dates": _dates("%d.%m.%Y"),
+    "American dates": _dates("%m/%d/%Y"),
+    "British dates": _dates("%d/%m/%Y"),
+    "dates with months in words": _dates("%d %b %Y"),
+    "dates with times": _dates("%Y-%m-%d 00:00:00"),
+    "dates of two formats": _dates("%d.%m.%Y", 3),
+    "TRUE and FALSE": _cells("wet", lambda cell: "TRUE" if cell == "yes" else "FALSE"),
+    "Ja and Nein": _cells("wet", lambda cell: "Ja" if cell == "yes" else "Nein"),
+    "durations in words": _cells("took", lambda cell: "{}h {}min".format(*map(int, cell.split(":")))),
+    "spaces around names": lambda sheet: _named("span", " span ")(_named("city", "city ")(sheet)),
+    "repeated name": _extra_column("count", lambda i: str(i * i % 7)),
+    "no name": _extra_column("", lambda i: str(i * i % 7)),
+    "empty column": _extra_column("void", lambda _: ""),
+    "delimiters at the end": _trailing(header=True),
+    "delimiters at the end of rows": _trailing(header=False),
+    "empty rows at the end": _empty_rows,
+    "labels joined by ;": _joined_by(";"),
+    "labels joined by ,": _joined_by(", "),
+    "labels joined by /": _joined_by(" / "),
+}
+"""Faults of cells and names."""
+
+PAIRS = (
+    ("decimal comma", "token -"), ("decimal comma", "word in numbers"), ("decimal comma", "German dates"),
+    ("decimal comma", "Latin-1"), ("decimal comma", "UTF-16"), ("semicolons", "labels joined by ,"),
+    ("semicolons", "labels joined by ;"), ("semicolons", "empty rows at the end"), ("tabs", "token None"),
+    ("tabs", "dates of two formats"), ("pipes", "labels joined by ;"), ("byte order mark", "all quoted"),
+    ("byte order mark", "spaces around names"), ("Latin-1", "CR LF"), ("Latin-1", "token in categories"),
+    ("UTF-16", "tabs"), ("UTF-16", "token #N/A"), ("UTF-16 without mark", "CR"), ("CR", "word in numbers"),
+    ("CR LF", "delimiters at the end"), ("CR LF", "blank lines at the end"), ("all quoted", "token ."),
+    ("all quoted", "grouped digits"), ("single quotation marks", "semicolons"), ("no last line end", "repeated name"),
+    ("token -", "token in integers"), ("token in dates", "American dates"), ("no name", "words in two columns"),
+    ("British dates", "word in numbers"), ("spaces around cells", "token ?"), ("empty rows at the end", "token NA"),
+    ("delimiters at the end of rows", "Latin-1"), ("decimal comma", "delimiters at the end of rows"),
+)  # fmt: skip
+FAULTS = FORMS | CELLS
+
+
+def make_zoo() -> dict[str, Sheet]:
+    """Return the clean table, each fault alone, and pairs of faults; the delimiter of empty rows is set before."""
+    clean = make_clean()
+    sheets = {"clean": clean} | {name: fault(clean) for name, fault in FAULTS.items()}
+    for pair in PAIRS:
+        sheet = clean
+        for name in sorted(pair, key="empty rows at the end".__eq__):
+            sheet = FAULTS[name](sheet)
+        sheets[" and ".join(pair)] = sheet
+    return sheets

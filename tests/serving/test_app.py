@@ -1,0 +1,186 @@
+"""The application predicts rows, describes itself, and answers every other request with one sentence and 4xx."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from oneof.errors import InputError, InputTypeError
+from oneof.serving import RowPredictor, make_app
+from oneof.serving.app import MAX_BODY_BYTES, MAX_ROWS
+from tests.serving.models import Reply, call, fit_birds, new_rows
+
+PREDICTOR = RowPredictor(fit_birds("AvgPerceptron"))
+APP = make_app(PREDICTOR, max_rows=5, max_body_bytes=5_000)
+ROW = new_rows()[0]
+
+
+def predict(body: Any, **options: Any) -> Reply:
+    return call(APP, "/predict", body, **options)
+
+
+def test_one_row_and_several_rows() -> None:
+    """The predictions are those of the predictor."""
+    rows = new_rows()[:3]
+    expected = PREDICTOR.predict(rows)
+    assert predict({"rows": rows}).json() == {"predictions": expected}
+    assert predict({"row": rows[1]}).json() == {"prediction": PREDICTOR.predict(rows[1:2])[0]}
+    assert predict({"rows": []}).json() == {"predictions": []}
+    assert predict({"row": ROW}, content_type="Application/JSON; charset=utf-8").status == 200
+
+
+def test_the_model_and_its_limits() -> None:
+    assert call(APP, "/health").json() == {"status": "ok"}
+    facts = call(APP, "/model").json()
+    assert facts["method"] == "AvgPerceptron"
+    assert facts["classes"] == ["finch", "owl", "wren"]
+    assert {column["name"]: column["kind"] for column in facts["columns"]} == {
+        "span": "number", "mass": "number", "migrates": "yes/no", "color": "category", "remark": "text"
+    }  # fmt: skip
+    assert facts["values"] == "scores"
+    assert facts["limits"] == {"rows": 5, "body_bytes": 5_000}
+
+
+def test_the_description_matches_the_application() -> None:
+    """The paths of the description are those that respond; its references exist; its example row is accepted."""
+    content = call(APP, "/openapi.json").json()
+    assert content["openapi"] == "3.1.0"
+    schemas = content["components"]["schemas"]
+    for reference in set(_references(content)):
+        assert reference.removeprefix("#/components/schemas/") in schemas
+    for path, operations in content["paths"].items():
+        [method] = operations
+        assert call(APP, path, {"row": ROW} if method == "post" else None).status == 200
+    row = schemas["Row"]
+    assert row["required"] == list(row["properties"]) == [name for name, _ in PREDICTOR.columns]
+    prediction = predict({"row": ROW}).json()["prediction"]
+    assert schemas["Prediction"]["required"] == list(prediction)
+    assert prediction["label"] in schemas["Prediction"]["properties"]["label"]["enum"]
+    [several] = [form["properties"]["rows"] for form in _forms(content) if "rows" in form["properties"]]
+    assert several["maxItems"] == 5
+
+
+def _references(content: Any) -> list[str]:
+    if isinstance(content, list):
+        return [reference for item in content for reference in _references(item)]
+    if isinstance(content, dict):
+        own = [content["$ref"]] if "$ref" in content else []
+        return own + [reference for item in content.values() for reference in _references(item)]
+    return []
+
+
+def _forms(content: Any) -> Any:
+    body = content["paths"]["/predict"]["post"]["requestBody"]["content"]
+    return body["application/json"]["schema"]["oneOf"]
+
+
+FAULTS: list[tuple[Any, int, str]] = [
+    (b"", 400, "must be JSON"),
+    (b'{"row":', 400, "must be JSON"),
+    (b"\xff\xfe", 400, "UTF-8"),
+    (b'{"row": {"span": NaN}}', 400, "has no NaN. Use null"),
+    (b'{"row": {"span": -Infinity}}', 400, "has no -Infinity"),
+    (b"[" * 4_000, 400, "too many nested"),
+    (b'{"row": {"span": ' + b"9" * 4_500 + b"}}", 400, "must be JSON"),
+    (b'{"row": {"span": ' + b"9" * 600 + b"}}", 400, "missing columns"),
+    ([], 400, "either"),
+    ({}, 400, "either"),
+    ({"row": ROW, "rows": []}, 400, "either"),
+    ({"row": ROW, "model": "x"}, 400, "no key other than"),
+    ({"row": None}, 400, "row 0 must be an object"),
+    ({"rows": ROW}, 400, "must be a list"),
+    ({"rows": [ROW, [1]]}, 400, "row 1 must be an object"),
+    ({"rows": [ROW, {}]}, 400, "row 1: missing columns"),
+    ({"row": ROW | {"span": "wide"}}, 400, "row 0: column 'span' must contain numbers"),
+    ({"row": ROW | {"span": 10**400}}, 400, "finite"),
+    ({"row": ROW | {"span": 1e308, "mass": -1e308}}, 400, ""),
+    ({"row": ROW | {"span": {"\ud800": "\udfff"}}}, 400, "column 'span'"),
+    ({"rows": [ROW] * 6}, 413, "at most 5 rows; got 6"),
+    ({"row": ROW | {"remark": "a" * 5_000}}, 413, "at most 5,000 bytes"),
+]
+
+
+@pytest.mark.parametrize(("body", "status", "message"), FAULTS, ids=range(len(FAULTS)))
+def test_invalid_bodies(body: Any, status: int, message: str) -> None:
+    """An invalid body is an error of one sentence, however its bytes arrive."""
+    for chunk in (7, 2**16):
+        reply = predict(body, method="POST", chunk=chunk)
+        if not message:  # large numbers may be predicted, or overflow
+            assert reply.status in (200, status)
+            continue
+        assert reply.status == status, reply.body
+        sentence = reply.json()["error"]
+        assert message in sentence
+        assert "\n" not in sentence
+
+
+def test_invalid_requests() -> None:
+    """Other paths, methods, content types and host names are errors."""
+    assert call(APP, "/").status == call(APP, "/predict/x").status == 404
+    assert "/predict" in call(APP, "/nothing").json()["error"]
+    assert call(APP, "/predict").status == call(APP, "/model", {"row": ROW}).status == 405
+    assert call(APP, "/model", method="DELETE").status == 405
+    for kind in (None, "text/plain", "application/x-www-form-urlencoded"):
+        assert predict({"row": ROW}, content_type=kind).status == 415
+    for host in ("evil.example", "evil.example:8000", "127.0.0.1.evil.example", "", None):
+        assert predict({"row": ROW}, host=host).status == 400
+        assert call(APP, "/model", host=host).status == 400
+    assert predict({"row": ROW}, host="localhost:8000").status == 200
+
+
+def test_other_sites_cannot_read() -> None:
+    """No header permits a page of another site to read a response, or to send JSON."""
+    for reply in (predict({"row": ROW}, origin="http://evil.example"), call(APP, "/predict", method="OPTIONS")):
+        assert not any(name.startswith("access-control") for name in reply.headers)
+    assert predict({"row": ROW}).headers["x-content-type-options"] == "nosniff"
+
+
+def test_invalid_limits() -> None:
+    for limits in ({"max_rows": 0}, {"max_rows": True}, {"max_body_bytes": 1.5}):
+        with pytest.raises(InputError, match="must be an integer above 0"):
+            make_app(PREDICTOR, **limits)  # type: ignore[arg-type]
+    with pytest.raises(InputTypeError, match="RowPredictor"):
+        make_app(fit_birds("PLEM"))  # type: ignore[arg-type]
+    assert MAX_ROWS * 1_000 < MAX_BODY_BYTES  # a row may have about 4 KiB
+
+
+CELL = (
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text()
+    | st.lists(st.integers(), max_size=2) | st.dictionaries(st.text(), st.none(), max_size=2)
+)  # fmt: skip
+ROWS = st.fixed_dictionaries({name: CELL for name, _ in PREDICTOR.columns}) | st.dictionaries(st.text(), CELL) | CELL
+JSON = st.recursive(CELL, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3))
+BODIES = (
+    st.fixed_dictionaries({"row": ROWS})
+    | st.fixed_dictionaries({"rows": st.lists(ROWS, max_size=4)})
+    | st.fixed_dictionaries({}, optional={"row": JSON, "rows": JSON, "more": JSON})
+    | JSON
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(body=BODIES.map(lambda content: json.dumps(content).encode()) | st.binary(), flip=st.integers(-1, 200))
+def test_any_body_is_predicted_or_an_error(body: bytes, flip: int) -> None:
+    """A random body, valid JSON or damaged in one byte, has a response of JSON with status 200 or 4xx."""
+    if 0 <= flip < len(body):
+        body = body[:flip] + bytes([body[flip] ^ 0x15]) + body[flip + 1 :]
+    reply = predict(body, method="POST")
+    content = reply.json()
+    if reply.status == 200:
+        assert content.keys() <= {"prediction", "predictions"}
+    else:
+        assert 400 <= reply.status < 500
+        assert "\n" not in content["error"]
+
+
+@settings(max_examples=100, deadline=None)
+@given(
+    path=st.sampled_from(["/predict", "/model", "/health", "/openapi.json"]) | st.text(max_size=20).map("/".__add__),
+    method=st.sampled_from(["GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS", "TRACE", "X"]),
+    header=st.text(st.characters(max_codepoint=255), max_size=20),
+)
+def test_any_request_is_answered(path: str, method: str, header: str) -> None:
+    """A random path, method or content type never causes an internal error."""
+    assert call(APP, path, b"{}", method=method, content_type=header).status in (200, 400, 404, 405, 413, 415)

@@ -1,0 +1,108 @@
+"""Predictions of rows given as mappings are those of the pipeline for a table."""
+
+import threading
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import Pipeline
+
+from oneof.errors import InputError, InputTypeError
+from oneof.model_selection import get_proba
+from oneof.serving import RowPredictor
+from tests.serving.models import METHODS, fit_birds, new_rows, to_table
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("form", [{}, {"numbers": True}, {"binary": True}], ids=["sparse", "dense", "binary"])
+def test_predictions_are_those_of_the_pipeline(method: str, form: dict[str, bool]) -> None:
+    """Labels, confidences and probabilities or scores are those of the pipeline, row by row and in a batch."""
+    model = fit_birds(method, **form)
+    rows, pipeline = new_rows()[:20], model.pipeline
+    table = to_table(model, rows)
+    predictions = RowPredictor(model).predict(rows)
+    assert [row["label"] for row in predictions] == pipeline.predict(table).tolist()
+    result = get_proba(pipeline, table)
+    np.testing.assert_allclose([row["confidence"] for row in predictions], result.proba.max(axis=1), rtol=1e-12)
+    name = "probabilities" if result.calibrated else "scores"
+    assert all(list(row[name]) == [str(label) for label in model.classes] for row in predictions)
+    values = np.array([list(row[name].values()) for row in predictions])
+    if result.calibrated:
+        np.testing.assert_allclose(values, result.proba, rtol=1e-12)
+    else:
+        expected = pipeline.decision_function(table)
+        np.testing.assert_allclose(
+            values, expected if expected.ndim == 2 else np.column_stack([-expected, expected]), rtol=1e-12
+        )
+    for row, prediction in zip(rows[:5], predictions, strict=False):
+        [alone] = RowPredictor(model).predict([row])
+        assert alone["label"] == prediction["label"]
+        np.testing.assert_allclose(list(alone[name].values()), list(prediction[name].values()), rtol=1e-6, atol=1e-9)
+
+
+class Contrary(ClassifierMixin, BaseEstimator):
+    """Classifier whose prediction is not the most probable class, as that of scikit-learn's SVC may be."""
+
+    classes_ = np.array(["finch", "owl", "wren"])
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.tile([0.7, 0.2, 0.1], (X.shape[0], 1))
+
+    def predict(self, X: Any) -> Any:
+        return np.array(["wren"] * X.shape[0])
+
+
+class Tied(Contrary):
+    """Classifier with equal probabilities of all classes."""
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.full((X.shape[0], 3), 1 / 3)
+
+
+def test_ties_are_broken_by_predict() -> None:
+    """If all classes have the same probability, the label is the one that the estimator predicts."""
+    model = fit_birds("PLEM")
+    predictor = RowPredictor(model)
+    predictor._estimator = Tied()
+    assert predictor._predicts_largest
+    assert predictor.predict(new_rows()[:1])[0]["label"] == "wren"
+
+
+def test_other_classifiers_predict_by_their_own_rule() -> None:
+    """The label is the one that `predict` of the classifier returns."""
+    model = fit_birds("PLEM")
+    pipeline = Pipeline([model.pipeline.steps[0], ("contrary", Contrary())])
+    [prediction] = RowPredictor(replace(model, pipeline=pipeline)).predict(new_rows()[:1])
+    assert (prediction["label"], prediction["confidence"]) == ("wren", 0.7)
+
+
+def test_several_threads_get_the_same_predictions() -> None:
+    model = fit_birds("LOORidge")
+    predictor, rows = RowPredictor(model), new_rows()
+    expected = predictor.predict(rows)
+    results: list[Any] = []
+    threads = [threading.Thread(target=lambda: results.append(predictor.predict(rows))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert results == [expected] * 4
+
+
+def test_no_rows_and_other_columns() -> None:
+    predictor = RowPredictor(fit_birds("PLEM"))
+    assert predictor.predict([]) == []
+    row = new_rows()[0]
+    assert predictor.predict([row | {"color of the eyes": 3}]) == predictor.predict([row])
+
+
+def test_models_that_cannot_predict_rows() -> None:
+    model = fit_birds("PLEM")
+    with pytest.raises(InputTypeError, match=r"`model` must be a oneof\.persistence\.SavedModel; got Pipeline"):
+        RowPredictor(model.pipeline)
+    with pytest.raises(InputError, match="the model has no columns"):
+        RowPredictor(replace(model, columns=[]))
+    with pytest.raises(InputError, match="unknown kind of column, 'sound'"):
+        RowPredictor(replace(model, columns=[("song", "sound")]))

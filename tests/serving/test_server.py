@@ -1,0 +1,115 @@
+"""The server on a socket."""
+
+import http.client
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from oneof import serving
+from oneof.errors import InputError, InputTypeError
+from oneof.serving import RowPredictor
+from oneof.serving.server import PredictionServer
+from tests.serving.models import fit_birds, new_rows
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[PredictionServer]:
+    """Serve a model while the tests of the module run."""
+    server = PredictionServer(fit_birds("PLEM"), port=0)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    yield server
+    server.stop()
+    thread.join()
+
+
+def connect(server: PredictionServer) -> http.client.HTTPConnection:
+    return http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=20)
+
+
+def test_requests_of_one_connection(server: PredictionServer) -> None:
+    """A connection stays open for several requests, also after an error."""
+    rows, connection = new_rows()[:3], connect(server)
+    expected = RowPredictor(fit_birds("PLEM")).predict(rows)
+    for _ in range(2):
+        connection.request("POST", "/predict", json.dumps({"rows": rows}), {"content-type": "application/json"})
+        reply = connection.getresponse()
+        assert (reply.status, json.loads(reply.read())) == (200, {"predictions": expected})
+        assert "server" not in {name.lower() for name, _ in reply.getheaders()}
+        connection.request("POST", "/predict", "{", {"content-type": "application/json"})
+        reply = connection.getresponse()
+        assert reply.status == 400
+        assert json.loads(reply.read())["error"].startswith("the body must be JSON")
+    connection.close()
+
+
+def test_a_body_in_chunks(server: PredictionServer) -> None:
+    """A body without a declared length is read to its end, or to the limit."""
+    connection = connect(server)
+    parts = [json.dumps({"row": new_rows()[0]}).encode()[start : start + 9] for start in range(0, 500, 9)]
+    connection.request(
+        "POST", "/predict", iter([p for p in parts if p]), {"content-type": "application/json"}, encode_chunked=True
+    )
+    assert connection.getresponse().status == 200
+    connection.close()
+
+
+def test_bytes_that_are_not_http(server: PredictionServer) -> None:
+    for content in (
+        b"\x16\x03\x01\x02\x00\r\n\r\n",
+        b"GET\r\n\r\n",
+        b"GET / HTTP/1.1\r\nx: " + b"y" * 100_000 + b"\r\n\r\n",
+    ):
+        with socket.create_connection(tuple(server._socket.getsockname()), timeout=20) as connection:
+            connection.sendall(content)
+            assert b" 400 " in connection.recv(100)
+
+
+def test_it_listens_on_localhost_only(server: PredictionServer) -> None:
+    assert server._socket.getsockname()[0] == "127.0.0.1"
+    assert server.is_local
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"port": 65_536}, InputError, "`port` must be an integer from 0 to 65535"),
+        ({"port": True}, InputError, "`port` must be an integer"),
+        ({"host": "no such host"}, InputError, "`host` must be an IPv4 address or a name of this machine"),
+        ({"host": "192.0.2.1"}, InputError, "cannot use port 0 of 192.0.2.1"),
+        ({"host": 3}, InputTypeError, "`host` must be a string"),
+        ({"max_rows": 0}, InputError, "`max_rows` must be an integer above 0"),
+    ],
+)
+def test_invalid_options(options: dict[str, Any], error: type[Exception], message: str) -> None:
+    """An invalid option is an error, and no socket stays open."""
+    with pytest.raises(error, match=message):
+        PredictionServer(fit_birds("PLEM"), **{"port": 0} | options)
+
+
+def test_a_port_in_use(server: PredictionServer) -> None:
+    port = urlsplit(server.url).port
+    with pytest.raises(InputError, match=f"cannot use port {port}"):
+        PredictionServer(fit_birds("PLEM"), port=port)
+
+
+def test_serve_prints_the_address(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(PredictionServer, "run", lambda self: self._socket.close())
+    serving.serve(fit_birds("PLEM"), port=0)
+    assert capsys.readouterr().out.startswith("http://127.0.0.1:")
+
+
+def test_without_a_web_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the extra, the error names it."""
+    import sys
+
+    from oneof.errors import MissingExtraError
+
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    with pytest.raises(MissingExtraError, match="serving"):
+        PredictionServer(fit_birds("PLEM"), port=0)

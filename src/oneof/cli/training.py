@@ -207,15 +207,15 @@ def _suspects(method: Any, candidates: "CandidateSets") -> "LabelIssues | None":
     """Return the issues by the leave-one-out scores of a fitted LOORidge; None for other methods, or without result."""
     import warnings
 
-    from oneof.audit import issues_from_scores, scores_of_fit
-    from oneof.estimators.loo_ridge import LOORidge
+    from oneof.audit import issues_from_scores
+    from oneof.estimators.loo_ridge import LOORidge, loo_logits
 
     if not isinstance(method, LOORidge):
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         try:
-            return issues_from_scores(scores_of_fit(method), candidates)
+            return issues_from_scores(loo_logits(method), candidates)
         except UserWarning:  # the features do not predict the labels
             return None
 

@@ -164,7 +164,7 @@ def _sets(proba, new, evidence, method, rule, seed, posterior=None):
     else:
         scores, new_scores = aps_scores(proba, rng.random(len(proba))), aps_scores(new, rng.random(len(new)))
     p = p_values([calibrate(scores, proba, evidence, rule=rule, posterior=posterior)], [new_scores])
-    return [prediction_sets(p, coverage, new)[0] for coverage in LEVELS]
+    return [prediction_sets(p, coverage, new) for coverage in LEVELS]
 
 
 def _add(results, key, masks, y, accuracy):

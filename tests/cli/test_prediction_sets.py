@@ -49,7 +49,7 @@ def test_sets_are_those_of_the_held_out_rows(run: Run, model: Path) -> None:
         result = run("predict", model, "birds.csv", "--coverage", "0.9", "--calibration", rule)
         assert result.code == 0, result.err
         p = p_values([calibrate(lac_scores(proba), proba, evidence, rule=rule)], [lac_scores(new)])
-        np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.9, new)[0])
+        np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.9, new))
         sizes = pl.read_csv("birds-predictions.csv")["set_size"].to_list()
         np.testing.assert_array_equal(sizes, predicted_sets().sizes)
         assert "Prediction sets (nominal coverage 90.0 %)" in result.out
@@ -66,7 +66,7 @@ def test_class_conditional_sets(run: Run, model: Path) -> None:
     result = run("predict", model, "birds.csv", "--coverage", "0.8", "--class-conditional")
     by_class = calibrate(lac_scores(proba), proba, evidence, rule="sampled", class_conditional=True)
     p = p_values([by_class], [lac_scores(new)])
-    np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.8, new)[0])
+    np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.8, new))
     assert result.err == ""
     result = run("predict", model, "birds.csv", "--coverage", "0.97", "--class-conditional")
     assert "requires at least 33 calibration rows of each class" in result.err

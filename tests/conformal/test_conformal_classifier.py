@@ -328,7 +328,7 @@ def test_leave_one_out_calibration_uses_the_label_distributions(weighted):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_exact_rows_calibrate_by_the_score_of_their_label(weighted):
-    """With leave-one-out, the label distributions matter to partial rows only: exact rows count once, at their label."""
+    """With leave-one-out, label distributions matter to partial rows only: an exact row has the score of its label."""
     rng = np.random.default_rng(14)
     X, y = draw(rng, 120)
     sets = add_distractors(rng, y, 0.3)
@@ -338,10 +338,8 @@ def test_exact_rows_calibrate_by_the_score_of_their_label(weighted):
     ridge, parts = conformal.estimator_, []
     proba = softmax(ridge.inverse_temperature_ * ridge.loo_scores_)
     for rows, rule in ((sets.is_exact, "conservative"), (~sets.is_exact & ~sets.is_unlabeled, "sampled")):
-        posterior = ridge.label_distributions_[rows]
-        parts.append(
-            calibrate(lac_scores(proba[rows]), proba[rows], sets[rows].evidence, rule=rule, posterior=posterior)
-        )
+        p, posterior = proba[rows], ridge.label_distributions_[rows]
+        parts.append(calibrate(lac_scores(p), p, sets[rows].evidence, rule=rule, posterior=posterior))
     assert min(sets.is_exact.sum(), (~sets.is_exact).sum()) > 10
     new = lac_scores(conformal.predict_proba(draw(rng, 40)[0]))
     np.testing.assert_allclose(p_values(conformal.calibrations_, [new]), p_values(parts, [new, new]), rtol=1e-12)

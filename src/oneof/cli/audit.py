@@ -4,7 +4,6 @@ import contextlib
 import datetime
 import shlex
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,8 +22,6 @@ Examples:
   oneof audit birds.csv --labels species --output issues.csv --report issues.html
   oneof audit birds.csv --labels species --weighted --kind posterior
 """
-_N_PREVIEW_COLUMNS = 6
-"""Number of columns that the page shows of a row."""
 
 
 def run(
@@ -178,7 +175,7 @@ def _write_files(
 
     import oneof
     from oneof.files import atomic_write, create_directories
-    from oneof.report import render_audit
+    from oneof.report import render_audit, table_preview
 
     stages = []
     for path in (output, report):
@@ -198,14 +195,9 @@ def _write_files(
         }
         pl.DataFrame(columns).write_csv(stages[0])
     if stages[1] is not None:
-        shown = prepared.table.frame.select([column.name for column in prepared.columns[:_N_PREVIEW_COLUMNS]])
-
-        def preview(row: int) -> Mapping[str, str]:
-            return {name: "" if cell is None else str(cell) for name, cell in shown.row(row, named=True).items()}
-
         page = render_audit(
             issues,
-            preview,
+            table_preview(prepared.table.frame, [column.name for column in prepared.columns]),
             source=prepared.table.path.name,
             method=method,
             command=shlex.join(["oneof", *sys.argv[1:]]),

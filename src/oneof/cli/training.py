@@ -1,9 +1,7 @@
-"""Training on a table: the fit, its held-out estimate, and the files that `oneof fit` writes."""
+"""Training on a table: the held-out estimate, the fit, and the folder that `oneof fit` writes."""
 
-import datetime
-import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,19 +10,17 @@ from oneof.cli import answers, terminal
 from oneof.cli.audit import describe_rate, find_issues
 from oneof.cli.audit import summarize as summarize_issues
 from oneof.cli.prediction_sets import REPORT_COVERAGE, evaluate_calibration, held_out_calibration, to_dict
+from oneof.cli.training_files import command_line, summarize, write_labels, write_model, write_report
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
     from oneof.candidates import CandidateSets
-    from oneof.cli.inputs import PreparedTable, ReadOptions
-    from oneof.comparison import Comparison, LearningCurve
-    from oneof.conformal import SetEvaluation
+    from oneof.cli.inputs import ReadOptions
+    from oneof.comparison import Comparison
     from oneof.report import AnnotatorSummary
 
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
 
-_N_PREVIEW_COLUMNS = 6
-"""Number of columns that the report shows of a row."""
 _CURVE_FRACTIONS = (0.1, 0.2, 0.4, 0.7)
 _MAX_CURVE_ROWS = 4_000
 """The sizes of the learning curve are these fractions of the training rows, of at most this number, and all rows."""
@@ -161,7 +157,7 @@ def train(
         annotators = answers.summarize_annotators(crowd, prepared.answers)
         model = crowd.estimator_
         decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
-    summary = _summarize(prepared, read_options, comparison, curve) | {"notes": notes}
+    summary = summarize(prepared, read_options, comparison, curve) | {"notes": notes}
     if crowd is not None and annotators is not None:
         summary |= {"answers": answers.to_dict(annotators, crowd)}
     if sets is not None:
@@ -173,9 +169,9 @@ def train(
     )
     with atomic_directory(folder) as stage:
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
-        _write_model(model_file, model, prepared, read_options, summary, calibration)
-        _write_labels(labels_file, prepared, read_options, decisions)
-        _write_report(
+        write_model(model_file, model, prepared, read_options, summary, calibration)
+        write_labels(labels_file, prepared, read_options, decisions)
+        write_report(
             report_file,
             prepared,
             (comparison, curve, decisions),
@@ -246,164 +242,3 @@ def _announce_long_fit(
             f"fitting {name} and its held-out estimate takes about {format_duration(cost * n_fits)}, estimated from "
             "fits on samples of the rows."
         )
-
-
-def command_line(
-    path: Path,
-    read_options: "ReadOptions",
-    *,
-    method: str,
-    folder: Path,
-    folds: int | None,
-    budget: float | None,
-    seed: int,
-    noise_rate: float | str | None = None,
-) -> str:
-    """Return the shell command that repeats this training."""
-    arguments = ["oneof", "fit", str(path)]
-    given = read_options.answers
-    if given is None:
-        arguments += ["--labels", ",".join(read_options.labels)]
-    else:
-        arguments += ["--answers", str(given.path)]
-        for option, value in (("--row", given.row), ("--annotator", given.annotator), ("--answer", given.answer)):
-            arguments += [] if value is None else [option, value]
-        arguments += [] if given.gold is None else ["--gold", given.gold]
-    if read_options.truth:
-        arguments += ["--truth", read_options.truth]
-    if read_options.separator != "|":
-        arguments += ["--separator", read_options.separator]
-    weighting = read_options.weights
-    if weighting.weighted:
-        arguments += ["--weighted"] if weighting.weights is None else ["--weights", weighting.weights]
-        arguments += ["--kind", weighting.kind]
-        arguments += ["--rest", "auto" if weighting.rest is True else str(weighting.rest)] if weighting.rest else []
-    if read_options.classes:
-        arguments.append(f"--classes={','.join(read_options.classes)}")
-    overrides = read_options.overrides
-    for option, names in (
-        ("--drop", overrides.drop),
-        ("--text", overrides.texts),
-        ("--categorical", overrides.categories),
-        ("--numeric", overrides.numbers),
-    ):
-        arguments += [argument for name in names for argument in (option, name)]
-    for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
-        arguments += [option, value] * (value.lower() != "none")
-    arguments += ["--method", method]
-    arguments += [] if noise_rate is None else ["--noise-rate", str(noise_rate)]
-    for option, number in (("--folds", folds), ("--budget", budget)):
-        arguments += [] if number is None else [option, f"{number:g}"]
-    arguments += ["--seed", str(seed), "--out", str(folder)]
-    return shlex.join(arguments)
-
-
-def _summarize(
-    prepared: "PreparedTable", read_options: "ReadOptions", comparison: "Comparison", curve: "LearningCurve | None"
-) -> dict[str, Any]:
-    candidates = prepared.candidates
-    exact, unlabeled = int(candidates.is_exact.sum()), int(candidates.is_unlabeled.sum())
-    return {
-        "table": str(prepared.table.path),
-        "labels": list(read_options.label_columns),
-        "truth": read_options.truth,
-        "rows": len(candidates),
-        "exact": exact,
-        "partial": len(candidates) - exact - unlabeled,
-        "unlabeled": unlabeled,
-        "weighted": int(candidates.is_weighted.sum()),
-        "classes": candidates.classes.tolist(),
-        "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
-        "words": prepared.text_options.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
-        "method": comparison.best_method,
-        "evaluation": comparison.evaluation,
-        "estimate": comparison.to_dict()["results"][0],
-        "comparison": comparison.to_dict(),
-        "learning_curve": None if curve is None else curve.to_dict(),
-    }
-
-
-def _write_model(
-    path: Path,
-    model: Any,
-    prepared: "PreparedTable",
-    read_options: "ReadOptions",
-    summary: dict[str, Any],
-    calibration: dict[str, Any] | None,
-) -> None:
-    from oneof.persistence import SavedModel, save
-
-    saved = SavedModel(
-        pipeline=model,
-        classes=prepared.candidates.classes.tolist(),
-        columns=[(column.name, column.kind) for column in prepared.columns],
-        label_columns=list(read_options.label_columns),
-        method=summary["method"],
-        summary={
-            key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate", "words")
-        }
-        | {"separator": read_options.separator, "weights": asdict(read_options.weights)},
-        calibration=calibration,
-    )
-    save(path, saved)
-
-
-def _write_labels(path: Path, prepared: "PreparedTable", read_options: "ReadOptions", decisions: Any) -> None:
-    import polars as pl
-
-    columns = {
-        "row": list(range(len(prepared.candidates))),
-        **({} if prepared.answers is None else {"id": prepared.answers.row_names}),
-        "candidates": prepared.candidates.to_strings(separator=read_options.separator),
-        "label": decisions.labels.tolist(),
-        "confidence": decisions.confidence.tolist(),
-    }
-    if prepared.truth is not None:
-        columns["truth"] = prepared.truth.tolist()
-    pl.DataFrame(columns).write_csv(path)
-
-
-def _write_report(
-    path: Path,
-    prepared: "PreparedTable",
-    results: tuple["Comparison", "LearningCurve | None", Any],
-    *,
-    command: str,
-    named: bool,
-    annotators: "AnnotatorSummary | None",
-    sets: "SetEvaluation | None",
-    issues: "LabelIssues | None",
-) -> None:
-    import oneof
-    from oneof.report import ReportData, write_report
-
-    comparison, curve, decisions = results
-    frame = prepared.table.frame.select([column.name for column in prepared.columns[:_N_PREVIEW_COLUMNS]])
-
-    def preview(row: int) -> Mapping[str, str]:
-        return {name: "" if cell is None else str(cell) for name, cell in frame.row(row, named=True).items()}
-
-    data = ReportData(
-        title=f"Training report: {prepared.table.path.name}",
-        source=prepared.table.path.name,
-        candidates=prepared.candidates,
-        comparison=comparison if len(comparison.results) > 1 else None,
-        method=comparison.best_method,
-        named=named,
-        estimate=comparison.results[0],
-        n_folds=comparison.n_folds,
-        n_train=comparison.n_train,
-        n_held_out=comparison.n_held_out,
-        learning_curve=curve,
-        decisions=decisions,
-        truth=prepared.truth,
-        preview=preview,
-        command=command,
-        version=oneof.__version__,
-        date=datetime.datetime.now().astimezone().date().isoformat(),
-        annotators=annotators,
-        sets=sets,
-        set_coverage=REPORT_COVERAGE,
-        issues=issues,
-    )
-    write_report(path, data)

@@ -15,6 +15,20 @@ from oneof.plots import LearningCurveLike
 from oneof.typing import Floats, Ints, Labels
 
 Preview = Sequence[Mapping[str, str]] | Callable[[int], Mapping[str, str]]
+MAX_COLUMNS = 5
+"""Maximum number of columns that a page shows of a row."""
+
+
+def table_preview(frame: Any, columns: Sequence[str]) -> Preview:
+    """Return the cells of the first columns of a polars table as texts, computed for each row on request."""
+    shown = frame.select(columns[:MAX_COLUMNS])
+
+    def preview(row: int) -> Mapping[str, str]:
+        return {name: "" if cell is None else str(cell) for name, cell in shown.row(row, named=True).items()}
+
+    return preview
+
+
 """Table cells to show for a row (counted from 0), by column name."""
 
 

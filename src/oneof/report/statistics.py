@@ -11,13 +11,12 @@ from oneof.conformal import SetEvaluation
 from oneof.plots import counts
 from oneof.plots.figures import encode_decisions, weighted_sizes
 from oneof.plots.style import clean, shorten
-from oneof.report.data import ReportData
+from oneof.report.data import MAX_COLUMNS, ReportData
 from oneof.report.templating import is_known
 from oneof.typing import Floats, Ints, Mask
 
 MAX_LEAST_CONFIDENT = 20
 MAX_PAIRS = 12
-MAX_COLUMNS = 5
 MAX_NAMED = 6
 MAX_SET_CLASSES = 30
 CELL_WIDTH = 90

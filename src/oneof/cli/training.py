@@ -15,8 +15,8 @@ from oneof.cli.training_files import command_line, summarize, write_labels, writ
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
     from oneof.candidates import CandidateSets
-    from oneof.cli.inputs import ReadOptions
-    from oneof.comparison import Comparison
+    from oneof.cli.inputs import PreparedTable, ReadOptions
+    from oneof.comparison import Comparison, LearningCurve
     from oneof.report import AnnotatorSummary
 
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
@@ -58,9 +58,7 @@ def train(
     a number or "auto", the model is fitted to the corrected weights of an audit. `note` is called with each sentence
     for the user, before the fits that the sentence announces.
     """
-    from oneof.cli.inputs import describe_comparison, prepare, resolve_methods
-    from oneof.comparison import compare, learning_curve
-    from oneof.comparison.folds import check_task, make_folds
+    from oneof.cli.inputs import prepare, resolve_methods
     from oneof.comparison.methods import DEFAULT_METHOD
     from oneof.estimators.base import Disambiguation
     from oneof.files import atomic_directory, check_not_input, check_writable
@@ -92,47 +90,9 @@ def train(
             f"{DEFAULT_METHOD} ignores the {n_unlabeled:,} unlabeled rows; --method best compares methods that use "
             "them."
         )
-    task = check_task(frame, candidates, truth)
-    splits = make_folds(task, "auto" if folds is None else folds, seed)
-    if len(methods) > 1:
-        announce(describe_comparison(len(methods), budget))
-    else:
-        _announce_long_fit(methods, task, splits, seed, announce)
-    with progress_factory("Comparing methods" if len(methods) > 1 else "Estimating", each_name=len(methods) > 1) as bar:
-        comparison = compare(
-            frame,
-            candidates,
-            methods,
-            cv=splits,
-            truth=truth,
-            budget=budget,
-            refit=False,
-            keep_predictions="labeled",
-            random_state=seed,
-            progress=bar,
-        )
-    curve = None
-    if comparison.is_interrupted:
-        n_compared = sum(result.error is None and result.incomplete is None for result in comparison.results)
-        add_note(
-            f"the comparison was interrupted; {comparison.best_method} is the best of {n_compared} "
-            f"method{'s' * (n_compared != 1)} and is fitted without a learning curve. A second Ctrl-C ends without a "
-            "model."
-        )
-    else:
-        with progress_factory("Learning curve") as bar:
-            curve = learning_curve(
-                methods[comparison.best_method],
-                frame,
-                candidates,
-                truth=truth,
-                train_sizes=_CURVE_FRACTIONS,
-                max_rows=_MAX_CURVE_ROWS,
-                last=comparison.results[0],
-                cv=splits,
-                random_state=seed,
-                progress=bar,
-            )
+    comparison, curve = _compare(
+        prepared, methods, folds, budget, seed, progress_factory=progress_factory, announce=announce, add_note=add_note
+    )
     crowd = annotators = issues = calibration = sets = None
     if prepared.answers is None:
         calibration = held_out_calibration(comparison, candidates, seed)
@@ -187,6 +147,67 @@ def train(
         files = sorted(file.name for file in stage.iterdir())
     summary |= {"files": [str(folder / name) for name in files]}
     return TrainingResult(summary, comparison, notes, folder, annotators)
+
+
+def _compare(
+    prepared: "PreparedTable",
+    methods: Mapping[str, Any],
+    folds: int | None,
+    budget: float | None,
+    seed: int,
+    *,
+    progress_factory: terminal.ProgressFactory,
+    announce: Callable[[str], None],
+    add_note: Callable[[str], None],
+) -> "tuple[Comparison, LearningCurve | None]":
+    """Return the comparison of the methods, and the learning curve of the best one; None after an interruption."""
+    from oneof.cli.inputs import describe_comparison
+    from oneof.comparison import compare, learning_curve
+    from oneof.comparison.folds import check_task, make_folds
+
+    frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
+    task = check_task(frame, candidates, truth)
+    splits = make_folds(task, "auto" if folds is None else folds, seed)
+    several = len(methods) > 1
+    if several:
+        announce(describe_comparison(len(methods), budget))
+    else:
+        _announce_long_fit(methods, task, splits, seed, announce)
+    with progress_factory("Comparing methods" if several else "Estimating", each_name=several) as bar:
+        comparison = compare(
+            frame,
+            candidates,
+            methods,
+            cv=splits,
+            truth=truth,
+            budget=budget,
+            refit=False,
+            keep_predictions="labeled",
+            random_state=seed,
+            progress=bar,
+        )
+    if comparison.is_interrupted:
+        n_compared = sum(result.error is None and result.incomplete is None for result in comparison.results)
+        add_note(
+            f"the comparison was interrupted; {comparison.best_method} is the best of {n_compared} "
+            f"method{'s' * (n_compared != 1)} and is fitted without a learning curve. A second Ctrl-C ends without a "
+            "model."
+        )
+        return comparison, None
+    with progress_factory("Learning curve") as bar:
+        curve = learning_curve(
+            methods[comparison.best_method],
+            frame,
+            candidates,
+            truth=truth,
+            train_sizes=_CURVE_FRACTIONS,
+            max_rows=_MAX_CURVE_ROWS,
+            last=comparison.results[0],
+            cv=splits,
+            random_state=seed,
+            progress=bar,
+        )
+    return comparison, curve
 
 
 def _describe_correction(issues: "LabelIssues") -> str:

@@ -170,9 +170,9 @@ class LabelIssues:
     def corrected(self) -> CandidateSets:
         """Return weights for a refit: ``estimator.fit(X, issues.corrected())``.
 
-        A row has the weights (1 - r_i) w_ik / sum_j w_ij + r_i u_ik. Here r_i is the probability that its set is wrong, and
-        u_ik that of the class in this case. A probably right row keeps its set, and a probably wrong one has mainly the
-        labels proposed instead.
+        A row has the weights (1 - r_i) w_ik / sum_j w_ij + r_i u_ik. Here r_i is the probability that its set is wrong,
+        and u_ik that of the class in this case. A probably right row keeps its set, and a probably wrong one has mainly
+        the labels proposed instead.
 
         Returns
         -------

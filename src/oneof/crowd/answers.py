@@ -192,7 +192,8 @@ class Answers:
         row : str, default="id"
             The field of the data that names the row; "id" is the number of the task if the data have no such field.
         choice : str, optional
-            The name of the tag whose choices are the answers; by default the only one. The short form needs it.
+            The name of the tag whose choices are the answers; by default the only one. The short form needs it if
+            no task has several choices, because a single choice is then plain text.
         classes, index : array-like, optional
             See `from_records`.
 
@@ -203,7 +204,8 @@ class Answers:
         Raises
         ------
         DataError
-            If the file is not such an export, a task has no such field, or there are several tags.
+            If the file is not such an export, a task has no such field, there are several tags, or an annotator has two
+            different annotations of a task.
         InputError
             As in `from_records`.
 

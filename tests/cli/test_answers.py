@@ -1,5 +1,6 @@
 """Answers of annotators on the command line: `oneof fit TABLE --answers FILE`."""
 
+import html
 import json
 import re
 import zipfile
@@ -74,6 +75,26 @@ def test_fit_writes_the_model_the_labels_and_the_annotators(run: Run, table: Pat
     assert "no better than chance" in next(line for line in result.out.splitlines() if "Dan" in line)
     assert result.out.index("Dan") < result.out.index("Ann ")
     assert "Rows with the least certain labels" in result.out
+
+
+def test_copies_among_few_annotators_are_noted(run: Run, table: Path) -> None:
+    """The command and the report say that copies are seldom found, and name the pair that agrees far more often."""
+    records = make_answers()
+    note = "With fewer than 8 annotators, copies are seldom found."
+    out = fit(run).out
+    assert note in out
+    assert "every other pair" not in out
+    copy = records.filter(pl.col("worker") == "Cem").with_columns(worker=pl.lit("Eve"))
+    pl.concat([records, copy]).write_csv("answers.csv")
+    result = fit(run)
+    pages = result.out, html.unescape(Path("table-oneof/report.html").read_text(encoding="utf-8"))
+    lines = {line["annotator"]: line for line in pl.read_csv("table-oneof/annotators.csv").iter_rows(named=True)}
+    assert [name for name, line in lines.items() if line["no_better_than_chance"]] == ["Dan"]
+    grouped = [name for name, line in lines.items() if line["copies_group"] is not None]
+    for page in pages:
+        assert note in page
+        assert ("Cem and Eve agree far more often than every other pair" in page) == (not grouped)
+        assert ("Copies of one another, counted as one" in page) == (grouped == ["Cem", "Eve"])
 
 
 def test_fit_is_that_of_the_classifier(run: Run, table: Path) -> None:

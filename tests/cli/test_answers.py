@@ -180,11 +180,6 @@ def at(row: int, column: str, value: str | None) -> dict[str, pl.Expr]:
         (at(3, "id", "b99"), [], "answers.csv, row 3: the answer of 'Dan' is about the row 'b99', which table.csv"),
         (at(3, "id", ""), [], "answers.csv, row 3: column 'id' is empty. Name the row"),
         (at(3, "worker", ""), [], "answers.csv, row 3: column 'worker' is empty. Name the annotator"),
-        (
-            {"label": pl.when(pl.col("worker") == "Cem").then(pl.lit("")).otherwise(pl.col("label"))},
-            [],
-            "annotator 'Cem' has no answer",
-        ),
         (at(5, "label", "robin"), ["--classes", "finch,owl,wren"], "robin"),
         (at(5, "label", "owl|"), [], "answers.csv, row 5: 'owl|' contains an empty label"),
         ({"label": pl.lit("owl")}, [], "only one class occurs"),
@@ -209,6 +204,17 @@ def test_bad_answers(run: Run, table: Path, columns: Any, args: list[str], messa
     write_answers(**columns)
     make_birds().drop("species").with_columns(nothing=pl.lit("")).write_csv("table.csv")
     check_error(run, *FIT, *args, message=message)
+
+
+def test_an_annotator_with_empty_labels_only_is_omitted(run: Run, table: Path) -> None:
+    """The note is that of an export, and records are named by their line of the file."""
+    empty = {"label": pl.when(pl.col("worker") == "Ann").then(pl.lit("")).otherwise(pl.col("label"))}
+    write_answers(**empty)
+    assert "annotators without answers are omitted: 'Ann'." in fit(run).err
+    assert "Ann" not in pl.read_csv("table-oneof/annotators.csv")["annotator"].to_list()
+    record = make_answers()["worker"].to_list().index("Bob", 3)
+    make_answers().with_columns(**empty).with_columns(**at(record, "id", "b99")).write_csv("answers.csv")
+    check_error(run, *FIT, message=f"answers.csv, row {record}: the answer of 'Bob' is about the row 'b99'")
 
 
 def test_repeated_names_of_rows(run: Run, table: Path) -> None:

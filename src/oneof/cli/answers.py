@@ -114,14 +114,25 @@ class _Records:
 def _read_records(options: AnswerOptions, separator: str, classes: tuple[str, ...] | None) -> _Records:
     """Read a table of answers."""
     from oneof.io import find_column, read_labels, read_table
+    from oneof.io.annotations import describe_omitted
 
     annotator, answer = options.annotator or "annotator", options.answer or "answer"
     records = read_table(options.path, verbatim=(options.row, annotator, answer))
     rows, annotators = _read_names(records, options.row, "row"), _read_names(records, annotator, "annotator")
     find_column(answer, records.frame.columns, options.path)
     labels = read_labels(records, [answer], separator=separator, classes=classes)
-    locations = [f"{options.path}, row {i}" for i in range(len(rows))]
-    return _Records(rows, annotators, _list_answers(labels), locations, labels.classes)
+    answers = _list_answers(labels)
+    active = {name for name, given in zip(annotators, answers, strict=True) if given is not None}
+    omitted = [name for name in dict.fromkeys(annotators) if name not in active]
+    kept = [i for i, name in enumerate(annotators) if name in active]
+    return _Records(
+        [rows[i] for i in kept],
+        [annotators[i] for i in kept],
+        [answers[i] for i in kept],
+        [f"{options.path}, row {i}" for i in kept],
+        labels.classes,
+        (describe_omitted(omitted),) if omitted else (),
+    )
 
 
 def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None) -> _Records:

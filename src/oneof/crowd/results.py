@@ -36,7 +36,7 @@ class CopiedPair(NamedTuple):
     copied : float
         Estimated fraction of the answers of one that are copies of the other, from 0.5 to 1.
     z_score : float
-        The excess in standard errors.
+        The excess of equal answers, divided by the square root of its variance plus 1/4.
 
     Examples
     --------

@@ -57,7 +57,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     evidence. A round has three steps:
 
     1. Fit the classifier to the labels.
-    2. Predict each row by a model that was not fitted to its answers, so that no row confirms its own label.
+    2. Predict each row by a model that was not fitted to its label, so that no row directly confirms it.
     3. Fit the annotators with these predictions as the prior.
 
     The rounds end when the labels no longer change. Votes of rules have no rounds: the classifier is fitted to their
@@ -114,7 +114,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     Estimators of oneof are fitted to the likelihood of the answers as weights, and disambiguate the labels themselves.
     `LOORidge` is fitted to the posterior as weights. Its prior of a label decreases with the distance of the row's
     leave-one-out scores from the mean of the class. These scores repeat systematic errors of the labels, but rows of
-    one class have similar scores.
+    one class have similar scores. They are leave-one-out scores inside self-training: the scores of a row do not
+    contain its label, but the labels of the other rows depend slightly on it.
 
     Other classifiers are fitted to soft labels, the posterior, by `sample_weight`. Without `sample_weight`, each row
     has ten copies, so a number of neighbors must be ten times as large. Rows without answers are not used.

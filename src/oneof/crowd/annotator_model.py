@@ -147,8 +147,8 @@ class AnnotatorModel(BaseEstimator):
     >>> model = AnnotatorModel().fit(table)
     >>> model.transduction_.tolist()
     ['finch', 'wren', 'wren', 'finch', 'finch', 'wren']
-    >>> model.accuracy_.round(2)
-    array([0.88, 0.89, 0.58])
+    >>> model.accuracy_.round(1)
+    array([0.9, 0.9, 0.6])
     """
 
     posterior_: Floats

@@ -82,6 +82,7 @@ def render_report(data: ReportData) -> str:
         annotators=None if data.annotators is None else annotators.describe_annotators(data.annotators),
         columns=columns,
         uncertain=uncertain,
+        max_uncertain=statistics.MAX_UNCERTAIN,
         figures={name: Markup(svg) for name, svg in figures.items()},
         can_draw=can_draw(),
         max_classes=MAX_CLASSES,

@@ -40,6 +40,20 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     return invoke
 
 
+def check_error(run: Run, *args: Any, message: str) -> None:
+    """Check that a command fails with one sentence that contains the message, and changes no file."""
+    before = {path: path.read_bytes() if path.is_file() else None for path in Path.cwd().rglob("*")}
+    result = run(*args)
+    assert result.code == 2, result
+    assert result.out == ""
+    assert message in result.err
+    assert "Traceback" not in result.err
+    errors = [line for line in result.err.splitlines() if not line.startswith("Note: ")]
+    assert len(errors) == 1
+    assert errors[0].startswith("Error: ")
+    assert {path: path.read_bytes() if path.is_file() else None for path in Path.cwd().rglob("*")} == before
+
+
 def make_birds(seed: int = 0) -> pl.DataFrame:
     """Return rows whose features depend on the class; the labels are candidate sets."""
     rng = np.random.default_rng(seed)

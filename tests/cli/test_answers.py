@@ -1,5 +1,6 @@
 """Answers of annotators on the command line: `oneof fit TABLE --answers FILE`."""
 
+import html
 import json
 import re
 import zipfile
@@ -13,8 +14,7 @@ import pytest
 from oneof.crowd import Answers, CrowdClassifier
 from oneof.io import Column, align_columns
 from oneof.persistence import load
-from tests.cli.conftest import Result, Run, make_birds
-from tests.cli.test_bad_input import _check_error
+from tests.cli.conftest import Result, Run, check_error, make_birds
 
 NAMES = ["finch", "owl", "wren"]
 ANSWERS = ("--answers", "answers.csv", "--row", "id", "--annotator", "worker", "--answer", "label")
@@ -75,6 +75,26 @@ def test_fit_writes_the_model_the_labels_and_the_annotators(run: Run, table: Pat
     assert "no better than chance" in next(line for line in result.out.splitlines() if "Dan" in line)
     assert result.out.index("Dan") < result.out.index("Ann ")
     assert "Rows with the least certain labels" in result.out
+
+
+def test_copies_among_few_annotators_are_noted(run: Run, table: Path) -> None:
+    """The command and the report say that copies are seldom found, and name the pair that agrees far more often."""
+    records = make_answers()
+    note = "With fewer than 8 annotators, copies are seldom found."
+    out = fit(run).out
+    assert note in out
+    assert "every other pair" not in out
+    copy = records.filter(pl.col("worker") == "Cem").with_columns(worker=pl.lit("Eve"))
+    pl.concat([records, copy]).write_csv("answers.csv")
+    result = fit(run)
+    pages = result.out, html.unescape(Path("table-oneof/report.html").read_text(encoding="utf-8"))
+    lines = {line["annotator"]: line for line in pl.read_csv("table-oneof/annotators.csv").iter_rows(named=True)}
+    assert [name for name, line in lines.items() if line["no_better_than_chance"]] == ["Dan"]
+    grouped = [name for name, line in lines.items() if line["copies_group"] is not None]
+    for page in pages:
+        assert note in page
+        assert ("Cem and Eve agree far more often than every other pair" in page) == (not grouped)
+        assert ("Copies of one another, counted as one" in page) == (grouped == ["Cem", "Eve"])
 
 
 def test_fit_is_that_of_the_classifier(run: Run, table: Path) -> None:
@@ -160,11 +180,6 @@ def at(row: int, column: str, value: str | None) -> dict[str, pl.Expr]:
         (at(3, "id", "b99"), [], "answers.csv, row 3: the answer of 'Dan' is about the row 'b99', which table.csv"),
         (at(3, "id", ""), [], "answers.csv, row 3: column 'id' is empty. Name the row"),
         (at(3, "worker", ""), [], "answers.csv, row 3: column 'worker' is empty. Name the annotator"),
-        (
-            {"label": pl.when(pl.col("worker") == "Cem").then(pl.lit("")).otherwise(pl.col("label"))},
-            [],
-            "annotator 'Cem' has no answer",
-        ),
         (at(5, "label", "robin"), ["--classes", "finch,owl,wren"], "robin"),
         (at(5, "label", "owl|"), [], "answers.csv, row 5: 'owl|' contains an empty label"),
         ({"label": pl.lit("owl")}, [], "only one class occurs"),
@@ -188,13 +203,24 @@ def test_bad_answers(run: Run, table: Path, columns: Any, args: list[str], messa
         args, message = [*args, "--answers", "annotators.csv"], "annotators.csv is an input file"
     write_answers(**columns)
     make_birds().drop("species").with_columns(nothing=pl.lit("")).write_csv("table.csv")
-    _check_error(run, *FIT, *args, message=message)
+    check_error(run, *FIT, *args, message=message)
+
+
+def test_an_annotator_with_empty_labels_only_is_omitted(run: Run, table: Path) -> None:
+    """The note is that of an export, and records are named by their line of the file."""
+    empty = {"label": pl.when(pl.col("worker") == "Ann").then(pl.lit("")).otherwise(pl.col("label"))}
+    write_answers(**empty)
+    assert "annotators without answers are omitted: 'Ann'." in fit(run).err
+    assert "Ann" not in pl.read_csv("table-oneof/annotators.csv")["annotator"].to_list()
+    record = make_answers()["worker"].to_list().index("Bob", 3)
+    make_answers().with_columns(**empty).with_columns(**at(record, "id", "b99")).write_csv("answers.csv")
+    check_error(run, *FIT, message=f"answers.csv, row {record}: the answer of 'Bob' is about the row 'b99'")
 
 
 def test_repeated_names_of_rows(run: Run, table: Path) -> None:
     """A row name that the table has twice is an error, and repeated answers are counted in a note."""
     make_birds().drop("species").with_columns(**at(7, "id", "b6")).write_csv("table.csv")
-    _check_error(run, *FIT, message="table.csv, row 7: column 'id' contains 'b6' twice")
+    check_error(run, *FIT, message="table.csv, row 7: column 'id' contains 'b6' twice")
     make_birds().drop("species").write_csv("table.csv")
     records = make_answers()
     pl.concat([records, records.head(2)]).write_csv("answers.csv")
@@ -208,7 +234,7 @@ def test_two_answers_of_an_annotator_to_a_row(run: Run, table: Path) -> None:
     second = pl.DataFrame([(first[0], first[1], "wren|owl")], records.schema, orient="row")
     pl.concat([records, second]).write_csv("answers.csv")
     message = f"answers.csv, row {len(records)}: annotator {first[1]!r} answered the row {first[0]!r} twice, with "
-    _check_error(run, *FIT, message=f"{message}{first[2]!r} and 'owl or wren'. Keep one answer")
+    check_error(run, *FIT, message=f"{message}{first[2]!r} and 'owl or wren'. Keep one answer")
 
 
 def write_label_studio(*, short: bool = False) -> None:
@@ -295,16 +321,16 @@ def test_exports_of_annotation_tools_give_the_same_labels(run: Run, table: Path,
 def test_bad_exports(run: Run, table: Path, args: list[str], message: str) -> None:
     write_label_studio()
     make_birds().drop("species").with_columns(name=pl.col("id")).write_csv("table.csv")
-    _check_error(run, "fit", "table.csv", "--answers", "export.json", *args, message=message)
+    check_error(run, "fit", "table.csv", "--answers", "export.json", *args, message=message)
 
 
 def test_a_task_that_is_not_in_the_table(run: Run, table: Path) -> None:
     write_label_studio()
     make_birds().drop("species").slice(1).write_csv("table.csv")
     message = "export.json, task 0: the answer of 'Ann' is about the row 'b0', which table.csv does not have"
-    _check_error(run, "fit", "table.csv", "--answers", "export.json", "--row", "id", message=message)
+    check_error(run, "fit", "table.csv", "--answers", "export.json", "--row", "id", message=message)
 
 
 @pytest.mark.parametrize("option", ["--row", "--annotator", "--answer", "--gold"])
 def test_options_of_answers_need_answers(run: Run, birds: Path, option: str) -> None:
-    _check_error(run, "fit", "birds.csv", "--labels", "species", option, "id", message=f"{option} needs --answers")
+    check_error(run, "fit", "birds.csv", "--labels", "species", option, "id", message=f"{option} needs --answers")

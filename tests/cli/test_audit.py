@@ -11,8 +11,7 @@ import pytest
 from oneof.audit import find_label_issues
 from oneof.candidates import CandidateSets
 from oneof.cli.label import open_session
-from tests.cli.conftest import Run
-from tests.cli.test_bad_input import _check_error
+from tests.cli.conftest import Run, check_error
 from tests.cli.test_label import READ_OPTIONS, label_options
 
 NAMES = np.array(["finch", "owl", "wren"])
@@ -136,14 +135,14 @@ def test_labeling_begins_with_the_suspected_rows(run: Run, noisy: Path) -> None:
 )
 def test_invalid_arguments(run: Run, noisy: Path, args: list[Any], message: str) -> None:
     """Errors are one sentence, and nothing is written."""
-    _check_error(run, *args, message=message)
+    check_error(run, *args, message=message)
     assert {path.name for path in Path().iterdir()} == {"noisy.csv"}
 
 
 def test_audit_of_unlabeled_rows_is_an_error(run: Run) -> None:
     """--audit needs labels."""
     make_noisy().with_columns(species=pl.lit("")).write_csv("noisy.csv")
-    _check_error(
+    check_error(
         run, "label", "noisy.csv", "--labels", "species", "--classes", "finch,owl,wren", "--audit", "--no-browser",
         message="--audit needs a table with labels",
     )  # fmt: skip

@@ -10,22 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.cli.conftest import QUICK, Run, make_birds
+from tests.cli.conftest import QUICK, Run, check_error, make_birds
 
 FIT = ["fit", "bad.csv", "--labels", "species", "--drop", "truth", *QUICK]
-
-
-def _check_error(run: Run, *args: Any, message: str) -> None:
-    before = {path: path.read_bytes() if path.is_file() else None for path in Path.cwd().rglob("*")}
-    result = run(*args)
-    assert result.code == 2, result
-    assert result.out == ""
-    assert message in result.err
-    assert "Traceback" not in result.err
-    errors = [line for line in result.err.splitlines() if not line.startswith("Note: ")]
-    assert len(errors) == 1
-    assert errors[0].startswith("Error: ")
-    assert {path: path.read_bytes() if path.is_file() else None for path in Path.cwd().rglob("*")} == before
 
 
 def _with(**columns: Any) -> Callable[[], bytes]:
@@ -61,12 +48,12 @@ TABLES: dict[str, tuple[Callable[[], bytes], str]] = {
 def test_tables(run: Run, name: str) -> None:
     make, message = TABLES[name]
     Path("bad.csv").write_bytes(make())
-    _check_error(run, *FIT, message=message)
+    check_error(run, *FIT, message=message)
 
 
 def test_empty_set_of_an_indicator(run: Run) -> None:
     make_birds().with_columns(a=pl.lit(0), b=pl.arange(0, 60) % 2).write_csv("bad.csv")
-    _check_error(run, "fit", "bad.csv", "--labels", "a,b", *QUICK, message="row 0: the candidate set is empty")
+    check_error(run, "fit", "bad.csv", "--labels", "a,b", *QUICK, message="row 0: the candidate set is empty")
 
 
 @pytest.mark.parametrize(
@@ -95,28 +82,26 @@ def test_empty_set_of_an_indicator(run: Run) -> None:
     ],
 )
 def test_invalid_arguments(run: Run, birds: Path, args: list[str], message: str) -> None:
-    _check_error(run, *args, message=message)
+    check_error(run, *args, message=message)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_without_permission(run: Run, birds: Path) -> None:
     Path("locked").mkdir(mode=0o500)
-    _check_error(run, "fit", birds, "--labels", "species", "--out", "locked/x", message="no write permission")
+    check_error(run, "fit", birds, "--labels", "species", "--out", "locked/x", message="no write permission")
 
 
 def test_tables_that_do_not_fit_the_model(run: Run, model: Path) -> None:
     """Missing feature columns and cells of another type are errors."""
     birds = make_birds(1)
     birds.drop("span", "color").write_csv("less.csv")
-    _check_error(run, "predict", model, "less.csv", message="missing columns 'span', 'color'")
+    check_error(run, "predict", model, "less.csv", message="missing columns 'span', 'color'")
     birds.with_columns(span=pl.lit("wide")).write_csv("words.csv")
-    _check_error(run, "predict", model, "words.csv", message="words.csv, row 0: column 'span' must contain numbers")
+    check_error(run, "predict", model, "words.csv", message="words.csv, row 0: column 'span' must contain numbers")
     birds.write_csv("new.csv")
-    _check_error(
-        run, "predict", model, "new.csv", "--out", "nowhere/x.csv", message="the folder nowhere does not exist"
-    )
-    _check_error(run, "predict", model, "new.csv", "--out", ".", message="is a folder")
-    _check_error(run, "predict", model, "new.csv", "--truth", "color", message="which is not a class of the candidate")
+    check_error(run, "predict", model, "new.csv", "--out", "nowhere/x.csv", message="the folder nowhere does not exist")
+    check_error(run, "predict", model, "new.csv", "--out", ".", message="is a folder")
+    check_error(run, "predict", model, "new.csv", "--truth", "color", message="which is not a class of the candidate")
 
 
 def test_invalid_model_files(run: Run, model: Path, birds: Path) -> None:
@@ -129,11 +114,11 @@ def test_invalid_model_files(run: Run, model: Path, birds: Path) -> None:
         ("pickle.skops", pickle.dumps({"a": 1}), "pickles are never opened"),
     ):
         Path(name).write_bytes(content)
-        _check_error(run, "predict", name, birds, message=message)
+        check_error(run, "predict", name, birds, message=message)
     from oneof import AvgPerceptron, persistence
 
     persistence.save("bare.skops", AvgPerceptron().fit(np.eye(3), ["a", "b", "c"]))
-    _check_error(run, "predict", "bare.skops", birds, message="has an estimator without the columns of a table")
+    check_error(run, "predict", "bare.skops", birds, message="has an estimator without the columns of a table")
 
 
 def test_usage(run: Run, birds: Path) -> None:
@@ -151,7 +136,7 @@ def test_input_files_are_not_overwritten(run: Run) -> None:
     make_birds().write_csv("birds.csv")
     assert run("fit", "birds.csv", "--labels", "species", "--drop", "truth", "--out", "m", *QUICK).code == 0
     for out in ("birds.csv", "m/model.skops"):
-        _check_error(run, "predict", "m/model.skops", "birds.csv", "--out", out, message="would be overwritten")
+        check_error(run, "predict", "m/model.skops", "birds.csv", "--out", out, message="would be overwritten")
     make_birds().write_csv("m/training_labels.csv")
     again = ("fit", "m/training_labels.csv", "--labels", "species", "--drop", "truth", "--out", "m", *QUICK)
-    _check_error(run, *again, message="would be overwritten")
+    check_error(run, *again, message="would be overwritten")

@@ -117,6 +117,28 @@ def test_labels_of_balanced_and_unbalanced_classes_are_no_worse_than_votes(share
     assert np.mean((model.transduction_ == y)[answered]) > np.mean((votes(given, 5) == y)[answered])
 
 
+def test_labels_of_an_unbalanced_class_and_three_annotators_are_no_worse_than_votes():
+    """Confusion matrices and class frequencies may explain the same answers, if there are few of them."""
+    right, voted = [], []
+    for seed in range(8):
+        rng = np.random.default_rng(seed)
+        y = np.where(rng.random(200) < 0.9, 0, 1)
+        table = np.where(rng.random((200, 3)) < 0.75, y[:, None], 1 - y[:, None])
+        right.append(np.mean(AnnotatorModel(classes=[0, 1]).fit(table).transduction_ == y))
+        voted.append(np.mean((table.mean(axis=1) > 0.5) == y))
+    assert np.mean(right) >= np.mean(voted)
+
+
+def test_rows_without_answers_do_not_change_the_labels_of_other_rows():
+    rng = np.random.default_rng(0)
+    y = rng.choice(3, 100, p=[0.7, 0.2, 0.1])
+    table = np.where(rng.random((100, 4)) < 0.6, y[:, None], rng.integers(0, 3, (100, 4)))
+    more = np.concatenate([table, np.full((500, 4), -1)])
+    model = AnnotatorModel(classes=range(3), strength=3.0, tol=1e-7, max_iter=5000)
+    alone, both = (clone(model).fit(answers).posterior_ for answers in (table, more))
+    np.testing.assert_allclose(both[:100], alone, atol=1e-6)
+
+
 def test_order_of_rows_annotators_and_classes_does_not_matter():
     _, table, _ = crowd(KINDS["doubters"], np.random.default_rng(0), n_rows=80)
     model = AnnotatorModel("confusion", "uniform", classes=[0, 1, 2, 3]).fit(table)
@@ -176,6 +198,19 @@ def test_disputed_rows_and_questions():
     assert set(model.next_questions(5, annotators=[2]).annotators.tolist()) == {2}
     with pytest.raises(InputError, match="names of annotators; got 99"):
         model.next_questions(annotators=[99])
+
+
+def test_the_closest_pair_of_few_annotators_is_named():
+    """Two of five annotators agree in 97 % of their rows: they are copies, or the closest pair; honest ones are not."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        _, table, _ = crowd(["honest", "copy", *["honest"] * 3], rng, n_rows=300)
+        table[rng.random(300) < 0.03, 1] = 0
+        model = AnnotatorModel().fit(table)
+        assert model.copies_ == [[0, 1]] if model.copies_ else model.closest_pair_ == (0, 1)
+        assert AnnotatorModel().fit(table[:, 1:]).closest_pair_ is None
+        many = np.hstack([table, table[::-1][:, [4, 3, 2]]])
+        assert AnnotatorModel().fit(many).closest_pair_ is None
 
 
 def test_records_with_names_are_reported_by_name():

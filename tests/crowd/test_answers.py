@@ -17,10 +17,10 @@ RECORDS = [
 
 def content(answers):
     """Return the answers as a set of (row, annotator, set of labels)."""
-    sets = [frozenset(answers.classes[row].tolist()) for row in answers._sets]
     return {
-        (answers.rows.tolist()[i], answers.annotators.tolist()[j], sets[a])
-        for i, j, a in zip(answers._row, answers._source, answers._code)
+        (name, annotator, frozenset(labels))
+        for i, name in enumerate(answers.rows.tolist())
+        for annotator, labels in answers.of_row(i).items()
     }
 
 
@@ -59,15 +59,13 @@ def test_selected_rows_have_their_answers_and_their_annotators():
     assert content(part) == {item for item in content(answers) if item[0] != 1}
     assert answers[1:2].annotators.tolist() == [0, 1]
     assert content(answers.align([2, 7, 1, 0])) == content(answers)
+    assert answers.has_sets
+    assert not answers[[0, 2]].has_sets
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (
-            lambda: Answers.from_records([0, 5], [1, 1], ["a", "b"], index=[0, 1]),
-            "about the row 5, which",
-        ),
         (lambda: Answers.from_table([["a", None], ["b", None]]), "column 1: annotator 1 has no answer"),
         (lambda: Answers.from_records([0, 1], ["x", "y"], ["a", None]), "annotator 'y' has no answer"),
         (lambda: Answers.from_table([["a", "c"]], classes=["a", "b"]), "row 0, column 1: label 'c' is not one of"),
@@ -100,7 +98,8 @@ def test_selected_rows_have_their_answers_and_their_annotators():
         (lambda: Answers.from_label_studio("a.json", row=3), "`row` must be the name of a field; got 3"),
         (lambda: Answers.from_records([0, 1]), "must be a DataFrame with the columns row, annotator and answer"),
         (lambda: Answers.from_table(TABLE, annotators=["x", "y"]), "`annotators` must be 3 different names"),
-        (lambda: Answers.from_table(TABLE).align([0, 0, 1, 2]), "`index` must contain different names"),
+        (lambda: Answers.from_table(TABLE)[[0, 1, 0]], "the selected rows must be different; row 0 is repeated"),
+        (lambda: Answers.from_table(TABLE).of_row(3), "`row` must be from 0 to 2; got 3"),
         (lambda: as_answers(Answers.from_table(TABLE), ["a", "b"]), "`classes` must be the classes of the answers"),
     ],
 )
@@ -118,9 +117,23 @@ def test_errors_have_the_cause_and_the_place(call, message):
         ({7: "finch"}, "`gold` names the row 7, which the answers do not have"),
     ],
 )
-def test_contradicting_gold_is_an_error(gold, message):
+def test_invalid_gold_is_an_error(gold, message):
     with pytest.raises(InputError, match=message):
         AnnotatorModel().fit(TABLE, gold)
+
+
+def test_text_of_several_classes_is_one_class_with_a_warning():
+    """A warning names the list if all parts of a text are classes, and `classes` are not given."""
+    records = [0, 0, 1, 1], ["x", "y", "x", "y"], ["finch", "finch|wren", "wren", "finch"]
+    for call in (
+        lambda: Answers.from_records(*records),
+        lambda: Answers.from_table([["finch", "finch|wren"], ["wren", "finch"]]),
+    ):
+        with pytest.warns(UserWarning, match=r"'finch\|wren' is read as one class.*\['finch', 'wren'\]") as caught:
+            assert call().classes.tolist() == ["finch", "finch|wren", "wren"]
+        assert caught[0].filename == __file__
+    assert not Answers.from_records(*records, classes=["finch", "finch|wren", "wren"]).has_sets
+    assert len(Answers.from_table([["finch|owl", "finch"]]).classes) == 2
 
 
 def test_repeated_answers_count_once():

@@ -1,4 +1,4 @@
-"""Rules vote for labels or sets, and have one coin."""
+"""Rules vote for labels or sets, and their votes have rates instead of confusion matrices."""
 
 import numpy as np
 import pandas as pd
@@ -29,8 +29,8 @@ def test_votes_are_answers_of_annotators_who_select_rows():
     assert apply_rules({"a": lambda row: votes_spam(row["text"])}, frame, classes=["ham", "spam"]).n_answers == 2
 
 
-def test_repeated_names_are_numbered_and_silent_rules_are_omitted():
-    with pytest.warns(UserWarning, match="1 rules vote on no row"):
+def test_repeated_names_are_numbered_and_rules_without_votes_are_omitted():
+    with pytest.warns(UserWarning, match="rules that vote on no row are omitted: '<lambda>'"):
         answers = apply_rules([votes_spam, votes_spam, lambda _: None], TEXTS, classes=["ham", "spam"])
     assert answers.annotators.tolist() == ["votes_spam", "votes_spam_2"]
 

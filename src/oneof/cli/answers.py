@@ -73,7 +73,10 @@ def read_answers(
                 source=str(table.path),
                 row=i,
             )
-    records = (_read_export if is_export(options.path) else _read_records)(options, separator, classes)
+    if is_export(options.path):
+        records = _read_export(options, classes)
+    else:
+        records = _read_records(options, separator, classes)
     for name, annotator, location in zip(records.rows, records.annotators, records.locations, strict=True):
         if name not in position:
             raise DataError(
@@ -111,31 +114,42 @@ class _Records:
 def _read_records(options: AnswerOptions, separator: str, classes: tuple[str, ...] | None) -> _Records:
     """Read a table of answers."""
     from oneof.io import find_column, read_labels, read_table
+    from oneof.io.annotations import describe_omitted
 
     annotator, answer = options.annotator or "annotator", options.answer or "answer"
     records = read_table(options.path, verbatim=(options.row, annotator, answer))
     rows, annotators = _read_names(records, options.row, "row"), _read_names(records, annotator, "annotator")
     find_column(answer, records.frame.columns, options.path)
     labels = read_labels(records, [answer], separator=separator, classes=classes)
-    locations = [f"{options.path}, row {i}" for i in range(len(rows))]
-    return _Records(rows, annotators, _list_answers(labels), locations, labels.classes)
+    answers = _list_answers(labels)
+    active = {name for name, given in zip(annotators, answers, strict=True) if given is not None}
+    omitted = [name for name in dict.fromkeys(annotators) if name not in active]
+    kept = [i for i, name in enumerate(annotators) if name in active]
+    return _Records(
+        [rows[i] for i in kept],
+        [annotators[i] for i in kept],
+        [answers[i] for i in kept],
+        [f"{options.path}, row {i}" for i in kept],
+        labels.classes,
+        (describe_omitted(omitted),) if omitted else (),
+    )
 
 
-def _read_export(options: AnswerOptions, separator: str, classes: tuple[str, ...] | None) -> _Records:  # noqa: ARG001
+def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None) -> _Records:
     """Read an export of Label Studio or doccano."""
     from oneof.crowd.encoding import list_labels
     from oneof.errors import DataError, InputError
-    from oneof.io.annotations import describe_silent, drop_silent, read_export
+    from oneof.io.annotations import describe_omitted, drop_empty, read_export
 
     if options.annotator is not None:
         raise InputError(
             f"--annotator has no use with the export {options.path}, which names its annotators. Remove it."
         )
-    given, silent = drop_silent(read_export(options.path, item=options.row, choice=options.answer))
+    given, omitted = drop_empty(read_export(options.path, item=options.row, choice=options.answer))
     if not given:
         raise DataError("the export has no answers.", source=str(options.path))
     rows, annotators, labels, locations = zip(*given, strict=True)
-    notes = (describe_silent(silent),) if silent else ()
+    notes = (describe_omitted(omitted),) if omitted else ()
     names = sorted({label for one in labels for label in one}) if classes is None else list(classes)
     return _Records(list(map(str, rows)), list(annotators), list_labels(labels), list(locations), names, notes)
 
@@ -215,7 +229,6 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
 
     model = crowd.annotator_model_
     disputed = model.disputed_rows(10)
-    has_sets = bool((given.answers._sets.sum(axis=1) > 1).any())
     return AnnotatorSummary(
         names=[str(name) for name in model.annotators_.tolist()],
         n_answers=model.n_answers_,
@@ -223,9 +236,10 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
         interval=model.accuracy_interval_,
         coverage=float(model.coverage),
         copies=[[str(name) for name in group] for group in model.copies_],
+        copies_note=_describe_copies(model),
         no_better_than_chance=[str(name) for name in model.no_better_than_chance_],
         alpha=krippendorff_alpha(given.answers),
-        masi_alpha=krippendorff_alpha(given.answers, "masi") if has_sets else None,
+        masi_alpha=krippendorff_alpha(given.answers, "masi") if given.answers.has_sets else None,
         disputed=[
             DisputedRow(
                 int(row),
@@ -242,15 +256,27 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
     )
 
 
+def _describe_copies(model: Any) -> str:
+    """Return a note on copies among few annotators, empty if there are enough annotators, or one."""
+    from oneof.solvers.annotators.copies import MIN_SOURCES
+
+    if not 2 <= len(model.annotators_) < MIN_SOURCES:
+        return ""
+    note = f"With fewer than {MIN_SOURCES} annotators, copies are seldom found."
+    if model.closest_pair_ is None:
+        return note
+    first, second = model.closest_pair_
+    return (
+        f"{note} {first} and {second} agree far more often than every other pair: compare their answers. If one copies "
+        "the other, remove the answers of one."
+    )
+
+
 def _describe_answers(answers: "Answers", row: int) -> str:
     """Return each answer to a row with its annotators, the most frequent answer first."""
-    import numpy as np
-
-    names, classes = answers.annotators.tolist(), answers.classes
     given: dict[str, list[str]] = {}
-    for i in np.flatnonzero(answers._row == row):
-        answer = " or ".join(map(str, classes[answers._sets[answers._code[i]]].tolist()))
-        given.setdefault(answer, []).append(str(names[answers._source[i]]))
+    for annotator, labels in answers.of_row(row).items():
+        given.setdefault(" or ".join(map(str, labels)), []).append(str(annotator))
     listed = []
     for answer, annotators in sorted(given.items(), key=lambda item: (-len(item[1]), item[0])):
         hidden = len(annotators) - _MAX_NAMED
@@ -270,6 +296,7 @@ def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, 
         ],
         "coverage": summary.coverage,
         "copies": [list(group) for group in summary.copies],
+        "copies_note": summary.copies_note,
         "no_better_than_chance": list(summary.no_better_than_chance),
         "alpha": _or_none(summary.alpha),
         "masi_alpha": _or_none(summary.masi_alpha),
@@ -286,15 +313,18 @@ def _or_none(value: float | None) -> float | None:
 
 
 def write_annotators(path: Path, summary: "AnnotatorSummary") -> None:
-    """Write a line for each annotator."""
+    """Write a line for each annotator; copies of one another have the number of their group."""
     import polars as pl
 
+    group = {name: number for number, names in enumerate(summary.copies, 1) for name in names}
     columns = {
         "annotator": summary.names,
         "answers": summary.n_answers,
         "accuracy": summary.accuracy,
         "lower": summary.interval[:, 0],
         "upper": summary.interval[:, 1],
+        "no_better_than_chance": [name in summary.no_better_than_chance for name in summary.names],
+        "copies_group": pl.Series([group.get(name) for name in summary.names], dtype=pl.Int64),
     }
     pl.DataFrame(columns).write_csv(path)
 
@@ -318,6 +348,8 @@ def print_annotators(summary: "AnnotatorSummary") -> None:
     terminal.print_line(f"Agreement of the annotators: {summary.agreement}")
     for group in summary.copies:
         terminal.print_line(f"Copies of one another, counted as one: {', '.join(group)}.")
+    if summary.copies_note:
+        terminal.print_line(summary.copies_note)
     if summary.disputed:
         lines = [
             [row.name, row.label, row.runner_up, row.answers, terminal.format_percent(row.disagreement)]

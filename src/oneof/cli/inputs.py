@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
+from oneof.cli.answers import AnswerOptions, TableAnswers, estimate_candidates, read_answers
 from oneof.errors import InputError
 from oneof.io import (
     Column,
@@ -27,8 +28,6 @@ from oneof.io import (
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from oneof.cli.answers import AnswerOptions, TableAnswers
 
 _N_ENCODED_ROWS = 1000
 """Number of rows that are encoded to count the features of a table of numbers."""
@@ -56,7 +55,7 @@ class ReadOptions:
     stop_words: str = "none"
     stem: str = "none"
     weights: WeightArguments = WeightArguments()
-    answers: "AnswerOptions | None" = None
+    answers: AnswerOptions | None = None
 
     @property
     def verbatim(self) -> set[str]:
@@ -100,7 +99,7 @@ class PreparedTable:
     frame: "pl.DataFrame"
     text_options: TextOptions
     notes: tuple[str, ...]
-    answers: "TableAnswers | None" = None
+    answers: TableAnswers | None = None
 
 
 def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
@@ -121,8 +120,6 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
             **asdict(read_options.weights),
         )
     else:
-        from oneof.cli.answers import estimate_candidates, read_answers
-
         given = read_answers(
             read_options.answers, table, separator=read_options.separator, classes=read_options.classes
         )

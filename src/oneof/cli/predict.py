@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli import options, terminal
-from oneof.errors import DataError, InputError, ModelFileError, OneofError
+from oneof.cli.predict_online import predict_stream
+from oneof.cli.predictions import (
+    check_output,
+    check_stemmer,
+    label_columns,
+    load_model,
+    no_probabilities,
+    print_rates,
+    to_frame,
+    weight_arguments,
+)
+from oneof.errors import InputError, OneofError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -103,11 +114,9 @@ def run(
         saved = load_model(model)
         if saved.summary.get("online") and table.suffix.lower() != ".npz":
             if as_labels:
-                raise _no_probabilities(saved)
+                raise no_probabilities(saved)
             if set_options is not None:
                 raise InputError("--coverage needs a model of `oneof fit` without --online.")
-            from oneof.cli.predict_online import predict_stream
-
             predict_stream(saved, model, table, out=out, truth=truth, format=format, json=json)
             return
         if format is not None:
@@ -138,14 +147,6 @@ def run(
         print_rates(result.covering_rate, result.accuracy)
         if result.sets is not None:
             print_sets(result.sets)
-
-
-def print_rates(covering_rate: float | None, accuracy: float | None) -> None:
-    """Print the covering rate and the accuracy, unless they are None."""
-    if covering_rate is not None:
-        terminal.print_line(f"Covering rate: {terminal.format_percent(covering_rate)}")
-    if accuracy is not None:
-        terminal.print_line(f"Accuracy: {terminal.format_percent(accuracy)}")
 
 
 @dataclass(frozen=True)
@@ -223,110 +224,6 @@ def write_predictions(path: Path, result: PredictionResult, *, read: Sequence[Pa
     check_output(path, read=read)
     with atomic_write(path) as temporary:
         result.frame.write_csv(temporary)
-
-
-def check_output(path: Path, *, read: Sequence[Path]) -> None:
-    """Raise unless predictions can be written to a file that is not an input file."""
-    from oneof.files import check_not_input, check_writable
-
-    check_not_input([path], read)
-    if path.is_dir():
-        raise DataError(f"cannot write the predictions to {path}: it is a folder. Name a file by --out.")
-    if not path.parent.is_dir():
-        raise DataError(
-            f"cannot write {path}: the folder {path.parent} does not exist. Create it, or choose another --out."
-        )
-    check_writable(path.parent)
-
-
-def load_model(path: Path) -> "SavedModel":
-    """Load a model file of `oneof fit`."""
-    from typing import get_args
-
-    from oneof.io import Kind
-    from oneof.persistence import SavedModel, load
-
-    model = load(path)
-    if not isinstance(model, SavedModel):
-        raise ModelFileError(
-            f"{path} has an estimator without the columns of a table. Use a model file of `oneof fit`."
-        )
-    unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
-    if unknown:
-        raise ModelFileError(f"{path} has an unknown kind of column, {unknown[0]!r}. Update oneof.")
-    return model
-
-
-def check_stemmer(model: "SavedModel") -> list[str]:
-    """Return a note if the installed stemmer differs from that of training, since some stems may differ."""
-    from oneof.text import stemmer_version
-
-    words = model.summary.get("words")
-    trained = words.get("stemmer") if isinstance(words, dict) else None
-    if trained is None or trained == (installed := stemmer_version()):
-        return []
-    return [f"the model was fitted with stems of {trained}; {installed} is installed here and some stems may differ."]
-
-
-def to_frame(
-    model: "SavedModel", rows: Any, labels: Any, *, first_row: int = 0, as_labels: bool = False
-) -> "pl.DataFrame":
-    """Return row, label, confidence, and a probability or score for each class."""
-    import numpy as np
-    import polars as pl
-
-    from oneof.model_selection import get_proba
-
-    result = get_proba(model.pipeline, rows)
-    confidence = result.proba[np.arange(len(labels)), np.argmax(result.proba, axis=1)]
-    columns: dict[str, Any] = {
-        "row": range(first_row, first_row + len(labels)),
-        "label": labels.tolist(),
-        "confidence": confidence,
-    }
-    values, word = (result.proba, "probability") if result.calibrated else (_scores(model, rows), "score")
-    columns.update({f"{word}:{label}": values[:, k] for k, label in enumerate(model.classes)})
-    if as_labels:
-        if not result.calibrated:
-            raise _no_probabilities(model)
-        columns["labels"] = _to_text(result.proba, model)
-    return pl.DataFrame(columns)
-
-
-def _no_probabilities(model: "SavedModel") -> InputError:
-    return InputError(f"--as-labels needs probabilities; {model.method} has scores only. Fit another method.")
-
-
-def _to_text(proba: Any, model: "SavedModel") -> list[str]:
-    """Return probabilities as text such as "finch:0.7|wren:0.3", with six digits."""
-    import numpy as np
-
-    from oneof.candidates.readers.weights import write_weighted_strings
-    from oneof.candidates.row_weights import RowWeights
-
-    rounded = np.array([[float(f"{p:.6g}") for p in row] for row in proba.tolist()])
-    weights = RowWeights(np.ones(len(rounded), dtype=bool), rounded)
-    classes = np.asarray(model.classes, dtype=object)
-    return write_weighted_strings(rounded > 0, classes, weights, model.summary.get("separator", "|"))
-
-
-def label_columns(model: "SavedModel") -> tuple[str, ...]:
-    """Return the columns of labels and weights."""
-    weights = weight_arguments(model).get("weights")
-    return (*model.label_columns, *([] if weights is None else [weights]))
-
-
-def weight_arguments(model: "SavedModel") -> dict[str, Any]:
-    """Return the options of weighted labels in training; none for a model of an earlier version."""
-    return dict(model.summary.get("weights") or {})
-
-
-def _scores(model: "SavedModel", rows: Any) -> Any:
-    """Return a score for each class; for two classes, the score of the second class and its negative."""
-    import numpy as np
-
-    scores = np.asarray(model.pipeline.decision_function(rows), dtype=float)
-    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
 
 
 def _accuracy(truth: Any, labels: Any) -> float:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from oneof.cli import terminal
-from oneof.cli.predict import check_output, check_stemmer, label_columns, print_rates, to_frame, weight_arguments
+from oneof.cli.predictions import check_output, check_stemmer, label_columns, print_rates, to_frame, weight_arguments
 from oneof.errors import DataError, InputError
 
 if TYPE_CHECKING:

@@ -112,6 +112,10 @@ def train(
             f"the held-out estimate is approximate: it is that of {comparison.best_method} fitted to weights by the "
             "answers of all rows. The model is fitted with the accuracies of the annotators in turn."
         )
+        add_note(
+            "in training_labels.csv, the candidates have weights by the answers alone; label and confidence are "
+            "estimated from the answers and the features."
+        )
         with progress_factory("Annotators") as bar:
             crowd = answers.fit_crowd(comparison.best_estimator, frame, prepared.answers, seed, bar)
         annotators = answers.summarize_annotators(crowd, prepared.answers)

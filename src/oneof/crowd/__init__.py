@@ -2,13 +2,15 @@
 
 Reading order:
 
-1. `answers`: a table or records of answers, each a label, a set of labels, or nothing.
+1. `encoding`, `answers`: a table or records of answers, each a label, a set of labels, or nothing.
 2. `rules`: functions that vote for labels, as sources of answers.
-3. `selection`: selection of the model and the class frequencies by held-out answers.
-4. `results`: copies, disputed rows and questions.
-5. `annotator_model`: probabilities of the labels, and the accuracy and confusion of each annotator.
-6. `agreement`: Krippendorff's alpha.
-7. `crowd_classifier`: a classifier and the model of the annotators, fitted in turn.
+3. `arguments`: answers in any form, and known labels, as arguments of `fit`.
+4. `selection`: selection of the model and the class frequencies by held-out answers.
+5. `results`: copies, disputed rows and questions.
+6. `annotator_model`: probabilities of the labels, and the accuracy and confusion of each annotator.
+7. `agreement`: Krippendorff's alpha.
+8. `learners`: classifiers that are fitted to the labels of a round.
+9. `crowd_classifier`: a classifier and the model of the annotators, fitted in turn.
 """
 
 from oneof.crowd.agreement import krippendorff_alpha, krippendorff_interval

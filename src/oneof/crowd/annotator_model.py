@@ -15,6 +15,7 @@ from oneof.crowd.arguments import as_answers, check_answers, read_gold
 from oneof.crowd.results import (
     DisputedRows,
     Questions,
+    name_closest_pair,
     name_copies,
     positions_of,
     rank_questions,
@@ -71,7 +72,8 @@ class AnnotatorModel(BaseEstimator):
     max_iter : int, default=500
         Maximum number of EM iterations; if they are not sufficient, a ConvergenceWarning is issued.
     tol : float, default=1e-4
-        EM ends when the labels change by at most this on average over the rows, in total variation; above 0.
+        EM ends when the labels change by at most this on average over the rows with answers, in total
+        variation; above 0.
 
     Attributes
     ----------
@@ -96,9 +98,13 @@ class AnnotatorModel(BaseEstimator):
     class_prior_ : ndarray of shape (n_classes,)
         The class frequencies of the posterior.
     copies_ : list of list
-        Groups of names of annotators who are copies of one another.
+        Groups of names of annotators who are copies of one another. With fewer than 8 annotators, copies are seldom
+        found.
     copied_pairs_ : list of CopiedPair
         The pairs on which the groups are based, in decreasing order of the z-score.
+    closest_pair_ : tuple of two names, or None
+        With fewer than 8 annotators, two who are not in `copies_` and agree far more often than every other pair. They
+        are copies, or more accurate than the others.
     no_better_than_chance_ : list
         Names of the annotators whose accuracy interval contains, or is below, the accuracy of the same answers given
         at random.
@@ -112,9 +118,10 @@ class AnnotatorModel(BaseEstimator):
     Notes
     -----
     Annotators who choose the rows that they answer, as rules do (`Answers.select_rows`), have another model: each vote
-    of a rule has a rate in the rows whose class it contains, and another one in the other rows. A strong prior at the
-    rates of all rules together, which are not worse than chance, keeps the labels close to those of votes if the votes
-    have few rows in common. The votes do not determine the class frequencies, which are then uniform by default.
+    of a rule has a rate in the rows whose class it contains, and another one in the other rows. The rates have a strong
+    prior at those of all rules together, which are not worse than chance. If the votes have few rows in common, the
+    labels are therefore close to those of votes. The votes do not determine the class frequencies, which are then
+    uniform by default.
 
     The model cannot detect errors that most annotators share. Copies are detected if a pair has at least 10 common rows
     and at least half of the answers of one are copied; see `oneof.solvers.annotators.copies`.
@@ -141,8 +148,8 @@ class AnnotatorModel(BaseEstimator):
     >>> model = AnnotatorModel().fit(table)
     >>> model.transduction_.tolist()
     ['finch', 'wren', 'wren', 'finch', 'finch', 'wren']
-    >>> model.accuracy_.round(2)
-    array([0.88, 0.89, 0.58])
+    >>> model.accuracy_.round(1)
+    array([0.9, 0.9, 0.6])
     """
 
     posterior_: Floats
@@ -212,6 +219,7 @@ class AnnotatorModel(BaseEstimator):
         self.model_, self.n_iter_ = name, solution.n_iter
         self._set_attributes(given, columns, solution, evidence, weight)
         self.copied_pairs_, self.copies_ = ([], []) if pairs is None else name_copies(pairs, given.annotators)
+        self.closest_pair_ = None if pairs is None or self.copies_ else name_closest_pair(columns, given.annotators)
         self.classes_ = given.classes
         return self
 
@@ -361,10 +369,7 @@ class AnnotatorModel(BaseEstimator):
         shared = count_shared_answers(columns)
         weight = group_weights(group_copies(shared, columns.n_sources))
         solution = solve(weight)
-        with np.errstate(divide="ignore"):
-            joint = solution.log_likelihood + np.log(solution.prior)
-            joint = joint if evidence is None else joint + np.log(evidence)
-        pairs = find_copies(columns, shared, joint, solution.model.log_likelihoods(columns), weight)
+        pairs = find_copies(columns, shared, solution.log_joint, solution.model.log_likelihoods(columns), weight)
         copies = group_weights(groups_of_pairs(pairs, columns.n_sources)) if self.merge_copies else independent
         if not np.array_equal(copies, weight):
             solution = solve(copies)
@@ -378,7 +383,7 @@ class AnnotatorModel(BaseEstimator):
         likelihood = np.maximum(likelihood, MIN_WEIGHT)
         if evidence is not None:
             likelihood *= evidence
-        self.candidates_ = CandidateSets._from_likelihoods(likelihood, answers.classes)
+        self.candidates_ = CandidateSets.from_weights(likelihood, answers.classes)
         self.posterior_ = solution.posterior
         self.transduction_ = answers.classes[solution.posterior.argmax(axis=1)]
         self.rows_, self.annotators_ = answers.rows, answers.annotators

@@ -7,20 +7,21 @@ from typing import Any, Self
 
 import numpy as np
 
-from oneof.candidates.labels import MISSING, label_vector
+from oneof.candidates.labels import MISSING
 from oneof.crowd.encoding import (
     RECORD_COLUMNS,
-    drop_repeated,
+    check_field,
     encode,
-    factorize,
+    encode_records,
     flatten_table,
     has_record_columns,
     list_labels,
     name_vector,
+    warn_of_joined_labels,
 )
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.files import as_path
-from oneof.io.annotations import Annotation, describe_silent, drop_silent, read_doccano, read_label_studio
+from oneof.io.annotations import Annotation, describe_omitted, drop_empty, read_doccano, read_label_studio
 from oneof.solvers.annotators import AnswerColumns
 from oneof.typing import Ints, Labels, Mask
 
@@ -51,7 +52,7 @@ class Answers:
     [7, 9]
     """
 
-    __slots__ = ("_code", "_row", "_sets", "_source", "annotators", "classes", "rows", "select_rows")
+    __slots__ = ("_code", "_in_order", "_row", "_sets", "_source", "annotators", "classes", "rows", "select_rows")
 
     rows: Labels
     annotators: Labels
@@ -61,13 +62,24 @@ class Answers:
     _source: Ints
     _code: Ints
     _sets: Mask
+    _in_order: bool
 
     @classmethod
     def _from_codes(
-        cls, codes: tuple[Ints, Ints, Ints], sets: Mask, names: tuple[Any, Any, Any], *, select: bool
+        cls,
+        codes: tuple[Ints, Ints, Ints],
+        sets: Mask,
+        names: tuple[Any, Any, Any],
+        *,
+        select: bool,
+        in_order: bool = True,
     ) -> Self:
-        """Return answers from codes of rows, annotators and distinct answers, and the names of all three."""
+        """Return answers from codes of rows, annotators and distinct answers, and the names of all three.
+
+        `in_order` is False if the order of the rows is that of their names, and not one given by the caller.
+        """
         out = object.__new__(cls)
+        out._in_order = in_order
         out._row, out._source, out._code = codes
         out._sets = sets
         out.rows, out.annotators, out.classes = names
@@ -106,6 +118,8 @@ class Answers:
             if len(names) != n_columns or len(set(names.tolist())) < n_columns:
                 raise InputError(f"`annotators` must be {n_columns} different names, one for each column.")
         code, sets, known = encode(flat, classes, n_columns)
+        if classes is None:
+            warn_of_joined_labels(known)
         given = np.flatnonzero(code != MISSING)
         row, source = np.divmod(given, n_columns)
         empty = np.flatnonzero(np.bincount(source, minlength=n_columns) == 0)
@@ -165,33 +179,11 @@ class Answers:
                     "`answers` must be given."
                 )
             rows, annotators, answers = (rows[name] for name in RECORD_COLUMNS)
-        flat = label_vector(answers)
-        row_values, source_values = name_vector(rows, "rows"), name_vector(annotators, "annotators")
-        if not len(row_values) == len(source_values) == len(flat):
-            raise InputError(
-                f"`rows`, `annotators` and `answers` must have the same length; got {len(row_values)}, "
-                f"{len(source_values)} and {len(flat)}."
-            )
-        row_names, row = factorize(row_values, "row")
-        source_names, source = factorize(source_values, "annotator")
-        try:
-            code, sets, known = encode(flat, classes, 1)
-        except LabelError as error:
-            if error.row is None:
-                raise
-            place = f"(annotator {source_values.tolist()[error.row]!r}, row {row_values.tolist()[error.row]!r})"
-            raise error.because(f"{error.reason.removesuffix('.')} {place}.") from None
-        given = np.flatnonzero(code != MISSING)
-        empty = np.flatnonzero(np.bincount(source[given], minlength=len(source_names)) == 0)
-        if len(empty):
-            raise InputError(
-                f"annotator {source_names.tolist()[empty[0]]!r} has no answer. Remove the records of this annotator."
-            )
-        given = drop_repeated(row, source, code, given, len(source_names))
-        codes = (row[given], source[given], code[given])
-        given_answers = cls._from_codes(codes, sets, (row_names, source_names, known), select=select_rows)
-        given_answers._check_single(given)
-        return given_answers if index is None else given_answers.align(index)
+        codes, sets, names = encode_records(rows, annotators, answers, classes)
+        if classes is None:
+            warn_of_joined_labels(names[2])
+        read = cls._from_codes(codes, sets, names, select=select_rows, in_order=False)
+        return read if index is None else read.align(index)
 
     @classmethod
     def from_label_studio(
@@ -216,7 +208,8 @@ class Answers:
         row : str, default="id"
             The field of the data that names the row; "id" is the number of the task if the data have no such field.
         choice : str, optional
-            The name of the tag whose choices are the answers; by default the only one. The short form needs it.
+            The name of the tag whose choices are the answers; by default the only one. The short form needs it if
+            no task has several choices, because a single choice is then plain text.
         classes, index : array-like, optional
             See `from_records`.
 
@@ -227,7 +220,8 @@ class Answers:
         Raises
         ------
         DataError
-            If the file is not such an export, a task has no such field, or there are several tags.
+            If the file is not such an export, a task has no such field, there are several tags, or an annotator has two
+            different annotations of a task.
         InputError
             As in `from_records`.
 
@@ -245,7 +239,7 @@ class Answers:
         ...     Answers.from_label_studio(path, row="name")
         <Answers: 2 by 2 annotators about 1 rows, 2 classes>
         """
-        _check_field(row)
+        check_field(row)
         annotations = read_label_studio(as_path(path), item=row, choice=choice)
         return cls._from_annotations(annotations, path, classes, index)
 
@@ -288,7 +282,7 @@ class Answers:
         ...     Answers.from_doccano(folder)
         <Answers: 2 by 2 annotators about 1 rows, 2 classes>
         """
-        _check_field(row)
+        check_field(row)
         paths = [as_path(one) for one in path] if isinstance(path, list | tuple) else as_path(path)
         return cls._from_annotations(read_doccano(paths, item=row), path, classes, index)
 
@@ -296,11 +290,11 @@ class Answers:
     def _from_annotations(cls, annotations: list[Annotation], path: Any, classes: Any, index: Any) -> "Answers":
         """Return the answers of an export; errors name the file."""
         source = ", ".join(map(str, path)) if isinstance(path, list | tuple) else str(path)
-        given, silent = drop_silent(annotations)
+        given, omitted = drop_empty(annotations)
         if not given:
             raise DataError("the export has no answers.", source=source)
-        if silent:
-            warnings.warn(describe_silent(silent), UserWarning, stacklevel=3)
+        if omitted:
+            warnings.warn(describe_omitted(omitted), UserWarning, stacklevel=3)
         rows, annotators, labels, _ = zip(*given, strict=True)
         try:
             return cls.from_records(rows, annotators, list_labels(labels), classes=classes, index=index)
@@ -353,24 +347,61 @@ class Answers:
         """Number of answers."""
         return len(self._row)
 
+    @property
+    def has_sets(self) -> bool:
+        """True if an answer names several classes."""
+        return bool((np.count_nonzero(self._sets, axis=1) > 1)[self._code].any())
+
+    def of_row(self, row: int) -> dict[Any, list[Any]]:
+        """Return the answers to a row.
+
+        Parameters
+        ----------
+        row : int
+            The position of the row, from 0.
+
+        Returns
+        -------
+        dict
+            The classes of each answer, by the name of the annotator.
+
+        Raises
+        ------
+        InputError
+            If there is no such row.
+        """
+        if not 0 <= row < len(self):
+            raise InputError(f"`row` must be from 0 to {len(self) - 1}; got {row!r}.")
+        names = self.annotators.tolist()
+        return {
+            names[self._source[i]]: self.classes[self._sets[self._code[i]]].tolist()
+            for i in np.flatnonzero(self._row == row)
+        }
+
     def __len__(self) -> int:
         return len(self.rows)
 
     def __getitem__(self, rows: Any) -> "Answers":
-        """Return the answers to some rows, selected by a slice, a mask or an array, by the annotators who gave them."""
+        """Return the answers to different rows, selected by a slice, a mask or an array.
+
+        Annotators without an answer to these rows are omitted.
+        """
         try:
             selected = np.atleast_1d(np.arange(len(self))[rows])
         except (IndexError, TypeError, ValueError) as error:
             raise InputError(f"answers to {len(self)} rows cannot be indexed by {rows!r}: {error}.") from None
         if selected.ndim > 1:
             raise InputTypeError("answers are indexed by rows only: a slice, a mask or an array of rows.")
+        if len(np.unique(selected)) < len(selected):
+            [(repeated, _)] = Counter(selected.tolist()).most_common(1)
+            raise InputError(f"the selected rows must be different; row {repeated} is repeated. Select it once.")
         position = np.full(len(self), MISSING)
         position[selected] = np.arange(len(selected))
         kept = np.flatnonzero(position[self._row] != MISSING)
         sources, source = np.unique(self._source[kept], return_inverse=True)
         codes = (position[self._row[kept]], source.ravel(), self._code[kept])
         names = (self.rows[selected], self.annotators[sources], self.classes)
-        return Answers._from_codes(codes, self._sets, names, select=self.select_rows)
+        return Answers._from_codes(codes, self._sets, names, select=self.select_rows, in_order=self._in_order)
 
     def __repr__(self) -> str:
         return (
@@ -378,30 +409,8 @@ class Answers:
             f"{len(self.classes)} classes>"
         )
 
-    def _check_single(self, record: Ints) -> None:
-        """Raise if an annotator gave several answers to a row; `record` has the record of each answer."""
-        pair = self._row * len(self.annotators) + self._source
-        order = np.argsort(pair, kind="stable")
-        repeated = np.flatnonzero(np.diff(pair[order]) == 0)
-        if not len(repeated):
-            return
-        at = repeated[np.argmin(order[repeated + 1])]
-        first, second = order[at], order[at + 1]
-        one, other = (" or ".join(map(str, self.classes[self._sets[self._code[i]]].tolist())) for i in (first, second))
-        raise InputError(
-            f"annotator {self.annotators.tolist()[self._source[first]]!r} answered the row "
-            f"{self.rows.tolist()[self._row[first]]!r} twice, with {one!r} and {other!r}. Keep one answer, or give "
-            "their set.",
-            row=int(record[second]),
-        )
-
     def _columns(self) -> AnswerColumns:
         """Return the answers that do not name all classes, for the solvers."""
         informative = np.flatnonzero(~self._sets[self._code].all(axis=1))
         codes = (self._row[informative], self._source[informative], self._code[informative])
         return AnswerColumns.from_answers(*codes, self._sets, len(self), len(self.annotators))
-
-
-def _check_field(row: Any) -> None:
-    if not isinstance(row, str):
-        raise InputTypeError(f"`row` must be the name of a field; got {row!r}.")

@@ -3,6 +3,7 @@
 import numbers
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
@@ -13,10 +14,11 @@ from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
-from oneof.crowd._learners import WeightLearner
 from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.crowd.answers import Answers
 from oneof.crowd.arguments import as_answers, check_answers, is_table, read_gold
+from oneof.crowd.encoding import name_vector
+from oneof.crowd.learners import WeightLearner
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.metrics import covering_rate
 from oneof.model_selection import CandidateKFold
@@ -36,14 +38,30 @@ N_ANNOTATOR_STEPS = 20
 """Maximum number of EM iterations for the annotators in a round."""
 
 
+@dataclass
+class _Rounds:
+    """Result of the rounds of `CrowdClassifier`, without any round at first."""
+
+    prior: Floats
+    """(n, K): the held-out predictions of the last round; the class frequencies without rounds."""
+    classifier_power: float = 0.0
+    answer_power: float = 1.0
+    changes: list[float] = field(default_factory=list)
+    """Mean change of the labels in each round; 0 without rounds."""
+
+
 class CrowdClassifier(ClassifierMixin, BaseEstimator):
-    """Classifier that learns from the answers of annotators, each as reliable as the data shows.
+    """Classifier fitted to the answers of annotators, together with the accuracies of the annotators.
 
     The classifier's prediction of a row by the other rows is the prior of the row's label, and the answers are its
-    evidence. Each round fits the classifier to the labels, predicts each row by a model that was not fitted to its
-    answers, and fits the annotators with these predictions as the prior. The rounds end when the labels no longer
-    change. A row's own answers thus never confirm themselves through the classifier. Votes of rules have no rounds: the
-    classifier is fitted to their labels once.
+    evidence. A round has three steps:
+
+    1. Fit the classifier to the labels.
+    2. Predict each row by a model that was not fitted to its label, so that no row directly confirms it.
+    3. Fit the annotators with these predictions as the prior.
+
+    The rounds end when the labels no longer change. Votes of rules have no rounds: the classifier is fitted to their
+    labels once.
 
     Parameters
     ----------
@@ -93,15 +111,17 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    Estimators of oneof are fitted to the likelihood of the answers as weights and disambiguate the labels themselves;
-    `LOORidge` is fitted to the posterior as weights, and its prior of a label decreases with the distance of the row's
+    Estimators of oneof are fitted to the likelihood of the answers as weights, and disambiguate the labels themselves.
+    `LOORidge` is fitted to the posterior as weights. Its prior of a label decreases with the distance of the row's
     leave-one-out scores from the mean of the class. These scores repeat systematic errors of the labels, but rows of
-    one class have similar scores. Other classifiers are fitted to soft labels, the posterior, by
-    `sample_weight`, or by copies of rows without it; rows without answers are not used by them. Each row
-    then has ten copies, so a number of neighbors must be ten times as large.
+    one class have similar scores. They are leave-one-out scores inside self-training: the scores of a row do not
+    contain its label, but the labels of the other rows depend slightly on it.
 
-    If the first held-out predictions do not make the answers significantly more likely than the class frequencies do,
-    the labels are those of the answers alone, `classifier_power_` is 0, and a UserWarning is issued.
+    Other classifiers are fitted to soft labels, the posterior, by `sample_weight`. Without `sample_weight`, each row
+    has ten copies, so a number of neighbors must be ten times as large. Rows without answers are not used.
+
+    The first held-out predictions must make the answers significantly more likely than the class frequencies do.
+    Otherwise the labels are those of the answers alone, `classifier_power_` is 0, and a UserWarning is issued.
 
     Rules (`Answers.select_rows`) are functions of the features, as the classifier is. Given the class, their votes are
     not independent of its predictions, and rounds would confirm the errors that both have in common. Therefore the
@@ -151,7 +171,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         answers : Answers, array-like or DataFrame
             A table of shape (n_samples, n_annotators) of labels, sets and missing answers, or records. The rows of
-            records are named by the index of a pandas DataFrame X, otherwise by their numbers from 0.
+            records are named by the index of a pandas DataFrame X, otherwise by their numbers from 0. If X has no
+            index, `Answers` with other names that were given by ``index=`` are in the order of X.
         gold : array-like of length n_samples or mapping, optional
             Known labels, missing if they are not known, or a mapping from names of rows to labels.
         progress : callable, optional
@@ -181,48 +202,14 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         rows = X.tocsr() if sp.issparse(X) else X if is_array else as_array(X, "X")
         given = _align(as_answers(answers, annotators.classes), rows, is_table(answers))
         model = clone(annotators).fit(given, gold)
-        evidence = read_gold(gold, given)
-        folds = self._folds(rows, model.candidates_, rng)
-        labeled = ~model.candidates_.is_unlabeled
-        changes: list[float] = []
-        prior, power, answer_power_ = np.tile(model.class_prior_, (len(labeled), 1)), 0.0, 1.0
-        while not given.select_rows:
-            labels = model.posterior_
-            # The first predictions are cross-fitted: self-training on the labels of a row would confirm them.
-            held_out_scores = learner.held_out_scores if changes else learner.cross_fitted_scores
-            scores = held_out_scores(rows, model.candidates_, labels, folds)
-            proba, proba_power = temper(scores, model.candidates_.evidence, learner.max_power)
-            if not changes and not is_informative(proba, model.class_prior_, model.candidates_.weights):
-                warnings.warn(
-                    "The features do not predict the answers: the labels are those of the answers alone. Check X, or "
-                    "pass another estimator.",
-                    UserWarning,
-                    stacklevel=2,
-                )
-                break
-            prior, power = proba, proba_power
-            answer_power_ = _answer_power(model, prior, evidence)
-            model._update(given, prior, evidence, power=answer_power_, max_iter=N_ANNOTATOR_STEPS)
-            changes.append(float(0.5 * np.abs(model.posterior_ - labels)[labeled].sum(axis=1).mean()))
-            if progress is not None:
-                progress(len(changes), None, f"round {len(changes)}, labels changed by {changes[-1]:.3f}", None)
-            if changes[-1] <= self.tol or len(changes) >= self.max_iter:
-                break
-        changes = changes or [0.0]
-        if changes[-1] > self.tol:
-            warnings.warn(
-                f"The labels did not converge in {len(changes)} rounds: their last mean change was {changes[-1]:.2g}. "
-                "Increase max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+        rounds = self._fit_rounds(learner, rows, given, model, read_gold(gold, given), rng, progress)
         self._learner = learner
         self.estimator_ = learner.fit(rows, model.candidates_, model.posterior_)
         self.annotator_model_ = model
-        self.label_distributions_, self.held_out_proba_ = model.posterior_, prior
-        self.classifier_power_, self.answer_power_ = power, answer_power_
+        self.label_distributions_, self.held_out_proba_ = model.posterior_, rounds.prior
+        self.classifier_power_, self.answer_power_ = rounds.classifier_power, rounds.answer_power
         self.transduction_ = given.classes[model.posterior_.argmax(axis=1)]
-        self.label_changes_, self.n_iter_ = np.array(changes), len(changes)
+        self.label_changes_, self.n_iter_ = np.array(rounds.changes), len(rounds.changes)
         self.classes_ = given.classes
         return self
 
@@ -294,6 +281,56 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
 
+    # -- steps of fit ---------------------------------------------------------------------------------------------
+
+    def _fit_rounds(
+        self,
+        learner: WeightLearner,
+        rows: Any,
+        answers: Answers,
+        model: AnnotatorModel,
+        evidence: Floats | None,
+        rng: Any,
+        progress: Progress | None,
+    ) -> _Rounds:
+        """Predict the rows and update the model of the annotators in turn; votes of rules have no rounds."""
+        folds = self._folds(rows, model.candidates_, rng)
+        labeled = ~model.candidates_.is_unlabeled
+        rounds = _Rounds(np.tile(model.class_prior_, (len(labeled), 1)))
+        changes = rounds.changes
+        while not answers.select_rows:
+            labels = model.posterior_
+            # The first predictions are cross-fitted: self-training on the labels of a row would confirm them.
+            held_out_scores = learner.held_out_scores if changes else learner.cross_fitted_scores
+            scores = held_out_scores(rows, model.candidates_, labels, folds)
+            proba, power = temper(scores, model.candidates_.evidence, learner.max_power)
+            if not changes and not is_informative(proba, model.class_prior_, model.candidates_.weights):
+                warnings.warn(
+                    "The features do not predict the answers: the labels are those of the answers alone. Check X, or "
+                    "pass another estimator.",
+                    UserWarning,
+                    stacklevel=3,
+                )
+                break
+            rounds.prior, rounds.classifier_power = proba, power
+            rounds.answer_power = _answer_power(model, proba, evidence)
+            model._update(answers, proba, evidence, power=rounds.answer_power, max_iter=N_ANNOTATOR_STEPS)
+            changes.append(float(0.5 * np.abs(model.posterior_ - labels)[labeled].sum(axis=1).mean()))
+            if progress is not None:
+                progress(len(changes), None, f"round {len(changes)}, labels changed by {changes[-1]:.3f}", None)
+            if changes[-1] <= self.tol or len(changes) >= self.max_iter:
+                break
+        if not changes:
+            changes.append(0.0)
+        if changes[-1] > self.tol:
+            warnings.warn(
+                f"The labels did not converge in {len(changes)} rounds: their last mean change was {changes[-1]:.2g}. "
+                "Increase max_iter or tol.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        return rounds
+
     def _classifier(self) -> Any:
         if self.estimator is None:
             from oneof.estimators.loo_ridge import LOORidge
@@ -335,12 +372,24 @@ def _answer_power(model: AnnotatorModel, prior: Floats, evidence: Floats | None)
 
 
 def _align(answers: Answers, rows: Any, table: bool) -> Answers:
-    """Return the answers over the rows of X; those of a table are in the same order."""
+    """Return the answers over the rows of X, by the names of the rows or by their order; see `CrowdClassifier.fit`."""
     if len(rows.shape) == 0:
         raise InputError("`X` must be of shape (n_samples, n_features); got a scalar.")
     n = rows.shape[0]
     if table and len(answers) != n:
         raise InputError(f"`answers` are about {len(answers)} rows, but `X` has {n}. Give one row of answers for each.")
-    index = rows.index if hasattr(rows, "index") and not callable(rows.index) else np.arange(n)
-    is_ordered = table or (len(answers) == n and np.array_equal(answers.rows, np.arange(n)))
-    return check_answers(answers if is_ordered else answers.align(index))
+    has_index = hasattr(rows, "index") and not callable(rows.index)
+    index = rows.index if has_index else np.arange(n)
+    names, known = answers.rows.tolist(), set(name_vector(index, "index").tolist())
+    is_in_order = len(names) == n and (
+        names == list(range(n)) or (answers._in_order and not has_index and known != set(names))
+    )
+    if table or is_in_order:
+        return check_answers(answers)
+    if names and known.isdisjoint(names):
+        remedy = (
+            "Name the rows of X by its index, such as X.set_index(names)" if has_index
+            else "Pass index= to Answers, with the names of all rows in the order of X"
+        )  # fmt: skip
+        raise InputError(f"`answers` name rows such as {names[0]!r}, and `X` has no row of these names. {remedy}.")
+    return check_answers(answers.align(index))

@@ -1,5 +1,6 @@
 """Tables and records of answers as codes of rows, annotators and distinct answers."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -16,7 +17,7 @@ from oneof.candidates.labels import (
     label_vector,
 )
 from oneof.candidates.readers.collections import is_collection, read_sets
-from oneof.errors import InputError, LabelError
+from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.typing import Ints, Labels, Mask
 
 RECORD_COLUMNS = ("row", "annotator", "answer")
@@ -90,6 +91,19 @@ def encode(flat: Any, classes: Any, n_columns: int) -> tuple[Ints, Mask, Labels]
         raise LabelError(error.reason, label=error.label, cause=error.cause, row=row, column=column) from None
 
 
+def warn_of_joined_labels(classes: Labels) -> None:
+    """Warn if a class consists of other classes separated by "|", as a set in a text file."""
+    known = set(classes.tolist())
+    for label in classes.tolist():
+        if isinstance(label, str) and "|" in label and known.issuperset(members := label.split("|")):
+            warnings.warn(
+                f"{label!r} is read as one class. If it is a set, split the text: the answer is then {members}.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return
+
+
 def _encode_sets(listed: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:
     minus_one_is_class = classes is not None and any(is_minus_one(value) for value in as_classes(classes).tolist())
     code = np.full(len(listed), MISSING)
@@ -119,12 +133,73 @@ def _encode_sets(listed: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:
     return code, sets, known
 
 
-def drop_repeated(row: Ints, source: Ints, code: Ints, given: Ints, n_sources: int) -> Ints:
+def encode_records(
+    rows: Any, annotators: Any, answers: Any, classes: Any
+) -> tuple[tuple[Ints, Ints, Ints], Mask, tuple[Labels, Labels, Labels]]:
+    """Return the codes of rows, annotators and distinct answers, the answers as sets, (D, K), and the three names.
+
+    Repeated records count once. An annotator without an answer, or with different answers to a row, is an error.
+    """
+    flat = label_vector(answers)
+    row_values, source_values = name_vector(rows, "rows"), name_vector(annotators, "annotators")
+    if not len(row_values) == len(source_values) == len(flat):
+        raise InputError(
+            f"`rows`, `annotators` and `answers` must have the same length; got {len(row_values)}, "
+            f"{len(source_values)} and {len(flat)}."
+        )
+    row_names, row = factorize(row_values, "row")
+    source_names, source = factorize(source_values, "annotator")
+    try:
+        code, sets, known = encode(flat, classes, 1)
+    except LabelError as error:
+        if error.row is None:
+            raise
+        place = f"(annotator {source_values.tolist()[error.row]!r}, row {row_values.tolist()[error.row]!r})"
+        raise error.because(f"{error.reason.removesuffix('.')} {place}.") from None
+    answered = np.flatnonzero(code != MISSING)
+    empty = np.flatnonzero(np.bincount(source[answered], minlength=len(source_names)) == 0)
+    if len(empty):
+        raise InputError(
+            f"annotator {source_names.tolist()[empty[0]]!r} has no answer. Remove the records of this annotator."
+        )
+    kept = _drop_repeated(row, source, code, answered)
+    codes, names = (row[kept], source[kept], code[kept]), (row_names, source_names, known)
+    _check_single(codes, sets, names, kept)
+    return codes, sets, names
+
+
+def _drop_repeated(row: Ints, source: Ints, code: Ints, answered: Ints) -> Ints:
     """Return the records with an answer, in order, without those that repeat an earlier record."""
-    pair = row[given] * n_sources + source[given]
-    order = np.lexsort((code[given], pair))  # stable: the first of equal records stays
-    equal = (np.diff(pair[order]) == 0) & (np.diff(code[given][order]) == 0)
-    return np.delete(given, order[1:][equal])
+    order = np.lexsort((code[answered], source[answered], row[answered]))  # stable: the first of equal records stays
+    values = np.stack([row, source, code])[:, answered[order]]
+    return np.delete(answered, order[1:][(np.diff(values) == 0).all(axis=0)])
+
+
+def _check_single(
+    codes: tuple[Ints, Ints, Ints], sets: Mask, names: tuple[Labels, Labels, Labels], record: Ints
+) -> None:
+    """Raise if an annotator gave several answers to a row; `record` has the record of each answer."""
+    row, source, code = codes
+    order = np.lexsort((source, row))
+    repeated = np.flatnonzero((np.diff(row[order]) == 0) & (np.diff(source[order]) == 0))
+    if not len(repeated):
+        return
+    at = repeated[np.argmin(order[repeated + 1])]
+    first, second = order[at], order[at + 1]
+    row_names, source_names, classes = names
+    one, other = (" or ".join(map(str, classes[sets[code[i]]].tolist())) for i in (first, second))
+    annotator, name = source_names.tolist()[source[first]], row_names.tolist()[row[first]]
+    raise InputError(
+        f"annotator {annotator!r} answered the row {name!r} twice, with {one!r} and {other!r}. Keep one answer, or "
+        "give their set.",
+        row=int(record[second]),
+    )
+
+
+def check_field(row: Any) -> None:
+    """Raise unless the name of a field of an export is text."""
+    if not isinstance(row, str):
+        raise InputTypeError(f"`row` must be the name of a field; got {row!r}.")
 
 
 def name_vector(values: Any, name: str) -> Any:

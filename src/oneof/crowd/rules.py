@@ -20,8 +20,8 @@ def apply_rules(
     Parameters
     ----------
     rules : sequence of callable, or dict from names to callables
-        ``rule(row)`` returns a label, a set of labels that should contain the true one (a list, tuple or set), or None
-        if the rule does not apply. The rules of a sequence are named by ``__name__``, with a number if it is repeated.
+        ``rule(row)`` returns a label, or a list, tuple or set of labels that should contain the true one. It returns
+        None if it does not apply. The rules of a sequence are named by ``__name__``, with a number if it is repeated.
     rows : sequence, array, sparse matrix or DataFrame of length n_rows
         The rows, such as texts. A row of a DataFrame is passed as a dict.
     classes : array-like of shape (n_classes,), optional
@@ -59,13 +59,13 @@ def apply_rules(
             except Exception as error:  # the code of a user may raise anything
                 raise InputError(f"rule {name!r} raised {type(error).__name__}: {error}. Correct it.", row=i) from error
         votes[name] = [None if _is_empty(vote) else vote for vote in column]
-    silent = [name for name, column in votes.items() if all(vote is None for vote in column)]
-    if len(silent) == len(votes):
+    omitted = [name for name, column in votes.items() if all(vote is None for vote in column)]
+    if len(omitted) == len(votes):
         raise InputError("no rule votes on any row. Check the rules, or the rows.")
-    if silent:
-        names = ", ".join(map(repr, silent[:5])) + (", ..." if len(silent) > 5 else "")
-        warnings.warn(f"{len(silent)} rules vote on no row and are omitted: {names}.", UserWarning, stacklevel=2)
-    kept = [name for name in votes if name not in silent]
+    if omitted:
+        names = ", ".join(map(repr, omitted[:5])) + (", ..." if len(omitted) > 5 else "")
+        warnings.warn(f"rules that vote on no row are omitted: {names}.", UserWarning, stacklevel=2)
+    kept = [name for name in votes if name not in omitted]
     table = [[votes[name][i] for name in kept] for i in range(len(listed))]
     return Answers.from_table(table, classes=classes, annotators=kept, select_rows=True)
 

@@ -5,7 +5,9 @@ answers of two annotators.
 """
 
 import math
+import threading
 import warnings
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -17,13 +19,20 @@ from oneof.candidates import CandidateSets
 from oneof.crowd import AnnotatorModel, Answers, krippendorff_alpha
 from oneof.labeling.answer_log import Entry
 from oneof.labeling.answer_state import allowed_classes
+from oneof.labeling.answer_store import AnswerStore
 from oneof.likelihoods import entropy
 from oneof.typing import Evidence, Labels
+from oneof.validation import check_choice
 
+COMBINATIONS = ("votes", "model")
+"""Combinations of the answers of several annotators: candidate sets by votes, or weights by the model."""
 MAX_CONFLICTS = 20
 """Maximum number of rows with conflicting answers that are listed."""
-MIN_CHANCE_ANSWERS = 10
-"""Minimum number of answers of an annotator that is said to be no better than chance: below, any interval is wide."""
+MIN_SHARED_ROWS = 10
+"""Minimum number of rows that an annotator with an estimated accuracy shares with others.
+
+With fewer rows the estimate is nearly that of all annotators together, and its interval depends on the prior.
+"""
 
 
 class AnnotatorEstimate(NamedTuple):
@@ -34,16 +43,19 @@ class AnnotatorEstimate(NamedTuple):
     name : str
     n_answers : int
         Number of informative answers.
+    n_shared : int
+        Number of rows that another annotator has answered as well.
     accuracy : float or None
-        Estimated probability that an answer contains the true class; None if no row has two answers.
+        Estimated probability that an answer contains the true class; None with less than 10 shared rows.
     low, high : float or None
         Its interval, of probability 0.9.
     is_chance : bool
-        Whether the interval contains the accuracy of answers at random; False with less than 10 answers.
+        Whether the interval contains the accuracy of answers at random; False if the accuracy is None.
     """
 
     name: str
     n_answers: int
+    n_shared: int
     accuracy: float | None
     low: float | None
     high: float | None
@@ -83,7 +95,7 @@ class Agreement:
     masi_alpha : float or None
         The alpha with the MASI distance of sets; None if no answer is a set, or if it is undefined.
     annotators : tuple of AnnotatorEstimate
-        By increasing accuracy, or by name if it is unknown.
+        By increasing accuracy; those of unknown accuracy are the last, by name.
     n_conflicts : int
         Number of rows with two answers that have no class in common.
     n_hidden : int
@@ -173,13 +185,47 @@ def combine_by_model(model: AnnotatorModel, start: Evidence, classes: Labels) ->
     return CandidateSets.from_weights(weights, classes)
 
 
+class AnnotatorFits:
+    """The model of the annotators of a session, fitted again if there are new answers.
+
+    Parameters
+    ----------
+    store : AnswerStore
+    n_rows : int
+    classes : ndarray of shape (n_classes,)
+    """
+
+    def __init__(self, store: AnswerStore, n_rows: int, classes: Labels) -> None:
+        self._store, self._n_rows, self._classes = store, n_rows, classes
+        self._lock, self._fit = threading.Lock(), AnnotatorFit(-1, {}, None, None)
+
+    def current(self) -> AnnotatorFit:
+        """Return the model for the current answers."""
+        with self._store.lock:
+            self._store.sync()
+            last = self._store.state.last
+            answered = {} if self._fit.last == last else self._store.state.all_answers()
+        with self._lock:  # without the lock of the answers, so that no annotator waits
+            if self._fit.last < last:
+                self._fit = fit_annotators(answered, last, self._n_rows, self._classes)
+            return self._fit
+
+    def candidates(self, combination: str) -> CandidateSets:
+        """Return the combined answers; those of "model" are votes if no row has answers of two annotators."""
+        check_choice("combination", combination, COMBINATIONS)
+        model = self.current().model if combination == "model" else None
+        if model is None:
+            return self._store.candidates()
+        return combine_by_model(model, self._store.start, self._classes)
+
+
 def summarize(fit: AnnotatorFit, hidden: Collection[int] = ()) -> Agreement:
     """Return the agreement of the annotators of a fit; conflicts about hidden rows are counted and not listed."""
     shared = [row for row, given in fit.entries.items() if len(given) > 1]
     alpha = masi_alpha = None
     if fit.answers is not None and fit.model is not None:
         alpha = _defined(krippendorff_alpha(fit.answers))
-        if any(len(one) > 1 for given in fit.entries.values() for one in _sets(given, fit.answers)):
+        if fit.answers.has_sets:
             masi_alpha = _defined(krippendorff_alpha(fit.answers, "masi"))
     conflicts = (
         [] if fit.answers is None else [row for row in shared if _is_conflict(_sets(fit.entries[row], fit.answers))]
@@ -199,25 +245,18 @@ def summarize(fit: AnnotatorFit, hidden: Collection[int] = ()) -> Agreement:
 
 
 def _estimates(fit: AnnotatorFit) -> tuple[AnnotatorEstimate, ...]:
-    if fit.model is None:
-        counts: dict[str, int] = {}
-        for given in fit.entries.values():
-            for name in given:
-                counts[name] = counts.get(name, 0) + 1
-        return tuple(AnnotatorEstimate(name, counts[name], None, None, None, False) for name in sorted(counts))
-    model = fit.model
-    names = model.annotators_.tolist()
-    return tuple(
-        AnnotatorEstimate(
-            names[j],
-            int(model.n_answers_[j]),
-            float(model.accuracy_[j]),
-            float(model.accuracy_interval_[j, 0]),
-            float(model.accuracy_interval_[j, 1]),
-            names[j] in model.no_better_than_chance_ and bool(model.n_answers_[j] >= MIN_CHANCE_ANSWERS),
-        )
-        for j in np.argsort(model.accuracy_, kind="stable")
-    )
+    n_answers = Counter(name for given in fit.entries.values() for name in given)
+    n_shared = Counter(name for given in fit.entries.values() if len(given) > 1 for name in given)
+    position = {} if fit.model is None else {name: j for j, name in enumerate(fit.model.annotators_.tolist())}
+    estimates = []
+    for name in sorted(n_answers):
+        values: tuple[float | None, float | None, float | None, bool] = (None, None, None, False)
+        if fit.model is not None and n_shared[name] >= MIN_SHARED_ROWS:
+            j = position[name]
+            low, high = fit.model.accuracy_interval_[j].tolist()
+            values = float(fit.model.accuracy_[j]), low, high, name in fit.model.no_better_than_chance_
+        estimates.append(AnnotatorEstimate(name, n_answers[name], n_shared[name], *values))
+    return tuple(sorted(estimates, key=lambda one: math.inf if one.accuracy is None else one.accuracy))
 
 
 def _sets(given: Mapping[str, Entry], answers: Answers) -> list[tuple[int, ...]]:

@@ -1,7 +1,6 @@
 """Labeling session, for the page, for notebooks and for simulations."""
 
 import os
-import threading
 from pathlib import Path
 from typing import Any, Self
 
@@ -9,7 +8,7 @@ from oneof.candidates import CandidateSets
 from oneof.crowd import Answers
 from oneof.files import as_path
 from oneof.labeling import importing, quality
-from oneof.labeling.agreement import Agreement, AnnotatorFit, combine_by_model, fit_annotators, summarize
+from oneof.labeling.agreement import COMBINATIONS, Agreement, AnnotatorFits, summarize
 from oneof.labeling.answer_api import AnswerAPI
 from oneof.labeling.answer_log import AnswerLog
 from oneof.labeling.answer_store import AnswerStore
@@ -29,8 +28,6 @@ from oneof.labeling.validation import (
     session_metadata,
 )
 from oneof.validation import check_bool, check_choice, check_positive, check_random_state
-
-COMBINATIONS = ("votes", "model")
 
 
 class LabelingSession(AnswerAPI):
@@ -143,13 +140,13 @@ class LabelingSession(AnswerAPI):
         start = check_start(y, classes, rows.shape[0])
         self.classes = start.classes
         self._rows, self._table, self._combination = rows, table, combination
-        self._fit_lock, self._annotator_fit = threading.Lock(), AnnotatorFit(-1, {}, None, None)
         rng = check_random_state(random_state)
         queued = check_queue(queue, rows.shape[0])
         self._learner = Learner(rows, estimator, strategy, int(prefetch), rng)
         log = AnswerLog(None if path is None else as_path(path), session_metadata(rows, table, start.classes))
         try:
             self.answers = AnswerStore(log, start.evidence, start.classes, min_votes=min_votes, top_k=top_k)
+            self._annotators = AnnotatorFits(self.answers, rows.shape[0], start.classes)
             self._scheduler = QuestionScheduler(
                 start.mask,
                 self.answers.state,
@@ -236,13 +233,7 @@ class LabelingSession(AnswerAPI):
         -------
         CandidateSets
         """
-        if combination is not None:
-            check_choice("combination", combination, COMBINATIONS)
-        if (combination or self._combination) == "model":
-            model = self._fit_annotators().model
-            if model is not None:
-                return combine_by_model(model, self.answers.start, self.classes)
-        return self.answers.candidates()
+        return self._annotators.candidates(self._combination if combination is None else combination)
 
     def annotator_answers(self) -> Answers | None:
         """Return the current answers of all annotators, for the functions of `oneof.crowd`.
@@ -252,7 +243,7 @@ class LabelingSession(AnswerAPI):
         oneof.crowd.Answers or None
             Without "don't know" answers; None if there are no others.
         """
-        return self._fit_annotators().answers
+        return self._annotators.current().answers
 
     def agreement(self, annotator: str | None = None) -> Agreement:
         """Return the estimated accuracies of the annotators, their agreement, and the rows on which they differ.
@@ -267,7 +258,7 @@ class LabelingSession(AnswerAPI):
         -------
         oneof.labeling.agreement.Agreement
         """
-        fit = self._fit_annotators()
+        fit = self._annotators.current()
         if annotator is None:
             return summarize(fit)
         check_name(annotator)
@@ -417,14 +408,3 @@ class LabelingSession(AnswerAPI):
         with self.answers.lock:
             data = TrainingInput(self.answers.candidates(), self._scheduler.remaining(), self.answers.state.last)
         return data if self._combination == "votes" else data._replace(candidates=self.candidates())
-
-    def _fit_annotators(self) -> AnnotatorFit:
-        """Return the model of the annotators for the current answers, fitted if there are new ones."""
-        with self.answers.lock:
-            self.answers.sync()
-            last = self.answers.state.last
-            answered = {} if self._annotator_fit.last == last else self.answers.state.all_answers()
-        with self._fit_lock:  # without the lock of the answers, so that no annotator waits
-            if self._annotator_fit.last < last:
-                self._annotator_fit = fit_annotators(answered, last, self.n_rows, self.classes)
-            return self._annotator_fit

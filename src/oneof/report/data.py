@@ -147,6 +147,8 @@ class AnnotatorSummary:
     coverage : float
     copies : sequence of sequences of str
         Groups of annotators that are copies of one another.
+    copies_note : str
+        A sentence if copies are seldom found among so few annotators, and one on two of them who may be copies.
     no_better_than_chance : sequence of str
     alpha : float
         Krippendorff's alpha, for which answers are equal or different; NaN if no row has two answers.
@@ -161,6 +163,7 @@ class AnnotatorSummary:
     interval: Floats
     coverage: float
     copies: Sequence[Sequence[str]]
+    copies_note: str
     no_better_than_chance: Sequence[str]
     alpha: float
     masi_alpha: float | None

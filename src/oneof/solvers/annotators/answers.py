@@ -1,8 +1,8 @@
 """Answers as a sparse matrix: n rows, and a column for each pair of a source and an answer that it gave.
 
 An answer is a set of classes, usually of one. The number of columns P is at most the number of answers. All sums over
-answers are then products of a sparse matrix with an (n, K) or (P, K) array, so that the work and the memory are linear
-in the answers, and no array has an entry for each source and each pair of classes.
+answers are then products of a sparse matrix with an (n, K) or (P, K) array. The work and the memory are linear in the
+answers: no array has an entry for each source and each pair of classes.
 """
 
 from dataclasses import dataclass

@@ -11,24 +11,24 @@ EM alternates
     E:  mu_ik ~ g_ik prior_k prod_j p(a_ij | k)^(v_j),
     M:  theta_jka = (c_jka + s m_ka) / (c_jk + s),   r_j = (c_j + t r) / (n_j + t),   prior_k ~ sum_i mu_ik if fitted,
 
-where c_jka is the expected number of answers a of source j to rows of class k, and c_j that of the n_j answers that
-name the true class. m is the confusion matrix of all sources together, r their accuracy; the strengths s and t are
-given or fitted (`pooling`). Without pooling (s = 0) and with a fitted prior this is the model of Dawid & Skene. g is
-the evidence of rows with known labels, v_j = 1/g for a source that is one of g copies. The prior may differ between
-rows; a classifier's out-of-fold probabilities make it the model of Raykar et al. (2010).
+where c_jka is the expected number of answers a of source j to rows of class k, and c_jk its sum over a. c_j is the
+expected number of the n_j answers that name the true class. m is the confusion matrix of all sources together, r their
+accuracy; the strengths s and t are given or fitted (`pooling`). Without pooling (s = 0) and with a fitted prior this is
+the model of Dawid & Skene. g is the evidence of rows with known labels, v_j = 1/q for a source that is one of q copies.
+The prior may differ between rows; a classifier's out-of-fold probabilities make it the model of Raykar et al. (2010).
 
 With few answers per row, a fitted prior and m can explain the same answers: a class may vanish, or take rows of another
 one, which makes m asymmetric. Two priors prevent it. m has a Dirichlet prior at the symmetric mean of m and its
 transpose, which counts as much as all answers; and a fitted prior is shrunk to equal frequencies,
-prior_k = (1 - h) mean_i mu_ik + h / K. The accuracy r is at least that of answers at random. Rules have another model
-(`vote_rates`).
+prior_k = (1 - h) mean_i mu_ik + h / K, the mean over rows with answers. The accuracy r is at least that of answers at
+random. Rules have another model (`vote_rates`).
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from oneof.likelihoods import softmax
 from oneof.solvers.annotators.answers import AnswerColumns
@@ -110,13 +110,18 @@ class AnnotatorSolution:
     """mu, (n, K)."""
     log_likelihood: Floats
     """sum_j v_j log p(a_ij | k), (n, K), without the prior and without g."""
-    log_marginal: float
-    """sum_i log sum_k g_ik prior_k exp(log_likelihood_ik)."""
+    log_joint: Floats
+    """log(g_ik prior_k) + log_likelihood_ik, (n, K)."""
     prior: Floats
     """The prior of the last E-step, (K,) or (n, K)."""
     model: SourceModel
     n_iter: int
     converged: bool
+
+    @property
+    def log_marginal(self) -> float:
+        """The log-likelihood of the answers, sum_i log sum_k exp(log_joint_ik)."""
+        return float(logsumexp(self.log_joint, axis=1).sum())
 
 
 def vote_shares(columns: AnswerColumns, evidence: Floats | None = None) -> Floats:
@@ -172,7 +177,10 @@ def solve_annotators(
     log_evidence = None if evidence is None else _log(evidence)
     column_weight = None if source_weight is None else source_weight[columns.source][:, None]
     maximize = _Maximization(columns, uses_confusion, np.asarray(counts.sum(axis=0)), strength)
-    answered = (np.diff(counts.indptr) > 0)[:, None]
+    used = np.diff(counts.indptr) > 0
+    answered = used[:, None].copy()
+    if evidence is not None:
+        used |= evidence.min(axis=1) < evidence.max(axis=1)
     s, t = initial_strengths if strength is None else (strength, strength)
     mu, n_iter, converged = start, 0, False
     frequencies = np.asarray(prior)
@@ -185,7 +193,8 @@ def solve_annotators(
         if selects_rows:
             model = replace(model, vote_rates=vote_rates(columns, model.class_counts, mu.sum(axis=0), strength))
         if shrinkage is not None:
-            means = mu.mean(axis=0) if len(mu) else np.full(columns.n_classes, 1.0 / columns.n_classes)
+            # The labels of rows without answers have no information, but would increase the shrinkage.
+            means = mu[used].mean(axis=0) if used.any() else np.full(columns.n_classes, 1.0 / columns.n_classes)
             frequencies = (1.0 - shrinkage) * means + shrinkage / columns.n_classes
         logs = model.log_likelihoods(columns)
         log_likelihood = np.asarray(counts @ (logs if column_weight is None else logs * column_weight))
@@ -196,11 +205,9 @@ def solve_annotators(
             joint += log_evidence
         before, mu = mu, softmax(joint)
         n_iter += 1
-        converged = bool(0.5 * np.abs(mu - before).sum() <= tol * len(mu))
+        converged = bool(0.5 * np.abs(mu - before)[used].sum() <= tol * used.sum())
         if converged or n_iter >= max_iter:
-            top = joint.max(axis=1)
-            marginal = float((top + np.log(np.exp(joint - top[:, None]).sum(axis=1))).sum())
-            return AnnotatorSolution(mu, log_likelihood, marginal, frequencies, model, n_iter, converged)
+            return AnnotatorSolution(mu, log_likelihood, joint, frequencies, model, n_iter, converged)
 
 
 class _Maximization:

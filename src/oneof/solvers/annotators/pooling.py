@@ -1,7 +1,7 @@
 """Priors of the sources at the mean of all of them: a source with few answers falls back on the mean.
 
-The answers of a source to rows of one class are Dirichlet-multinomial with mean m and strength s, the number of
-answers that the prior counts for. The strength is common to all sources; it maximizes the likelihood of the counts by
+The answers of a source to rows of one class are Dirichlet-multinomial with mean m and strength s. The prior counts for
+s answers. The strength is common to all sources; it maximizes the likelihood of the counts by
 the fixed point of Minka (2000), Estimating a Dirichlet distribution,
 
     s <- s sum_g m_a [digamma(c_ga + s m_a) - digamma(s m_a)] / sum_g [digamma(n_g + s) - digamma(s)],

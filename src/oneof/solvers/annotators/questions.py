@@ -1,7 +1,7 @@
 """The information that the answer of a source would give about the label of a row.
 
-For a row with the posterior mu and a source with the confusion matrix theta, the mutual information of the label and
-the answer, in nats, is
+The row has the posterior mu, and the source the confusion matrix theta. The mutual information of the label and the
+answer, in nats, is
 
     H(sum_k mu_k theta_k) - sum_k mu_k H(theta_k).
 """

@@ -7,9 +7,9 @@ likelihood w of the answers, the power b maximizes
 
 If p has no information about the labels, b is small, and the prior p^b / sum p^b is nearly uniform.
 
-Scores of a regression on wrong labels repeat their errors: if annotators give rows of class k the label l in half of
-the cases, both scores are about 1/2 in all rows of k, and the larger one is often that of l. The scores of rows of l
-are about 1, though, so those of k remain the closest to the mean of their own class. `mean_distances` therefore
+Scores of a regression on wrong labels repeat their errors. If annotators give half of the rows of class k the label l,
+both scores are about 1/2 in all rows of k. The larger one is then often that of l. The scores of rows of l are about 1,
+though, so those of k remain the closest to the mean of their own class. `mean_distances` therefore
 replaces scores f by
 
     g_ik = -|f_i - m_k|^2 / (2 s^2),    m_k = (sum_{j != i} q_jk f_j + e_k) / (sum_{j != i} q_jk + 1),
@@ -23,7 +23,7 @@ then too close to 0 and 1. The power a of the likelihood minimizes the cross-ent
     - sum_i sum_k p_ik log (w_ik^a / sum_j w_ij^a),
 
 which is convex in a. A classifier that has little information about the labels would make a too small, and the answers
-would be ignored. Therefore a is at least 1/2, and its logarithm is multiplied by 1 - sum_i H(p_i) / (n H(mean p)), the
+would be ignored. Therefore a is at least 1/2. Its logarithm is multiplied by 1 - sum_i H(p_i) / (n H(mean p)), the
 fraction of the information about the labels that p has.
 """
 

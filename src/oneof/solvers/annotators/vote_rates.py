@@ -1,12 +1,12 @@
 """Rules, which choose the rows that they vote on: the rates of their votes in the rows of each class.
 
 The votes of rules are sparse, and where a rule votes depends on the class. The accuracies are then hardly determined by
-the votes alone: with few common rows, an EM that fits them often ends with most rules below chance. Here each pair c of
-a rule and a set A that it votes for has two rates, in the rows whose class is in A and in the other rows,
+the votes alone: with few common rows, an EM that fits them often ends with most rules below chance. Let c be a pair of
+a rule and a set A that it votes for. It has two rates, in the rows whose class is in A and in the other rows,
 
     u_c = (V_c + s l b_c) / (N_c + s),   u'_c = (V'_c + s l' b_c) / (N'_c + s),
 
-where V_c and N_c are the expected numbers of votes and of rows with a class in A, V'_c and N'_c those of the other
+where V_c and N_c are the expected numbers of votes and of rows with a class in A. V'_c and N'_c are those of the other
 rows, and b_c is the rate in all rows. The prior rates, of strength s, are those of all rules together, relative to b_c,
 
     l = max(1, sum_c V_c / sum_c b_c N_c),   l' = min(1, sum_c V'_c / sum_c b_c N'_c):

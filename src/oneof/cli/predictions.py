@@ -1,0 +1,126 @@
+"""Saved models and their predictions as tables, for predictions in memory and in batches."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oneof.cli import terminal
+from oneof.errors import DataError, InputError, ModelFileError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from oneof.persistence import SavedModel
+
+
+def load_model(path: Path) -> "SavedModel":
+    """Load a model file of `oneof fit`."""
+    from typing import get_args
+
+    from oneof.io import Kind
+    from oneof.persistence import SavedModel, load
+
+    model = load(path)
+    if not isinstance(model, SavedModel):
+        raise ModelFileError(
+            f"{path} has an estimator without the columns of a table. Use a model file of `oneof fit`."
+        )
+    unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
+    if unknown:
+        raise ModelFileError(f"{path} has an unknown kind of column, {unknown[0]!r}. Update oneof.")
+    return model
+
+
+def check_stemmer(model: "SavedModel") -> list[str]:
+    """Return a note if the installed stemmer differs from that of training, since some stems may differ."""
+    from oneof.text import stemmer_version
+
+    words = model.summary.get("words")
+    trained = words.get("stemmer") if isinstance(words, dict) else None
+    if trained is None or trained == (installed := stemmer_version()):
+        return []
+    return [f"the model was fitted with stems of {trained}; {installed} is installed here and some stems may differ."]
+
+
+def label_columns(model: "SavedModel") -> tuple[str, ...]:
+    """Return the columns of labels and weights."""
+    weights = weight_arguments(model).get("weights")
+    return (*model.label_columns, *([] if weights is None else [weights]))
+
+
+def weight_arguments(model: "SavedModel") -> dict[str, Any]:
+    """Return the options of weighted labels in training; none for a model of an earlier version."""
+    return dict(model.summary.get("weights") or {})
+
+
+def to_frame(
+    model: "SavedModel", rows: Any, labels: Any, *, first_row: int = 0, as_labels: bool = False
+) -> "pl.DataFrame":
+    """Return row, label, confidence, and a probability or score for each class."""
+    import numpy as np
+    import polars as pl
+
+    from oneof.model_selection import get_proba
+
+    result = get_proba(model.pipeline, rows)
+    confidence = result.proba[np.arange(len(labels)), np.argmax(result.proba, axis=1)]
+    columns: dict[str, Any] = {
+        "row": range(first_row, first_row + len(labels)),
+        "label": labels.tolist(),
+        "confidence": confidence,
+    }
+    values, word = (result.proba, "probability") if result.calibrated else (_scores(model, rows), "score")
+    columns.update({f"{word}:{label}": values[:, k] for k, label in enumerate(model.classes)})
+    if as_labels:
+        if not result.calibrated:
+            raise no_probabilities(model)
+        columns["labels"] = _to_text(result.proba, model)
+    return pl.DataFrame(columns)
+
+
+def no_probabilities(model: "SavedModel") -> InputError:
+    """Return the error for a model whose scores are not probabilities."""
+    return InputError(f"--as-labels needs probabilities; {model.method} has scores only. Fit another method.")
+
+
+def _to_text(proba: Any, model: "SavedModel") -> list[str]:
+    """Return probabilities as text such as "finch:0.7|wren:0.3", with six digits."""
+    import numpy as np
+
+    from oneof.candidates.readers.weights import write_weighted_strings
+    from oneof.candidates.row_weights import RowWeights
+
+    rounded = np.array([[float(f"{p:.6g}") for p in row] for row in proba.tolist()])
+    weights = RowWeights(np.ones(len(rounded), dtype=bool), rounded)
+    classes = np.asarray(model.classes, dtype=object)
+    return write_weighted_strings(rounded > 0, classes, weights, model.summary.get("separator", "|"))
+
+
+def _scores(model: "SavedModel", rows: Any) -> Any:
+    """Return a score for each class; for two classes, the score of the second class and its negative."""
+    import numpy as np
+
+    scores = np.asarray(model.pipeline.decision_function(rows), dtype=float)
+    return np.column_stack([-scores, scores]) if scores.ndim == 1 else scores
+
+
+def check_output(path: Path, *, read: Sequence[Path]) -> None:
+    """Raise unless predictions can be written to a file that is not an input file."""
+    from oneof.files import check_not_input, check_writable
+
+    check_not_input([path], read)
+    if path.is_dir():
+        raise DataError(f"cannot write the predictions to {path}: it is a folder. Name a file by --out.")
+    if not path.parent.is_dir():
+        raise DataError(
+            f"cannot write {path}: the folder {path.parent} does not exist. Create it, or choose another --out."
+        )
+    check_writable(path.parent)
+
+
+def print_rates(covering_rate: float | None, accuracy: float | None) -> None:
+    """Print the covering rate and the accuracy, unless they are None."""
+    if covering_rate is not None:
+        terminal.print_line(f"Covering rate: {terminal.format_percent(covering_rate)}")
+    if accuracy is not None:
+        terminal.print_line(f"Accuracy: {terminal.format_percent(accuracy)}")

@@ -20,7 +20,7 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.preprocessing import normalize
 
 import oneof
-from benchmarks.common import class_indices
+from benchmarks.common import candidate_columns
 from oneof import GraphLogisticRegression
 from oneof.active import query as select_rows
 from oneof.active import simulate
@@ -243,7 +243,7 @@ def load_rows(name, seed):
         train, test = order[len(y) // 3 :], order[: len(y) // 3]
         return X[train] / 16, y[train], X[test] / 16, y[test]
     data = oneof.datasets.load("news20")
-    n_train, y = int(data.n_train), class_indices(data)
+    n_train, y = int(data.n_train), candidate_columns(data)
     words = TfidfTransformer(sublinear_tf=True).fit(data.X[:n_train]).transform(data.X)
     rows = normalize(TruncatedSVD(100, random_state=0).fit(words[:n_train]).transform(words))
     return rows[:n_train], y[:n_train], rows[n_train:], y[n_train:]

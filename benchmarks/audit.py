@@ -18,10 +18,11 @@ from sklearn.preprocessing import StandardScaler
 
 from benchmarks.common import DOCS, write_csv
 from oneof import CandidateSets, LOORidge, make_partial_labels
-from oneof.audit import find_label_issues, scores_of_fit
+from oneof.audit import find_label_issues
 from oneof.comparison.methods import default_estimators
 from oneof.datasets import load
 from oneof.datasets.cache import data_folders
+from oneof.estimators.loo_ridge import loo_logits
 from oneof.likelihoods import softmax
 from oneof.model_selection import cross_val_predict
 
@@ -91,7 +92,7 @@ def exact(*, folder="audit-probabilities"):
                 given, wrong = put_errors(y, kind, rate)
                 path = Path(folder) / f"{name}-{kind}-{rate}.npz"
                 if not path.exists():
-                    proba = {"LOORidge": softmax(scores_of_fit(LOORidge().fit(X, given)))}
+                    proba = {"LOORidge": softmax(loo_logits(LOORidge().fit(X, given)))}
                     for method, classifier in classifiers().items():
                         proba[method] = cross_val_predict(classifier, X, given, method="predict_proba")
                     np.savez(path, X=X, given=given, wrong=wrong, **proba)
@@ -143,7 +144,7 @@ def remove_truth(mask, y, wrong, seed=1):
 def set_lines(name, kind, rate, X, candidates, wrong):
     """Return the lines of one task: the audit and simple scores of the same leave-one-out predictions."""
     wrong = wrong & ~candidates.is_unlabeled
-    proba = softmax(scores_of_fit(LOORidge().fit(X, candidates)))
+    proba = softmax(loo_logits(LOORidge().fit(X, candidates)))
     issues = find_label_issues(X, candidates)
     outside = np.where(candidates.mask, 0.0, proba).sum(axis=1)
     covered = candidates.mask[np.arange(len(proba)), proba.argmax(axis=1)]

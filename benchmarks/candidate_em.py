@@ -11,7 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import oneof
-from benchmarks.common import DOCS, candidate_columns, class_indices, peak_memory, write_csv
+from benchmarks.common import DOCS, candidate_columns, peak_memory, write_csv
 from oneof.comparison import default_estimators
 from oneof.datasets import load
 
@@ -44,7 +44,7 @@ def task(name, seed):
         candidates, truth = data.candidates, candidate_columns(data)
     else:
         rows = np.random.default_rng(seed).permutation(len(X))[:MAX_ROWS]
-        X, truth = X[rows], class_indices(data)[rows]
+        X, truth = X[rows], candidate_columns(data)[rows]
         classes = np.arange(len(data.classes))
         candidates = oneof.make_partial_labels(truth, n_distractors=2, classes=classes, random_state=seed)
     train, test = train_test_split(np.arange(len(X)), test_size=0.2, random_state=seed)
@@ -111,7 +111,7 @@ def large(n_rows: int = 60_000, *, boosting_iterations: int = 20, only: str = ""
     The time of one fit of the classifier to the true labels is printed too. `only` is a part of a classifier's name.
     """
     data = load("mnist")
-    X, y = np.asarray(data.X, dtype=np.float32), class_indices(data)
+    X, y = np.asarray(data.X, dtype=np.float32), candidate_columns(data)
     X, y, Z, truth = X[:n_rows], y[:n_rows], X[60_000:], y[60_000:]
     sets = oneof.make_partial_labels(y, n_distractors=2, random_state=0)
     classifiers = {

@@ -25,13 +25,8 @@ ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_
 # -- Labels ------------------------------------------------------------------------------------------------------------
 
 
-def class_indices(data: Any) -> np.ndarray:
-    """Return the true labels of a data set as indices of its sorted classes."""
-    return np.searchsorted(data.classes, data.y)
-
-
 def candidate_columns(data: Any) -> np.ndarray:
-    """Return the true labels of a data set as columns of its candidate sets."""
+    """Return the true labels of a data set as columns of its candidate sets; its classes need not be sorted."""
     column = {label: k for k, label in enumerate(data.candidates.classes.tolist())}
     return np.array([column[label] for label in data.y.tolist()])
 

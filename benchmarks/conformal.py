@@ -13,6 +13,7 @@ import oneof
 from benchmarks.common import DOCS, candidate_columns, write_csv
 from oneof import LOORidge, make_partial_labels
 from oneof.conformal import ConformalClassifier
+from oneof.estimators.loo_ridge import loo_logits
 from oneof.likelihoods import softmax
 from oneof.solvers.conformal import aps_scores, calibrate, lac_scores, p_values, prediction_sets
 
@@ -89,7 +90,7 @@ def partial(*names: str, draws: int = 3, print_only: bool = False):
                 order = np.random.default_rng(draw).permutation(len(y))[:MAX_ROWS]
                 rows, test = np.split(order, [int(0.7 * len(order))])
                 model = LOORidge().fit(X[rows], sets[rows])
-                proba = softmax(model.inverse_temperature_ * model.loo_scores_)
+                proba = softmax(loo_logits(model))
                 new, accuracy = model.predict_proba(X[test]), np.mean(model.predict(X[test]) == sets.classes[y[test]])
                 for method in ("lac", "aps"):
                     for rule in RULES:
@@ -163,7 +164,7 @@ def _sets(proba, new, evidence, method, rule, seed, posterior=None):
     else:
         scores, new_scores = aps_scores(proba, rng.random(len(proba))), aps_scores(new, rng.random(len(new)))
     p = p_values([calibrate(scores, proba, evidence, rule=rule, posterior=posterior)], [new_scores])
-    return [prediction_sets(p, coverage, new)[0] for coverage in LEVELS]
+    return [prediction_sets(p, coverage, new) for coverage in LEVELS]
 
 
 def _add(results, key, masks, y, accuracy):

@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 import oneof
-from benchmarks.common import class_indices, hide_labels, labeled_per_class, peak_memory
+from benchmarks.common import candidate_columns, hide_labels, labeled_per_class, peak_memory
 from oneof import GraphLogisticRegression
 from oneof.solvers.graph_logistic import LogisticPosterior, PriorTerm, solve_graph_logistic
 
@@ -133,7 +133,7 @@ SEMI_SUPERVISED = {
 def load_columns(names):
     """Return the columns of all parts of a data set, and its labels as indices."""
     parts = [oneof.datasets.load(name) for name in names]
-    return np.hstack([part.X for part in parts]), class_indices(parts[0])
+    return np.hstack([part.X for part in parts]), candidate_columns(parts[0])
 
 
 def draw_labeled(y, number, rng):
@@ -232,7 +232,7 @@ PER_CLASS = (2, 5, 10)
 def load_views():
     """Return the scaled columns of each view, and the digits."""
     sets = [oneof.datasets.load(f"mfeat_{name}") for name in VIEWS]
-    return [StandardScaler().fit_transform(one.X) for one in sets], class_indices(sets[0])
+    return [StandardScaler().fit_transform(one.X) for one in sets], candidate_columns(sets[0])
 
 
 def column_groups(view_rows):

@@ -15,7 +15,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
 import oneof
-from benchmarks.common import class_indices, hide_labels, peak_memory
+from benchmarks.common import candidate_columns, hide_labels, peak_memory
 from oneof import HarmonicField, LocalGlobalConsistency, MarkovWalk
 from oneof.graphs import NeighborGraph
 from oneof.solvers.generative.gaussian import COVARIANCE_TYPES
@@ -199,7 +199,7 @@ def transduce(estimator, affinity, X, y, labeled):
 
 def mean_errors(estimator, graph, data):
     """Return the mean error on the unlabeled rows in percent, with 10 and with 100 labels."""
-    y = class_indices(data)
+    y = candidate_columns(data)
     affinity = None if graph is None else graph.graph(data.X).affinity
     means = []
     for number in LABELED:
@@ -248,7 +248,7 @@ DENSE_SETS = ("digit1", "usps", "g241c")
 
 def em_errors(data, number, covariance, weight):
     """Return the errors on the splits in percent, and the selected weights."""
-    y = class_indices(data)
+    y = candidate_columns(data)
     values, weights = [], []
     for labeled in data.splits[number]:
         partial = hide_labels(y, labeled)

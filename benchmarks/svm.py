@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 import oneof
-from benchmarks.common import class_indices, hide_labels
+from benchmarks.common import candidate_columns, hide_labels
 from oneof.datasets import load, make_partial_labels
 from oneof.errors import DataError
 from oneof.kernels import Kernel
@@ -162,7 +162,7 @@ SETTINGS = {
 def prepare_set(name):
     """Return the Gram matrix or rows with mean k(x, x) = 1, the kernel, the classes and the splits of a data set."""
     data = oneof.datasets.load(f"ssl_{name}")
-    y = class_indices(data)
+    y = candidate_columns(data)
     if sp.issparse(data.X):
         scale = np.sqrt(data.X.multiply(data.X).sum() / data.X.shape[0])
         return sp.csr_array(data.X / scale), {"kernel": "linear"}, y, data.splits

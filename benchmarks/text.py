@@ -14,7 +14,7 @@ from sklearn.naive_bayes import MultinomialNB
 from sklearn.svm import SVC, LinearSVC
 
 import oneof
-from benchmarks.common import class_indices, cpu_seconds, hide_labels, labeled_per_class
+from benchmarks.common import candidate_columns, cpu_seconds, hide_labels, labeled_per_class
 from oneof.comparison import default_estimators
 from oneof.multilabel import breakeven_score
 from oneof.text import StemTokenizer
@@ -174,7 +174,7 @@ def newsgroup_documents(form):
     if form == "nigam":
         length = X.sum(axis=1)
         X = sp.csr_array(sp.diags_array(length[:n_train].mean() / np.maximum(length, 1)) @ X)
-    return X, class_indices(data), n_train
+    return X, candidate_columns(data), n_train
 
 
 def draw_labels(y, number, seed):
@@ -227,7 +227,7 @@ def em_sweep(runs=7):
     data = oneof.datasets.load("news20")
     n_train = int(data.n_train)
     X = sp.csr_array(data.X[:n_train].astype(np.float64))
-    y = class_indices(data)[:n_train]
+    y = candidate_columns(data)[:n_train]
     partial = np.where(np.arange(n_train) % 10 == 0, y, -1)
     fits, iterations = [], []
     with warnings.catch_warnings():

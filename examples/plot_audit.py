@@ -2,8 +2,8 @@
 Wrong labels
 ============
 
-Eight percent of the labels are wrong. An audit compares each label with a prediction that was made without it,
-and shows the rows that are probably wrong, with the label proposed instead.
+Eight percent of the labels are wrong. An audit compares each label with a prediction that was made without it.
+It shows the rows that are probably wrong, with the label proposed instead.
 """
 
 # %%

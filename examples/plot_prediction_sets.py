@@ -2,8 +2,8 @@
 Prediction sets
 ===============
 
-A prediction set contains the true class of a new row with a given probability: one class for a clear image, several for
-an unclear one.
+A prediction set contains the true class of a new row with a given probability. It has one class for a clear image, and
+several for an unclear one.
 """
 
 # %%

@@ -206,9 +206,17 @@ def test_a_coarse_label_has_its_leaves_as_candidates():
 label_text = st.text(st.characters(codec="utf-8"), min_size=1).map(str.strip).filter(bool)
 
 
+def test_spaces_are_not_escaped():
+    """Only the visible character of a separator such as " / " is escaped."""
+    text = ["great tit / owl", "and\\/or", "owl"]
+    y = CandidateSets.from_strings(text, separator=" / ")
+    assert y.to_sets() == [{"great tit", "owl"}, {"and/or"}, {"owl"}]
+    assert y.to_strings(separator=" / ") == text
+
+
 @given(
     st.lists(st.sets(label_text, min_size=1, max_size=4), min_size=1, max_size=8),
-    st.sampled_from(["|", ";", "::", " or "]),
+    st.sampled_from(["|", ";", "::", " or ", " / ", ", "]),
 )
 def test_labels_may_contain_the_separator(sets, separator):
     """Labels with separators and backslashes are equal after writing and reading."""

@@ -1,5 +1,6 @@
 """Answers of annotators on the command line: `oneof fit TABLE --answers FILE`."""
 
+import html
 import json
 import re
 import zipfile
@@ -74,6 +75,26 @@ def test_fit_writes_the_model_the_labels_and_the_annotators(run: Run, table: Pat
     assert "no better than chance" in next(line for line in result.out.splitlines() if "Dan" in line)
     assert result.out.index("Dan") < result.out.index("Ann ")
     assert "Rows with the least certain labels" in result.out
+
+
+def test_copies_among_few_annotators_are_noted(run: Run, table: Path) -> None:
+    """The command and the report say that copies are seldom found, and name the pair that agrees far more often."""
+    records = make_answers()
+    note = "With fewer than 8 annotators, copies are seldom found."
+    out = fit(run).out
+    assert note in out
+    assert "every other pair" not in out
+    copy = records.filter(pl.col("worker") == "Cem").with_columns(worker=pl.lit("Eve"))
+    pl.concat([records, copy]).write_csv("answers.csv")
+    result = fit(run)
+    pages = result.out, html.unescape(Path("table-oneof/report.html").read_text(encoding="utf-8"))
+    lines = {line["annotator"]: line for line in pl.read_csv("table-oneof/annotators.csv").iter_rows(named=True)}
+    assert [name for name, line in lines.items() if line["no_better_than_chance"]] == ["Dan"]
+    grouped = [name for name, line in lines.items() if line["copies_group"] is not None]
+    for page in pages:
+        assert note in page
+        assert ("Cem and Eve agree far more often than every other pair" in page) == (not grouped)
+        assert ("Copies of one another, counted as one" in page) == (grouped == ["Cem", "Eve"])
 
 
 def test_fit_is_that_of_the_classifier(run: Run, table: Path) -> None:
@@ -159,11 +180,6 @@ def at(row: int, column: str, value: str | None) -> dict[str, pl.Expr]:
         (at(3, "id", "b99"), [], "answers.csv, row 3: the answer of 'Dan' is about the row 'b99', which table.csv"),
         (at(3, "id", ""), [], "answers.csv, row 3: column 'id' is empty. Name the row"),
         (at(3, "worker", ""), [], "answers.csv, row 3: column 'worker' is empty. Name the annotator"),
-        (
-            {"label": pl.when(pl.col("worker") == "Cem").then(pl.lit("")).otherwise(pl.col("label"))},
-            [],
-            "annotator 'Cem' has no answer",
-        ),
         (at(5, "label", "robin"), ["--classes", "finch,owl,wren"], "robin"),
         (at(5, "label", "owl|"), [], "answers.csv, row 5: 'owl|' contains an empty label"),
         ({"label": pl.lit("owl")}, [], "only one class occurs"),
@@ -188,6 +204,17 @@ def test_bad_answers(run: Run, table: Path, columns: Any, args: list[str], messa
     write_answers(**columns)
     make_birds().drop("species").with_columns(nothing=pl.lit("")).write_csv("table.csv")
     check_error(run, *FIT, *args, message=message)
+
+
+def test_an_annotator_with_empty_labels_only_is_omitted(run: Run, table: Path) -> None:
+    """The note is that of an export, and records are named by their line of the file."""
+    empty = {"label": pl.when(pl.col("worker") == "Ann").then(pl.lit("")).otherwise(pl.col("label"))}
+    write_answers(**empty)
+    assert "annotators without answers are omitted: 'Ann'." in fit(run).err
+    assert "Ann" not in pl.read_csv("table-oneof/annotators.csv")["annotator"].to_list()
+    record = make_answers()["worker"].to_list().index("Bob", 3)
+    make_answers().with_columns(**empty).with_columns(**at(record, "id", "b99")).write_csv("answers.csv")
+    check_error(run, *FIT, message=f"answers.csv, row {record}: the answer of 'Bob' is about the row 'b99'")
 
 
 def test_repeated_names_of_rows(run: Run, table: Path) -> None:

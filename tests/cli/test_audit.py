@@ -12,6 +12,7 @@ from oneof.audit import find_label_issues
 from oneof.candidates import CandidateSets
 from oneof.cli.label import open_session
 from tests.cli.conftest import Run, check_error
+from tests.cli.test_archives import make_sparse, write_sparse
 from tests.cli.test_label import READ_OPTIONS, label_options
 
 NAMES = np.array(["finch", "owl", "wren"])
@@ -146,3 +147,30 @@ def test_audit_of_unlabeled_rows_is_an_error(run: Run) -> None:
         run, "label", "noisy.csv", "--labels", "species", "--classes", "finch,owl,wren", "--audit", "--no-browser",
         message="--audit needs a table with labels",
     )  # fmt: skip
+
+
+def test_a_table_as_exported_has_the_same_issues(run: Run, noisy: Path) -> None:
+    """Encoding, delimiter, decimal comma and separator are detected, and the labels are written with the separator."""
+    expected = json.loads(run(*AUDIT, "--json").out)
+    lines = ["span;mass;species;truth"]
+    for span, mass, species, truth in make_noisy().iter_rows():
+        lines.append(f"{span};{mass};{species};{truth}".replace(".", ",").replace("|", " / "))
+    Path("noisy.csv").write_bytes("\r\n".join(lines).encode("utf-16"))
+    result = run(*AUDIT, "--json", "--output", "issues.csv")
+    assert result.code == 0, result.err
+    assert "labels are separated by ' / '" in result.err
+    facts = json.loads(result.out)
+    for issue, other in zip(facts["issues"], expected["issues"], strict=True):
+        assert issue == other | {"candidates": other["candidates"].replace("|", " / ")}
+    assert any(" / " in labels for labels in pl.read_csv("issues.csv")["labels"] if labels)
+    assert run(*AUDIT, "--delimiter", "comma").code == 2
+
+
+def test_a_sparse_matrix_has_a_page(run: Run) -> None:
+    """Rows of a sparse matrix have no columns: the page shows the number of their features."""
+    X, y, _ = make_sparse()
+    y[:6] = (y[:6] + 1) % 3
+    write_sparse("words.npz", X, y=y, classes=NAMES)
+    result = run("audit", "words.npz", "--labels", "y", "--report", "issues.html")
+    assert result.code == 0, result.err
+    assert "features that are not 0" in Path("issues.html").read_text("utf-8")

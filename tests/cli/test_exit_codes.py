@@ -34,7 +34,7 @@ def test_endings(
     run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch, error: BaseException, code: int, message: str
 ) -> None:
     """Each error has its exit code and one sentence; partial files and a new folder are removed."""
-    monkeypatch.setattr(training, "_write_report", _fails_with(error))
+    monkeypatch.setattr(training, "write_report", _fails_with(error))
     args = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
     result = run(*args)
     assert (result.code, result.out) == (code, "")

@@ -13,6 +13,7 @@ from oneof.cli.prediction_sets import SetOptions, held_out_calibration
 from oneof.comparison import compare
 from oneof.solvers.conformal import calibrate, lac_scores, p_values, prediction_sets
 from tests.cli.conftest import QUICK, Run, make_birds
+from tests.cli.test_audit import make_noisy
 
 FIT = ("--labels", "species", "--method", "PLKNN", "--folds", "3", "--drop", "truth")
 
@@ -49,7 +50,7 @@ def test_sets_are_those_of_the_held_out_rows(run: Run, model: Path) -> None:
         result = run("predict", model, "birds.csv", "--coverage", "0.9", "--calibration", rule)
         assert result.code == 0, result.err
         p = p_values([calibrate(lac_scores(proba), proba, evidence, rule=rule)], [lac_scores(new)])
-        np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.9, new)[0])
+        np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.9, new))
         sizes = pl.read_csv("birds-predictions.csv")["set_size"].to_list()
         np.testing.assert_array_equal(sizes, predicted_sets().sizes)
         assert "Prediction sets (nominal coverage 90.0 %)" in result.out
@@ -66,7 +67,7 @@ def test_class_conditional_sets(run: Run, model: Path) -> None:
     result = run("predict", model, "birds.csv", "--coverage", "0.8", "--class-conditional")
     by_class = calibrate(lac_scores(proba), proba, evidence, rule="sampled", class_conditional=True)
     p = p_values([by_class], [lac_scores(new)])
-    np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.8, new)[0])
+    np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.8, new))
     assert result.err == ""
     result = run("predict", model, "birds.csv", "--coverage", "0.97", "--class-conditional")
     assert "requires at least 33 calibration rows of each class" in result.err
@@ -176,3 +177,19 @@ def test_damaged_calibration_is_an_error(model: Path, run: Run, change: str) -> 
         del arrays["evidence"]
     persistence.save("bad.skops", dataclasses.replace(saved, calibration=arrays))
     assert "lacks the description" in run("predict", "bad.skops", "birds.csv").err
+
+
+def test_sets_are_read_after_a_detected_separator(run: Run) -> None:
+    """`fit --labels set` reads the sets as sets if the labels of the training table were separated by " / "."""
+    make_noisy().with_columns(pl.col("species").str.replace("|", " / ", literal=True)).write_csv("birds.csv")
+    fit = ("--drop", "truth", "--method", "PLEM", "--folds", "2")
+    result = run("fit", "birds.csv", "--labels", "species", *fit)
+    assert "labels are separated by ' / '" in result.err
+    assert run("predict", "birds-oneof/model.skops", "birds.csv", "--coverage", "0.99", "--as-labels").code == 0
+    frame = pl.read_csv("birds-predictions.csv")
+    assert (frame["set_size"] > 1).any()
+    pl.read_csv("birds.csv").with_columns(frame["set"], frame["labels"]).write_csv("again.csv")
+    for column, drop, *options in (("set", "labels"), ("labels", "set", "--weighted", "--kind", "posterior")):
+        result = run("inspect", "again.csv", "--labels", column, "--drop", f"truth,species,{drop}", "--json", *options)
+        assert result.code == 0, result.err
+        assert len(json.loads(result.out)["classes"]) == 3

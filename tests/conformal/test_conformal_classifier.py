@@ -104,13 +104,13 @@ def test_split_sets_are_those_of_the_solver():
     mask = y[80:150, None] == model.classes_
     p = p_values([calibrate(scores, 1 - scores, mask, rule="sampled")], [lac_scores(model.predict_proba(X[150:]))])
     best = model.predict_proba(X[150:])
-    np.testing.assert_array_equal(conformal.predict_set(X[150:]).mask, prediction_sets(p, 0.85, best)[0])
+    np.testing.assert_array_equal(conformal.predict_set(X[150:]).mask, prediction_sets(p, 0.85, best))
     np.testing.assert_array_equal(conformal.predict(X), model.predict(X))
     np.testing.assert_array_equal(conformal.predict_proba(X), model.predict_proba(X))
     assert conformal.estimator_ is model
     assert conformal.score(X, y) == model.score(X, y)
     frozen = ConformalClassifier(FrozenEstimator(model), cv=2, coverage=0.85).fit(X[80:150], y[80:150])
-    np.testing.assert_array_equal(frozen.predict_set(X[150:]).mask, prediction_sets(p, 0.85, best)[0])
+    np.testing.assert_array_equal(frozen.predict_set(X[150:]).mask, prediction_sets(p, 0.85, best))
 
 
 def test_every_labeled_row_is_compared_with_a_model_that_was_not_fitted_to_it():
@@ -127,9 +127,7 @@ def test_every_labeled_row_is_compared_with_a_model_that_was_not_fitted_to_it():
         parts.append(calibrate(lac_scores(proba), proba, truth[known].mask, rule="conservative"))
         scores.append(lac_scores(model.predict_proba(new)))
     best = PLKNN(5).fit(X, truth).predict_proba(new)
-    np.testing.assert_array_equal(
-        conformal.predict_set(new).mask, prediction_sets(p_values(parts, scores), 0.7, best)[0]
-    )
+    np.testing.assert_array_equal(conformal.predict_set(new).mask, prediction_sets(p_values(parts, scores), 0.7, best))
     assert conformal.n_calibration_ == 60
     assert len(conformal.estimators_) == 2
 
@@ -324,5 +322,24 @@ def test_leave_one_out_calibration_uses_the_label_distributions(weighted):
     )
     new = conformal.predict_proba(X[80:])
     p = p_values([by_labels], [lac_scores(new)])
-    np.testing.assert_array_equal(conformal.predict_set(X[80:]).mask, prediction_sets(p, 0.8, new)[0])
+    np.testing.assert_array_equal(conformal.predict_set(X[80:]).mask, prediction_sets(p, 0.8, new))
     assert conformal.n_calibration_ == labeled.sum()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_exact_rows_calibrate_by_the_score_of_their_label(weighted):
+    """With leave-one-out, label distributions matter to partial rows only: an exact row has the score of its label."""
+    rng = np.random.default_rng(14)
+    X, y = draw(rng, 120)
+    sets = add_distractors(rng, y, 0.3)
+    if weighted:
+        sets = CandidateSets.from_weights(sets.weights * rng.choice([0.5, 1.0], size=sets.shape), sets.classes)
+    conformal = ConformalClassifier(**LOO, coverage=0.8).fit(X, sets)
+    ridge, parts = conformal.estimator_, []
+    proba = softmax(ridge.inverse_temperature_ * ridge.loo_scores_)
+    for rows, rule in ((sets.is_exact, "conservative"), (~sets.is_exact & ~sets.is_unlabeled, "sampled")):
+        p, posterior = proba[rows], ridge.label_distributions_[rows]
+        parts.append(calibrate(lac_scores(p), p, sets[rows].evidence, rule=rule, posterior=posterior))
+    assert min(sets.is_exact.sum(), (~sets.is_exact).sum()) > 10
+    new = lac_scores(conformal.predict_proba(draw(rng, 40)[0]))
+    np.testing.assert_allclose(p_values(conformal.calibrations_, [new]), p_values(parts, [new, new]), rtol=1e-12)

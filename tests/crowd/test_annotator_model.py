@@ -200,6 +200,19 @@ def test_disputed_rows_and_questions():
         model.next_questions(annotators=[99])
 
 
+def test_the_closest_pair_of_few_annotators_is_named():
+    """Two of five annotators agree in 97 % of their rows: they are copies, or the closest pair; honest ones are not."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        _, table, _ = crowd(["honest", "copy", *["honest"] * 3], rng, n_rows=300)
+        table[rng.random(300) < 0.03, 1] = 0
+        model = AnnotatorModel().fit(table)
+        assert model.copies_ == [[0, 1]] if model.copies_ else model.closest_pair_ == (0, 1)
+        assert AnnotatorModel().fit(table[:, 1:]).closest_pair_ is None
+        many = np.hstack([table, table[::-1][:, [4, 3, 2]]])
+        assert AnnotatorModel().fit(many).closest_pair_ is None
+
+
 def test_records_with_names_are_reported_by_name():
     records = Answers.from_records(["r2", "r1", "r1"], ["Ann", "Bob", "Ann"], ["b", "a", "a"])
     model = AnnotatorModel().fit(records)

@@ -122,6 +122,20 @@ def test_invalid_gold_is_an_error(gold, message):
         AnnotatorModel().fit(TABLE, gold)
 
 
+def test_text_of_several_classes_is_one_class_with_a_warning():
+    """A warning names the list if all parts of a text are classes, and `classes` are not given."""
+    records = [0, 0, 1, 1], ["x", "y", "x", "y"], ["finch", "finch|wren", "wren", "finch"]
+    for call in (
+        lambda: Answers.from_records(*records),
+        lambda: Answers.from_table([["finch", "finch|wren"], ["wren", "finch"]]),
+    ):
+        with pytest.warns(UserWarning, match=r"'finch\|wren' is read as one class.*\['finch', 'wren'\]") as caught:
+            assert call().classes.tolist() == ["finch", "finch|wren", "wren"]
+        assert caught[0].filename == __file__
+    assert not Answers.from_records(*records, classes=["finch", "finch|wren", "wren"]).has_sets
+    assert len(Answers.from_table([["finch|owl", "finch"]]).classes) == 2
+
+
 def test_repeated_answers_count_once():
     """Records with equal row, annotator and answer, in any order of the labels, are one answer."""
     rows, annotators, values = zip(*RECORDS, RECORDS[2], (1, 0, {"finch", "wren"}), RECORDS[0])

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
@@ -74,6 +75,29 @@ def test_records_of_some_rows_and_the_index_of_a_data_frame(data):
     named = Answers.from_records([f"row {i}" for i in row], source, [table[i, j] for i, j in zip(row, source)])
     other = CrowdClassifier(LogisticRegression(), cv=3, random_state=0).fit(frame, named)
     np.testing.assert_allclose(other.label_distributions_, model.label_distributions_, atol=1e-6)
+
+
+def test_rows_without_an_index_are_in_the_order_of_the_answers(data):
+    """Names given by `index` are in the order of X; sorted names, and those of a data frame, must be those of X."""
+    X, _, table = data
+    row, source = np.nonzero(table != None)  # noqa: E711 - elementwise
+    values = [table[i, j] for i, j in zip(row, source)]
+    names = [f"row {i}" for i in range(150)]  # not sorted
+    records = [names[i] for i in row], source, values
+    model = CrowdClassifier(LogisticRegression(), cv=3, random_state=0)
+    expected = model.fit(X, table).label_distributions_
+    given = Answers.from_records(*records, index=names)
+    for rows in (X, pl.DataFrame(X), X.tolist()):
+        np.testing.assert_allclose(model.fit(rows, given).label_distributions_, expected, atol=1e-6)
+    assert given[::-1].rows[0] == "row 149"
+    permuted = Answers.from_records(row, source, values, index=np.arange(150)[::-1])  # numbers of rows are their names
+    np.testing.assert_allclose(model.fit(X, permuted).label_distributions_, expected, atol=1e-6)
+    with pytest.raises(InputError, match=r"no row of these names\. Pass index= to Answers"):
+        model.fit(X, Answers.from_records(*records))
+    with pytest.raises(
+        InputError, match=r"no row of these names\. Name the rows of X by its index, such as X\.set_index"
+    ):
+        model.fit(pd.DataFrame(X), given)
 
 
 @pytest.mark.parametrize("estimator", [LogisticRegression(), LOORidge(kernel="rbf"), GaussianEM(covariance="tied")])

@@ -101,6 +101,20 @@ def test_every_form_has_the_same_answers(tmp_path: Path, kind: str) -> None:
     assert content(read_export(path, item="name", choice="bird" if kind == "short" else None)) == ANSWERS
 
 
+def test_the_short_form_needs_the_tag_only_if_no_task_has_several_choices(tmp_path: Path) -> None:
+    """Text in a field that has an object of choices in any task is a choice; other text is not."""
+    tasks = [task | {"note": "small", "created_at": "2024-05-01"} for task in short_tasks()]
+    assert content(read_label_studio(write_json(tmp_path / "several.json", tasks), item="name")) == ANSWERS
+    single = write_json(tmp_path / "single.json", [task for task in tasks if isinstance(task["bird"], str)])
+    with pytest.raises(
+        DataError, match=r"--answer on the command line\); the fields with text are .*bird, note\."
+    ) as caught:
+        read_label_studio(single, item="name")
+    assert "created_at" not in str(caught.value)
+    expected = {key: labels for key, labels in ANSWERS.items() if len(labels) == 1}
+    assert content(read_label_studio(single, item="name", choice="bird")) == expected
+
+
 def test_answers_of_exports_are_those_of_records(tmp_path: Path) -> None:
     """Both constructors give the answers of the same records, over all rows of an index."""
     expected = Answers.from_records(
@@ -136,14 +150,17 @@ def test_label_studio_tasks_and_tags(tmp_path: Path) -> None:
          "predictions": [{"result": choose("c")["result"]}]},
         {"id": 6, "data": {"text": "y"}, "annotations": [
             {"completed_by": None, "result": [{"type": "rating", "value": {"rating": 3}}, *choose("b")["result"]]}]},
-        {"id": 7, "data": {"id": 70}, "annotations": [choose("a", by=1), choose("b", by=1, tag="bird")]},
+        {"id": 7, "data": {"id": 70}, "annotations": [choose("a", by=1), choose("a", by=1)]},
     ]  # fmt: skip
     path = write_json(tmp_path / "export.json", tasks)
     assert [(one.item, one.annotator, one.labels) for one in read_label_studio(path, item="id")] == [
-        (5, "1", ("a",)), (6, "unknown", ("b",)), (70, "1", ("a",)), (70, "1", ("b",)),
+        (5, "1", ("a",)), (6, "unknown", ("b",)), (70, "1", ("a",)), (70, "1", ("a",)),
     ]  # fmt: skip
-    with pytest.raises(InputError, match=r"annotator '1' answered the row 70 twice, with 'a' and 'b'\. Keep one"):
-        Answers.from_label_studio(path)
+    again = [*tasks, {"id": 8, "data": {"id": 70}, "annotations": [choose("b", by=1)]}]
+    with pytest.raises(
+        DataError, match=r"task 3: annotator '1' answered the item 70 twice, with 'a' and 'b'\. Delete one"
+    ):
+        Answers.from_label_studio(write_json(tmp_path / "again.json", again))
     tasks[0]["annotations"].append(choose("small", by=3, tag="size"))
     path = write_json(tmp_path / "export.json", tasks)
     with pytest.raises(DataError, match="has choices of the tags bird, size"):
@@ -160,7 +177,7 @@ def test_label_studio_tasks_and_tags(tmp_path: Path) -> None:
         ("a.json", '[{"data": 3}]', "task 0: the data must be an object"),
         ("a.json", '[{"data": {"x": 1}}]', "task 0: the field 'id', which identifies the item, is missing"),
         ("a.json", "[]", "the export has no answers"),
-        ("a.json", '[{"id": 1, "kind": "owl", "annotator": 1}]', "no choices.* the fields with text are kind"),
+        ("a.json", '[{"id": 1, "kind": "owl", "annotator": 1}]', "no choices.*the fields with text are kind"),
         ("a.json", json.dumps([{"id": 1, "data": {}, "annotations": [choose("a\ud800")]}]), "a lone surrogate"),
         ("Ann.jsonl", '{"id": 1, "text": "x"}', "object 0: the key 'label' is missing"),
         ("Ann.jsonl", '{"id": 1, "label": [[0, 4, "LOC"]]}', "object 0: .* is not a label of the document"),

@@ -11,6 +11,7 @@ from oneof.candidates import CandidateSets
 from oneof.crowd import AnnotatorModel, krippendorff_alpha
 from oneof.errors import InputError
 from oneof.io import read_labels, read_table
+from oneof.labeling.agreement import MIN_SHARED_ROWS
 from oneof.labeling.session import LabelingSession
 from oneof.labeling.table import LabelTable
 from tests.labeling.conftest import CLASSES, make_rows
@@ -61,6 +62,24 @@ def test_the_model_is_that_of_the_answers(begin: Begin, truth: np.ndarray) -> No
     assert np.allclose(candidates.weights, model.candidates_.weights, atol=1e-6)
     assert candidates.is_unlabeled[50:].all()
     assert (candidates[:50].weights.argmax(axis=1) == truth[:50]).mean() > 0.9
+
+
+def test_an_accuracy_needs_ten_shared_rows(begin: Begin) -> None:
+    """With fewer rows that others answered, an annotator has no accuracy, and is listed last."""
+    session = begin()
+    for row in range(MIN_SHARED_ROWS):
+        label = CLASSES[row % 3]
+        answer(session, row, Bob=label, Cem=label)
+        if row < MIN_SHARED_ROWS - 1:
+            answer(session, row, Ann=label)
+    answer(session, 30, Ann="owl")
+    estimates = session.agreement().annotators
+    assert [one.name for one in estimates][-1] == "Ann"
+    assert [(one.n_answers, one.n_shared) for one in estimates] == [(10, 10), (10, 10), (10, 9)]
+    assert [one.accuracy is None for one in estimates] == [False, False, True]
+    assert estimates[-1] == ("Ann", 10, 9, None, None, None, False)
+    answer(session, 9, Ann="finch")
+    assert all(one.accuracy is not None for one in session.agreement().annotators)
 
 
 def test_conflicts_are_rows_with_answers_that_exclude_each_other(begin: Begin) -> None:

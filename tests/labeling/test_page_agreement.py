@@ -33,6 +33,9 @@ def test_one_annotator_has_no_agreement(page: Page, noted: LabelingSession) -> N
             "1",
             DASH,
         ]
+        assert page.one("#accuracy-words").text.startswith(
+            "The accuracy of an annotator is estimated from at least 10 rows"
+        )
         assert not page.one("#weighted").is_displayed()
 
 
@@ -55,6 +58,7 @@ def test_who_differs_where(page: Page, noted: LabelingSession, tmp_path: Path) -
         assert lines[0][0].split()[0] == "Cem"
         assert {line[0].split()[0]: line[0].split()[1] for line in lines} == {"Ann": "13", "Bob": "12", "Cem": "13"}
         assert all("%" in " ".join(line) for line in lines)
+        assert not page.one("#accuracy-words").text
         assert page.one("#conflicts-words").text == "2 rows with answers that exclude each other"
         opinions = sorted(line.text for line in page.all("#conflicts .opinions"))
         assert opinions == ["Ann: finch · Bob: finch · Cem: owl", "Ann: wren · Bob: wren · Cem: owl"]

@@ -42,7 +42,8 @@ def annotators(n=4, names=None, **changes):
     values = {
         "names": names, "n_answers": np.arange(10, 10 + len(names)), "accuracy": accuracy,
         "interval": np.stack([accuracy - 0.1, np.minimum(accuracy + 0.1, 1)], axis=1), "coverage": 0.9,
-        "copies": [names[:2]], "no_better_than_chance": names[-1:], "alpha": 0.42, "masi_alpha": None,
+        "copies": [names[:2]], "copies_note": "", "no_better_than_chance": names[-1:],
+        "alpha": 0.42, "masi_alpha": None,
         "disputed": [DisputedRow(7, "b7", "finch", "wren", 2 / 3, "finch: Ann, Bob; wren: Cem")],
     }  # fmt: skip
     return AnnotatorSummary(**{**values, **changes})

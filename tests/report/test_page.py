@@ -160,6 +160,22 @@ def test_the_page_describes_the_annotators():
     assert "worker 50" not in few
 
 
+def test_the_page_says_what_candidates_and_labels_of_answers_are():
+    """With annotators, the weights are those of the answers; rows that are almost certain are not listed."""
+    data = sample(weighted=True, annotators=annotators())
+    words = Page(render_report(data)).words
+    assert "weights by the answers alone. Label and confidence are estimated from the answers and the features" in words
+    assert "by the answers alone" not in Page(render_report(sample(weighted=True))).words
+    confidence = np.where(np.arange(60) == 2, 0.994, 0.996)  # row 2 is partial
+    certain = dataclasses.replace(data, decisions=SimpleNamespace(labels=data.decisions.labels, confidence=confidence))
+    [(_, listed)] = statistics.uncertain_rows(certain)[1]
+    assert [row.number for row in listed] == [2]
+    confidence[2] = 1.0
+    assert statistics.uncertain_rows(certain)[1] == []
+    words = Page(render_report(certain)).words.replace("\N{NO-BREAK SPACE}", " ")
+    assert "Every row with several candidates or without a label has a confidence above 99.5 %" in words
+
+
 def test_the_page_says_how_the_rates_were_estimated():
     """It names the number of held-out rows and the folds, and the reason for each method with missing folds."""
     words = Page(render_report(sample())).words

@@ -13,7 +13,8 @@ from oneof.solvers.conformal import (
     calibrate,
     candidate_proba,
     lac_scores,
-    min_p_values,
+    min_calibration_rows,
+    never_excluded,
     p_values,
     prediction_sets,
 )
@@ -67,9 +68,8 @@ def test_sets_of_exact_rows_equal_those_of_the_quantile(n, coverage):
     new = draw_proba(rng, 30, 4)[0]
     scores = lac_scores(proba)
     calibration = calibrate(scores, proba, one_hot(labels, 4), rule="conservative")
-    mask, n_empty = prediction_sets(p_values([calibration], [lac_scores(new)]), coverage, new)
+    mask = prediction_sets(p_values([calibration], [lac_scores(new)]), coverage, new)
     expected = [oracle.split_set(scores[range(n), labels].tolist(), row, coverage) for row in lac_scores(new).tolist()]
-    assert n_empty == sum(not members for members in expected)
     for row, p, members in zip(mask, new, expected, strict=True):
         assert set(np.flatnonzero(row)) == (members or {p.argmax()})
 
@@ -122,7 +122,7 @@ def test_sets_grow_with_the_coverage_and_with_the_rule(class_conditional):
     assert (p["truth"] <= p["conservative"]).all()
     assert (p["optimistic"] <= p["sampled"] + 1e-12).all()
     assert (p["sampled"] <= p["conservative"] + 1e-12).all()
-    masks = [prediction_sets(p["truth"], coverage, new)[0] for coverage in (0.05, 0.3, 0.6, 0.9, 0.99)]
+    masks = [prediction_sets(p["truth"], coverage, new) for coverage in (0.05, 0.3, 0.6, 0.9, 0.99)]
     for smaller, larger in itertools.pairwise(masks):
         assert smaller.any(axis=1).all()
         assert (smaller <= larger).all()
@@ -167,11 +167,16 @@ def test_few_rows_exclude_no_class():
     rng = np.random.default_rng(8)
     proba, labels = draw_proba(rng, 8, 3)
     calibration = calibrate(lac_scores(proba), proba, one_hot(labels, 3), rule="conservative")
-    np.testing.assert_allclose(min_p_values([calibration], 3), 1 / 9)
+    assert never_excluded([calibration], 3, 0.889).all()
+    assert not never_excluded([calibration], 3, 8 / 9).any()
+    assert min_calibration_rows(8 / 9) == 8
     new = draw_proba(rng, 20, 3)[0]
-    assert prediction_sets(p_values([calibration], [lac_scores(new)]), 0.9, new)[0].all()
+    assert prediction_sets(p_values([calibration], [lac_scores(new)]), 0.9, new).all()
     conditional = calibrate(lac_scores(proba), proba, one_hot(labels, 3), rule="sampled", class_conditional=True)
-    np.testing.assert_allclose(min_p_values([conditional], 3), 1 / (np.bincount(labels, minlength=3) + 1))
+    counts = np.bincount(labels, minlength=3)
+    for coverage in (0.5, 0.7, 0.75, 0.9):
+        too_few = counts < min_calibration_rows(coverage)
+        np.testing.assert_array_equal(never_excluded([conditional], 3, coverage), too_few)
 
 
 def count_covered(method, rule, rate, *, class_conditional=False, n_draws=200, n=59, coverage=0.8):
@@ -185,7 +190,7 @@ def count_covered(method, rule, rate, *, class_conditional=False, n_draws=200, n
         scores = make_scores(method, proba, rng)
         sets = add_candidates(rng, labels, 4, rate)
         calibration = calibrate(scores[:n], proba[:n], sets[:n], rule=rule, class_conditional=class_conditional)
-        mask, _ = prediction_sets(p_values([calibration], [scores[n:]]), coverage, proba[n:])
+        mask = prediction_sets(p_values([calibration], [scores[n:]]), coverage, proba[n:])
         covered.append(mask[0, labels[n]])
         classes.append(labels[n])
     return np.array(covered), np.array(classes)
@@ -236,7 +241,7 @@ def test_marginal_calibration_does_not_cover_each_class():
         scores = lac_scores(proba)
         new = np.flatnonzero(labels[60:] == 2) + 60
         calibration = calibrate(scores[:60], proba[:60], one_hot(labels[:60], 3), rule="conservative")
-        mask, _ = prediction_sets(p_values([calibration], [scores[new]]), 0.8, proba[new])
+        mask = prediction_sets(p_values([calibration], [scores[new]]), 0.8, proba[new])
         covered += mask[:, 2].tolist()
     assert np.mean(covered) < 0.7
 
@@ -251,7 +256,7 @@ def test_sets_equal_those_of_mapie(case):
         scores = aps_scores(proba, np.array(case["calibration_uniform"]))
         new_scores = aps_scores(new, np.array(case["new_uniform"]))
     calibration = calibrate(scores, proba, one_hot(labels, new.shape[1]), rule="conservative")
-    mask, _ = prediction_sets(p_values([calibration], [new_scores]), case["coverage"], new)
+    mask = prediction_sets(p_values([calibration], [new_scores]), case["coverage"], new)
     expected = np.array(case["sets"], dtype=bool)
     empty = ~expected.any(axis=1)
     expected[empty, new.argmax(axis=1)[empty]] = True

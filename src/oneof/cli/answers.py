@@ -154,6 +154,7 @@ class _Records:
 def _read_records(options: AnswerOptions, separator: str | None, classes: tuple[str, ...] | None) -> _Records:
     """Read a table of answers."""
     from oneof.io import find_column, find_separator, read_labels, read_table
+    from oneof.io.annotations import describe_omitted
 
     annotator, answer = options.annotator or "annotator", options.answer or "answer"
     records = read_table(options.path, verbatim=(options.row, annotator, answer))
@@ -161,8 +162,19 @@ def _read_records(options: AnswerOptions, separator: str | None, classes: tuple[
     find_column(answer, records.frame.columns, options.path)
     separator = separator or find_separator(records, [answer], classes=classes)
     labels = read_labels(records, [answer], separator=separator, classes=classes)
-    locations = [f"{options.path}, row {i}" for i in range(len(rows))]
-    return _Records(rows, annotators, _list_answers(labels), locations, labels.classes, separator)
+    answers = _list_answers(labels)
+    active = {name for name, given in zip(annotators, answers, strict=True) if given is not None}
+    omitted = [name for name in dict.fromkeys(annotators) if name not in active]
+    kept = [i for i, name in enumerate(annotators) if name in active]
+    return _Records(
+        [rows[i] for i in kept],
+        [annotators[i] for i in kept],
+        [answers[i] for i in kept],
+        [f"{options.path}, row {i}" for i in kept],
+        labels.classes,
+        separator,
+        (describe_omitted(omitted),) if omitted else (),
+    )
 
 
 def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None) -> _Records:
@@ -269,6 +281,7 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
         interval=model.accuracy_interval_,
         coverage=float(model.coverage),
         copies=[[str(name) for name in group] for group in model.copies_],
+        copies_note=_describe_copies(model),
         no_better_than_chance=[str(name) for name in model.no_better_than_chance_],
         alpha=krippendorff_alpha(given.answers),
         masi_alpha=krippendorff_alpha(given.answers, "masi") if given.answers.has_sets else None,
@@ -285,6 +298,22 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
                 disputed.rows, disputed.labels, disputed.runner_up, disputed.disagreement, strict=True
             )
         ],
+    )
+
+
+def _describe_copies(model: Any) -> str:
+    """Return a note on copies among few annotators, empty if there are enough annotators, or one."""
+    from oneof.solvers.annotators.copies import MIN_SOURCES
+
+    if not 2 <= len(model.annotators_) < MIN_SOURCES:
+        return ""
+    note = f"With fewer than {MIN_SOURCES} annotators, copies are seldom found."
+    if model.closest_pair_ is None:
+        return note
+    first, second = model.closest_pair_
+    return (
+        f"{note} {first} and {second} agree far more often than every other pair: compare their answers. If one copies "
+        "the other, remove the answers of one."
     )
 
 
@@ -312,6 +341,7 @@ def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, 
         ],
         "coverage": summary.coverage,
         "copies": [list(group) for group in summary.copies],
+        "copies_note": summary.copies_note,
         "no_better_than_chance": list(summary.no_better_than_chance),
         "alpha": _or_none(summary.alpha),
         "masi_alpha": _or_none(summary.masi_alpha),
@@ -328,15 +358,18 @@ def _or_none(value: float | None) -> float | None:
 
 
 def write_annotators(path: Path, summary: "AnnotatorSummary") -> None:
-    """Write a line for each annotator."""
+    """Write a line for each annotator; copies of one another have the number of their group."""
     import polars as pl
 
+    group = {name: number for number, names in enumerate(summary.copies, 1) for name in names}
     columns = {
         "annotator": summary.names,
         "answers": summary.n_answers,
         "accuracy": summary.accuracy,
         "lower": summary.interval[:, 0],
         "upper": summary.interval[:, 1],
+        "no_better_than_chance": [name in summary.no_better_than_chance for name in summary.names],
+        "copies_group": pl.Series([group.get(name) for name in summary.names], dtype=pl.Int64),
     }
     pl.DataFrame(columns).write_csv(path)
 
@@ -360,6 +393,8 @@ def print_annotators(summary: "AnnotatorSummary") -> None:
     terminal.print_line(f"Agreement of the annotators: {summary.agreement}")
     for group in summary.copies:
         terminal.print_line(f"Copies of one another, counted as one: {', '.join(group)}.")
+    if summary.copies_note:
+        terminal.print_line(summary.copies_note)
     if summary.disputed:
         lines = [
             [row.name, row.label, row.runner_up, row.answers, terminal.format_percent(row.disagreement)]

@@ -73,7 +73,7 @@ def run(
     with terminal.handle_errors(debug=debug):
         from oneof.cli.inputs import ReadOptions, prepare
         from oneof.errors import InputError
-        from oneof.files import check_not_input, check_writable
+        from oneof.files import atomic_write, check_not_input, check_writable, create_directories
         from oneof.io import Overrides
 
         if method.lower() == "best":
@@ -109,16 +109,22 @@ def run(
             sheet=sheet,
         )
         prepared = prepare(table, read_options)
-        written = prepared.separator.strip()
+        separator = prepared.separator
         for sentence in prepared.notes:
             terminal.print_note(sentence)
         name, issues = find_issues(prepared, method, folds=folds, seed=seed)
-        with contextlib.ExitStack() as files:
-            _write_files(files, issues, prepared, name, separator=written, output=output, report=report)
+        with contextlib.ExitStack() as files:  # each file replaces an older one when both are complete
+            for path in outputs:
+                files.enter_context(create_directories(path.absolute().parent))
+                temporary = files.enter_context(atomic_write(path))
+                if path is output:
+                    _write_table(temporary, issues, separator)
+                else:
+                    _write_page(temporary, issues, prepared, name)
         if json:
-            terminal.print_json(summarize(issues, written) | {"method": name, "files": list(map(str, outputs))})
+            terminal.print_json(summarize(issues, separator) | {"method": name, "files": list(map(str, outputs))})
             return
-        print_issues(issues, table, separator=written, top=top)
+        print_issues(issues, table, separator=separator, top=top)
         for path in outputs:
             terminal.print_line(f"File: {path}")
 
@@ -187,49 +193,36 @@ def summarize(issues: "LabelIssues", separator: str) -> dict[str, Any]:
     }
 
 
-def _write_files(
-    files: contextlib.ExitStack,
-    issues: "LabelIssues",
-    prepared: "PreparedTable",
-    method: str,
-    *,
-    separator: str,
-    output: Path | None,
-    report: Path | None,
-) -> None:
-    """Write both files; each replaces an older one when both are complete."""
+def _write_table(path: Path, issues: "LabelIssues", separator: str) -> None:
+    """Write all labeled rows as CSV, the most probably wrong first."""
     import polars as pl
 
-    import oneof
-    from oneof.cli.inputs import row_preview
-    from oneof.files import atomic_write, create_directories
-    from oneof.report import render_audit
+    texts = issues.candidates.to_strings(separator=separator)
+    listed = issues.top(len(issues.ranking))
+    columns = {
+        "row": [issue.row for issue in listed],
+        "labels": [texts[issue.row] for issue in listed],
+        "proposed": [issue.proposed for issue in listed],
+        "probability": [issue.probability for issue in listed],
+        "runner_up": [issue.runner_up for issue in listed],
+        "suspected": issues.is_issue[issues.ranking].tolist(),
+    }
+    pl.DataFrame(columns).write_csv(path)
 
-    stages = []
-    for path in (output, report):
-        if path is not None:
-            files.enter_context(create_directories(path.absolute().parent))
-        stages.append(None if path is None else files.enter_context(atomic_write(path)))
-    if stages[0] is not None:
-        texts = issues.candidates.to_strings(separator=separator)
-        listed = issues.top(len(issues.ranking))
-        columns = {
-            "row": [issue.row for issue in listed],
-            "labels": [texts[issue.row] for issue in listed],
-            "proposed": [issue.proposed for issue in listed],
-            "probability": [issue.probability for issue in listed],
-            "runner_up": [issue.runner_up for issue in listed],
-            "suspected": issues.is_issue[issues.ranking].tolist(),
-        }
-        pl.DataFrame(columns).write_csv(stages[0])
-    if stages[1] is not None:
-        page = render_audit(
-            issues,
-            row_preview(prepared),
-            source=prepared.table.path.name,
-            method=method,
-            command=shlex.join(["oneof", *sys.argv[1:]]),
-            version=oneof.__version__,
-            date=datetime.datetime.now().astimezone().date().isoformat(),
-        )
-        stages[1].write_text(page, encoding="utf-8", newline="\n")
+
+def _write_page(path: Path, issues: "LabelIssues", prepared: "PreparedTable", method: str) -> None:
+    """Write the page with the suspected rows."""
+    import oneof
+    from oneof.report import render_audit, table_preview
+
+    columns = [column.name for column in prepared.columns]
+    page = render_audit(
+        issues,
+        table_preview(prepared.table.frame, columns, prepared.table.rows),
+        source=prepared.table.path.name,
+        method=method,
+        command=shlex.join(["oneof", *sys.argv[1:]]),
+        version=oneof.__version__,
+        date=datetime.datetime.now().astimezone().date().isoformat(),
+    )
+    path.write_text(page, encoding="utf-8", newline="\n")

@@ -72,7 +72,8 @@ def run_digits_demo(folder: Path, *, seed: int, progress_factory: terminal.Progr
     from oneof.cli.inputs import ReadOptions
     from oneof.cli.predict import predict, write_predictions
     from oneof.cli.predictions import load_model
-    from oneof.cli.training import command_line, train
+    from oneof.cli.training import train
+    from oneof.cli.training_files import command_line
     from oneof.files import atomic_directory
 
     training_file, test_file = folder / "digits-train.csv", folder / "digits-test.csv"

@@ -1,7 +1,7 @@
 """Reading of a training table as candidate sets, true labels and features, and selection of its methods."""
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -35,8 +35,6 @@ from oneof.io import (
 if TYPE_CHECKING:
     import polars as pl
 
-_N_PREVIEW_COLUMNS = 6
-"""Number of columns of a row that a page shows."""
 _N_ENCODED_ROWS = 1000
 """Number of rows that are encoded to count the features of a table of numbers."""
 
@@ -179,19 +177,6 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     return PreparedTable(
         table, candidates, truth, columns, frame, text_options, notes, findings, separator, answers=given
     )
-
-
-def row_preview(prepared: PreparedTable) -> Callable[[int], Mapping[str, str]]:
-    """Return a function from a row to the names and texts of its first features, which pages show."""
-    frame = prepared.table.frame.select([column.name for column in prepared.columns[:_N_PREVIEW_COLUMNS]])
-    rows = prepared.table.rows
-
-    def preview(row: int) -> Mapping[str, str]:
-        if rows is not None:
-            return {"features that are not 0": f"{rows.indptr[row + 1] - rows.indptr[row]:,} of {rows.shape[1]:,}"}
-        return {name: "" if cell is None else str(cell) for name, cell in frame.row(row, named=True).items()}
-
-    return preview
 
 
 def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:

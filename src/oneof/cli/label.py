@@ -333,7 +333,7 @@ def open_session(
         X,
         start,
         path=label_options.answers,
-        table=LabelTable(table.frame, label, kind, column, hidden, str(read_options.separator).strip()),
+        table=LabelTable(table.frame, label, kind, column, hidden, str(read_options.separator)),
         estimator=estimator,
         strategy=label_options.strategy,
         annotations_per_item=label_options.annotations_per_item,

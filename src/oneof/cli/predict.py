@@ -18,6 +18,7 @@ from oneof.cli.predictions import (
     print_rates,
     to_frame,
     weight_arguments,
+    written_separator,
 )
 from oneof.errors import DataError, InputError, OneofError
 
@@ -246,7 +247,7 @@ def predict(
         from oneof.cli.prediction_sets import describe_sets, predict_sets, to_columns
 
         predicted = predict_sets(model, rows, sets, notes)
-        frame = frame.hstack(to_columns(predicted, model.summary.get("separator", "|").strip()))
+        frame = frame.hstack(to_columns(predicted, written_separator(model)))
         summary = describe_sets(predicted, known if true_labels is None else true_labels, sets)
     return PredictionResult(
         frame=frame,

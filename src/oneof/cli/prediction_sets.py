@@ -38,9 +38,11 @@ class SetOptions:
     def __post_init__(self) -> None:
         if not 0 < self.coverage < 1:
             raise InputError(f"--coverage must be above 0 and below 1, such as 0.9; got {self.coverage:g}.")
+        from oneof.conformal import CALIBRATIONS, METHODS
+
         for option, value, choices in (
-            ("--set-method", self.method, ("lac", "aps")),
-            ("--calibration", self.calibration, ("sampled", "conservative", "optimistic")),
+            ("--set-method", self.method, METHODS),
+            ("--calibration", self.calibration, CALIBRATIONS),
         ):
             if value not in choices:
                 raise InputError(f"{option} must be {', '.join(choices[:-1])} or {choices[-1]}; got {value!r}.")
@@ -94,11 +96,9 @@ def evaluate_calibration(calibration: dict[str, Any], candidates: "CandidateSets
 
 def predict_sets(saved: "SavedModel", rows: Any, options: SetOptions, notes: list[str]) -> "CandidateSets":
     """Return the prediction sets of a table, and add a note if there are too few calibration rows."""
-    import math
-
     from oneof.candidates import CandidateSets
     from oneof.model_selection import get_proba
-    from oneof.solvers.conformal import P_VALUE_TOL, min_p_values
+    from oneof.solvers.conformal import min_calibration_rows, never_excluded
 
     calibration = saved.calibration
     if calibration is None:
@@ -109,9 +109,9 @@ def predict_sets(saved: "SavedModel", rows: Any, options: SetOptions, notes: lis
             "version have none. Fit the model again, or use oneof.conformal.ConformalClassifier."
         )
     calibrated, n_classes = _calibrate(calibration, options), len(saved.classes)
-    n_full = int((min_p_values([calibrated], n_classes) > 1.0 - options.coverage + P_VALUE_TOL).sum())
+    n_full = int(never_excluded([calibrated], n_classes, options.coverage).sum())
     if n_full:
-        least = math.ceil(options.coverage / (1.0 - options.coverage) - P_VALUE_TOL)
+        least = min_calibration_rows(options.coverage)
         notes.append(
             f"{n_full} of {n_classes} classes are in every prediction set: a coverage of {options.coverage:g} "
             f"requires at least {least} calibration rows{' of each class' if options.class_conditional else ''}."
@@ -132,7 +132,7 @@ def _predict_mask(calibrated: "Calibration", proba: Any, options: SetOptions) ->
     from oneof.solvers.conformal import p_values, prediction_sets
 
     proba = np.asarray(proba, dtype=np.float32).astype(np.float64)  # rounded as the calibration rows
-    return prediction_sets(p_values([calibrated], [_scores(proba, options, seed=1)]), options.coverage, proba)[0]
+    return prediction_sets(p_values([calibrated], [_scores(proba, options, seed=1)]), options.coverage, proba)
 
 
 def _calibrate(calibration: dict[str, Any], options: SetOptions) -> "Calibration":
@@ -161,9 +161,9 @@ def to_columns(sets: "CandidateSets", separator: str) -> "list[pl.Series]":
     """Return the columns `set`, which `oneof fit` reads as labels, and `set_size`. A full set is written in full."""
     import polars as pl
 
-    from oneof.candidates.readers.collections import escape_labels
+    from oneof.candidates.readers.collections import escape_labels, escaped_character
 
-    full = separator.join(escape_labels(sets.classes, "\\" + separator[0]))
+    full = separator.join(escape_labels(sets.classes, "\\" + escaped_character(separator)))
     texts = [text or full for text in sets.to_strings(separator=separator)]
     return [pl.Series("set", texts, dtype=pl.String), pl.Series("set_size", sets.sizes)]
 

@@ -93,7 +93,18 @@ def _to_text(proba: Any, model: "SavedModel") -> list[str]:
     rounded = np.array([[float(f"{p:.6g}") for p in row] for row in proba.tolist()])
     weights = RowWeights(np.ones(len(rounded), dtype=bool), rounded)
     classes = np.asarray(model.classes, dtype=object)
-    return write_weighted_strings(rounded > 0, classes, weights, model.summary.get("separator", "|"))
+    return write_weighted_strings(rounded > 0, classes, weights, written_separator(model))
+
+
+def written_separator(model: "SavedModel") -> str:
+    """Return the separator of the columns of labels, which `oneof fit` detects in them.
+
+    A comma or " / " might be a part of a class, since no label need occur alone in these columns.
+    """
+    from oneof.candidates.columns import DEFAULT_SEPARATOR
+
+    separator: str = model.summary.get("separator", DEFAULT_SEPARATOR)
+    return DEFAULT_SEPARATOR if separator in (",", " / ") else separator
 
 
 def _scores(model: "SavedModel", rows: Any) -> Any:

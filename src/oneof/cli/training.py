@@ -1,9 +1,7 @@
-"""Training on a table: the fit, its held-out estimate, and the files that `oneof fit` writes."""
+"""Training on a table: the held-out estimate, the fit, and the folder that `oneof fit` writes."""
 
-import datetime
-import shlex
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +10,7 @@ from oneof.cli import answers, terminal
 from oneof.cli.audit import describe_rate, find_issues
 from oneof.cli.audit import summarize as summarize_issues
 from oneof.cli.prediction_sets import REPORT_COVERAGE, evaluate_calibration, held_out_calibration, to_dict
+from oneof.cli.training_files import command_line, summarize, write_labels, write_model, write_report
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     from oneof.cli.inputs import PreparedTable, ReadOptions
     from oneof.cli.plan import Plan
     from oneof.comparison import Comparison, LearningCurve
-    from oneof.conformal import SetEvaluation
     from oneof.report import AnnotatorSummary
 
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
@@ -57,8 +55,6 @@ def train(
     for the user, before the fits that the sentence announces, and `show_plan` with the plan, before all of them.
     """
     from oneof.cli.inputs import describe_comparison, prepare, resolve_methods
-    from oneof.cli.plan import CURVE_FRACTIONS, MAX_CURVE_ROWS
-    from oneof.comparison import compare, learning_curve
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
     from oneof.estimators.base import Disambiguation
@@ -97,41 +93,9 @@ def train(
         show_plan(make_plan(prepared, read_options, methods, task, splits, budget, seed))
     if len(methods) > 1:
         announce(describe_comparison(len(methods), budget))
-    with progress_factory("Comparing methods" if len(methods) > 1 else "Estimating", each_name=len(methods) > 1) as bar:
-        comparison = compare(
-            frame,
-            candidates,
-            methods,
-            cv=splits,
-            truth=truth,
-            budget=budget,
-            refit=False,
-            keep_predictions="labeled",
-            random_state=seed,
-            progress=bar,
-        )
-    curve = None
-    if comparison.is_interrupted:
-        n_compared = sum(result.error is None and result.incomplete is None for result in comparison.results)
-        add_note(
-            f"the comparison was interrupted; {comparison.best_method} is the best of {n_compared} "
-            f"method{'s' * (n_compared != 1)} and is fitted without a learning curve. A second Ctrl-C ends without a "
-            "model."
-        )
-    else:
-        with progress_factory("Learning curve") as bar:
-            curve = learning_curve(
-                methods[comparison.best_method],
-                frame,
-                candidates,
-                truth=truth,
-                train_sizes=CURVE_FRACTIONS,
-                max_rows=MAX_CURVE_ROWS,
-                last=comparison.results[0],
-                cv=splits,
-                random_state=seed,
-                progress=bar,
-            )
+    comparison, curve = _compare(
+        prepared, methods, splits, budget, seed, progress_factory=progress_factory, add_note=add_note
+    )
     crowd = annotators = issues = calibration = sets = None
     if prepared.answers is None:
         calibration = held_out_calibration(comparison, candidates, seed)
@@ -151,26 +115,30 @@ def train(
             f"the held-out estimate is approximate: it is that of {comparison.best_method} fitted to weights by the "
             "answers of all rows. The model is fitted with the accuracies of the annotators in turn."
         )
+        add_note(
+            "in training_labels.csv, the candidates have weights by the answers alone; label and confidence are "
+            "estimated from the answers and the features."
+        )
         with progress_factory("Annotators") as bar:
             crowd = answers.fit_crowd(comparison.best_estimator, frame, prepared.answers, seed, bar)
         annotators = answers.summarize_annotators(crowd, prepared.answers)
         model = crowd.estimator_
         decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
-    summary = _summarize(prepared, read_options, comparison, curve) | {"notes": notes}
+    summary = summarize(prepared, read_options, comparison, curve) | {"notes": notes}
     if crowd is not None and annotators is not None:
         summary |= {"answers": answers.to_dict(annotators, crowd)}
     if sets is not None:
         summary |= {"prediction_sets": {"nominal_coverage": REPORT_COVERAGE} | to_dict(sets)}
     if noise_rate is not None and issues is not None:
-        summary |= {"audit": summarize_issues(issues, prepared.separator.strip())}
+        summary |= {"audit": summarize_issues(issues, prepared.separator)}
     command = command_line(
         path, read_options, method=method, folder=folder, folds=folds, budget=budget, seed=seed, noise_rate=noise_rate
     )
     with atomic_directory(folder) as stage:
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
-        _write_model(model_file, model, prepared, read_options, summary, calibration)
-        _write_labels(labels_file, prepared, decisions)
-        _write_report(
+        write_model(model_file, model, prepared, read_options, summary, calibration)
+        write_labels(labels_file, prepared, decisions)
+        write_report(
             report_file,
             prepared,
             (comparison, curve, decisions),
@@ -188,6 +156,59 @@ def train(
     return TrainingResult(summary, comparison, notes, folder, annotators)
 
 
+def _compare(
+    prepared: "PreparedTable",
+    methods: Mapping[str, Any],
+    splits: Sequence[Any],
+    budget: float | None,
+    seed: int,
+    *,
+    progress_factory: terminal.ProgressFactory,
+    add_note: Callable[[str], None],
+) -> "tuple[Comparison, LearningCurve | None]":
+    """Return the comparison of the methods, and the learning curve of the best one; None after an interruption."""
+    from oneof.cli.plan import CURVE_FRACTIONS, MAX_CURVE_ROWS
+    from oneof.comparison import compare, learning_curve
+
+    frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
+    several = len(methods) > 1
+    with progress_factory("Comparing methods" if several else "Estimating", each_name=several) as bar:
+        comparison = compare(
+            frame,
+            candidates,
+            methods,
+            cv=splits,
+            truth=truth,
+            budget=budget,
+            refit=False,
+            keep_predictions="labeled",
+            random_state=seed,
+            progress=bar,
+        )
+    if comparison.is_interrupted:
+        n_compared = sum(result.error is None and result.incomplete is None for result in comparison.results)
+        add_note(
+            f"the comparison was interrupted; {comparison.best_method} is the best of {n_compared} "
+            f"method{'s' * (n_compared != 1)} and is fitted without a learning curve. A second Ctrl-C ends without a "
+            "model."
+        )
+        return comparison, None
+    with progress_factory("Learning curve") as bar:
+        curve = learning_curve(
+            methods[comparison.best_method],
+            frame,
+            candidates,
+            truth=truth,
+            train_sizes=CURVE_FRACTIONS,
+            max_rows=MAX_CURVE_ROWS,
+            last=comparison.results[0],
+            cv=splits,
+            random_state=seed,
+            progress=bar,
+        )
+    return comparison, curve
+
+
 def _describe_correction(issues: "LabelIssues") -> str:
     """Return the noise rate, and the number of rows that are fitted to corrected weights, in a sentence."""
     if not issues.n_changed:
@@ -202,15 +223,15 @@ def _suspects(method: Any, candidates: "CandidateSets") -> "LabelIssues | None":
     """Return the issues by the leave-one-out scores of a fitted LOORidge; None for other methods, or without result."""
     import warnings
 
-    from oneof.audit import issues_from_scores, scores_of_fit
-    from oneof.estimators.loo_ridge import LOORidge
+    from oneof.audit import issues_from_scores
+    from oneof.estimators.loo_ridge import LOORidge, loo_logits
 
     if not isinstance(method, LOORidge):
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         try:
-            return issues_from_scores(scores_of_fit(method), candidates)
+            return issues_from_scores(loo_logits(method), candidates)
         except UserWarning:  # the features do not predict the labels
             return None
 
@@ -239,180 +260,3 @@ def make_plan(
         return replace(facts, method=f"the best of {len(methods)} methods", limit_minutes=budget)
     [name] = methods
     return replace(facts, method=name, seconds=estimate_seconds(methods, task, splits, seed))
-
-
-def command_line(
-    path: Path,
-    read_options: "ReadOptions",
-    *,
-    method: str,
-    folder: Path,
-    folds: int | None,
-    budget: float | None,
-    seed: int,
-    noise_rate: float | str | None = None,
-) -> str:
-    """Return the shell command that repeats this training."""
-    arguments = ["oneof", "fit", str(path)]
-    given = read_options.answers
-    if given is None:
-        arguments += ["--labels", ",".join(read_options.labels)]
-    else:
-        arguments += ["--answers", str(given.path)]
-        for option, value in (("--row", given.row), ("--annotator", given.annotator), ("--answer", given.answer)):
-            arguments += [] if value is None else [option, value]
-        arguments += [] if given.gold is None else ["--gold", given.gold]
-    if read_options.truth:
-        arguments += ["--truth", read_options.truth]
-    if read_options.separator is not None:
-        arguments += ["--separator", read_options.separator]
-    weighting = read_options.weights
-    if weighting.weighted:
-        arguments += ["--weighted"] if weighting.weights is None else ["--weights", weighting.weights]
-        arguments += ["--kind", weighting.kind]
-        arguments += ["--rest", "auto" if weighting.rest is True else str(weighting.rest)] if weighting.rest else []
-    if read_options.classes:
-        arguments.append(f"--classes={','.join(read_options.classes)}")
-    overrides = read_options.overrides
-    for option, names in (
-        ("--drop", overrides.drop),
-        ("--text", overrides.texts),
-        ("--categorical", overrides.categories),
-        ("--numeric", overrides.numbers),
-    ):
-        arguments += [argument for name in names for argument in (option, name)]
-    for option, name in (("--format", read_options.format), ("--sheet", read_options.sheet)):
-        arguments += [] if name is None else [option, name]
-    form = read_options.table
-    for option, setting in (
-        ("--delimiter", form.dialect.delimiter),
-        ("--decimal", form.dialect.decimal),
-        ("--encoding", form.dialect.encoding),
-        ("--missing", ",".join(form.form.missing)),
-        *(("--date-format", date) for date in form.form.dates),
-    ):
-        arguments += [f"{option}={setting}"] * bool(setting)
-    arguments += ["--strict"] * form.strict
-    for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
-        arguments += [option, value] * (value.lower() != "none")
-    arguments += ["--method", method]
-    arguments += [] if noise_rate is None else ["--noise-rate", str(noise_rate)]
-    for option, number in (("--folds", folds), ("--budget", budget)):
-        arguments += [] if number is None else [option, f"{number:g}"]
-    arguments += ["--seed", str(seed), "--out", str(folder)]
-    return shlex.join(arguments)
-
-
-def _summarize(
-    prepared: "PreparedTable", read_options: "ReadOptions", comparison: "Comparison", curve: "LearningCurve | None"
-) -> dict[str, Any]:
-    candidates = prepared.candidates
-    exact, unlabeled = int(candidates.is_exact.sum()), int(candidates.is_unlabeled.sum())
-    return {
-        "table": str(prepared.table.path),
-        "labels": list(read_options.label_columns),
-        "truth": read_options.truth,
-        "rows": len(candidates),
-        "exact": exact,
-        "partial": len(candidates) - exact - unlabeled,
-        "unlabeled": unlabeled,
-        "weighted": int(candidates.is_weighted.sum()),
-        "classes": candidates.classes.tolist(),
-        "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
-        "sparse_features": None if prepared.table.rows is None else prepared.table.rows.shape[1],
-        "findings": prepared.findings.to_dict(),
-        "separator": prepared.separator,
-        "words": prepared.text_options.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
-        "method": comparison.best_method,
-        "evaluation": comparison.evaluation,
-        "estimate": comparison.to_dict()["results"][0],
-        "comparison": comparison.to_dict(),
-        "learning_curve": None if curve is None else curve.to_dict(),
-    }
-
-
-def _write_model(
-    path: Path,
-    model: Any,
-    prepared: "PreparedTable",
-    read_options: "ReadOptions",
-    summary: dict[str, Any],
-    calibration: dict[str, Any] | None,
-) -> None:
-    from oneof.io import describe_cells
-    from oneof.persistence import SavedModel, save
-
-    saved = SavedModel(
-        pipeline=model,
-        classes=prepared.candidates.classes.tolist(),
-        columns=[(column.name, column.kind) for column in prepared.columns],
-        label_columns=list(read_options.label_columns),
-        method=summary["method"],
-        summary={
-            key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate", "words")
-        }
-        | {
-            "separator": prepared.separator,
-            "weights": asdict(read_options.weights),
-            "cells": describe_cells(prepared.columns, read_options.table.form),
-        },
-        calibration=calibration,
-    )
-    save(path, saved)
-
-
-def _write_labels(path: Path, prepared: "PreparedTable", decisions: Any) -> None:
-    import polars as pl
-
-    columns = {
-        "row": list(range(len(prepared.candidates))),
-        **({} if prepared.answers is None else {"id": prepared.answers.row_names}),
-        "candidates": prepared.candidates.to_strings(separator=prepared.separator.strip()),
-        "label": decisions.labels.tolist(),
-        "confidence": decisions.confidence.tolist(),
-    }
-    if prepared.truth is not None:
-        columns["truth"] = prepared.truth.tolist()
-    pl.DataFrame(columns).write_csv(path)
-
-
-def _write_report(
-    path: Path,
-    prepared: "PreparedTable",
-    results: tuple["Comparison", "LearningCurve | None", Any],
-    *,
-    command: str,
-    named: bool,
-    annotators: "AnnotatorSummary | None",
-    sets: "SetEvaluation | None",
-    issues: "LabelIssues | None",
-) -> None:
-    import oneof
-    from oneof.cli.inputs import row_preview
-    from oneof.report import ReportData, write_report
-
-    comparison, curve, decisions = results
-    data = ReportData(
-        title=f"Training report: {prepared.table.path.name}",
-        source=prepared.table.path.name,
-        candidates=prepared.candidates,
-        comparison=comparison if len(comparison.results) > 1 else None,
-        method=comparison.best_method,
-        named=named,
-        estimate=comparison.results[0],
-        n_folds=comparison.n_folds,
-        n_train=comparison.n_train,
-        n_held_out=comparison.n_held_out,
-        learning_curve=curve,
-        decisions=decisions,
-        truth=prepared.truth,
-        preview=row_preview(prepared),
-        command=command,
-        version=oneof.__version__,
-        date=datetime.datetime.now().astimezone().date().isoformat(),
-        annotators=annotators,
-        sets=sets,
-        set_coverage=REPORT_COVERAGE,
-        issues=issues,
-    )
-    write_report(path, data)

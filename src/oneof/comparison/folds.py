@@ -20,6 +20,7 @@ from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.estimators.base import check_informative, check_lengths
 from oneof.metrics import approximated_accuracy, covering_rate
 from oneof.model_selection import CandidateKFold, get_proba
+from oneof.model_selection.scoring import fold_of_rows
 from oneof.typing import Ints
 from oneof.validation import as_array, check_choice, check_random_state
 
@@ -104,7 +105,7 @@ def _split_once(candidates: CandidateSets, n_labeled: int, random_state: Any) ->
     The training rows are the other rows, or `MAX_TRAIN_ROWS` of them.
     """
     n_folds = max(min(N_FOLDS, n_labeled), -(-n_labeled // MAX_HELD_OUT_ROWS))
-    is_test = CandidateKFold(n_folds, random_state=random_state)._fold_of_rows(candidates) == 0
+    is_test = fold_of_rows(candidates, n_folds, random_state=random_state) == 0
     train = np.flatnonzero(~is_test)
     if len(train) > MAX_TRAIN_ROWS:
         train = np.sort(check_random_state(random_state).permutation(train)[:MAX_TRAIN_ROWS])

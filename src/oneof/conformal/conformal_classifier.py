@@ -1,58 +1,45 @@
 """A classifier whose predictions are sets of classes."""
 
-import math
 import numbers
 import warnings
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 import scipy.sparse as sp
-from joblib import Parallel, delayed
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
-from sklearn.pipeline import Pipeline
-from sklearn.utils import _safe_indexing, get_tags
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets, as_candidates
-from oneof.errors import InputError, reraise_as_input_error
-from oneof.estimators._soft_labels import with_seeds
-from oneof.estimators.base import CandidateClassifier, check_informative, check_lengths
+from oneof.conformal.held_out import check_cv, class_proba, fit_parts, is_text
+from oneof.errors import InputError
+from oneof.estimators.base import check_informative, check_lengths
 from oneof.estimators.loo_ridge import LOORidge
-from oneof.likelihoods import softmax
 from oneof.metrics import covering_rate
-from oneof.model_selection import CandidateKFold, get_proba
-from oneof.model_selection.prediction import _align_columns, _as_targets, _predicted_folds
 from oneof.solvers.conformal import (
-    P_VALUE_TOL,
+    Calibration,
     aps_scores,
     calibrate,
+    exceeds,
     lac_scores,
-    min_p_values,
+    min_calibration_rows,
+    never_excluded,
     p_values,
     prediction_sets,
 )
-from oneof.typing import Floats, Ints, Labels
-from oneof.validation import (
-    as_array,
-    check_bool,
-    check_choice,
-    check_estimator,
-    check_n_jobs,
-    check_random_state,
-    is_integer,
-)
+from oneof.typing import Evidence, Floats, Labels
+from oneof.validation import as_array, check_bool, check_choice, check_estimator, check_n_jobs, check_random_state
 
 METHODS, CALIBRATIONS = ("lac", "aps"), ("sampled", "conservative", "optimistic")
-_N_PARTS = 20
-"""A held-out fraction is rounded to a multiple of 1 / _N_PARTS: so many of the folds are held out."""
 
 
 class ConformalClassifier(ClassifierMixin, BaseEstimator):
     """Classifier that predicts sets of classes which contain the true class with a given probability.
 
-    A class is excluded from the set of a row if its score is among the worst 1 - `coverage` of the scores that the true
-    classes of held-out calibration rows have. Any model has this guarantee; a better model has smaller sets. It
-    requires that the calibration rows and the new rows come from the same distribution.
+    The score of a class is compared with the scores of the true classes of held-out calibration rows. A class whose
+    score is among the worst 1 - `coverage` of them is excluded. With exact calibration rows any model has the
+    guarantee, and a better model has smaller sets. It requires that the calibration rows and the new rows come from the
+    same distribution. See `calibration` for rows with several candidates.
 
     Parameters
     ----------
@@ -87,8 +74,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
     n_jobs : int, default=None
         Number of folds fitted in parallel (joblib).
     random_state : int, RandomState instance or None, default=None
-        Seed of the folds, of the random numbers of "aps", and of the parameters with this name in `estimator` that are
-        None.
+        Seed of the folds, of the random numbers of "aps", and of the parameters `random_state` of `estimator` that
+        are None.
 
     Attributes
     ----------
@@ -116,12 +103,12 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
     rows may depend on the row. Coverage is an average over calibration rows, new rows and classes. With few calibration
     rows, that of one fitted classifier varies: its standard deviation is about sqrt(a (1 - a) / n).
 
-    If calibration rows have several candidates, "conservative" has the same guarantee if their sets contain the true
-    class, but its sets are large if more than a few of the rows are partial. "sampled" is accurate as far as the
-    probabilities are. These are the probabilities of the classifier times the weights, scaled to sum 1 in the set. With
-    "leave_one_out" they are the label distributions of `LOORidge`, which account for the origin of the distractors.
-    "optimistic" has no guarantee. Weights of 0 exclude a class under all three rules; other weights matter to "sampled"
-    only.
+    With calibration rows of several candidates, "conservative" has the same guarantee if their sets contain the true
+    class. Its sets are large if more than a few of the rows are partial. "sampled" has no guarantee, and is as accurate
+    as the probabilities of the candidates. These are the probabilities of the classifier times the weights, scaled to
+    sum 1 in the set. With "leave_one_out" they are the label distributions of `LOORidge`, which account for the origin
+    of the distractors. "optimistic" has no guarantee. Exact rows have the score of their label under all three rules.
+    Weights of 0 exclude a class; other weights matter to "sampled" only.
 
     No set is empty: a set without any class is given the class that would enter it first at a larger coverage. This is
     the most probable class, unless several models or class-conditional calibration rank the classes differently. It can
@@ -204,24 +191,23 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         if getattr(getattr(rows, "dtype", None), "kind", "") == "c":
             raise InputError("Complex data not supported: `X` must contain real numbers.")
         classes = None
-        if _is_text(self.cv, "prefit"):
+        if is_text(self.cv, "prefit"):
             check_is_fitted(self.estimator)
             classes = np.asarray(self.estimator.classes_)
         candidates = as_candidates(y, classes=classes)
         check_lengths(rows, candidates)
         check_informative(candidates)
-        self.estimator_, parts = self._fit_parts(rows, y, candidates, rng)
+        self.estimator_, parts = fit_parts(
+            self._classifier(), rows, y, candidates, cv=self.cv, n_jobs=self.n_jobs, rng=rng
+        )
         self.estimators_ = [part.model for part in parts]
-        self.calibrations_, used = [], ~candidates.is_unlabeled
-        scores, evidence = [], []
-        for part in parts:
-            labeled = used[part.rows]
-            proba = part.proba[labeled]
-            scores.append(self._scores(proba, rng.random_sample(len(proba)) if self._is_random else None))
-            evidence.append(candidates[part.rows[labeled]].evidence)
-            posterior = None if part.posterior is None else part.posterior[labeled]
-            self.calibrations_.append(self._calibrate(scores[-1], proba, evidence[-1], posterior))
-        self.n_calibration_ = sum(len(part) for part in scores)
+        scores = [self._scores(part.proba, self._draw_uniform(rng, len(part.proba))) for part in parts]
+        evidence = [candidates[part.rows].evidence for part in parts]
+        self.calibrations_ = [
+            self._calibrate(values, part.proba, sets, part.posterior)
+            for values, part, sets in zip(scores, parts, evidence, strict=True)
+        ]
+        self.n_calibration_ = sum(len(part.rows) for part in parts)
         self._seed = int(rng.randint(np.iinfo(np.int32).max))
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
@@ -264,14 +250,14 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         else:
             _check_coverage(coverage)
             self._warn_of_few_rows(float(coverage), len(self.classes_))
-        proba = _proba(self.estimator_, X, self.classes_)
-        uniform = np.random.RandomState(self._seed).random_sample(len(proba)) if self._is_random else None
+        proba = class_proba(self.estimator_, X, self.classes_)
+        uniform = self._draw_uniform(np.random.RandomState(self._seed), len(proba))
         values = [
-            self._scores(proba if model is self.estimator_ else _proba(model, X, self.classes_), uniform)
+            self._scores(proba if model is self.estimator_ else class_proba(model, X, self.classes_), uniform)
             for model in self.estimators_
         ]
-        mask, _ = prediction_sets(p_values(self.calibrations_, values), float(coverage), proba)
-        return CandidateSets._from_validated(mask, self.classes_)
+        mask = prediction_sets(p_values(self.calibrations_, values), float(coverage), proba)
+        return CandidateSets(mask, self.classes_)
 
     def predict(self, X: Any) -> Labels:
         """Predict one class for each row, by `estimator_`.
@@ -313,7 +299,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         if not hasattr(self.estimator_, "predict_proba"):
             raise InputError(f"`estimator` must have predict_proba; {type(self.estimator_).__name__} does not have it.")
-        return _proba(self.estimator_, X, self.classes_)
+        return class_proba(self.estimator_, X, self.classes_)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the covering rate of `predict`, which is the accuracy on exact labels.
@@ -341,15 +327,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         check_bool("class_conditional", self.class_conditional)
         check_bool("randomized", self.randomized)
         check_n_jobs(self.n_jobs)
-        if isinstance(self.cv, str):
-            check_choice(
-                "cv", self.cv, ("prefit", "leave_one_out"), ", a number of folds, a fraction of the rows or a splitter"
-            )
-        if isinstance(self.cv, numbers.Real) and (isinstance(self.cv, bool) or not _is_valid_cv(self.cv)):
-            raise InputError(
-                "`cv` must be an integer of at least 2, a fraction between 0 and 1, a splitter, "
-                f'"prefit" or "leave_one_out"; got {self.cv!r}.'
-            )
+        check_cv(self.cv)
         estimator = self._classifier()
         check_estimator(estimator)
         if not hasattr(estimator, "predict_proba") and not hasattr(estimator, "decision_function"):
@@ -360,64 +338,20 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
 
     def _classifier(self) -> Any:
         """Return the classifier, not cloned."""
-        if self.estimator is None and _is_text(self.cv, "prefit"):
+        if self.estimator is None and is_text(self.cv, "prefit"):
             raise InputError('`estimator` must be a fitted classifier with cv="prefit"; got None.')
         return LOORidge() if self.estimator is None else self.estimator
-
-    @property
-    def _is_random(self) -> bool:
-        return bool(self.randomized) and self.method == "aps"
-
-    # -- fits and calibration -------------------------------------------------------------------------------------
-
-    def _fit_parts(
-        self, rows: Any, y: Any, candidates: CandidateSets, rng: np.random.RandomState
-    ) -> "tuple[Any, list[_Part]]":
-        """Return the classifier of `predict`, and the models with their calibration rows and probabilities."""
-        classes, index = candidates.classes, np.arange(len(candidates))
-        classifier = self._classifier()
-        if _is_text(self.cv, "prefit"):
-            return classifier, [_Part(classifier, index, _proba(classifier, rows, classes))]
-        classifier = with_seeds(classifier, rng)
-        targets, usable = _as_targets(y, candidates), np.ones(len(index), dtype=bool)
-        if not _accepts_sets(classifier):
-            usable = candidates.is_exact
-            if not (usable | candidates.is_unlabeled).all():
-                raise InputError(
-                    f"`estimator` must be an estimator of oneof if rows have several candidates; got {classifier!r}. "
-                    "Wrap it in oneof.CandidateEM."
-                )
-            targets = classes[candidates.mask.argmax(axis=1)]
-        if _is_text(self.cv, "leave_one_out"):
-            last = classifier[-1] if isinstance(classifier, Pipeline) else classifier
-            if not isinstance(last, LOORidge):
-                raise InputError(
-                    f'`estimator` must be LOORidge with cv="leave_one_out"; got {classifier!r}. Use an integer `cv`.'
-                )
-            model = clone(classifier).fit(rows, targets)
-            last = model[-1] if isinstance(model, Pipeline) else model
-            proba = softmax(last.inverse_temperature_ * last.loo_scores_)
-            return model, [_Part(model, index, proba, last.label_distributions_)]
-        if get_tags(classifier).input_tags.pairwise:
-            raise InputError('`cv` must be "leave_one_out" or "prefit" with a precomputed kernel; got folds.')
-        if isinstance(self.cv, numbers.Real) and not isinstance(self.cv, numbers.Integral):
-            test = np.flatnonzero(_held_out(candidates, float(self.cv), rng))
-            folds = [(np.setdiff1d(index, test), test)]
-        else:
-            folds = _predicted_folds(rows, targets, candidates, self.cv, None, rng)
-        is_split = len(folds) == 1
-        unlabeled = candidates.is_unlabeled
-        calls = [(train[usable[train]], test[~unlabeled[test]]) for train, test in folds]
-        calls += [] if is_split else [(np.flatnonzero(usable), index[:0])]
-        *parts, last_part = Parallel(n_jobs=self.n_jobs)(
-            delayed(_fit_part)(classifier, rows, targets, train, test, classes) for train, test in calls
-        )
-        return last_part.model, [last_part] if is_split else parts
 
     def _scores(self, proba: Floats, uniform: Floats | None) -> Floats:
         return lac_scores(proba) if self.method == "lac" else aps_scores(proba, uniform)
 
-    def _calibrate(self, scores: Floats, proba: Floats, evidence: Any, posterior: Floats | None = None) -> Any:
+    def _draw_uniform(self, rng: np.random.RandomState, n: int) -> Floats | None:
+        """Return the random numbers of the scores of n rows; None if the scores use none."""
+        return rng.random_sample(n) if self.randomized and self.method == "aps" else None
+
+    def _calibrate(
+        self, scores: Floats, proba: Floats, evidence: Evidence, posterior: Floats | None = None
+    ) -> Calibration:
         conditional = bool(self.class_conditional)
         return calibrate(
             scores, proba, evidence, rule=self.calibration, class_conditional=conditional, posterior=posterior
@@ -425,10 +359,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
 
     def _warn_of_few_rows(self, coverage: float, n_classes: int) -> None:
         """Warn if classes cannot be excluded because of the number of calibration rows."""
-        n_full = int((min_p_values(self.calibrations_, n_classes) > 1.0 - coverage + P_VALUE_TOL).sum())
+        n_full = int(never_excluded(self.calibrations_, n_classes, coverage).sum())
         if not n_full:
             return
-        least = math.ceil(coverage / (1.0 - coverage) - P_VALUE_TOL)
+        least = min_calibration_rows(coverage)
         if self.class_conditional:
             problem = f"{n_full} of {n_classes} classes are in every prediction set"
             remedy = f"at least {least} rows of each class, or class_conditional=False"
@@ -437,13 +371,13 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
             remedy = f"at least {least} rows"
         warnings.warn(f"{problem}. A coverage of {coverage:g} requires {remedy}.", UserWarning, stacklevel=3)
 
-    def _warn_of_full_sets(self, scores: Floats, evidence: Any) -> None:
+    def _warn_of_full_sets(self, scores: Floats, evidence: Evidence) -> None:
         """Warn if most sets have all classes under the rule "conservative", because of partial rows."""
         n_partial = int((np.count_nonzero(evidence, axis=1) > 1).sum())
         if self.calibration != "conservative" or not n_partial:
             return
         p = p_values([self._calibrate(scores, scores, evidence)], [scores])  # this rule has no probabilities
-        if (p > 1.0 - self.coverage + P_VALUE_TOL).all(axis=1).mean() > 0.5:
+        if exceeds(p, float(self.coverage)).all(axis=1).mean() > 0.5:
             warnings.warn(
                 f"Most prediction sets have all classes, since {n_partial} of {len(scores)} calibration rows have "
                 'several candidates and calibration="conservative" assumes the worst of them. Use '
@@ -461,56 +395,6 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         for name in ("sparse", "allow_nan", "positive_only", "pairwise"):
             setattr(tags.input_tags, name, getattr(inner, name))
         return tags
-
-
-class _Part(NamedTuple):
-    """A fitted model, the rows that calibrate it, and its probabilities of their classes."""
-
-    model: Any
-    rows: Ints
-    proba: Floats
-    posterior: Floats | None = None
-    """Label distributions of the rows given their sets, of an estimator that computes them by leave-one-out."""
-
-
-def _fit_part(classifier: Any, rows: Any, targets: Any, train: Ints, test: Ints, classes: Labels) -> _Part:
-    """Fit a clone to the training rows, and predict the test rows."""
-    with reraise_as_input_error():
-        model = clone(classifier).fit(_safe_indexing(rows, train), targets[train])
-    proba = _proba(model, _safe_indexing(rows, test), classes) if len(test) else np.empty((0, len(classes)))
-    return _Part(model, test, proba)
-
-
-def _proba(model: Any, X: Any, classes: Labels) -> Floats:
-    """Return the probabilities of all classes, or the softmax of the decision function; 0 for a class not in fit."""
-    proba = np.asarray(get_proba(model, X).proba, dtype=np.float64)
-    return _align_columns(proba, "predict_proba", np.asarray(model.classes_), classes)
-
-
-def _accepts_sets(estimator: Any) -> bool:
-    """Return whether an estimator, or one inside it, is of oneof."""
-    inside = [estimator, *estimator.get_params(deep=True).values()]
-    return any(isinstance(part, CandidateClassifier) for part in inside)
-
-
-def _held_out(candidates: CandidateSets, fraction: float, rng: np.random.RandomState) -> Any:
-    """Return a mask of a fraction of the labeled rows, stratified."""
-    n_labeled = int((~candidates.is_unlabeled).sum())
-    n_parts = min(_N_PARTS, n_labeled)
-    if n_parts < 2:
-        raise InputError("`y` must have at least two labeled rows to hold out some; got 1.")
-    fold = CandidateKFold(n_parts, random_state=rng)._fold_of_rows(candidates)
-    n_held_out = min(max(round(fraction * n_parts), 1), n_parts - 1)
-    is_held_out = np.diff(np.arange(n_parts + 1) * n_held_out // n_parts) > 0  # evenly, since folds follow the classes
-    return (fold >= 0) & is_held_out[fold]
-
-
-def _is_text(value: Any, text: str) -> bool:
-    return isinstance(value, str) and value == text
-
-
-def _is_valid_cv(cv: Any) -> bool:
-    return bool(cv >= 2 if is_integer(cv) else 0 < cv < 1)
 
 
 def _check_coverage(coverage: Any) -> None:

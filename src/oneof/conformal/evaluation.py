@@ -47,8 +47,8 @@ class SetEvaluation:
     coverage : float
         The fraction of the rows with a single true class whose set contains it; NaN without such rows.
     coverage_bounds : tuple of (float, float)
-        Bounds of the coverage over all labeled rows: the fractions of rows whose set contains all candidates, and at
-        least one candidate.
+        Bounds of the coverage over all labeled rows: the fractions of sets with all candidates of the row, and with at
+        least one.
     mean_size : float
         Mean size of all sets.
     n_exact, n_labeled, n_rows : int

@@ -15,6 +15,7 @@ from oneof.crowd.arguments import as_answers, check_answers, read_gold
 from oneof.crowd.results import (
     DisputedRows,
     Questions,
+    name_closest_pair,
     name_copies,
     positions_of,
     rank_questions,
@@ -97,9 +98,13 @@ class AnnotatorModel(BaseEstimator):
     class_prior_ : ndarray of shape (n_classes,)
         The class frequencies of the posterior.
     copies_ : list of list
-        Groups of names of annotators who are copies of one another.
+        Groups of names of annotators who are copies of one another. With fewer than 8 annotators, copies are seldom
+        found.
     copied_pairs_ : list of CopiedPair
         The pairs on which the groups are based, in decreasing order of the z-score.
+    closest_pair_ : tuple of two names, or None
+        With fewer than 8 annotators, two who are not in `copies_` and agree far more often than every other pair. They
+        are copies, or more accurate than the others.
     no_better_than_chance_ : list
         Names of the annotators whose accuracy interval contains, or is below, the accuracy of the same answers given
         at random.
@@ -143,8 +148,8 @@ class AnnotatorModel(BaseEstimator):
     >>> model = AnnotatorModel().fit(table)
     >>> model.transduction_.tolist()
     ['finch', 'wren', 'wren', 'finch', 'finch', 'wren']
-    >>> model.accuracy_.round(2)
-    array([0.88, 0.89, 0.58])
+    >>> model.accuracy_.round(1)
+    array([0.9, 0.9, 0.6])
     """
 
     posterior_: Floats
@@ -214,6 +219,7 @@ class AnnotatorModel(BaseEstimator):
         self.model_, self.n_iter_ = name, solution.n_iter
         self._set_attributes(given, columns, solution, evidence, weight)
         self.copied_pairs_, self.copies_ = ([], []) if pairs is None else name_copies(pairs, given.annotators)
+        self.closest_pair_ = None if pairs is None or self.copies_ else name_closest_pair(columns, given.annotators)
         self.classes_ = given.classes
         return self
 

@@ -17,6 +17,7 @@ from oneof.crowd.encoding import (
     has_record_columns,
     list_labels,
     name_vector,
+    warn_of_joined_labels,
 )
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.files import as_path
@@ -51,7 +52,7 @@ class Answers:
     [7, 9]
     """
 
-    __slots__ = ("_code", "_row", "_sets", "_source", "annotators", "classes", "rows", "select_rows")
+    __slots__ = ("_code", "_in_order", "_row", "_sets", "_source", "annotators", "classes", "rows", "select_rows")
 
     rows: Labels
     annotators: Labels
@@ -61,13 +62,24 @@ class Answers:
     _source: Ints
     _code: Ints
     _sets: Mask
+    _in_order: bool
 
     @classmethod
     def _from_codes(
-        cls, codes: tuple[Ints, Ints, Ints], sets: Mask, names: tuple[Any, Any, Any], *, select: bool
+        cls,
+        codes: tuple[Ints, Ints, Ints],
+        sets: Mask,
+        names: tuple[Any, Any, Any],
+        *,
+        select: bool,
+        in_order: bool = True,
     ) -> Self:
-        """Return answers from codes of rows, annotators and distinct answers, and the names of all three."""
+        """Return answers from codes of rows, annotators and distinct answers, and the names of all three.
+
+        `in_order` is False if the order of the rows is that of their names, and not one given by the caller.
+        """
         out = object.__new__(cls)
+        out._in_order = in_order
         out._row, out._source, out._code = codes
         out._sets = sets
         out.rows, out.annotators, out.classes = names
@@ -106,6 +118,8 @@ class Answers:
             if len(names) != n_columns or len(set(names.tolist())) < n_columns:
                 raise InputError(f"`annotators` must be {n_columns} different names, one for each column.")
         code, sets, known = encode(flat, classes, n_columns)
+        if classes is None:
+            warn_of_joined_labels(known)
         given = np.flatnonzero(code != MISSING)
         row, source = np.divmod(given, n_columns)
         empty = np.flatnonzero(np.bincount(source, minlength=n_columns) == 0)
@@ -166,7 +180,9 @@ class Answers:
                 )
             rows, annotators, answers = (rows[name] for name in RECORD_COLUMNS)
         codes, sets, names = encode_records(rows, annotators, answers, classes)
-        read = cls._from_codes(codes, sets, names, select=select_rows)
+        if classes is None:
+            warn_of_joined_labels(names[2])
+        read = cls._from_codes(codes, sets, names, select=select_rows, in_order=False)
         return read if index is None else read.align(index)
 
     @classmethod
@@ -192,7 +208,8 @@ class Answers:
         row : str, default="id"
             The field of the data that names the row; "id" is the number of the task if the data have no such field.
         choice : str, optional
-            The name of the tag whose choices are the answers; by default the only one. The short form needs it.
+            The name of the tag whose choices are the answers; by default the only one. The short form needs it if
+            no task has several choices, because a single choice is then plain text.
         classes, index : array-like, optional
             See `from_records`.
 
@@ -203,7 +220,8 @@ class Answers:
         Raises
         ------
         DataError
-            If the file is not such an export, a task has no such field, or there are several tags.
+            If the file is not such an export, a task has no such field, there are several tags, or an annotator has two
+            different annotations of a task.
         InputError
             As in `from_records`.
 
@@ -383,7 +401,7 @@ class Answers:
         sources, source = np.unique(self._source[kept], return_inverse=True)
         codes = (position[self._row[kept]], source.ravel(), self._code[kept])
         names = (self.rows[selected], self.annotators[sources], self.classes)
-        return Answers._from_codes(codes, self._sets, names, select=self.select_rows)
+        return Answers._from_codes(codes, self._sets, names, select=self.select_rows, in_order=self._in_order)
 
     def __repr__(self) -> str:
         return (

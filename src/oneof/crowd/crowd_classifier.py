@@ -17,6 +17,7 @@ from oneof.candidates import CandidateSets
 from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.crowd.answers import Answers
 from oneof.crowd.arguments import as_answers, check_answers, is_table, read_gold
+from oneof.crowd.encoding import name_vector
 from oneof.crowd.learners import WeightLearner
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.metrics import covering_rate
@@ -56,7 +57,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     evidence. A round has three steps:
 
     1. Fit the classifier to the labels.
-    2. Predict each row by a model that was not fitted to its answers, so that no row confirms its own label.
+    2. Predict each row by a model that was not fitted to its label, so that no row directly confirms it.
     3. Fit the annotators with these predictions as the prior.
 
     The rounds end when the labels no longer change. Votes of rules have no rounds: the classifier is fitted to their
@@ -113,7 +114,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     Estimators of oneof are fitted to the likelihood of the answers as weights, and disambiguate the labels themselves.
     `LOORidge` is fitted to the posterior as weights. Its prior of a label decreases with the distance of the row's
     leave-one-out scores from the mean of the class. These scores repeat systematic errors of the labels, but rows of
-    one class have similar scores.
+    one class have similar scores. They are leave-one-out scores inside self-training: the scores of a row do not
+    contain its label, but the labels of the other rows depend slightly on it.
 
     Other classifiers are fitted to soft labels, the posterior, by `sample_weight`. Without `sample_weight`, each row
     has ten copies, so a number of neighbors must be ten times as large. Rows without answers are not used.
@@ -169,7 +171,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         answers : Answers, array-like or DataFrame
             A table of shape (n_samples, n_annotators) of labels, sets and missing answers, or records. The rows of
-            records are named by the index of a pandas DataFrame X, otherwise by their numbers from 0.
+            records are named by the index of a pandas DataFrame X, otherwise by their numbers from 0. If X has no
+            index, `Answers` with other names that were given by ``index=`` are in the order of X.
         gold : array-like of length n_samples or mapping, optional
             Known labels, missing if they are not known, or a mapping from names of rows to labels.
         progress : callable, optional
@@ -369,12 +372,24 @@ def _answer_power(model: AnnotatorModel, prior: Floats, evidence: Floats | None)
 
 
 def _align(answers: Answers, rows: Any, table: bool) -> Answers:
-    """Return the answers over the rows of X; those of a table are in the same order."""
+    """Return the answers over the rows of X, by the names of the rows or by their order; see `CrowdClassifier.fit`."""
     if len(rows.shape) == 0:
         raise InputError("`X` must be of shape (n_samples, n_features); got a scalar.")
     n = rows.shape[0]
     if table and len(answers) != n:
         raise InputError(f"`answers` are about {len(answers)} rows, but `X` has {n}. Give one row of answers for each.")
-    index = rows.index if hasattr(rows, "index") and not callable(rows.index) else np.arange(n)
-    is_ordered = table or (len(answers) == n and np.array_equal(answers.rows, np.arange(n)))
-    return check_answers(answers if is_ordered else answers.align(index))
+    has_index = hasattr(rows, "index") and not callable(rows.index)
+    index = rows.index if has_index else np.arange(n)
+    names, known = answers.rows.tolist(), set(name_vector(index, "index").tolist())
+    is_in_order = len(names) == n and (
+        names == list(range(n)) or (answers._in_order and not has_index and known != set(names))
+    )
+    if table or is_in_order:
+        return check_answers(answers)
+    if names and known.isdisjoint(names):
+        remedy = (
+            "Name the rows of X by its index, such as X.set_index(names)" if has_index
+            else "Pass index= to Answers, with the names of all rows in the order of X"
+        )  # fmt: skip
+        raise InputError(f"`answers` name rows such as {names[0]!r}, and `X` has no row of these names. {remedy}.")
+    return check_answers(answers.align(index))

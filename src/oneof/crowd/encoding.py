@@ -1,5 +1,6 @@
 """Tables and records of answers as codes of rows, annotators and distinct answers."""
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -88,6 +89,19 @@ def encode(flat: Any, classes: Any, n_columns: int) -> tuple[Ints, Mask, Labels]
             raise
         row, column = divmod(error.row, n_columns)
         raise LabelError(error.reason, label=error.label, cause=error.cause, row=row, column=column) from None
+
+
+def warn_of_joined_labels(classes: Labels) -> None:
+    """Warn if a class consists of other classes separated by "|", as a set in a text file."""
+    known = set(classes.tolist())
+    for label in classes.tolist():
+        if isinstance(label, str) and "|" in label and known.issuperset(members := label.split("|")):
+            warnings.warn(
+                f"{label!r} is read as one class. If it is a set, split the text: the answer is then {members}.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return
 
 
 def _encode_sets(listed: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:

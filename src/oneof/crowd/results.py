@@ -8,7 +8,13 @@ from oneof.crowd.encoding import name_vector
 from oneof.errors import InputError
 from oneof.likelihoods import entropy
 from oneof.solvers.annotators import AnswerColumns, answer_information
-from oneof.solvers.annotators.copies import CopiedPairs, groups_of_pairs
+from oneof.solvers.annotators.copies import (
+    MIN_SOURCES,
+    CopiedPairs,
+    closest_pair,
+    count_shared_answers,
+    groups_of_pairs,
+)
 from oneof.typing import Floats, Ints, Labels
 
 MAX_QUESTION_ROWS, MAX_QUESTION_ENTRIES = 1000, 20_000_000
@@ -30,7 +36,7 @@ class CopiedPair(NamedTuple):
     copied : float
         Estimated fraction of the answers of one that are copies of the other, from 0.5 to 1.
     z_score : float
-        The excess in standard errors.
+        The excess of equal answers, divided by the square root of its variance plus 1/4.
 
     Examples
     --------
@@ -114,6 +120,15 @@ def name_copies(pairs: CopiedPairs, annotators: Labels) -> tuple[list[CopiedPair
     group = groups_of_pairs(pairs, len(names))
     several = np.flatnonzero(np.bincount(group) > 1)
     return named, [[names[j] for j in np.flatnonzero(group == g)] for g in several]
+
+
+def name_closest_pair(columns: AnswerColumns, annotators: Labels) -> tuple[Any, Any] | None:
+    """Return the names of the two of fewer than 8 annotators who agree far more often than every other pair."""
+    pair = closest_pair(count_shared_answers(columns)) if columns.n_sources < MIN_SOURCES else None
+    if pair is None:
+        return None
+    first, second = (annotators.tolist()[j] for j in pair)
+    return first, second
 
 
 def select_disputed(columns: AnswerColumns, posterior: Floats, n_rows: int) -> tuple[Ints, Ints, Floats, Floats]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
@@ -279,6 +280,11 @@ def check_lengths(rows: FeatureMatrix, candidates: CandidateSets) -> None:
         raise InputError(
             f"X has {rows.shape[0]} rows, but y has {len(candidates)} candidate sets. Give one set for each row."
         )
+
+
+def last_step(estimator: Any) -> Any:
+    """Return the last step of a pipeline; any other estimator is returned itself."""
+    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
 
 
 def check_informative(candidates: CandidateSets) -> None:

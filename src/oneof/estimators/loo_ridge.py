@@ -366,6 +366,11 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         return tags
 
 
+def loo_logits(model: LOORidge) -> Floats:
+    """Return the leave-one-out scores of a fitted model times its inverse temperature: softmax gives probabilities."""
+    return np.asarray(model.inverse_temperature_ * model.loo_scores_)
+
+
 def default_n_components(n: int) -> int:
     """Return the number of landmarks for n rows if `n_components` is None."""
     return min(max(MAX_FEATURE_ENTRIES // n, MIN_COMPONENTS), MAX_COMPONENTS)

@@ -17,6 +17,9 @@ _DOCCANO_LABELS = ("label", "labels", "cats")
 """Keys of the labels of a document: of today's exports, of older ones, and of projects with intents."""
 _DOCCANO_SUFFIXES = (".jsonl", ".json")
 _COLLABORATIVE = "all"
+_SHORT_FORM_FIELDS = {"id", "annotator", "annotation_id", "created_at", "updated_at", "lead_time"}
+"""Fields that the short form adds to those of the data and of the tags."""
+_HOW = "`choice` in Python, --answer on the command line"
 _BLOCK_ROWS = 10_000
 
 
@@ -82,8 +85,8 @@ def read_label_studio(path: Path, *, item: str, choice: str | None = None) -> li
     item : str
         The field of the data that identifies the tasks; "id" is the number of the task if the data have no such field.
     choice : str, optional
-        The name of the tag whose choices are read; by default the only one. The short form needs it if a task has one
-        choice, which is then plain text.
+        The name of the tag whose choices are read; by default the only one. The short form has one choice as plain
+        text and several as an object, so `choice` is needed if no task has several.
 
     Returns
     -------
@@ -92,11 +95,13 @@ def read_label_studio(path: Path, *, item: str, choice: str | None = None) -> li
     Raises
     ------
     DataError
-        If the file is not such an export, a task has no such field, or there are several tags.
+        If the file is not such an export, a task has no such field, there are several tags, or an annotator has two
+        different annotations of a task.
     """
     tasks = _read_json(path)
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise DataError(f"{path} is not an export of Label Studio: expected a list of tasks.")
+    short_tags = _short_tags(tasks) if choice is None else {choice: None}
     tags: dict[str, None] = {}
     annotations = []
     for number, task in enumerate(tasks):
@@ -105,18 +110,19 @@ def read_label_studio(path: Path, *, item: str, choice: str | None = None) -> li
         if not isinstance(data, dict):
             raise DataError(f"{location}: the data must be an object.")
         name = _name_item(data.get(item, task.get("id") if item == "id" else None), item, location)
-        for annotator, choices in _studio_choices(task, choice):
+        for annotator, choices in _studio_choices(task, choice, short_tags):
             tags |= dict.fromkeys(choices)
             labels = [label for values in choices.values() for label in values]
             annotations.append(Annotation(name, annotator, _distinct(labels), location))
     if choice is None and len(tags) > 1:
         raise DataError(
-            f"{path} has choices of the tags {', '.join(tags)}. Name the tag whose choices are the answers."
+            f"{path} has choices of the tags {', '.join(tags)}. Name the tag whose choices are the answers ({_HOW})."
         )
     if annotations and not any(annotation.labels for annotation in annotations):
-        fields = [name for name, value in tasks[0].items() if "data" not in tasks[0] and isinstance(value, str)]
-        hint = f" Name the field of the choices; the fields with text are {', '.join(fields)}." if fields else ""
+        fields = _text_fields(tasks)
+        hint = f" Name the tag of the choices ({_HOW}); the fields with text are {', '.join(fields)}." if fields else ""
         raise DataError(f"{path} has no choices{'' if choice is None else f' of the tag {choice!r}'}.{hint}")
+    _check_single(annotations)
     return annotations
 
 
@@ -167,11 +173,44 @@ def describe_omitted(annotators: list[str]) -> str:
 # -- Label Studio -----------------------------------------------------------------------------------------------------
 
 
-def _studio_choices(task: dict[str, Any], choice: str | None) -> Iterator[tuple[str, dict[str, list[str]]]]:
+def _check_single(annotations: list[Annotation]) -> None:
+    """Raise if an annotator has different annotations of an item."""
+    first: dict[tuple[str | int, str], Annotation] = {}
+    for one in annotations:
+        other = first.setdefault((one.item, one.annotator), one) if one.labels else one
+        if set(other.labels) != set(one.labels):
+            texts = [" or ".join(labels) for labels in (other.labels, one.labels)]
+            raise DataError(
+                f"{one.location}: annotator {one.annotator!r} answered the item {one.item!r} twice, with {texts[0]!r} "
+                f"and {texts[1]!r}. Delete one of the annotations in Label Studio and export again, or give records of "
+                "the answers."
+            )
+
+
+def _short_tags(tasks: list[dict[str, Any]]) -> dict[str, None]:
+    """Return the fields of the short form that have an object of choices in any task, in their order."""
+    return dict.fromkeys(
+        name
+        for task in tasks
+        if "data" not in task
+        for name, value in task.items()
+        if any(isinstance(one, dict) and _choices(one) for one in _as_list(value))
+    )
+
+
+def _text_fields(tasks: list[dict[str, Any]]) -> list[str]:
+    """Return the fields of the short form with text in any task, which may have the choices."""
+    short = [task for task in tasks if "data" not in task]
+    fields = dict.fromkeys(name for task in short for name, value in task.items() if isinstance(value, str))
+    return [name for name in fields if name not in _SHORT_FORM_FIELDS]
+
+
+def _studio_choices(
+    task: dict[str, Any], choice: str | None, short_tags: Iterable[str]
+) -> Iterator[tuple[str, dict[str, list[str]]]]:
     """Yield the annotator, and the labels by tag, of each annotation of a task."""
     if "data" not in task:
-        named = {name: value for name, value in task.items() if choice in (None, name)}
-        values = {name: _short_choices(value, plain=choice is not None) for name, value in named.items()}
+        values = {name: _short_choices(task.get(name)) for name in short_tags}
         yield _name_annotator(task.get("annotator")), {name: labels for name, labels in values.items() if labels}
         return
     annotations = task.get("annotations")
@@ -189,10 +228,13 @@ def _studio_choices(task: dict[str, Any], choice: str | None) -> Iterator[tuple[
         yield _name_annotator(annotation.get("completed_by")), choices
 
 
-def _short_choices(value: Any, *, plain: bool) -> list[str]:
+def _short_choices(value: Any) -> list[str]:
     """Return the choices in a field of the short form: text, an object, or a list of these for regions."""
-    values = value if isinstance(value, list) else [value]
-    return [label for one in values for label in ([one] if plain and isinstance(one, str) else _choices(one))]
+    return [label for one in _as_list(value) for label in ([one] if isinstance(one, str) else _choices(one))]
+
+
+def _as_list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
 
 
 def _choices(value: Any) -> list[str]:

@@ -7,6 +7,7 @@ answers of two annotators.
 import math
 import threading
 import warnings
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -27,8 +28,11 @@ COMBINATIONS = ("votes", "model")
 """Combinations of the answers of several annotators: candidate sets by votes, or weights by the model."""
 MAX_CONFLICTS = 20
 """Maximum number of rows with conflicting answers that are listed."""
-MIN_CHANCE_ANSWERS = 10
-"""Minimum number of answers of an annotator that is said to be no better than chance: below, any interval is wide."""
+MIN_SHARED_ROWS = 10
+"""Minimum number of rows that an annotator with an estimated accuracy shares with others.
+
+With fewer rows the estimate is nearly that of all annotators together, and its interval depends on the prior.
+"""
 
 
 class AnnotatorEstimate(NamedTuple):
@@ -39,16 +43,19 @@ class AnnotatorEstimate(NamedTuple):
     name : str
     n_answers : int
         Number of informative answers.
+    n_shared : int
+        Number of rows that another annotator has answered as well.
     accuracy : float or None
-        Estimated probability that an answer contains the true class; None if no row has two answers.
+        Estimated probability that an answer contains the true class; None with less than 10 shared rows.
     low, high : float or None
         Its interval, of probability 0.9.
     is_chance : bool
-        Whether the interval contains the accuracy of answers at random; False with less than 10 answers.
+        Whether the interval contains the accuracy of answers at random; False if the accuracy is None.
     """
 
     name: str
     n_answers: int
+    n_shared: int
     accuracy: float | None
     low: float | None
     high: float | None
@@ -88,7 +95,7 @@ class Agreement:
     masi_alpha : float or None
         The alpha with the MASI distance of sets; None if no answer is a set, or if it is undefined.
     annotators : tuple of AnnotatorEstimate
-        By increasing accuracy, or by name if it is unknown.
+        By increasing accuracy; those of unknown accuracy are the last, by name.
     n_conflicts : int
         Number of rows with two answers that have no class in common.
     n_hidden : int
@@ -238,25 +245,18 @@ def summarize(fit: AnnotatorFit, hidden: Collection[int] = ()) -> Agreement:
 
 
 def _estimates(fit: AnnotatorFit) -> tuple[AnnotatorEstimate, ...]:
-    if fit.model is None:
-        counts: dict[str, int] = {}
-        for given in fit.entries.values():
-            for name in given:
-                counts[name] = counts.get(name, 0) + 1
-        return tuple(AnnotatorEstimate(name, counts[name], None, None, None, False) for name in sorted(counts))
-    model = fit.model
-    names = model.annotators_.tolist()
-    return tuple(
-        AnnotatorEstimate(
-            names[j],
-            int(model.n_answers_[j]),
-            float(model.accuracy_[j]),
-            float(model.accuracy_interval_[j, 0]),
-            float(model.accuracy_interval_[j, 1]),
-            names[j] in model.no_better_than_chance_ and bool(model.n_answers_[j] >= MIN_CHANCE_ANSWERS),
-        )
-        for j in np.argsort(model.accuracy_, kind="stable")
-    )
+    n_answers = Counter(name for given in fit.entries.values() for name in given)
+    n_shared = Counter(name for given in fit.entries.values() if len(given) > 1 for name in given)
+    position = {} if fit.model is None else {name: j for j, name in enumerate(fit.model.annotators_.tolist())}
+    estimates = []
+    for name in sorted(n_answers):
+        values: tuple[float | None, float | None, float | None, bool] = (None, None, None, False)
+        if fit.model is not None and n_shared[name] >= MIN_SHARED_ROWS:
+            j = position[name]
+            low, high = fit.model.accuracy_interval_[j].tolist()
+            values = float(fit.model.accuracy_[j]), low, high, name in fit.model.no_better_than_chance_
+        estimates.append(AnnotatorEstimate(name, n_answers[name], n_shared[name], *values))
+    return tuple(sorted(estimates, key=lambda one: math.inf if one.accuracy is None else one.accuracy))
 
 
 def _sets(given: Mapping[str, Entry], answers: Answers) -> list[tuple[int, ...]]:

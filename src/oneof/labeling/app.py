@@ -16,6 +16,7 @@ from starlette.routing import Route
 
 from oneof.errors import ConflictError, InputError, OneofError
 from oneof.labeling import quality
+from oneof.labeling.agreement import MIN_SHARED_ROWS
 from oneof.labeling.answer_log import Entry
 from oneof.labeling.answer_state import allowed_classes
 from oneof.labeling.scheduler import Question
@@ -221,6 +222,7 @@ def agreement_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any
         "alpha": agreement.alpha,
         "masi_alpha": agreement.masi_alpha,
         "annotators": [estimate._asdict() for estimate in agreement.annotators],
+        "min_shared_rows": MIN_SHARED_ROWS,
         "n_conflicts": agreement.n_conflicts,
         "n_hidden": agreement.n_hidden,
         "conflicts": [

@@ -99,10 +99,10 @@ def cross_val_predict(
             f"`X` and `y` must have the same length; got {X.shape[0] if len(X.shape) else 'a scalar'} and "
             f"{len(candidates)}."
         )
-    targets = _as_targets(y, candidates)
+    targets = as_targets(y, candidates)
     folds = [
         (train, test, _safe_indexing(X, train), _safe_indexing(X, test))
-        for train, test in _predicted_folds(X, targets, candidates, cv, groups, random_state)
+        for train, test in predicted_folds(X, targets, candidates, cv, groups, random_state)
     ]
     values = Parallel(n_jobs=n_jobs)(
         delayed(_fit_and_call)(estimator, rows, targets[train], test_rows, method, candidates.classes)
@@ -115,7 +115,7 @@ def cross_val_predict(
     return predictions
 
 
-def _as_targets(y: Any, candidates: CandidateSets) -> Labels | CandidateSets:
+def as_targets(y: Any, candidates: CandidateSets) -> Labels | CandidateSets:
     """Return labels if all rows are exact, since any classifier accepts them; otherwise the candidate sets.
 
     Estimators of oneof would read a label -1 as a missing one, unless it is given as a vector of -1 and +1.
@@ -128,7 +128,7 @@ def _as_targets(y: Any, candidates: CandidateSets) -> Labels | CandidateSets:
     return candidates
 
 
-def _predicted_folds(
+def predicted_folds(
     X: Any, targets: Any, candidates: CandidateSets, cv: Any, groups: Any, random_state: Any
 ) -> list[tuple[Ints, Ints]]:
     """Return the training rows of each fold and the rows that it predicts: each row once, and unlabeled rows too."""
@@ -171,10 +171,10 @@ def _fit_and_call(estimator: Any, rows: Any, targets: Any, test_rows: Any, metho
     values = np.asarray(getattr(model, method)(test_rows))
     if method == "predict":
         return values
-    return _align_columns(values, method, np.asarray(model.classes_), classes)
+    return align_class_columns(values, method, np.asarray(model.classes_), classes)
 
 
-def _align_columns(values: Any, method: str, known: Labels, classes: Labels) -> Floats:
+def align_class_columns(values: Any, method: str, known: Labels, classes: Labels) -> Floats:
     """Return values with a column for each of the classes; those of one score are half of it, with either sign."""
     if values.ndim == 1:
         values = np.stack([-0.5 * values, 0.5 * values], axis=1)

@@ -137,24 +137,25 @@ class CandidateKFold(BaseCrossValidator):
 
     def _iter_test_masks(self, X: Any = None, y: Any = None, groups: Any = None) -> Iterator[Mask]:
         del X, groups
-        fold = self._fold_of_rows(y)
+        fold = fold_of_rows(y, self.n_splits, shuffle=self.shuffle, random_state=self.random_state)
         for k in range(self.n_splits):
             yield fold == k
 
-    def _fold_of_rows(self, candidates: CandidateSets) -> Ints:
-        """Return the fold of each row, -1 for unlabeled rows."""
-        labeled = np.flatnonzero(~candidates.is_unlabeled)
-        if len(labeled) < self.n_splits:
-            raise InputError(
-                f"`y` must have at least one labeled row for each fold; got {len(labeled)} labeled rows, fewer than "
-                f"the {self.n_splits} folds. Label more rows, or use fewer folds."
-            )
-        order = np.arange(len(labeled))
-        if self.shuffle:
-            order = check_random_state(self.random_state).permutation(order)
-        fold = np.full(len(candidates), -1, dtype=np.int64)
-        fold[labeled[order]] = stratified_folds(candidates[labeled[order]].evidence, self.n_splits)
-        return fold
+
+def fold_of_rows(candidates: CandidateSets, n_splits: int, *, shuffle: bool = True, random_state: Any = None) -> Ints:
+    """Return the fold of each row in `CandidateKFold`, -1 for unlabeled rows."""
+    labeled = np.flatnonzero(~candidates.is_unlabeled)
+    if len(labeled) < n_splits:
+        raise InputError(
+            f"`y` must have at least one labeled row for each fold; got {len(labeled)} labeled rows, fewer than "
+            f"the {n_splits} folds. Label more rows, or use fewer folds."
+        )
+    order = np.arange(len(labeled))
+    if shuffle:
+        order = check_random_state(random_state).permutation(order)
+    fold = np.full(len(candidates), -1, dtype=np.int64)
+    fold[labeled[order]] = stratified_folds(candidates[labeled[order]].evidence, n_splits)
+    return fold
 
 
 class Scorer:

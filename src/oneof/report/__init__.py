@@ -5,6 +5,7 @@ Reading order: `data` (the input), `statistics`, `annotators` and `suspects` (it
 """
 
 from oneof.report.data import AnnotatorSummary, DisputedRow, ReportData
+from oneof.report.data import table_preview as table_preview
 from oneof.report.page import render_audit, render_report, write_report
 
 __all__ = ["AnnotatorSummary", "DisputedRow", "ReportData", "render_audit", "render_report", "write_report"]

@@ -56,6 +56,7 @@ def describe_annotators(summary: AnnotatorSummary) -> dict[str, Any]:
         "coverage": summary.coverage,
         "agreement": summary.agreement,
         "copies": [[clean(name) for name in group] for group in summary.copies],
+        "copies_note": clean(summary.copies_note),
         "disputed": [
             row._replace(
                 name=clean(row.name),

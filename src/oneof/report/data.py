@@ -16,6 +16,24 @@ from oneof.typing import Floats, Ints, Labels
 
 Preview = Sequence[Mapping[str, str]] | Callable[[int], Mapping[str, str]]
 """Table cells to show for a row (counted from 0), by column name."""
+MAX_COLUMNS = 5
+"""Maximum number of columns that a page shows of a row."""
+
+
+def table_preview(frame: Any, columns: Sequence[str], matrix: Any = None) -> Preview:
+    """Return the cells of the first columns of a polars table as texts, computed for each row on request.
+
+    For a CSR matrix, which has no columns, they are the number of features that are not 0.
+    """
+    shown = frame.select(columns[:MAX_COLUMNS])
+
+    def preview(row: int) -> Mapping[str, str]:
+        if matrix is not None:
+            n_nonzero = matrix.indptr[row + 1] - matrix.indptr[row]
+            return {"features that are not 0": f"{n_nonzero:,} of {matrix.shape[1]:,}"}
+        return {name: "" if cell is None else str(cell) for name, cell in shown.row(row, named=True).items()}
+
+    return preview
 
 
 class MethodResultLike(Protocol):
@@ -133,6 +151,8 @@ class AnnotatorSummary:
     coverage : float
     copies : sequence of sequences of str
         Groups of annotators that are copies of one another.
+    copies_note : str
+        A sentence if copies are seldom found among so few annotators, and one on two of them who may be copies.
     no_better_than_chance : sequence of str
     alpha : float
         Krippendorff's alpha, for which answers are equal or different; NaN if no row has two answers.
@@ -147,6 +167,7 @@ class AnnotatorSummary:
     interval: Floats
     coverage: float
     copies: Sequence[Sequence[str]]
+    copies_note: str
     no_better_than_chance: Sequence[str]
     alpha: float
     masi_alpha: float | None

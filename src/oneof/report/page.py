@@ -86,6 +86,7 @@ def render_report(data: ReportData) -> str:
         suspects=None if data.issues is None else describe_suspects(data.issues, data.preview, MAX_REPORT_SUSPECTS),
         columns=columns,
         uncertain=uncertain,
+        max_uncertain=statistics.MAX_UNCERTAIN,
         figures={name: Markup(svg) for name, svg in figures.items()},
         can_draw=can_draw(),
         max_classes=MAX_CLASSES,

@@ -11,13 +11,14 @@ from oneof.conformal import SetEvaluation
 from oneof.plots import counts
 from oneof.plots.figures import encode_decisions, weighted_sizes
 from oneof.plots.style import clean, shorten
-from oneof.report.data import ReportData
+from oneof.report.data import MAX_COLUMNS, ReportData
 from oneof.report.templating import is_known
 from oneof.typing import Floats, Ints, Mask
 
 MAX_LEAST_CONFIDENT = 20
+MAX_UNCERTAIN = 0.995
+"""Maximum confidence of an uncertain row; a higher one is displayed as 100 %."""
 MAX_PAIRS = 12
-MAX_COLUMNS = 5
 MAX_NAMED = 6
 MAX_SET_CLASSES = 30
 CELL_WIDTH = 90
@@ -152,8 +153,14 @@ def least_confident(
 
 
 def uncertain_rows(data: ReportData) -> tuple[list[str], list[tuple[str, list[UncertainRow]]]]:
-    """Return the preview columns, and the partial and unlabeled rows of lowest confidence, each with a heading."""
-    partial, unlabeled = least_confident(data.candidates, data.decisions.confidence)
+    """Return the preview columns, and the partial and unlabeled rows of lowest confidence, each with a heading.
+
+    Rows with a confidence above 0.995 are omitted.
+    """
+    confidence = np.asarray(data.decisions.confidence)
+    partial, unlabeled = (
+        rows[~(confidence[rows] > MAX_UNCERTAIN)] for rows in least_confident(data.candidates, confidence)
+    )
     rows = [*partial.tolist(), *unlabeled.tolist()]
     cells = [data.cells(row) for row in rows]
     columns = list(dict.fromkeys(name for preview in cells for name in preview))[:MAX_COLUMNS]

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 from oneof.audit import LabelIssues
 from oneof.plots.style import clean, shorten
-from oneof.report.data import Preview
-from oneof.report.statistics import LABEL_WIDTH, MAX_COLUMNS, name_candidates, truncate
+from oneof.report.data import MAX_COLUMNS, Preview
+from oneof.report.statistics import LABEL_WIDTH, name_candidates, truncate
 
 MAX_SUSPECTS = 100
 """Maximum number of rows in the table of the page of an audit."""

@@ -14,12 +14,13 @@ The labels of calibration rows with candidate sets are unknown. Under three rule
 
 * conservative: the largest p-value over all labels that the sets allow, so that the guarantee remains;
 * optimistic: the smallest one, without a guarantee;
-* sampled: the p-value in which a row has each of its candidates as its label with the probability of the candidate
-  given the set, w_ik p_ik / sum_j w_ij p_ij. It is the limit of many draws of the labels (Stutz et al., TMLR 2023).
+* sampled: the p-value in which a row has each of its candidates as its label with the probability given the set,
+  w_ik p_ik / sum_j w_ij p_ij. It is the limit of many draws of the labels (Stutz et al., TMLR 2023).
 
 In class-conditional (Mondrian) prediction p_k is computed from the calibration rows of class k alone.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -191,8 +192,13 @@ def p_values(calibrations: Sequence[Calibration], scores: Sequence[Floats]) -> F
     return np.asarray(at_least / total)
 
 
-def prediction_sets(p: Floats, coverage: float, proba: Floats) -> tuple[Mask, int]:
-    """Return the sets of a coverage, (n, K), and the number of empty sets that were given a class.
+def exceeds(p: Floats, coverage: float) -> Mask:
+    """Return whether p-values are above 1 - coverage, up to rounding errors."""
+    return np.asarray(p > 1.0 - coverage + P_VALUE_TOL)
+
+
+def prediction_sets(p: Floats, coverage: float, proba: Floats) -> Mask:
+    """Return the sets of a coverage, (n, K).
 
     An empty set gets the class with the largest p-value; of several, the most probable one. This can only raise the
     coverage, and a set of a larger coverage still contains that of a smaller one.
@@ -204,16 +210,22 @@ def prediction_sets(p: Floats, coverage: float, proba: Floats) -> tuple[Mask, in
     coverage : float
         In (0, 1).
     """
-    mask = p > 1.0 - coverage + P_VALUE_TOL
+    mask = exceeds(p, coverage)
     empty = np.flatnonzero(~mask.any(axis=1))
     is_best = p[empty] == p[empty].max(axis=1, keepdims=True)
     mask[empty, np.where(is_best, proba[empty], -1.0).argmax(axis=1)] = True
-    return mask, len(empty)
+    return mask
 
 
-def min_p_values(calibrations: Sequence[Calibration], n_classes: int) -> Floats:
-    """Return the smallest p-value that each class can have, (K,): a larger 1 - coverage never excludes the class."""
-    return p_values(calibrations, [np.full((1, n_classes), np.inf)] * len(calibrations))[0]
+def never_excluded(calibrations: Sequence[Calibration], n_classes: int, coverage: float) -> Mask:
+    """Return the classes that are in every set of a coverage, (K,), because there are too few calibration rows."""
+    smallest = p_values(calibrations, [np.full((1, n_classes), np.inf)] * len(calibrations))[0]
+    return exceeds(smallest, coverage)
+
+
+def min_calibration_rows(coverage: float) -> int:
+    """Return the number of exact calibration rows from which a class can be excluded."""
+    return math.ceil(coverage / (1.0 - coverage) - P_VALUE_TOL)
 
 
 def _group(

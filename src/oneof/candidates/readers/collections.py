@@ -68,9 +68,15 @@ def read_strings(y: Any, separator: str, classes: Any = None) -> tuple[Mask, Lab
 def write_strings(mask: Mask, classes: Labels, separator: str) -> list[str]:
     """Join the labels of each row's set; an unlabeled row becomes the empty text."""
     check_separator(separator)
-    labels = np.array(escape_labels(classes, "\\" + separator[0]), object)
+    labels = np.array(escape_labels(classes, "\\" + escaped_character(separator)), object)
     full = np.asarray(mask.all(axis=1))
     return ["" if full[i] else separator.join(labels[row]) for i, row in enumerate(mask)]
+
+
+def escaped_character(separator: str) -> str:
+    """Return the character of a separator that is escaped in labels: "/" for " / ", otherwise the first one."""
+    visible = separator.strip()
+    return visible if len(visible) == 1 else separator[0]
 
 
 def escape_labels(classes: Labels, special: str) -> list[str]:
@@ -239,7 +245,7 @@ def split_text(
     """Return the labels of a text, None if the row is unlabeled, and the text after the last colon of each label.
 
     Colons are part of the label, and the second list has no items, unless `colons`. A backslash escapes a backslash,
-    the first character of the separator and, if `colons`, a colon.
+    the character of the separator that `escaped_character` returns and, if `colons`, a colon.
     """
     if is_missing(text):
         return None, []
@@ -264,7 +270,7 @@ def split_text(
 
 def _split_escaped(text: str, separator: str, *, colons: bool) -> tuple[list[str], list[int]]:
     """Return the labels of a text with backslashes, and the position of the last colon in each that is not escaped."""
-    escaped = re.escape(separator[0]) + ("|:" if colons else "")
+    escaped = re.escape(escaped_character(separator)) + ("|:" if colons else "")
     token = re.compile(rf"\\\\|\\(?:{escaped})|{re.escape(separator)}|.", re.DOTALL)
     labels, last_colon = [""], [-1]
     for piece in token.findall(text):

@@ -26,6 +26,7 @@ from oneof.candidates.readers.collections import (
     collect_classes,
     encode_members,
     escape_labels,
+    escaped_character,
     is_collection,
     split_text,
 )
@@ -118,7 +119,7 @@ def read_pairs(rows: PairRows, is_set: Mask, classes: Any, options: WeightOption
 def write_weighted_strings(mask: Mask, classes: Labels, row_weights: RowWeights, separator: str) -> list[str]:
     """Join the labels of each row, with their weights in rows that have any; an unlabeled row becomes empty text."""
     _check_separator(separator)
-    labels = escape_labels(classes, "\\:" + separator[0])
+    labels = escape_labels(classes, "\\:" + escaped_character(separator))
     position = np.cumsum(row_weights.is_weighted) - 1
     texts = []
     for i, row in enumerate(mask):

@@ -8,6 +8,7 @@ export function showAgreement(agreement, answerText, openRow) {
   $("alpha").textContent = agreement.alpha === null ? "–" : agreement.alpha.toFixed(2);
   $("alpha-words").textContent = alphaText(agreement);
   $("annotators").replaceChildren(...agreement.annotators.map((one) => annotatorLine(one)));
+  $("accuracy-words").textContent = accuracyText(agreement);
   $("conflicts-words").textContent = conflictsText(agreement);
   $("conflicts-note").textContent = noteText(agreement);
   $("conflicts").replaceChildren(...agreement.conflicts.map((conflict) => conflictItem(conflict, answerText, openRow)));
@@ -19,6 +20,11 @@ function alphaText(agreement) {
   if (agreement.alpha === null) return `Not defined, since all answers are equal: ${shared}.`;
   const sets = agreement.masi_alpha === null ? "" : ` ${agreement.masi_alpha.toFixed(2)} with the MASI distance, by which sets that overlap differ less.`;
   return `1 is equal answers, 0 is chance; from ${shared}.${sets}`;
+}
+
+function accuracyText(agreement) {
+  if (agreement.annotators.every((one) => one.accuracy !== null)) return "";
+  return `The accuracy of an annotator is estimated from at least ${count(agreement.min_shared_rows, "row")} that another annotator has answered, too.`;
 }
 
 function annotatorLine(annotator) {

@@ -11,7 +11,7 @@ is (O - E) / (n - E).
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,6 +26,8 @@ MIN_SHARED, MIN_COPIED, TEST_LEVEL = 10, 0.5, 0.01
 """Number of rows that both sources answered, fraction of copied answers, and level of the test for all pairs."""
 USUAL_QUANTILE = 0.75
 """Quantile of the agreement of a source with the others that is usual."""
+MIN_SOURCES = 8
+"""Number of sources of which two are at most a quarter, 1 - USUAL_QUANTILE: copies among fewer are seldom found."""
 MAX_SHARED_ANSWERS, MAX_TESTED = 20_000_000, 2000
 """Number of pairs of answers to one row that are counted, and of pairs of sources that are tested."""
 
@@ -45,6 +47,7 @@ class CopiedPairs:
     copied: Floats
     """c, at most 1."""
     z_score: Floats
+    """(O - E) / sqrt(variance + 1/4): with the correction, a pair with an expected agreement near n is not found."""
 
 
 class SharedAnswers(NamedTuple):
@@ -91,10 +94,24 @@ def group_copies(pairs: SharedAnswers, n_sources: int) -> Ints:
     last = len(order) - 1
     usual = rates[order][np.minimum(starts + (USUAL_QUANTILE * np.maximum(n_pairs - 1, 0)).astype(np.int64), last)]
     others = np.maximum(usual[first], usual[second])
-    z = (equal - shared * others) / np.sqrt(shared * others * (1.0 - others))
-    copied = (equal / shared - others) / (1.0 - others)
+    z, copied = _excess(shared, equal, others)
     kept = (z > _threshold(len(first))) & (copied >= MIN_COPIED)
     return _groups(first[kept], second[kept], n_sources)
+
+
+def closest_pair(pairs: SharedAnswers) -> tuple[int, int] | None:
+    """Return the two sources that agree far more often than every other pair of sources, None if there are none.
+
+    They may be copies, or the only two accurate sources: the agreement alone does not distinguish these.
+    """
+    first, second, shared, equal = pairs
+    if len(first) < 2:
+        return None
+    rate = (equal + 1.0) / (shared + 2.0)
+    best, largest = int(np.argmax(rate)), float(np.sort(rate)[-2])
+    z, copied = _excess(shared[best], equal[best], largest)
+    is_close = z > _threshold(len(first)) and copied >= MIN_COPIED
+    return (int(first[best]), int(second[best])) if is_close else None
 
 
 def find_copies(
@@ -151,6 +168,12 @@ def _agreement_probabilities(columns: AnswerColumns, log_likelihoods: Floats, j:
     one, other = (np.arange(*np.searchsorted(columns.source, [s, s + 1])) for s in (j, h))
     a, b = np.nonzero(columns.answer[one][:, None] == columns.answer[other][None, :])
     return np.asarray(np.exp(log_likelihoods[one[a]] + log_likelihoods[other[b]]).sum(axis=0))
+
+
+def _excess(shared: Any, equal: Any, expected: Any) -> tuple[Any, Any]:
+    """Return the z-score of the number of equal answers at an expected rate, and the fraction of copied answers."""
+    z = (equal - shared * expected) / np.sqrt(shared * expected * (1.0 - expected))
+    return z, (equal / shared - expected) / (1.0 - expected)
 
 
 def _groups(first: Ints, second: Ints, n_sources: int) -> Ints:

@@ -8,8 +8,8 @@ probability e_g, where g is the group of the row: the size of its set. See `wron
   wrong label j in rows of class k, shrunk to 1 / (K - 1). b takes one Newton step of sum_i sum_k q_ik log p_ik.
 
 The classifier was fitted to labels with errors. Its probabilities are calibrated for the label that a row was given,
-not for the true one, and with b = 1 they explain every error. The power b and the noise rate are fitted together: a
-large b with a positive e_g explains labels that are wrong among confident predictions, a small b explains classes that
+not for the true one, and with b = 1 they explain every error. The power b and the noise rate are fitted together. A
+large b with a positive e_g explains labels that are wrong among confident predictions. A small b explains classes that
 overlap. EM starts from several values of b, and the most probable solution is returned.
 """
 
@@ -206,12 +206,16 @@ def solve_noise(
     ]
     best = max(runs, key=lambda run: run.log_likelihood)
     posterior = problem.posterior(best.model)
-    outside = posterior.proba * posterior.ratios
-    total = outside.sum(axis=1, keepdims=True)
-    outside = np.divide(outside, total, out=np.zeros_like(outside), where=total > 0)
+    outside = normalize_rows(posterior.proba * posterior.ratios)
     return NoiseSolution(
         best.model, posterior.proba, posterior.wrong, outside, posterior.likelihood, best.log_likelihood, best.n_iter
     )
+
+
+def normalize_rows(values: Floats) -> Floats:
+    """Return values whose rows sum to 1; rows of zeros stay zero."""
+    total = values.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(values, total, out=np.zeros_like(values), where=total > 0))
 
 
 def evenly_spaced(n: int, max_rows: int) -> Ints:

@@ -1,12 +1,13 @@
 """The profile likelihood of the noise rate: its interval, and averages over the rates that are as probable.
 
-For each noise rate e, b, R and the ratios of the rates of the groups are fitted again. The interval has all e whose
-log-likelihood is at most c/2 times a quantile of the chi-squared distribution with one degree of freedom below the
-largest one (Wilks 1938). The factor c widens the interval for what the model leaves out.
+For each noise rate e, b, R and the ratios of the rates of the groups are fitted again. Let l be the largest
+log-likelihood, and q a quantile of the chi-squared distribution with one degree of freedom. The interval has all e
+whose log-likelihood is at least l - c q / 2 (Wilks 1938). The factor c widens the interval, since the model is an
+approximation.
 
 Noise and classes that overlap are often hard to distinguish, and the likelihood is nearly constant over the interval.
-The estimates are therefore averages over equally spaced rates of the interval, weighted by the likelihood to the power
-1/c, as with a uniform prior of e.
+The estimates are therefore averages over equally spaced rates of the interval. Their weights are the likelihood to the
+power 1/c, as with a uniform prior of e.
 """
 
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
-from oneof.solvers.noise.em import MAX_RATE, NoiseModel, NoiseProblem, NoiseSolution, evenly_spaced
+from oneof.solvers.noise.em import MAX_RATE, NoiseModel, NoiseProblem, NoiseSolution, evenly_spaced, normalize_rows
 from oneof.typing import Evidence, Floats, Ints
 
 DISPERSION = 2.0
@@ -79,13 +80,12 @@ def average_noise(
         posterior = problem.posterior(model)
         wrong += weight * posterior.wrong
         outside += weight * posterior.proba * posterior.ratios
-    total = outside.sum(axis=1, keepdims=True)
     return NoiseEstimate(
         interval=(low, high),
         power=float(np.exp(weights @ np.log([model.power for model in models]))),
         confusion=np.asarray(sum(weight * model.confusion for weight, model in zip(weights, models, strict=True))),
         wrong=wrong,
-        outside=np.divide(outside, total, out=np.zeros_like(outside), where=total > 0),
+        outside=normalize_rows(outside),
     )
 
 

@@ -1,0 +1,248 @@
+"""Detection of wrong labels: held-out predictions, and the model of noise (`oneof.solvers.noise`) fitted to them."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from oneof.audit.label_issues import MIN_CORRECTION, LabelIssues, mix_weights
+from oneof.candidates import CandidateSets, as_candidates
+from oneof.errors import InputError
+from oneof.estimators.base import check_informative, last_step
+from oneof.estimators.loo_ridge import LOORidge, loo_logits
+from oneof.likelihoods import uniform_within_sets
+from oneof.model_selection import cross_val_predict
+from oneof.solvers.noise import NoiseEstimate, NoiseModel, NoiseSolution, average_noise, solve_noise
+from oneof.typing import Evidence, Floats, Ints
+from oneof.validation import as_float_array, check_estimator, check_positive
+
+MIN_PROBABILITY = 1e-8
+"""Held-out probabilities below this count as this."""
+MIN_GROUP_ROWS = 50
+"""Number of rows from which the noise rate of a set size, or of a label, is reported."""
+N_STANDARD_ERRORS = 2.0
+"""Predictions are informative if the log-likelihood exceeds that of the class frequencies by this."""
+WEIGHTED_GROUP = 0
+"""Group of the rows with weights; the groups of the other rows are their set sizes."""
+
+
+def find_label_issues(
+    X: Any,
+    y: Any,
+    estimator: Any = None,
+    proba: Any = None,
+    cv: Any = 5,
+    *,
+    noise_rate: float | None = None,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+) -> LabelIssues:
+    """Find the rows whose candidate sets probably exclude the true class.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
+        Features; None with `proba`.
+    y : array-like or CandidateSets of length n_samples
+        Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights. Unlabeled rows are ignored.
+    estimator : estimator or Pipeline, default=None
+        An estimator of oneof, or for exact labels any classifier, with `predict_proba` or `decision_function`. None is
+        ``LOORidge()``. It is cloned. The predictions of `LOORidge` are its leave-one-out scores, from one fit, or with
+        partial rows from a fit and a refit on the corrected weights. Any other estimator predicts each row by
+        cross-validation.
+    proba : array-like of shape (n_samples, n_classes), default=None
+        Held-out probabilities of the classes, in place of an estimator: each row predicted without its own label. The
+        columns are the sorted classes of `y`, or those of a `CandidateSets` in their order.
+    cv : int, splitter or iterable of (train, test), default=5
+        Folds of the held-out predictions; see `oneof.model_selection.cross_val_predict`.
+    noise_rate : float in [0, 1), optional
+        The fraction of wrong sets, if it is known; by default it is estimated.
+    n_jobs : int, optional
+        The number of folds fitted in parallel (joblib).
+    random_state : int, RandomState instance or None, default=0
+        Seed of the folds.
+
+    Returns
+    -------
+    LabelIssues
+        The probability of each row, the labels proposed, and the noise rate with an interval.
+
+    Raises
+    ------
+    InputError
+        If X, y or a parameter are invalid, or both an estimator and probabilities are given.
+    LabelError
+        If there are fewer than two classes, or all rows are unlabeled.
+
+    Warns
+    -----
+    UserWarning
+        If the predictions are not better than the class frequencies. The noise rate cannot be estimated then.
+
+    Notes
+    -----
+    A set of size s contains the true class with probability 1 - e, and all right sets of this size are equally
+    probable; a wrong set contains a wrong label whose distribution depends on the true class (see `confusion`). The
+    noise rate e, one for each set size, and the power of the predictions are fitted by EM. With few rows of a set size
+    its rate is close to the mean rate.
+
+    The power is what separates noise from classes that overlap: the model assumes that errors occur among confident
+    predictions as well. If a class is always mistaken for the same other class, the fit may take this for overlap, and
+    the rate is too low. A classifier that has learned the errors, such as a random forest with many errors of this
+    kind, makes it lower still.
+
+    The interval is the profile-likelihood interval of probability 95 %, widened by a factor of about 1.4 for what the
+    model leaves out. Up to 10,000 rows are used for the parameters, and up to 2,000 for the interval, evenly spaced.
+
+    References
+    ----------
+    Northcutt, Jiang & Chuang (2021), Confident learning: estimating uncertainty in dataset labels, JAIR 70, for the
+    task with exact labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oneof.audit import find_label_issues
+    >>> rng = np.random.default_rng(0)
+    >>> truth = np.repeat(["finch", "wren"], 40)
+    >>> X = np.where(truth == "finch", 0.0, 5.0)[:, None] + rng.normal(size=(80, 2))
+    >>> y = truth.copy()
+    >>> y[[3, 50]] = ["wren", "finch"]
+    >>> issues = find_label_issues(X, y)
+    >>> [(issue.row, issue.proposed) for issue in issues.top()]
+    [(3, 'finch'), (50, 'wren')]
+    """
+    candidates = as_candidates(y)
+    check_informative(candidates)
+    if noise_rate is not None:
+        check_positive("noise_rate", noise_rate, allow_zero=True)
+        if noise_rate >= 1:
+            raise InputError(f"`noise_rate` must be at least 0 and below 1; got {noise_rate!r}.")
+    if proba is not None:
+        if estimator is not None:
+            raise InputError("`estimator` and `proba` cannot both be given. Omit one of them.")
+        scores = np.log(np.maximum(_check_proba(proba, candidates), MIN_PROBABILITY))
+        return issues_from_scores(scores, candidates, noise_rate)
+    if X is None:
+        raise InputError("`X` must be given without `proba`; got None.")
+    classifier = LOORidge() if estimator is None else estimator
+    check_estimator(classifier)
+    if not isinstance(last_step(classifier), LOORidge):
+        scores = _cross_validated_scores(classifier, X, candidates, cv, n_jobs, random_state)
+        return issues_from_scores(scores, candidates, noise_rate)
+    issues = issues_from_scores(_leave_one_out_scores(classifier, X, candidates), candidates, noise_rate)
+    changed = issues.probability >= MIN_CORRECTION
+    if (candidates.is_exact | candidates.is_unlabeled).all() or not changed.any():
+        return issues
+    # The labels of the first fit are members of the sets: wrong partial sets have changed the predictions.
+    corrected = mix_weights(candidates, issues.probability, issues.outside, changed)
+    return issues_from_scores(_leave_one_out_scores(classifier, X, corrected), candidates, noise_rate)
+
+
+def issues_from_scores(scores: Floats, candidates: CandidateSets, noise_rate: float | None = None) -> LabelIssues:
+    """Fit the model of noise to held-out scores, (n, K), of which the softmax is taken."""
+    labeled = np.flatnonzero(~candidates.is_unlabeled)
+    evidence, classes = candidates.evidence, candidates.classes
+    size = np.where(candidates.is_weighted, WEIGHTED_GROUP, candidates.sizes)
+    group = np.unique(size[labeled], return_inverse=True)[1]
+    solution = solve_noise(scores[labeled], evidence[labeled], group, total_rate=noise_rate)
+    _warn_of_weak_predictions(solution.likelihood, evidence[labeled])
+    result: NoiseSolution | NoiseEstimate = solution
+    model = solution.model
+    if noise_rate is None:
+        result = estimate = average_noise(scores[labeled], evidence[labeled], group, solution)
+        model = NoiseModel(estimate.power, model.rates, estimate.confusion)
+        rate, interval = float(estimate.wrong.mean()), estimate.interval
+    else:
+        rate, interval = float(noise_rate), (float(noise_rate), float(noise_rate))
+    n, K = candidates.shape
+    probability, outside = np.zeros(n), np.zeros((n, K))
+    probability[labeled], outside[labeled] = result.wrong, result.outside
+    proba = model.predict(scores)
+    best = np.where(outside.any(axis=1), outside.argmax(axis=1), proba.argmax(axis=1))
+    others = proba.copy()
+    others[np.arange(n), best] = -1.0
+    hard = labeled[size[labeled] != WEIGHTED_GROUP]
+    exact = np.flatnonzero(candidates.is_exact)
+    column, names = candidates.mask[exact].argmax(axis=1), classes.tolist()
+    return LabelIssues(
+        candidates=candidates,
+        probability=probability,
+        ranking=labeled[np.argsort(-probability[labeled], kind="stable")],
+        proposed=classes[best],
+        runner_up=classes[others.argmax(axis=1)],
+        proba=proba,
+        noise_rate=rate,
+        noise_rate_interval=interval,
+        noise_rate_by_size=_mean_by_group(probability[hard], size[hard]),
+        noise_rate_by_label={names[k]: mean for k, mean in _mean_by_group(probability[exact], column).items()},
+        confusion=model.confusion,
+        power=model.power,
+        outside=outside,
+    )
+
+
+def _warn_of_weak_predictions(likelihood: Floats, evidence: Evidence) -> None:
+    """Warn if the likelihood of the sets is not better than that of the class frequencies."""
+    frequencies = uniform_within_sets(evidence).mean(axis=0)
+    gain = np.log(likelihood) - np.log((evidence * frequencies).sum(axis=1))
+    if gain.sum() <= N_STANDARD_ERRORS * np.sqrt((gain**2).sum()):
+        warnings.warn(
+            "The features do not predict the labels, and wrong labels cannot be found. Check X, or pass another "
+            "estimator.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _mean_by_group(probability: Floats, group: Ints) -> dict[int, float]:
+    """Return the mean probability of each group with enough rows."""
+    groups, counts = np.unique(group, return_counts=True)
+    return {k: float(probability[group == k].mean()) for k in groups[counts >= MIN_GROUP_ROWS].tolist()}
+
+
+def _leave_one_out_scores(estimator: Any, X: Any, candidates: CandidateSets) -> Floats:
+    """Return the leave-one-out scores of a fit, (n, K)."""
+    return loo_logits(last_step(clone(estimator).fit(X, candidates)))
+
+
+def _cross_validated_scores(
+    estimator: Any, X: Any, candidates: CandidateSets, cv: Any, n_jobs: int | None, random_state: Any
+) -> Floats:
+    """Return scores of the classes for each row, (n, K), from fits to other rows."""
+    if hasattr(estimator, "predict_proba"):
+        proba = cross_val_predict(
+            estimator, X, candidates, cv=cv, method="predict_proba", n_jobs=n_jobs, random_state=random_state
+        )
+        return np.log(np.maximum(proba, MIN_PROBABILITY))
+    if not hasattr(estimator, "decision_function"):
+        raise InputError(
+            f"`estimator` must have predict_proba or decision_function; {type(estimator).__name__} has neither."
+        )
+    scores = cross_val_predict(
+        estimator, X, candidates, cv=cv, method="decision_function", n_jobs=n_jobs, random_state=random_state
+    )
+    scores = np.stack([-0.5 * scores, 0.5 * scores], axis=1) if scores.ndim == 1 else scores
+    finite = np.isfinite(scores)
+    scores = np.where(finite, scores, scores[finite].min(initial=0.0))
+    scores = scores - scores.mean(axis=1, keepdims=True)
+    return np.asarray(scores / max(float(scores.std()), MIN_PROBABILITY))
+
+
+def _check_proba(proba: Any, candidates: CandidateSets) -> Floats:
+    """Return valid held-out probabilities whose rows sum to 1."""
+    values = as_float_array(proba, "proba")
+    if values.shape != candidates.shape:
+        raise InputError(
+            f"`proba` must have one row for each of the {len(candidates)} rows and one column for each of the "
+            f"{candidates.shape[1]} classes; got shape {values.shape}."
+        )
+    labeled = ~candidates.is_unlabeled
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)).all(axis=1) | (~values.any(axis=1) & labeled))
+    if len(wrong):
+        raise InputError(
+            "`proba` must be finite and at least 0, and not 0 for all classes of a row.", row=int(wrong[0])
+        )
+    values = values / np.maximum(values.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
+    return np.asarray(values / np.maximum(values.sum(axis=1, keepdims=True), 1.0))

@@ -1,0 +1,197 @@
+"""Files of `oneof fit`: the command line that repeats it, the summary, the model, the labels and the report."""
+
+import datetime
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from oneof.cli.prediction_sets import REPORT_COVERAGE
+
+if TYPE_CHECKING:
+    from oneof.audit import LabelIssues
+    from oneof.cli.inputs import PreparedTable, ReadOptions
+    from oneof.comparison import Comparison, LearningCurve
+    from oneof.conformal import SetEvaluation
+    from oneof.report import AnnotatorSummary
+
+
+def command_line(
+    path: Path,
+    read_options: "ReadOptions",
+    *,
+    method: str,
+    folder: Path,
+    folds: int | None,
+    budget: float | None,
+    seed: int,
+    noise_rate: float | str | None = None,
+) -> str:
+    """Return the shell command that repeats this training."""
+    arguments = ["oneof", "fit", str(path)]
+    given = read_options.answers
+    if given is None:
+        arguments += ["--labels", ",".join(read_options.labels)]
+    else:
+        arguments += ["--answers", str(given.path)]
+        for option, value in (("--row", given.row), ("--annotator", given.annotator), ("--answer", given.answer)):
+            arguments += [] if value is None else [option, value]
+        arguments += [] if given.gold is None else ["--gold", given.gold]
+    if read_options.truth:
+        arguments += ["--truth", read_options.truth]
+    if read_options.separator is not None:
+        arguments += ["--separator", read_options.separator]
+    weighting = read_options.weights
+    if weighting.weighted:
+        arguments += ["--weighted"] if weighting.weights is None else ["--weights", weighting.weights]
+        arguments += ["--kind", weighting.kind]
+        arguments += ["--rest", "auto" if weighting.rest is True else str(weighting.rest)] if weighting.rest else []
+    if read_options.classes:
+        arguments.append(f"--classes={','.join(read_options.classes)}")
+    overrides = read_options.overrides
+    for option, names in (
+        ("--drop", overrides.drop),
+        ("--text", overrides.texts),
+        ("--categorical", overrides.categories),
+        ("--numeric", overrides.numbers),
+    ):
+        arguments += [argument for name in names for argument in (option, name)]
+    for option, name in (("--format", read_options.format), ("--sheet", read_options.sheet)):
+        arguments += [] if name is None else [option, name]
+    form = read_options.table
+    for option, setting in (
+        ("--delimiter", form.dialect.delimiter),
+        ("--decimal", form.dialect.decimal),
+        ("--encoding", form.dialect.encoding),
+        ("--missing", ",".join(form.form.missing)),
+        *(("--date-format", date) for date in form.form.dates),
+    ):
+        arguments += [f"{option}={setting}"] * bool(setting)
+    arguments += ["--strict"] * form.strict
+    for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
+        arguments += [option, value] * (value.lower() != "none")
+    arguments += ["--method", method]
+    arguments += [] if noise_rate is None else ["--noise-rate", str(noise_rate)]
+    for option, number in (("--folds", folds), ("--budget", budget)):
+        arguments += [] if number is None else [option, f"{number:g}"]
+    arguments += ["--seed", str(seed), "--out", str(folder)]
+    return shlex.join(arguments)
+
+
+def summarize(
+    prepared: "PreparedTable", read_options: "ReadOptions", comparison: "Comparison", curve: "LearningCurve | None"
+) -> dict[str, Any]:
+    """Return the summary of the data, the comparison and the learning curve for JSON."""
+    candidates = prepared.candidates
+    exact, unlabeled = int(candidates.is_exact.sum()), int(candidates.is_unlabeled.sum())
+    return {
+        "table": str(prepared.table.path),
+        "labels": list(read_options.label_columns),
+        "truth": read_options.truth,
+        "rows": len(candidates),
+        "exact": exact,
+        "partial": len(candidates) - exact - unlabeled,
+        "unlabeled": unlabeled,
+        "weighted": int(candidates.is_weighted.sum()),
+        "classes": candidates.classes.tolist(),
+        "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
+        "sparse_features": None if prepared.table.rows is None else prepared.table.rows.shape[1],
+        "findings": prepared.findings.to_dict(),
+        "separator": prepared.separator,
+        "words": prepared.text_options.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
+        "method": comparison.best_method,
+        "evaluation": comparison.evaluation,
+        "estimate": comparison.to_dict()["results"][0],
+        "comparison": comparison.to_dict(),
+        "learning_curve": None if curve is None else curve.to_dict(),
+    }
+
+
+def write_model(
+    path: Path,
+    model: Any,
+    prepared: "PreparedTable",
+    read_options: "ReadOptions",
+    summary: dict[str, Any],
+    calibration: dict[str, Any] | None,
+) -> None:
+    """Write the model with the columns of its table."""
+    from oneof.io import describe_cells
+    from oneof.persistence import SavedModel, save
+
+    saved = SavedModel(
+        pipeline=model,
+        classes=prepared.candidates.classes.tolist(),
+        columns=[(column.name, column.kind) for column in prepared.columns],
+        label_columns=list(read_options.label_columns),
+        method=summary["method"],
+        summary={
+            key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate", "words")
+        }
+        | {
+            "separator": prepared.separator,
+            "weights": asdict(read_options.weights),
+            "cells": describe_cells(prepared.columns, read_options.table.form),
+        },
+        calibration=calibration,
+    )
+    save(path, saved)
+
+
+def write_labels(path: Path, prepared: "PreparedTable", decisions: Any) -> None:
+    """Write the disambiguated labels of the training rows as CSV."""
+    import polars as pl
+
+    columns = {
+        "row": list(range(len(prepared.candidates))),
+        **({} if prepared.answers is None else {"id": prepared.answers.row_names}),
+        "candidates": prepared.candidates.to_strings(separator=prepared.separator),
+        "label": decisions.labels.tolist(),
+        "confidence": decisions.confidence.tolist(),
+    }
+    if prepared.truth is not None:
+        columns["truth"] = prepared.truth.tolist()
+    pl.DataFrame(columns).write_csv(path)
+
+
+def write_report(
+    path: Path,
+    prepared: "PreparedTable",
+    results: tuple["Comparison", "LearningCurve | None", Any],
+    *,
+    command: str,
+    named: bool,
+    annotators: "AnnotatorSummary | None",
+    sets: "SetEvaluation | None",
+    issues: "LabelIssues | None",
+) -> None:
+    """Write the HTML report; `results` are the comparison, the learning curve and the disambiguated labels."""
+    import oneof
+    from oneof import report
+
+    comparison, curve, decisions = results
+    columns = [column.name for column in prepared.columns]
+    data = report.ReportData(
+        title=f"Training report: {prepared.table.path.name}",
+        source=prepared.table.path.name,
+        candidates=prepared.candidates,
+        comparison=comparison if len(comparison.results) > 1 else None,
+        method=comparison.best_method,
+        named=named,
+        estimate=comparison.results[0],
+        n_folds=comparison.n_folds,
+        n_train=comparison.n_train,
+        n_held_out=comparison.n_held_out,
+        learning_curve=curve,
+        decisions=decisions,
+        truth=prepared.truth,
+        preview=report.table_preview(prepared.table.frame, columns, prepared.table.rows),
+        command=command,
+        version=oneof.__version__,
+        date=datetime.datetime.now().astimezone().date().isoformat(),
+        annotators=annotators,
+        sets=sets,
+        set_coverage=REPORT_COVERAGE,
+        issues=issues,
+    )
+    report.write_report(path, data)

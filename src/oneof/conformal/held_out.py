@@ -1,0 +1,146 @@
+"""Fitted models with the held-out rows that calibrate them: folds, a fraction, leave-one-out, or a fitted model."""
+
+import numbers
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import _safe_indexing, get_tags
+from sklearn.utils.parallel import Parallel, delayed
+
+from oneof.candidates import CandidateSets
+from oneof.errors import InputError, reraise_as_input_error
+from oneof.estimators._soft_labels import with_seeds
+from oneof.estimators.base import CandidateClassifier, last_step
+from oneof.estimators.loo_ridge import LOORidge, loo_logits
+from oneof.likelihoods import softmax
+from oneof.model_selection import get_proba
+from oneof.model_selection.prediction import align_class_columns, as_targets, predicted_folds
+from oneof.model_selection.scoring import fold_of_rows
+from oneof.typing import Floats, Ints, Labels, Mask
+from oneof.validation import check_choice, is_integer
+
+N_PARTS = 20
+"""A held-out fraction is rounded to a multiple of 1 / N_PARTS."""
+
+
+class CalibrationPart(NamedTuple):
+    """A fitted model, the labeled rows that calibrate it, and its held-out probabilities of their classes."""
+
+    model: Any
+    rows: Ints
+    proba: Floats
+    posterior: Floats | None = None
+    """The label distributions of the rows given their sets, if the model computes them by leave-one-out."""
+
+
+def check_cv(cv: Any) -> None:
+    """Raise if a text or a number has no meaning as `cv`; `fit_parts` checks splitters."""
+    if isinstance(cv, str):
+        check_choice("cv", cv, ("prefit", "leave_one_out"), ", a number of folds, a fraction of the rows or a splitter")
+    is_number = isinstance(cv, numbers.Real)
+    if isinstance(cv, bool) or (is_number and not (cv >= 2 if is_integer(cv) else 0 < cv < 1)):
+        raise InputError(
+            "`cv` must be an integer of at least 2, a fraction between 0 and 1, a splitter, "
+            f'"prefit" or "leave_one_out"; got {cv!r}.'
+        )
+
+
+def fit_parts(
+    classifier: Any, X: Any, y: Any, candidates: CandidateSets, *, cv: Any, n_jobs: int | None, rng: Any
+) -> tuple[Any, list[CalibrationPart]]:
+    """Return the classifier of all predictions, and the models with their calibration rows.
+
+    Parameters
+    ----------
+    classifier : classifier
+        It is cloned, except with ``cv="prefit"``.
+    X : array, CSR matrix or DataFrame of shape (n_samples, n_features)
+    y, candidates : object, CandidateSets
+        The labels as given, and as candidate sets.
+    cv : int, float, splitter, iterable, "prefit" or "leave_one_out"
+        See `ConformalClassifier`.
+    n_jobs : int or None
+    rng : RandomState
+    """
+    labeled = np.flatnonzero(~candidates.is_unlabeled)
+    if is_text(cv, "prefit"):
+        proba = class_proba(classifier, X, candidates.classes)
+        return classifier, [CalibrationPart(classifier, labeled, proba[labeled])]
+    classifier = with_seeds(classifier, rng)
+    targets, usable = _training_targets(classifier, y, candidates)
+    if is_text(cv, "leave_one_out"):
+        part = _fit_leave_one_out(classifier, X, targets, labeled)
+        return part.model, [part]
+    if get_tags(classifier).input_tags.pairwise:
+        raise InputError('`cv` must be "leave_one_out" or "prefit" with a precomputed kernel; got folds.')
+    index = np.arange(len(candidates))
+    if isinstance(cv, numbers.Real) and not isinstance(cv, numbers.Integral):
+        test = np.flatnonzero(_held_out_rows(candidates, float(cv), rng))
+        folds = [(np.setdiff1d(index, test), test)]
+    else:
+        folds = predicted_folds(X, targets, candidates, cv, None, rng)
+    is_split = len(folds) == 1
+    unlabeled = candidates.is_unlabeled
+    calls = [(train[usable[train]], test[~unlabeled[test]]) for train, test in folds]
+    calls += [] if is_split else [(np.flatnonzero(usable), index[:0])]
+    *parts, last_part = Parallel(n_jobs=n_jobs)(
+        delayed(_fit_part)(classifier, X, targets, train, test, candidates.classes) for train, test in calls
+    )
+    return last_part.model, [last_part] if is_split else parts
+
+
+def class_proba(model: Any, X: Any, classes: Labels) -> Floats:
+    """Return the probabilities of all classes, or the softmax of the decision function; 0 for a class not in fit."""
+    proba = np.asarray(get_proba(model, X).proba, dtype=np.float64)
+    return align_class_columns(proba, "predict_proba", np.asarray(model.classes_), classes)
+
+
+def is_text(value: Any, text: str) -> bool:
+    """Return whether a value, which may be an array, is a text."""
+    return isinstance(value, str) and value == text
+
+
+def _training_targets(classifier: Any, y: Any, candidates: CandidateSets) -> tuple[Any, Mask]:
+    """Return the labels or sets for `fit`, and the mask of the rows that the classifier can be fitted to."""
+    inside = [classifier, *classifier.get_params(deep=True).values()]
+    if any(isinstance(part, CandidateClassifier) for part in inside):
+        return as_targets(y, candidates), np.ones(len(candidates), dtype=bool)
+    usable = candidates.is_exact
+    if not (usable | candidates.is_unlabeled).all():
+        raise InputError(
+            f"`estimator` must be an estimator of oneof if rows have several candidates; got {classifier!r}. "
+            "Wrap it in oneof.CandidateEM."
+        )
+    return candidates.classes[candidates.mask.argmax(axis=1)], usable
+
+
+def _fit_leave_one_out(classifier: Any, X: Any, targets: Any, labeled: Ints) -> CalibrationPart:
+    """Fit a `LOORidge`, whose leave-one-out scores and label distributions calibrate it."""
+    if not isinstance(last_step(classifier), LOORidge):
+        raise InputError(
+            f'`estimator` must be LOORidge with cv="leave_one_out"; got {classifier!r}. Use an integer `cv`.'
+        )
+    model = clone(classifier).fit(X, targets)
+    ridge = last_step(model)
+    return CalibrationPart(model, labeled, softmax(loo_logits(ridge)[labeled]), ridge.label_distributions_[labeled])
+
+
+def _fit_part(classifier: Any, X: Any, targets: Any, train: Ints, test: Ints, classes: Labels) -> CalibrationPart:
+    """Fit a clone to the training rows, and predict the test rows."""
+    with reraise_as_input_error():
+        model = clone(classifier).fit(_safe_indexing(X, train), targets[train])
+    proba = class_proba(model, _safe_indexing(X, test), classes) if len(test) else np.empty((0, len(classes)))
+    return CalibrationPart(model, test, proba)
+
+
+def _held_out_rows(candidates: CandidateSets, fraction: float, rng: Any) -> Mask:
+    """Return a mask of a fraction of the labeled rows, stratified."""
+    n_labeled = int((~candidates.is_unlabeled).sum())
+    n_parts = min(N_PARTS, n_labeled)
+    if n_parts < 2:
+        raise InputError("`y` must have at least two labeled rows to hold out some; got 1.")
+    fold = fold_of_rows(candidates, n_parts, random_state=rng)
+    n_held_out = min(max(round(fraction * n_parts), 1), n_parts - 1)
+    is_held_out = np.diff(np.arange(n_parts + 1) * n_held_out // n_parts) > 0  # evenly, since folds follow the classes
+    return np.asarray((fold >= 0) & is_held_out[fold])

@@ -38,7 +38,11 @@ if not (HERE.parent / "CHANGELOG.md").exists():
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "glob pattern" not in str(record.msg))
 nitpicky = True
 # Fitted attributes that are properties have no page; the inventories of other libraries need a network.
-nitpick_ignore_regex = [("py:obj", r"\w+_"), ("py:obj", r"sklearn\..*")]
+nitpick_ignore_regex = [
+    ("py:obj", r"\w+_"),
+    ("py:obj", r"sklearn\..*"),
+    ("py:obj", r"n_wrong|n_wrong_interval|n_changed|is_issue"),  # properties of LabelIssues
+]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3

@@ -9,18 +9,17 @@ and spreadsheets), `table` (whole files and their labels), `cells` (numbers, dat
 
 from oneof.io.binary import read_answers_npz
 from oneof.io.cells import CellFormat
-from oneof.io.dialect import Dialect, make_dialect
-from oneof.io.encoder import TextOptions, check_texts, make_encoder, read_text_options
-from oneof.io.features import (
+from oneof.io.columns import (
     Column,
-    Overrides,
     align_columns,
-    choose_columns,
     describe_cells,
     find_column,
     match_columns,
     saved_columns,
 )
+from oneof.io.dialect import Dialect, make_dialect
+from oneof.io.encoder import TextOptions, check_texts, make_encoder, read_text_options
+from oneof.io.features import Overrides, choose_columns
 from oneof.io.findings import ColumnFinding, Kind, TableFindings, UnreadCells
 from oneof.io.table import (
     Table,

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from oneof.errors import DataError, InputError
 from oneof.io import binary
 from oneof.io.cells import CellFormat
+from oneof.io.columns import Column, find_column
 from oneof.io.csv import CsvReader, as_plain_numbers
 from oneof.io.dialect import Dialect
-from oneof.io.features import Column, find_column
 from oneof.io.findings import format_names
 from oneof.io.json_lines import JsonLinesReader, objects_to_frame
 from oneof.io.source import TEXT_FORMATS, RecordOffset, Source, open_source, polars_errors_as_data_errors

@@ -24,7 +24,7 @@ from oneof.io.source import RecordOffset, RecordReader, TextBlock, long_cells, p
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.io.features import Column
+    from oneof.io.columns import Column
 
 _CHECKED_RECORDS = 10_000
 """Records per block when a whole file is checked."""

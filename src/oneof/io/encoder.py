@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError
-from oneof.io.features import Column
+from oneof.io.columns import Column
 from oneof.text import StopWords, make_vectorizer, stemmer_version
 
 if TYPE_CHECKING:

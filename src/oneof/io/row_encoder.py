@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import DataError, InputTypeError
-from oneof.io.features import Column, align_columns
+from oneof.io.columns import Column, align_columns
 from oneof.io.findings import format_names
 from oneof.typing import FeatureMatrix, Floats
 

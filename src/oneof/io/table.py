@@ -17,8 +17,8 @@ from oneof.io import excel
 from oneof.io.batches import BatchSpec, iterate_batches
 from oneof.io.binary import read_sparse_npz
 from oneof.io.cells import CellFormat
+from oneof.io.columns import find_column
 from oneof.io.dialect import Dialect
-from oneof.io.features import find_column
 from oneof.io.plain_file import plain_file
 from oneof.io.source import STANDARD_INPUT, Source, display_path
 from oneof.typing import Labels

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import CandidateClassifier
-from oneof.io.features import align_columns, saved_columns
+from oneof.io.columns import align_columns, saved_columns
 from oneof.io.findings import Kind
 from oneof.io.row_encoder import RowEncoder
 from oneof.likelihoods import softmax

@@ -1,0 +1,242 @@
+"""Columns of features: their names in a table, and their cells as numbers and text.
+
+`features` chooses the columns and infers their kinds, `cells` reads the cells of each kind.
+"""
+
+import difflib
+import re
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from oneof.errors import DataError
+from oneof.io import cells as read
+from oneof.io.cells import CellFormat
+from oneof.io.findings import KINDS, MAX_CELLS, Kind, UnreadCells, format_names
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_MIN_WRONG = 10
+"""Number of cells of which not even one is of the kind of the column, from which the column is another one."""
+_PATTERN = re.compile(r"[*?\[]")
+
+
+class Column(NamedTuple):
+    """A feature: the name and the kind of a column, and the formats of its cells of text.
+
+    The formats of dates are those of `strptime`. The format of numbers such as "1234,5", "1,234.5" and "1.234,5" is
+    ",", ",." and ".,".
+    """
+
+    name: str
+    kind: Kind
+    formats: tuple[str, ...] = ()
+
+
+def align_columns(
+    frame: "pl.DataFrame",
+    columns: Sequence[Column],
+    path: Path,
+    *,
+    form: CellFormat | None = None,
+    unread: UnreadCells | None = None,
+    first_row: int = 0,
+) -> "pl.DataFrame":
+    """Return the features with the types that the encoder expects: categories and texts as text, all others as floats.
+
+    Dates are days since 1970-01-01, and durations are hours.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    columns : sequence of Column
+        The features; other columns of `frame` are ignored.
+    path : Path
+        For messages.
+    form : CellFormat, optional
+        The form of the cells of the table.
+    unread : UnreadCells, optional
+        Counts cells that are not of the kind of their column, which become missing values. Without it they are errors,
+        as are columns that begin without a cell of the kind.
+    first_row : int
+        The row of the file at which the frame begins.
+
+    Raises
+    ------
+    DataError
+        If a column is missing, or a cell is not of the kind of its column, such as a finite number; the error names row
+        and column.
+    """
+    missing = [column.name for column in columns if column.name not in frame.columns]
+    if missing:
+        differ_in_case = {name.lower() for name in missing} & {name.lower() for name in frame.columns}
+        hint = " (names are case-sensitive)" * bool(differ_in_case)
+        names = f"columns {format_names(missing)}" if len(missing) > 1 else f"column {format_names(missing)}"
+        raise DataError(f"missing {names}, which the model was trained on{hint}.", source=str(path))
+    form = form or CellFormat()
+    aligned = []
+    try:
+        for column in columns:
+            cells = frame[column.name]
+            if column.kind in ("category", "text"):
+                aligned.append(_to_text(cells, form))
+                continue
+            values, is_unread = to_values(cells, column, form)
+            if (n_unread := int(is_unread.sum())) and unread is None:
+                raise unread_cell(cells, column.kind, int(is_unread.arg_true()[0]))
+            if n_unread and unread is not None:
+                if not first_row and n_unread >= _MIN_WRONG and values.null_count() == len(values):
+                    raise unread_cell(cells, column.kind, int(is_unread.arg_true()[0]))
+                unread.add(column.name, list_cells(cells, is_unread), n_unread, first_row=first_row)
+            aligned.append(values.fill_null(float("nan")))
+    except DataError as error:
+        raise error.at(path) from None
+    return frame.clear().select([]) if not aligned else type(frame)(aligned)
+
+
+def find_column(name: str, columns: Sequence[str], path: Path) -> str:
+    """Return `name` if the table has such a column, possibly with other spaces around it.
+
+    Otherwise raise an error that names the closest column.
+    """
+    if name in columns:
+        return name
+    stripped = [column for column in columns if column.strip() == name.strip()]
+    if len(stripped) == 1:
+        return stripped[0]
+    lower = {column.lower(): column for column in columns}
+    close = difflib.get_close_matches(name.lower(), lower, n=1)
+    if close:
+        hint = f"did you mean {lower[close[0]]!r}?"
+    else:
+        listed = ", ".join(columns[:10]) or "none"
+        hint = f"the columns are {listed}" + (f" and {len(columns) - 10} more." if len(columns) > 10 else ".")
+    raise DataError(f"column {name!r} does not exist: {hint}", source=str(path))
+
+
+def match_columns(patterns: Sequence[str], columns: Sequence[str], path: Path) -> list[str]:
+    """Return the columns that have one of the names, or match one of the patterns such as "q*".
+
+    Raises
+    ------
+    DataError
+        If a name does not exist, or a pattern matches no column.
+    """
+    found: list[str] = []
+    for pattern in patterns:
+        if pattern in columns or not _PATTERN.search(pattern):
+            found.append(find_column(pattern, columns, path))
+            continue
+        matching = [name for name in columns if fnmatchcase(name, pattern)]
+        if not matching:
+            raise DataError(
+                f"no column matches {pattern!r}: the columns are {format_names(columns)}.", source=str(path)
+            )
+        found += matching
+    return list(dict.fromkeys(found))
+
+
+def describe_cells(columns: Sequence[Column], form: CellFormat) -> dict[str, Any]:
+    """Return the properties of cells that a saved model needs for another table, in the types of JSON.
+
+    A saved model has them in its summary, as "cells"; `saved_columns` reads them.
+    """
+    return {
+        "missing": list(form.missing),
+        "formats": {column.name: list(column.formats) for column in columns if column.formats},
+    }
+
+
+def saved_columns(columns: Sequence[Sequence[Any]], summary: Mapping[str, Any]) -> tuple[list[Column], CellFormat]:
+    """Return the columns of a saved model with their formats, and the form of the cells of a table.
+
+    Parameters
+    ----------
+    columns : sequence of (name, kind)
+    summary : dict
+        See `oneof.persistence.SavedModel`; a model of an earlier version has no formats.
+    """
+    cells = summary.get("cells")
+    cells = cells if isinstance(cells, dict) else {}
+    formats, missing = cells.get("formats"), cells.get("missing")
+    formats = formats if isinstance(formats, dict) else {}
+    tokens = tuple(map(str, missing)) if isinstance(missing, list | tuple) else ()
+    named = [Column(name, kind, tuple(map(str, formats.get(name, ())))) for name, kind in columns]
+    return named, CellFormat(missing=tokens)
+
+
+def to_values(cells: "pl.Series", column: Column, form: CellFormat) -> tuple["pl.Series", "pl.Series"]:
+    """Return the cells as floats, null if missing, and a mask of the cells that are not of the kind of the column."""
+    import polars as pl
+
+    kind, dtype = column.kind, cells.dtype
+    if dtype in (pl.Date, pl.Datetime) and kind == "date":
+        return read.dates_to_days(cells), cells.is_null() & cells.is_not_null()
+    if dtype in (pl.Time, pl.Duration) and kind == "duration":
+        return read.to_hours(cells), cells.is_null() & cells.is_not_null()
+    is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
+    if not (is_text or dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
+        raise DataError(f"column {cells.name!r} must contain {KINDS[kind]}; got values of type {dtype}.")
+    if not is_text and kind in ("number", "yes/no"):
+        numbers = cells.cast(pl.Float64, strict=False).fill_nan(None)
+        infinite = numbers.is_infinite().fill_null(value=False)
+        return numbers.set(infinite, None), infinite
+    text = read.strip_missing_numbers(read.strip_text(cells.cast(pl.String), form))
+    if kind == "number":
+        values = _read_numbers(text, column.formats, form)
+    elif kind == "yes/no":
+        values = read.read_yes_no(text)
+    elif kind == "date":
+        values = read.read_dates(text, column.formats)
+        if values.null_count() > text.null_count():  # another table may have unambiguous formats of its own
+            values = values.zip_with(values.is_not_null(), read.read_dates(text, read.UNAMBIGUOUS_DATES))
+    else:
+        values = read.read_durations(text)
+    return values, text.is_not_null() & values.is_null()
+
+
+def _read_numbers(text: "pl.Series", formats: tuple[str, ...], form: CellFormat) -> "pl.Series":
+    """Return text as numbers in the format of training, or in the format of this table if that reads more cells."""
+    trained = formats[0] if formats else "."
+    if trained in read.NUMBER_FORMATS and trained[-1] == form.decimal:
+        values = read.read_numbers(text, trained)  # type: ignore[arg-type]  # one of the formats
+        if values.null_count() == text.null_count():
+            return values
+    return read.read_numbers(text, read.detect_number_format(text, form.decimal))
+
+
+def list_cells(cells: "pl.Series", mask: "pl.Series") -> list[tuple[int, str]]:
+    """Return rows and texts of the first cells in a mask."""
+    return [(int(row), str(cells[int(row)])) for row in mask.arg_true().head(MAX_CELLS).to_list()]
+
+
+def unread_cell(cells: "pl.Series", kind: Kind, row: int) -> DataError:
+    """Return the error for a cell that is not of the kind of its column."""
+    cell = cells[row]
+    infinite = kind == "number" and str(cell).strip().lower().lstrip("+-") in ("inf", "infinity")
+    if infinite:
+        return DataError(
+            f"column {cells.name!r} must contain finite numbers; got {str(cell).strip()}. Use a finite number, or "
+            "leave the cell empty.",
+            row=row,
+        )
+    return DataError(
+        f"column {cells.name!r} must contain {KINDS[kind]}; got {cell!r}. Correct the cell, or name the token of "
+        "missing values by --missing.",
+        row=row,
+    )
+
+
+def _to_text(cells: "pl.Series", form: CellFormat) -> "pl.Series":
+    """Return the cells as text; a missing cell is the empty text, which is a separate category."""
+    import polars as pl
+
+    if cells.dtype.is_nested():
+        raise DataError(f"column {cells.name!r} must contain text; got values of type {cells.dtype}.")
+    if cells.dtype in (pl.String, pl.Categorical, pl.Enum):
+        return read.strip_text(cells, form).fill_null("")
+    if cells.dtype.is_float() and (cells.drop_nulls().drop_nans() % 1 == 0).all():
+        cells = cells.fill_nan(None).cast(pl.Int64, strict=False)  # 3.0 and 3 are the same category
+    return cells.cast(pl.String).fill_null("")

@@ -1,6 +1,8 @@
 """`find_label_issues`: which sets are wrong, how many, and weights for a refit."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -125,6 +127,19 @@ def test_probabilities_of_the_caller_are_those_of_cross_validation():
     np.testing.assert_allclose(first.probability, second.probability, atol=1e-6)
 
 
+def test_named_columns_of_probabilities_are_aligned():
+    """The columns of a DataFrame are aligned by name; the numbers that pandas gives them are no names."""
+    X, given, _, _ = noisy_rows(n=200)
+    proba = cross_val_predict(GaussianNB(), X, given, cv=4, method="predict_proba")
+    expected = find_label_issues(None, NAMES[given], proba=proba).probability
+    for frame in (
+        pd.DataFrame(proba, columns=NAMES)[["dog", "ant", "cat", "bee"]],
+        pl.DataFrame(proba, schema=NAMES.tolist()).select("cat", "bee", "dog", "ant"),
+        pd.DataFrame(proba),
+    ):
+        np.testing.assert_array_equal(find_label_issues(None, NAMES[given], proba=frame).probability, expected)
+
+
 @pytest.mark.parametrize(
     "estimator",
     [make_pipeline(StandardScaler(), LOORidge()), make_pipeline(StandardScaler(), LogisticRegression()), PLSVM()],
@@ -145,6 +160,8 @@ def test_known_rate_is_used(exact):
     assert clean.corrected() == y
     high = find_label_issues(X, y, noise_rate=0.3)
     assert high.noise_rate == 0.3
+    assert high.is_rate_given
+    assert "given" in repr(high)
     assert high.n_wrong > issues.n_wrong
 
 
@@ -204,6 +221,8 @@ def test_rates_by_size_and_label_need_enough_rows(exact):
         (({}, {"proba": np.full((4, 2), np.nan)}), r"row 0: `proba` must be finite"),
         (({}, {"proba": [[1, 0], [1, 0], [0, 0], [1, 0]]}), r"row 2: `proba` must be finite"),
         (({}, {"proba": np.ones((4, 2)), "estimator": PLSVM()}), r"cannot both be given"),
+        (({}, {"proba": pd.DataFrame(np.ones((4, 2)), columns=["a", "x"])}), r"must have the columns a, b; got a, x"),
+        (({"y": [["a"], ["b"], ["a", "b"], ["b", "c"]]}, {"estimator": GaussianNB()}), r"Wrap it in oneof.CandidateEM"),
         (({}, {"noise_rate": 1.0}), r"`noise_rate` must be at least 0 and at most 0.95; got 1.0"),
         (({"X": None}, {}), r"`X` must be given without `proba`"),
         (({}, {"estimator": StandardScaler()}), r"must have predict_proba or decision_function"),

@@ -9,7 +9,7 @@ from sklearn.base import clone
 from oneof.audit.label_issues import MIN_CORRECTION, LabelIssues, mix_weights
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError
-from oneof.estimators.base import check_informative, last_step
+from oneof.estimators.base import accepts_candidates, check_informative, last_step
 from oneof.estimators.loo_ridge import LOORidge, loo_logits
 from oneof.model_selection import cross_val_predict
 from oneof.solvers.noise import (
@@ -64,7 +64,8 @@ def find_label_issues(
         cross-validation.
     proba : array-like of shape (n_samples, n_classes), default=None
         Held-out probabilities of the classes, in place of an estimator: each row predicted without its own label. The
-        columns are the sorted classes of `y`, or those of a `CandidateSets` in their order.
+        columns are the sorted classes of `y`, or those of a `CandidateSets` in their order. The columns of a DataFrame
+        are aligned by their names, unless pandas has numbered them.
     cv : int, splitter or iterable of (train, test), default=5
         Folds of the held-out predictions; see `oneof.model_selection.cross_val_predict`.
     noise_rate : float in [0, 0.95], optional
@@ -146,6 +147,11 @@ def find_label_issues(
         raise InputError("`X` must be given without `proba`; got None.")
     classifier = LOORidge() if estimator is None else estimator
     check_estimator(classifier)
+    if not accepts_candidates(classifier) and not (candidates.is_exact | candidates.is_unlabeled).all():
+        raise InputError(
+            f"`estimator` must be an estimator of oneof if rows have several candidates; got {classifier!r}. "
+            "Wrap it in oneof.CandidateEM."
+        )
     if not isinstance(last_step(classifier), LOORidge):
         scores = _cross_validated_scores(classifier, X, candidates, cv, n_jobs, random_state)
         return issues_from_scores(scores, candidates, noise_rate, seed)
@@ -248,7 +254,7 @@ def _cross_validated_scores(
 
 def _check_proba(proba: Any, candidates: CandidateSets) -> Floats:
     """Return valid held-out probabilities whose rows sum to 1."""
-    values = as_float_array(proba, "proba")
+    values = as_float_array(_align_names(proba, candidates), "proba")
     if values.shape != candidates.shape:
         raise InputError(
             f"`proba` must have one row for each of the {len(candidates)} rows and one column for each of the "
@@ -262,3 +268,20 @@ def _check_proba(proba: Any, candidates: CandidateSets) -> Floats:
         )
     values = values / np.maximum(values.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     return np.asarray(values / np.maximum(values.sum(axis=1, keepdims=True), 1.0))
+
+
+def _align_names(proba: Any, candidates: CandidateSets) -> Any:
+    """Return probabilities with the columns in the order of the classes if they have names."""
+    names = getattr(proba, "columns", None)
+    if names is None:
+        return proba
+    given, classes = list(map(str, names)), list(map(str, candidates.classes.tolist()))
+    if sorted(given) == sorted(classes):
+        return np.asarray(proba)[:, [given.index(name) for name in classes]]
+    if given == [str(k) for k in range(len(given))]:  # the default names of pandas
+        return np.asarray(proba)
+    raise InputError(
+        f"`proba` must have the columns {', '.join(classes[:10])}{', ...' * (len(classes) > 10)}; got "
+        f"{', '.join(given[:10])}{', ...' * (len(given) > 10)}. Rename the columns, or pass an array with the classes "
+        "in their order."
+    )

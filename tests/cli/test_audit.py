@@ -12,6 +12,7 @@ from oneof.audit import find_label_issues
 from oneof.candidates import CandidateSets
 from oneof.cli.audit import format_probability
 from oneof.cli.label import open_session
+from oneof.labeling.app import question_to_dict
 from tests.cli.conftest import Run, check_error
 from tests.cli.test_label import READ_OPTIONS, label_options
 
@@ -150,6 +151,10 @@ def test_labeling_begins_with_the_suspected_rows(run: Run, noisy: Path) -> None:
         frame.select("span", "mass").to_numpy(), CandidateSets.from_strings(frame["species"].to_list())
     )
     with opened.session as session:
+        given = question_to_dict(session, session.ask("other"))
+        assert given["is_suspected"]
+        assert given["candidates"] is not None
+        assert not session.is_queued(int(issues.ranking[-1]))
         asked = []
         for _ in range(8):
             question = session.ask()

@@ -105,9 +105,9 @@ def find_label_issues(
     the rate is too low. A classifier that has learned the errors, such as a random forest with many errors of this
     kind, makes it lower still.
 
-    Weak predictions and wrong labels give the same data. The rate is estimated only if the predictions, calibrated
-    without noise, exceed the log-likelihood of the class frequencies by half of the amount of perfect predictions of
-    labels with 20 % errors. The ranking is computed in any case.
+    Weak predictions and wrong labels give the same data. The rate is estimated only if the log-likelihood of the
+    labels exceeds that of the class frequencies by at least half of the amount of perfect predictions of labels with
+    20 % errors. The ranking is computed in any case.
 
     The interval is the profile-likelihood interval of probability 95 %, widened by a factor of about 1.4 for what the
     model leaves out. Up to 10,000 rows are used for the parameters, and up to 2,000 for the interval, chosen
@@ -173,7 +173,7 @@ def issues_from_scores(
     size = np.where(candidates.is_weighted, WEIGHTED_GROUP, candidates.sizes)
     group = np.unique(size[labeled], return_inverse=True)[1]
     solution = solve_noise(scores[labeled], evidence[labeled], group, total_rate=noise_rate, seed=seed)
-    gains, min_gain = information_gains(scores[labeled], evidence[labeled], seed)
+    gains, min_gain = information_gains(solution.likelihood, evidence[labeled])
     is_weak = not is_better_than_frequencies(gains) or (noise_rate is None and gains.mean() < min_gain)
     if is_weak:
         warnings.warn(WEAK_PREDICTIONS, UserWarning, stacklevel=3)

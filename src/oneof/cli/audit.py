@@ -80,8 +80,8 @@ def run(
             raise InputError(f"--output and --report must be different files; got {output} for both.")
         for path in outputs:
             check_writable(path.absolute().parent)
-        for option, path in (("--output", output), ("--report", report)):
-            check_not_input([path] if path is not None else [], [table], option)
+        for option, file in (("--output", output), ("--report", report)):
+            check_not_input([file] if file is not None else [], [table], option)
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
         weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
@@ -197,12 +197,11 @@ def _write_table(path: Path, issues: "LabelIssues", separator: str) -> None:
 
     texts = issues.candidates.to_strings(separator=separator)
     listed = issues.top(len(issues.ranking))
-    probabilities = None if issues.is_rate_unknown else [issue.probability for issue in listed]
     columns = {
         "row": [issue.row for issue in listed],
         "labels": [texts[issue.row] for issue in listed],
         "proposed": [issue.proposed for issue in listed],
-        "probability": probabilities or [None] * len(listed),
+        "probability": [None if issues.is_rate_unknown else issue.probability for issue in listed],
         "runner_up": [issue.runner_up for issue in listed],
         "suspected": issues.is_issue[issues.ranking].tolist(),
     }

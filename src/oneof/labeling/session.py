@@ -164,6 +164,10 @@ class LabelingSession(AnswerAPI):
             raise
         self._wake()
 
+    def is_queued(self, row: int) -> bool:
+        """Return whether a row is one of `queue`."""
+        return self._scheduler.is_queued(row)
+
     # -- questions ---------------------------------------------------------------------------------------------------
 
     def ask(self, annotator: str = "me", *, window: str = "") -> Question | None:

@@ -144,7 +144,7 @@ def test_groups_have_their_own_rates():
 
 @pytest.mark.parametrize("n_classes", [2, 5])
 def test_perfect_predictions_of_labels_with_errors_gain_twice_the_minimum(n_classes):
-    """The reference is attained by perfect predictions of labels of which a fifth is wrong; frequencies gain nothing."""
+    """Perfect predictions of labels of which a fifth is wrong attain the reference; frequencies gain nothing."""
     n = 50 * n_classes
     evidence = np.eye(n_classes, dtype=bool)[np.arange(n) % n_classes]
     wrong = np.arange(n) // n_classes % 5 == 0

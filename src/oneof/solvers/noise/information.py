@@ -4,8 +4,8 @@ Predictions that are often wrong and labels that are often wrong give the same d
 predictions, and there are few of them if the features are weak. The gain of a row is the log-likelihood of its set by
 the fitted model of noise, which is calibrated for the labels given, minus that by the class frequencies.
 
-Let H be the entropy of the class frequencies, and q = exp(-H). Perfect predictions of exact labels of which a fraction e
-is wrong have the mean gain of the Kullback-Leibler divergence of (1 - e, e) and (q, 1 - q), which is a share of H.
+Let H be the entropy of the class frequencies, and q = exp(-H). Perfect predictions of exact labels of which a fraction
+e is wrong have the mean gain of the Kullback-Leibler divergence of (1 - e, e) and (q, 1 - q), which is a share of H.
 Weak predictions have less than half of this share for e = 0.2. The share of sets and weights is that of their
 log-likelihood by the class frequencies.
 """

@@ -28,7 +28,7 @@ class LabelIssue(NamedTuple):
     proposed : label
         The most probable class if the set excludes the true class.
     probability : float
-        The probability that the set excludes the true class, in [0, 1].
+        The probability that the set excludes the true class, in [0, 1]; NaN if the noise rate is unknown.
     runner_up : label
         The most probable class except the proposed one; it may be a candidate.
 

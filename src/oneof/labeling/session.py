@@ -165,7 +165,17 @@ class LabelingSession(AnswerAPI):
         self._wake()
 
     def is_queued(self, row: int) -> bool:
-        """Return whether a row is one of `queue`."""
+        """Return whether a row is one of `queue`.
+
+        Parameters
+        ----------
+        row : int
+            Counted from 0.
+
+        Returns
+        -------
+        bool
+        """
         return self._scheduler.is_queued(row)
 
     # -- questions ---------------------------------------------------------------------------------------------------

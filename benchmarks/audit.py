@@ -100,7 +100,7 @@ def exact(*, folder="audit-probabilities"):
                     proba = {method: arrays[method] for method in ("LOORidge", *classifiers())}
                 for method, p in proba.items():
                     issues = find_label_issues(None, given, proba=p)
-                    figures = scores_at(order_of(issues.probability), wrong)
+                    figures = scores_at(issues.ranking, wrong)
                     rates = (issues.noise_rate, *issues.noise_rate_interval)
                     lines.append((name, kind, rate, method, "oneof", *map(digits, (*figures, *rates))))
                 print(name, kind, rate, *(line[3:7] for line in lines[-3:]), flush=True)
@@ -149,13 +149,20 @@ def set_lines(name, kind, rate, X, candidates, wrong):
     outside = np.where(candidates.mask, 0.0, proba).sum(axis=1)
     covered = candidates.mask[np.arange(len(proba)), proba.argmax(axis=1)]
     rates = (issues.noise_rate, *issues.noise_rate_interval)
-    lines = [(name, kind, digits(rate), "oneof", *map(digits, (*figures(issues.probability, wrong), *rates)))]
+    lines = [(name, kind, digits(rate), "oneof", *map(digits, (*figures(rank_scores(issues), wrong), *rates)))]
     for score, values in (("outside", outside), ("not covered", ~covered)):
         lines.append((name, kind, digits(rate), score, *map(digits, figures(values, wrong)), "", "", ""))
     base = wrong.mean()
     lines.append((name, kind, digits(rate), "random", digits(base), digits(base), "", "", ""))
     print(*lines[0], lines[1][4:6], lines[2][4:6], flush=True)
     return lines
+
+
+def rank_scores(issues):
+    """Return scores that decrease with the ranking, which is known even if the noise rate is not."""
+    scores = np.full(len(issues.candidates), -float(len(issues.candidates)))
+    scores[issues.ranking] = -np.arange(len(issues.ranking))
+    return scores
 
 
 def figures(scores, wrong, n_orders=20):

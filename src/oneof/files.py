@@ -126,12 +126,12 @@ def check_writable(folder: Path) -> None:
         raise DataError(f"{folder} cannot be written to: no write permission for {existing}.")
 
 
-def check_not_input(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Raise if an output file is one of the input files, which would be overwritten."""
+def check_not_input(outputs: Iterable[Path], inputs: Iterable[Path], option: str = "--out") -> None:
+    """Raise if an output file, named by `option`, is one of the input files, which would be overwritten."""
     resolved = {path.resolve() for path in inputs}
     for path in outputs:
         if path.resolve() in resolved:
-            raise DataError(f"{path} is an input file and would be overwritten. Choose another --out.")
+            raise DataError(f"{path} is an input file and would be overwritten. Choose another {option}.")
 
 
 @contextmanager

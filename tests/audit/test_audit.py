@@ -1,6 +1,8 @@
 """`find_label_issues`: which sets are wrong, how many, and weights for a refit."""
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
@@ -125,6 +127,19 @@ def test_probabilities_of_the_caller_are_those_of_cross_validation():
     np.testing.assert_allclose(first.probability, second.probability, atol=1e-6)
 
 
+def test_named_columns_of_probabilities_are_aligned():
+    """The columns of a DataFrame are aligned by name; the numbers that pandas gives them are no names."""
+    X, given, _, _ = noisy_rows(n=200)
+    proba = cross_val_predict(GaussianNB(), X, given, cv=4, method="predict_proba")
+    expected = find_label_issues(None, NAMES[given], proba=proba).probability
+    for frame in (
+        pd.DataFrame(proba, columns=NAMES)[["dog", "ant", "cat", "bee"]],
+        pl.DataFrame(proba, schema=NAMES.tolist()).select("cat", "bee", "dog", "ant"),
+        pd.DataFrame(proba),
+    ):
+        np.testing.assert_array_equal(find_label_issues(None, NAMES[given], proba=frame).probability, expected)
+
+
 @pytest.mark.parametrize(
     "estimator",
     [make_pipeline(StandardScaler(), LOORidge()), make_pipeline(StandardScaler(), LogisticRegression()), PLSVM()],
@@ -145,6 +160,8 @@ def test_known_rate_is_used(exact):
     assert clean.corrected() == y
     high = find_label_issues(X, y, noise_rate=0.3)
     assert high.noise_rate == 0.3
+    assert high.is_rate_given
+    assert "given" in repr(high)
     assert high.n_wrong > issues.n_wrong
 
 
@@ -164,7 +181,28 @@ def test_features_without_information_are_reported():
     rng = np.random.default_rng(0)
     with pytest.warns(UserWarning, match="do not predict the labels"):
         issues = find_label_issues(rng.normal(size=(120, 3)), rng.integers(3, size=120), GaussianNB())
+    assert issues.noise_rate_interval[0] == 0.0
     assert issues.noise_rate_interval[1] > 0.3
+
+
+@pytest.mark.parametrize(("n_classes", "separation"), [(5, 0.6), (3, 0.6), (2, 0.0)])
+def test_clean_labels_of_weak_features_are_not_called_wrong(n_classes, separation):
+    """With weak features the rate is unknown, no row is suspected, and the weights for a refit are the labels."""
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(n_classes, size=300)
+        X = rng.normal(size=(300, 4))
+        X[:, 0] += separation * y
+        with pytest.warns(UserWarning, match="wrong labels cannot be found"):
+            issues = find_label_issues(X, y)
+        assert issues.is_rate_unknown
+        assert np.isnan([issues.noise_rate, issues.n_wrong]).all()
+        assert issues.noise_rate_interval[0] == 0.0
+        assert not issues.is_issue.any()
+        assert issues.top() == []
+        assert issues.corrected() == issues.candidates
+        assert sorted(issues.ranking) == list(range(300))
+        assert "unknown" in repr(issues)
 
 
 def test_rates_by_size_and_label_need_enough_rows(exact):
@@ -183,7 +221,9 @@ def test_rates_by_size_and_label_need_enough_rows(exact):
         (({}, {"proba": np.full((4, 2), np.nan)}), r"row 0: `proba` must be finite"),
         (({}, {"proba": [[1, 0], [1, 0], [0, 0], [1, 0]]}), r"row 2: `proba` must be finite"),
         (({}, {"proba": np.ones((4, 2)), "estimator": PLSVM()}), r"cannot both be given"),
-        (({}, {"noise_rate": 1.0}), r"`noise_rate` must be at least 0 and below 1; got 1.0"),
+        (({}, {"proba": pd.DataFrame(np.ones((4, 2)), columns=["a", "x"])}), r"must have the columns a, b; got a, x"),
+        (({"y": [["a"], ["b"], ["a", "b"], ["b", "c"]]}, {"estimator": GaussianNB()}), r"Wrap it in oneof.CandidateEM"),
+        (({}, {"noise_rate": 1.0}), r"`noise_rate` must be at least 0 and at most 0.95; got 1.0"),
         (({"X": None}, {}), r"`X` must be given without `proba`"),
         (({}, {"estimator": StandardScaler()}), r"must have predict_proba or decision_function"),
     ],
@@ -200,3 +240,18 @@ def test_unlabeled_rows_alone_are_an_error():
     """Without a labeled row there is nothing to audit."""
     with pytest.raises(LabelError, match="every row is unlabeled"):
         find_label_issues([[0.0], [1.0]], CandidateSets(np.ones((2, 2), dtype=bool), ["a", "b"]))
+
+
+def test_order_of_many_rows_does_not_matter():
+    """Errors in the odd rows only, of more rows than the interval uses, are counted and found."""
+    rng = np.random.default_rng(0)
+    n = 4000
+    p = 1 / (1 + np.exp(-rng.normal(scale=5.0, size=n)))
+    truth = (rng.random(n) < p).astype(int)
+    wrong = (np.arange(n) % 2 == 1) & (rng.random(n) < 0.4)
+    proba = np.stack([1 - p, p], axis=1)
+    given = np.where(wrong, 1 - truth, truth)
+    issues = find_label_issues(None, given, proba=proba)
+    assert issues.noise_rate == pytest.approx(0.2, abs=0.05)
+    again = find_label_issues(None, given, proba=proba, random_state=0)
+    np.testing.assert_array_equal(again.probability, issues.probability)

@@ -10,7 +10,9 @@ import pytest
 
 from oneof.audit import find_label_issues
 from oneof.candidates import CandidateSets
+from oneof.cli.audit import format_probability
 from oneof.cli.label import open_session
+from oneof.labeling.app import question_to_dict
 from tests.cli.conftest import Run, check_error
 from tests.cli.test_archives import make_sparse, write_sparse
 from tests.cli.test_label import READ_OPTIONS, label_options
@@ -81,6 +83,38 @@ def test_clean_labels_have_no_suspects(run: Run) -> None:
     assert plain.equals(same)
 
 
+@pytest.mark.filterwarnings("ignore:The features do not predict the labels")
+def test_weak_features_give_an_unknown_rate(run: Run) -> None:
+    """Without information in the features the rate is unknown, in the output and its files, and the fit is plain."""
+    rng = np.random.default_rng(1)
+    make_noisy().with_columns(span=rng.normal(size=N_ROWS), mass=rng.normal(size=N_ROWS)).write_csv("noisy.csv")
+    result = run(*AUDIT, "--output", "issues.csv", "--report", "issues.html")
+    assert result.code == 0, result.err
+    assert "is unknown" in result.out
+    table = pl.read_csv("issues.csv")
+    assert table["probability"].is_null().all()
+    assert not table["suspected"].any()
+    page = Path("issues.html").read_text("utf-8")
+    assert "too little information" in page
+    assert "nan" not in page.split("</style>")[1]
+    summary = json.loads(run(*AUDIT, "--json").out)
+    assert summary["noise_rate"] is None
+    assert summary["issues"] == []
+    fit = run("fit", "noisy.csv", "--labels", "species", "--drop", "truth", "--folds", "2", "--noise-rate", "auto")
+    assert "the fit is the same as without --noise-rate" in fit.err
+
+
+def test_one_fold_is_below_the_range_of_the_option(run: Run, noisy: Path) -> None:
+    """--folds begins at 2, which a method without leave-one-out predictions accepts."""
+    assert "Input should be greater than or equal to 2" in run(*AUDIT, "--folds", "1").err
+    assert run(*AUDIT, "--folds", "2", "--method", "PLKNN").code == 0
+
+
+def test_no_probability_is_printed_as_certain() -> None:
+    """Probabilities that would be rounded to 1 are printed as a bound."""
+    assert [format_probability(p) for p in (0.5, 0.994, 0.996, 1.0)] == ["0.50", "0.99", ">0.99", ">0.99"]
+
+
 @pytest.mark.parametrize("rate", ["auto", "0.1"])
 def test_fit_with_a_noise_rate_proposes_true_labels(run: Run, noisy: Path, rate: str) -> None:
     """The training labels of the wrong rows are the true ones, and the summary has the audit."""
@@ -92,7 +126,12 @@ def test_fit_with_a_noise_rate_proposes_true_labels(run: Run, noisy: Path, rate:
     assert (labels["label"] == labels["truth"]).mean() > 0.6  # none in a plain fit
     summary = json.loads(Path("noisy-oneof/summary.json").read_text("utf-8"))
     assert len(summary["audit"]["issues"]) >= 5
-    assert f"--noise-rate {rate}" in Path("noisy-oneof/report.html").read_text("utf-8")
+    page = Path("noisy-oneof/report.html").read_text("utf-8")
+    assert f"--noise-rate {rate}" in page
+    section = page.split('id="suspects"')[1].split("</section>")[0]
+    assert "fitted to corrected weights" in " ".join(section.split())
+    assert "assigns every row a label of its set" not in section
+    assert ("with the given noise rate of 10.0 %," in result.err) == (rate == "0.1")
 
 
 def test_report_of_fit_lists_suspects_without_a_truth_column(run: Run, noisy: Path) -> None:
@@ -113,6 +152,10 @@ def test_labeling_begins_with_the_suspected_rows(run: Run, noisy: Path) -> None:
         frame.select("span", "mass").to_numpy(), CandidateSets.from_strings(frame["species"].to_list())
     )
     with opened.session as session:
+        given = question_to_dict(session, session.ask("other"))
+        assert given["is_suspected"]
+        assert given["candidates"] is not None
+        assert not session.is_queued(int(issues.ranking[-1]))
         asked = []
         for _ in range(8):
             question = session.ask()
@@ -126,7 +169,8 @@ def test_labeling_begins_with_the_suspected_rows(run: Run, noisy: Path) -> None:
     ("args", "message"),
     [
         ([*AUDIT, "--method", "best"], "--method must name one method"),
-        ([*AUDIT, "--output", "noisy.csv"], "is an input file and would be overwritten"),
+        ([*AUDIT, "--output", "noisy.csv"], "would be overwritten. Choose another --output."),
+        ([*AUDIT, "--report", "noisy.csv"], "would be overwritten. Choose another --report."),
         ([*AUDIT, "--output", "a.csv", "--report", "a.csv"], "must be different files"),
         ([*AUDIT, "--output", "noisy.csv/x.csv"], "noisy.csv is a file"),
         (["audit", "noisy.csv", "--labels", "x"], "column 'x' does not exist"),

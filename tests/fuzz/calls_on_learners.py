@@ -161,7 +161,8 @@ def _listed(n: Any, seed: int) -> Any:
     X, y = rng.normal(size=(8, 2)), [{0}, {1}, {2}, {0, 1}, {1, 2}, {0}, {1}, {0, 1, 2}]
     issues = audit.find_label_issues(X, y, PLKNN(n_neighbors=2), cv=2)
     repr(issues)
-    return issues.top(n), PLKNN(n_neighbors=2).fit(X, issues.corrected()).predict(X)
+    listed = [(i.row, i.candidates, i.proposed, i.runner_up) for i in issues.top(n)]  # the probability may be NaN
+    return listed, PLKNN(n_neighbors=2).fit(X, issues.corrected()).predict(X)
 
 
 @st.composite

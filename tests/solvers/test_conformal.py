@@ -262,3 +262,11 @@ def test_sets_equal_those_of_mapie(case):
     expected[empty, new.argmax(axis=1)[empty]] = True
     np.testing.assert_array_equal(mask, expected)
     assert empty.any() or case["coverage"] > 0.5
+
+
+def test_last_class_of_aps_has_the_score_one():
+    """Without random numbers the least probable class has a score of exactly 1, whatever the rounding of the sum."""
+    proba = np.random.default_rng(0).dirichlet(np.ones(7), size=2000)
+    scores = aps_scores(proba)
+    assert (scores[np.arange(2000), proba.argmin(axis=1)] == 1.0).all()
+    assert (scores <= 1.0).all()

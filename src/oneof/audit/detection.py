@@ -9,20 +9,31 @@ from sklearn.base import clone
 from oneof.audit.label_issues import MIN_CORRECTION, LabelIssues, mix_weights
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError
-from oneof.estimators.base import check_informative, last_step
+from oneof.estimators.base import accepts_candidates, check_informative, last_step
 from oneof.estimators.loo_ridge import LOORidge, loo_logits
-from oneof.likelihoods import uniform_within_sets
 from oneof.model_selection import cross_val_predict
-from oneof.solvers.noise import NoiseEstimate, NoiseModel, NoiseSolution, average_noise, solve_noise
-from oneof.typing import Evidence, Floats, Ints
-from oneof.validation import as_float_array, check_estimator, check_positive
+from oneof.solvers.noise import (
+    MAX_RATE,
+    NoiseEstimate,
+    NoiseModel,
+    NoiseSolution,
+    average_noise,
+    information_gains,
+    is_better_than_frequencies,
+    solve_noise,
+)
+from oneof.typing import Floats, Ints
+from oneof.validation import as_float_array, check_estimator, check_positive, check_random_state
 
 MIN_PROBABILITY = 1e-8
 """Held-out probabilities below this count as this."""
 MIN_GROUP_ROWS = 50
 """Number of rows from which the noise rate of a set size, or of a label, is reported."""
-N_STANDARD_ERRORS = 2.0
-"""Predictions are informative if the log-likelihood exceeds that of the class frequencies by this."""
+WEAK_PREDICTIONS = (
+    "The features do not predict the labels well enough, and wrong labels cannot be found. Check X, pass another "
+    "estimator, or pass `noise_rate` if it is known."
+)
+"""Warning."""
 WEIGHTED_GROUP = 0
 """Group of the rows with weights; the groups of the other rows are their set sizes."""
 
@@ -53,15 +64,16 @@ def find_label_issues(
         cross-validation.
     proba : array-like of shape (n_samples, n_classes), default=None
         Held-out probabilities of the classes, in place of an estimator: each row predicted without its own label. The
-        columns are the sorted classes of `y`, or those of a `CandidateSets` in their order.
+        columns are the sorted classes of `y`, or those of a `CandidateSets` in their order. The columns of a DataFrame
+        are aligned by their names, unless pandas has numbered them.
     cv : int, splitter or iterable of (train, test), default=5
         Folds of the held-out predictions; see `oneof.model_selection.cross_val_predict`.
-    noise_rate : float in [0, 1), optional
+    noise_rate : float in [0, 0.95], optional
         The fraction of wrong sets, if it is known; by default it is estimated.
     n_jobs : int, optional
         The number of folds fitted in parallel (joblib).
     random_state : int, RandomState instance or None, default=0
-        Seed of the folds.
+        Seed of the folds, and of the rows that the model of noise is fitted to.
 
     Returns
     -------
@@ -78,7 +90,8 @@ def find_label_issues(
     Warns
     -----
     UserWarning
-        If the predictions are not better than the class frequencies. The noise rate cannot be estimated then.
+        If the predictions have too little information about the labels. Without `noise_rate`, the rate and the
+        probabilities of all labeled rows are then NaN: no row is suspected, and `corrected` changes nothing.
 
     Notes
     -----
@@ -92,8 +105,13 @@ def find_label_issues(
     the rate is too low. A classifier that has learned the errors, such as a random forest with many errors of this
     kind, makes it lower still.
 
+    Weak predictions and wrong labels give the same data. The rate is estimated only if the log-likelihood of the
+    labels exceeds that of the class frequencies by at least half of the amount of perfect predictions of labels with
+    20 % errors. The ranking is computed in any case.
+
     The interval is the profile-likelihood interval of probability 95 %, widened by a factor of about 1.4 for what the
-    model leaves out. Up to 10,000 rows are used for the parameters, and up to 2,000 for the interval, evenly spaced.
+    model leaves out. Up to 10,000 rows are used for the parameters, and up to 2,000 for the interval, chosen
+    at random.
 
     References
     ----------
@@ -117,41 +135,52 @@ def find_label_issues(
     check_informative(candidates)
     if noise_rate is not None:
         check_positive("noise_rate", noise_rate, allow_zero=True)
-        if noise_rate >= 1:
-            raise InputError(f"`noise_rate` must be at least 0 and below 1; got {noise_rate!r}.")
+        if noise_rate > MAX_RATE:
+            raise InputError(f"`noise_rate` must be at least 0 and at most {MAX_RATE}; got {noise_rate!r}.")
+    seed = int(check_random_state(random_state).randint(2**31 - 1))
     if proba is not None:
         if estimator is not None:
             raise InputError("`estimator` and `proba` cannot both be given. Omit one of them.")
         scores = np.log(np.maximum(_check_proba(proba, candidates), MIN_PROBABILITY))
-        return issues_from_scores(scores, candidates, noise_rate)
+        return issues_from_scores(scores, candidates, noise_rate, seed)
     if X is None:
         raise InputError("`X` must be given without `proba`; got None.")
     classifier = LOORidge() if estimator is None else estimator
     check_estimator(classifier)
+    if not accepts_candidates(classifier) and not (candidates.is_exact | candidates.is_unlabeled).all():
+        raise InputError(
+            f"`estimator` must be an estimator of oneof if rows have several candidates; got {classifier!r}. "
+            "Wrap it in oneof.CandidateEM."
+        )
     if not isinstance(last_step(classifier), LOORidge):
         scores = _cross_validated_scores(classifier, X, candidates, cv, n_jobs, random_state)
-        return issues_from_scores(scores, candidates, noise_rate)
-    issues = issues_from_scores(_leave_one_out_scores(classifier, X, candidates), candidates, noise_rate)
+        return issues_from_scores(scores, candidates, noise_rate, seed)
+    issues = issues_from_scores(_leave_one_out_scores(classifier, X, candidates), candidates, noise_rate, seed)
     changed = issues.probability >= MIN_CORRECTION
     if (candidates.is_exact | candidates.is_unlabeled).all() or not changed.any():
         return issues
     # The labels of the first fit are members of the sets: wrong partial sets have changed the predictions.
     corrected = mix_weights(candidates, issues.probability, issues.outside, changed)
-    return issues_from_scores(_leave_one_out_scores(classifier, X, corrected), candidates, noise_rate)
+    return issues_from_scores(_leave_one_out_scores(classifier, X, corrected), candidates, noise_rate, seed)
 
 
-def issues_from_scores(scores: Floats, candidates: CandidateSets, noise_rate: float | None = None) -> LabelIssues:
+def issues_from_scores(
+    scores: Floats, candidates: CandidateSets, noise_rate: float | None = None, seed: int = 0
+) -> LabelIssues:
     """Fit the model of noise to held-out scores, (n, K), of which the softmax is taken."""
     labeled = np.flatnonzero(~candidates.is_unlabeled)
     evidence, classes = candidates.evidence, candidates.classes
     size = np.where(candidates.is_weighted, WEIGHTED_GROUP, candidates.sizes)
     group = np.unique(size[labeled], return_inverse=True)[1]
-    solution = solve_noise(scores[labeled], evidence[labeled], group, total_rate=noise_rate)
-    _warn_of_weak_predictions(solution.likelihood, evidence[labeled])
+    solution = solve_noise(scores[labeled], evidence[labeled], group, total_rate=noise_rate, seed=seed)
+    gains, min_gain = information_gains(solution.likelihood, evidence[labeled])
+    is_weak = not is_better_than_frequencies(gains) or (noise_rate is None and gains.mean() < min_gain)
+    if is_weak:
+        warnings.warn(WEAK_PREDICTIONS, UserWarning, stacklevel=3)
     result: NoiseSolution | NoiseEstimate = solution
     model = solution.model
     if noise_rate is None:
-        result = estimate = average_noise(scores[labeled], evidence[labeled], group, solution)
+        result = estimate = average_noise(scores[labeled], evidence[labeled], group, solution, seed=seed)
         model = NoiseModel(estimate.power, model.rates, estimate.confusion)
         rate, interval = float(estimate.wrong.mean()), estimate.interval
     else:
@@ -159,6 +188,9 @@ def issues_from_scores(scores: Floats, candidates: CandidateSets, noise_rate: fl
     n, K = candidates.shape
     probability, outside = np.zeros(n), np.zeros((n, K))
     probability[labeled], outside[labeled] = result.wrong, result.outside
+    ranking = labeled[np.argsort(-probability[labeled], kind="stable")]
+    if is_weak and noise_rate is None:
+        rate, interval, probability[labeled] = np.nan, (0.0, interval[1]), np.nan
     proba = model.predict(scores)
     best = np.where(outside.any(axis=1), outside.argmax(axis=1), proba.argmax(axis=1))
     others = proba.copy()
@@ -169,12 +201,13 @@ def issues_from_scores(scores: Floats, candidates: CandidateSets, noise_rate: fl
     return LabelIssues(
         candidates=candidates,
         probability=probability,
-        ranking=labeled[np.argsort(-probability[labeled], kind="stable")],
+        ranking=ranking,
         proposed=classes[best],
         runner_up=classes[others.argmax(axis=1)],
         proba=proba,
         noise_rate=rate,
         noise_rate_interval=interval,
+        is_rate_given=noise_rate is not None,
         noise_rate_by_size=_mean_by_group(probability[hard], size[hard]),
         noise_rate_by_label={names[k]: mean for k, mean in _mean_by_group(probability[exact], column).items()},
         confusion=model.confusion,
@@ -183,21 +216,10 @@ def issues_from_scores(scores: Floats, candidates: CandidateSets, noise_rate: fl
     )
 
 
-def _warn_of_weak_predictions(likelihood: Floats, evidence: Evidence) -> None:
-    """Warn if the likelihood of the sets is not better than that of the class frequencies."""
-    frequencies = uniform_within_sets(evidence).mean(axis=0)
-    gain = np.log(likelihood) - np.log((evidence * frequencies).sum(axis=1))
-    if gain.sum() <= N_STANDARD_ERRORS * np.sqrt((gain**2).sum()):
-        warnings.warn(
-            "The features do not predict the labels, and wrong labels cannot be found. Check X, or pass another "
-            "estimator.",
-            UserWarning,
-            stacklevel=4,
-        )
-
-
 def _mean_by_group(probability: Floats, group: Ints) -> dict[int, float]:
-    """Return the mean probability of each group with enough rows."""
+    """Return the mean probability of each group with enough rows; none if the probabilities are unknown."""
+    if np.isnan(probability).any():
+        return {}
     groups, counts = np.unique(group, return_counts=True)
     return {k: float(probability[group == k].mean()) for k in groups[counts >= MIN_GROUP_ROWS].tolist()}
 
@@ -232,7 +254,7 @@ def _cross_validated_scores(
 
 def _check_proba(proba: Any, candidates: CandidateSets) -> Floats:
     """Return valid held-out probabilities whose rows sum to 1."""
-    values = as_float_array(proba, "proba")
+    values = as_float_array(_align_names(proba, candidates), "proba")
     if values.shape != candidates.shape:
         raise InputError(
             f"`proba` must have one row for each of the {len(candidates)} rows and one column for each of the "
@@ -246,3 +268,20 @@ def _check_proba(proba: Any, candidates: CandidateSets) -> Floats:
         )
     values = values / np.maximum(values.max(axis=1, keepdims=True), np.finfo(np.float64).tiny)
     return np.asarray(values / np.maximum(values.sum(axis=1, keepdims=True), 1.0))
+
+
+def _align_names(proba: Any, candidates: CandidateSets) -> Any:
+    """Return probabilities with the columns in the order of the classes if they have names."""
+    names = getattr(proba, "columns", None)
+    if names is None:
+        return proba
+    given, classes = list(map(str, names)), list(map(str, candidates.classes.tolist()))
+    if sorted(given) == sorted(classes):
+        return np.asarray(proba)[:, [given.index(name) for name in classes]]
+    if given == [str(k) for k in range(len(given))]:  # the default names of pandas
+        return np.asarray(proba)
+    raise InputError(
+        f"`proba` must have the columns {', '.join(classes[:10])}{', ...' * (len(classes) > 10)}; got "
+        f"{', '.join(given[:10])}{', ...' * (len(given) > 10)}. Rename the columns, or pass an array with the classes "
+        "in their order."
+    )

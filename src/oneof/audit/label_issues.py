@@ -28,7 +28,7 @@ class LabelIssue(NamedTuple):
     proposed : label
         The most probable class if the set excludes the true class.
     probability : float
-        The probability that the set excludes the true class, in [0, 1].
+        The probability that the set excludes the true class, in [0, 1]; NaN if the noise rate is unknown.
     runner_up : label
         The most probable class except the proposed one; it may be a candidate.
 
@@ -56,7 +56,7 @@ class LabelIssues:
         The sets, n_samples rows.
     probability : ndarray of shape (n_samples,)
         The probability that the set of the row excludes its true class, in [0, 1]; 0 for unlabeled rows. A weighted row
-        is a mixture of the sets of its classes above each weight.
+        is a mixture of the sets of its classes above each weight. NaN for labeled rows if the noise rate is unknown.
     ranking : ndarray of shape (n_labeled,)
         The rows that are not unlabeled, by decreasing probability.
     proposed : ndarray of shape (n_samples,)
@@ -66,8 +66,14 @@ class LabelIssues:
     proba : ndarray of shape (n_samples, n_classes)
         The held-out predictions to a power, so that they predict the true class; rows sum to 1.
     noise_rate : float
-        The estimated fraction of wrong sets among the rows that are not unlabeled.
+        The fraction of wrong sets among the rows that are not unlabeled: estimated, or the known one. NaN if it is
+        unknown because the predictions have too little information about the labels.
     noise_rate_interval : tuple of two floats
+        It begins at 0 if the rate is unknown.
+    is_rate_given : bool
+        Whether the noise rate was given, so that its interval has no width.
+    is_rate_unknown : bool
+        Whether the noise rate is NaN. Then no row is an issue, and `corrected` changes nothing.
     n_wrong : float
         The expected number of wrong sets.
     n_wrong_interval : tuple of two floats
@@ -113,11 +119,17 @@ class LabelIssues:
     proba: Floats
     noise_rate: float
     noise_rate_interval: tuple[float, float]
+    is_rate_given: bool
     noise_rate_by_size: dict[int, float]
     noise_rate_by_label: dict[Any, float]
     confusion: Floats
     power: float
     outside: Floats
+
+    @property
+    def is_rate_unknown(self) -> bool:
+        """Whether the noise rate is unknown."""
+        return bool(np.isnan(self.noise_rate))
 
     @property
     def n_wrong(self) -> float:
@@ -194,10 +206,12 @@ class LabelIssues:
 
     def __repr__(self) -> str:
         low, high = self.noise_rate_interval
-        return (
-            f"<LabelIssues of {len(self.ranking)} rows: {self.noise_rate:.1%} of the sets are wrong "
-            f"({low:.1%} to {high:.1%}), {int(self.is_issue.sum())} probable>"
-        )
+        n_rows, n_issues = len(self.ranking), int(self.is_issue.sum())
+        if self.is_rate_unknown:
+            return f"<LabelIssues of {n_rows} rows: unknown noise rate>"
+        source = "given" if self.is_rate_given else f"{low:.1%} to {high:.1%}"
+        rate = f"{self.noise_rate:.1%} of the sets are wrong ({source})"
+        return f"<LabelIssues of {n_rows} rows: {rate}, {n_issues} probable>"
 
 
 def mix_weights(candidates: CandidateSets, probability: Floats, outside: Floats, changed: Mask) -> CandidateSets:

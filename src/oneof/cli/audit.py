@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from oneof.cli.inputs import PreparedTable
 
 NAME = "audit"
+MAX_PRINTED = 0.995
+"""Probabilities above this would be rounded to 1.00."""
 EXAMPLES = """\b
 Examples:
   oneof audit birds.csv --labels species
@@ -59,7 +61,10 @@ def run(
     strict: options.Strict = False,
     format: options.Format = None,  # noqa: A002 - the option's name
     sheet: options.Sheet = None,
-    folds: options.Folds = None,
+    folds: Annotated[
+        int,
+        typer.Option("--folds", min=2, help="Number of folds of the held-out predictions; LOORidge requires no folds."),
+    ] = 5,
     seed: options.Seed = 0,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -83,7 +88,6 @@ def run(
             raise InputError(f"--output and --report must be different files; got {output} for both.")
         for path in outputs:
             check_writable(path.absolute().parent)
-        check_not_input(outputs, [table])
         form = options.read_table_options(
             delimiter=delimiter,
             decimal=decimal,
@@ -92,6 +96,8 @@ def run(
             date_format=date_format,
             strict=strict,
         )
+        for option, file in (("--output", output), ("--report", report)):
+            check_not_input([file] if file is not None else [], [table], option)
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         named = None if classes is None else options.split([classes])
         weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
@@ -133,7 +139,7 @@ def find_issues(
     prepared: "PreparedTable",
     method: str,
     *,
-    folds: int | None = None,
+    folds: int = 5,
     seed: int = 0,
     noise_rate: float | None = None,
 ) -> "tuple[str, LabelIssues]":
@@ -144,21 +150,34 @@ def find_issues(
 
     methods, _ = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)
     [(name, pipeline)] = methods.items()
-    cv = 5 if folds is None else folds
     return name, find_label_issues(
-        prepared.frame, prepared.candidates, pipeline, cv=cv, noise_rate=noise_rate, random_state=seed
+        prepared.frame, prepared.candidates, pipeline, cv=folds, noise_rate=noise_rate, random_state=seed
     )
 
 
 def describe_rate(issues: "LabelIssues") -> str:
     """Return the expected number of wrong rows and the noise rate in a sentence."""
+    n_rows, n_issues = len(issues.ranking), int(issues.is_issue.sum())
+    if issues.is_rate_unknown:
+        return (
+            f"the noise rate of {n_rows:,} labeled rows is unknown: the predictions have too little information about "
+            "the labels, and no row is suspected"
+        )
+    if issues.is_rate_given:
+        rate = terminal.format_percent(issues.noise_rate)
+        return f"with the given noise rate of {rate}, {n_issues:,} of {n_rows:,} labeled rows are suspected"
     low, high = issues.n_wrong_interval
     rate_low, rate_high = map(terminal.format_percent, issues.noise_rate_interval)
     return (
-        f"about {issues.n_wrong:.0f} of {len(issues.ranking):,} labeled rows ({low:.0f} to {high:.0f}) have labels "
+        f"about {issues.n_wrong:.0f} of {n_rows:,} labeled rows ({low:.0f} to {high:.0f}) have labels "
         f"without the true one: a noise rate of {terminal.format_percent(issues.noise_rate)} ({rate_low} to "
         f"{rate_high})"
     )
+
+
+def format_probability(probability: float) -> str:
+    """Format the probability of an error with two decimals; none is shown as certain."""
+    return ">0.99" if probability > MAX_PRINTED else f"{probability:.2f}"
 
 
 def print_issues(issues: "LabelIssues", table: Path, *, separator: str, top: int) -> None:
@@ -166,12 +185,17 @@ def print_issues(issues: "LabelIssues", table: Path, *, separator: str, top: int
     terminal.print_line(f"{table}: {describe_rate(issues)}.")
     n_issues = int(issues.is_issue.sum())
     if not n_issues:
+        if issues.is_rate_unknown:
+            return
         terminal.print_line("No row has labels that are more probably wrong than right.")
         return
     listed = issues.top(min(top, n_issues))
     if listed:
         texts = issues.candidates.to_strings(separator=separator)
-        rows = [(str(x.row), texts[x.row], str(x.proposed), str(x.runner_up), f"{x.probability:.2f}") for x in listed]
+        rows = [
+            (str(x.row), texts[x.row], str(x.proposed), str(x.runner_up), format_probability(x.probability))
+            for x in listed
+        ]
         title = f"Suspected rows, counted from 0 ({len(listed)} of {n_issues:,})"
         columns = ("row", "labels", "proposed", "runner-up", "probability")
         terminal.print_table(title, columns, rows, text_columns=4)
@@ -186,6 +210,7 @@ def summarize(issues: "LabelIssues", separator: str) -> dict[str, Any]:
         "n_wrong": issues.n_wrong,
         "n_wrong_interval": list(issues.n_wrong_interval),
         "noise_rate": issues.noise_rate,
+        "is_rate_given": issues.is_rate_given,
         "noise_rate_interval": list(issues.noise_rate_interval),
         "noise_rate_by_size": issues.noise_rate_by_size,
         "noise_rate_by_label": issues.noise_rate_by_label,
@@ -203,7 +228,7 @@ def _write_table(path: Path, issues: "LabelIssues", separator: str) -> None:
         "row": [issue.row for issue in listed],
         "labels": [texts[issue.row] for issue in listed],
         "proposed": [issue.proposed for issue in listed],
-        "probability": [issue.probability for issue in listed],
+        "probability": [None if issues.is_rate_unknown else issue.probability for issue in listed],
         "runner_up": [issue.runner_up for issue in listed],
         "suspected": issues.is_issue[issues.ranking].tolist(),
     }

@@ -252,6 +252,7 @@ def run(
 def _read_noise_rate(text: str | None) -> float | str | None:
     """Return the number, "auto", or None."""
     from oneof.errors import InputError
+    from oneof.solvers.noise import MAX_RATE
 
     if text is None or text.strip().lower() == "auto":
         return text and "auto"
@@ -259,8 +260,8 @@ def _read_noise_rate(text: str | None) -> float | str | None:
         rate = float(text)
     except ValueError:
         rate = float("nan")
-    if not 0 <= rate < 1:
-        raise InputError(f"--noise-rate must be auto, or a number of at least 0 and below 1; got {text!r}.")
+    if not 0 <= rate <= MAX_RATE:
+        raise InputError(f"--noise-rate must be auto, or a number from 0 to {MAX_RATE}; got {text!r}.")
     return rate
 
 

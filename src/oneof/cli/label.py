@@ -174,7 +174,8 @@ def run(
             seed,
             audit and export is None,
         )
-        check_not_input([path for path in (export, answers_file) if path], [table, *(imports or ())])
+        for option, path in (("--export", export), ("--answers", answers_file)):
+            check_not_input([path] if path else [], [table, *(imports or ())], option)
         if export is None:
             check_server_installed()  # before the file of the answers is created
         opened = open_session(table, read_options, label_options, background=export is None)
@@ -355,7 +356,7 @@ def _find_suspects(X: Any, start: "CandidateSets") -> tuple[list[int], str]:
         raise InputError("--audit needs a table with labels; all rows are unlabeled. Remove the option.")
     issues = find_label_issues(X, start)
     rows = [issue.row for issue in issues.top()]
-    return rows, f"{describe_rate(issues)}; the {len(rows)} suspected rows are asked first."
+    return rows, f"{describe_rate(issues)}{f'; the {len(rows)} suspected rows are asked first' if rows else ''}."
 
 
 def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tuple[CandidateSets, tuple[str, ...]]":

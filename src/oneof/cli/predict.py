@@ -67,7 +67,7 @@ def run(
             "--coverage",
             metavar="PROBABILITY",
             help="Add the columns `set`, a set of classes that contains the true label with this probability, such as "
-            "0.9, and `set_size`. `fit --labels set` reads them.",
+            "0.9, and `set_size`. Join `set` to the features for `fit --labels set`.",
         ),
     ] = None,
     set_method: Annotated[

@@ -147,6 +147,7 @@ def train(
             annotators=annotators,
             sets=sets,
             issues=issues,
+            n_corrected=None if noise_rate is None or issues is None else issues.n_changed,
         )
         if annotators is not None:
             answers.write_annotators(stage / answers.OUTPUT, annotators)
@@ -211,6 +212,8 @@ def _compare(
 
 def _describe_correction(issues: "LabelIssues") -> str:
     """Return the noise rate, and the number of rows that are fitted to corrected weights, in a sentence."""
+    if issues.is_rate_unknown:
+        return f"{describe_rate(issues)}; the fit is the same as without --noise-rate."
     if not issues.n_changed:
         return "no labels are suspected to be wrong: the fit is the same as without --noise-rate."
     return (

@@ -164,6 +164,7 @@ def write_report(
     annotators: "AnnotatorSummary | None",
     sets: "SetEvaluation | None",
     issues: "LabelIssues | None",
+    n_corrected: int | None,
 ) -> None:
     """Write the HTML report; `results` are the comparison, the learning curve and the disambiguated labels."""
     import oneof
@@ -193,5 +194,6 @@ def write_report(
         sets=sets,
         set_coverage=REPORT_COVERAGE,
         issues=issues,
+        n_corrected=n_corrected,
     )
     report.write_report(path, data)

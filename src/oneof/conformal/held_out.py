@@ -11,7 +11,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError, reraise_as_input_error
 from oneof.estimators._soft_labels import with_seeds
-from oneof.estimators.base import CandidateClassifier, last_step
+from oneof.estimators.base import accepts_candidates, last_step
 from oneof.estimators.loo_ridge import LOORidge, loo_logits
 from oneof.likelihoods import softmax
 from oneof.model_selection import get_proba
@@ -103,8 +103,7 @@ def is_text(value: Any, text: str) -> bool:
 
 def _training_targets(classifier: Any, y: Any, candidates: CandidateSets) -> tuple[Any, Mask]:
     """Return the labels or sets for `fit`, and the mask of the rows that the classifier can be fitted to."""
-    inside = [classifier, *classifier.get_params(deep=True).values()]
-    if any(isinstance(part, CandidateClassifier) for part in inside):
+    if accepts_candidates(classifier):
         return as_targets(y, candidates), np.ones(len(candidates), dtype=bool)
     usable = candidates.is_exact
     if not (usable | candidates.is_unlabeled).all():

@@ -282,6 +282,11 @@ def check_lengths(rows: FeatureMatrix, candidates: CandidateSets) -> None:
         )
 
 
+def accepts_candidates(estimator: Any) -> bool:
+    """Return whether an estimator, or one inside it, is an estimator of oneof and accepts candidate sets."""
+    return any(isinstance(part, CandidateClassifier) for part in (estimator, *estimator.get_params(deep=True).values()))
+
+
 def last_step(estimator: Any) -> Any:
     """Return the last step of a pipeline; any other estimator is returned itself."""
     return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator

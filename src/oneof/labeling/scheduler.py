@@ -96,6 +96,10 @@ class QuestionScheduler:
         self._leases: dict[tuple[str, str], tuple[float, Question]] = {}
         self._open: dict[str, Question] = {}
 
+    def is_queued(self, row: int) -> bool:
+        """Return whether a row was given to be asked first."""
+        return bool((self._queue == row).any())
+
     def update(self, row: int) -> None:
         """Update whether a row remains to be answered, after a new entry."""
         answers = self._state.answers(row).values()

@@ -164,6 +164,20 @@ class LabelingSession(AnswerAPI):
             raise
         self._wake()
 
+    def is_queued(self, row: int) -> bool:
+        """Return whether a row is one of `queue`.
+
+        Parameters
+        ----------
+        row : int
+            Counted from 0.
+
+        Returns
+        -------
+        bool
+        """
+        return self._scheduler.is_queued(row)
+
     # -- questions ---------------------------------------------------------------------------------------------------
 
     def ask(self, annotator: str = "me", *, window: str = "") -> Question | None:

@@ -236,6 +236,8 @@ class ReportData:
         Their nominal coverage.
     issues : LabelIssues, optional
         The rows whose sets probably exclude the true label.
+    n_corrected : int, optional
+        Number of rows whose weights differ from the labels given, if the model was fitted to corrected weights.
 
     Raises
     ------
@@ -264,6 +266,7 @@ class ReportData:
     sets: SetEvaluation | None = None
     set_coverage: float = 0.9
     issues: LabelIssues | None = None
+    n_corrected: int | None = None
 
     def __post_init__(self) -> None:
         arrays = {"decisions.labels": self.decisions.labels, "decisions.confidence": self.decisions.confidence}

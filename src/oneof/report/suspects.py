@@ -6,11 +6,14 @@ from oneof.audit import LabelIssues
 from oneof.plots.style import clean, shorten
 from oneof.report.data import MAX_COLUMNS, Preview
 from oneof.report.statistics import LABEL_WIDTH, name_candidates, truncate
+from oneof.report.templating import format_percent
 
 MAX_SUSPECTS = 100
 """Maximum number of rows in the table of the page of an audit."""
 MAX_REPORT_SUSPECTS = 20
 """Maximum number of rows in the report of a fit."""
+MAX_PRINTED = 0.995
+"""Probabilities above this would be rounded to 100 %."""
 
 
 class SuspectRow(NamedTuple):
@@ -20,7 +23,7 @@ class SuspectRow(NamedTuple):
     candidates: str
     proposed: str
     runner_up: str
-    probability: float
+    probability: str
     cells: list[str]
 
 
@@ -37,7 +40,9 @@ def describe_suspects(issues: LabelIssues, preview: Preview, max_rows: int) -> d
                 name_candidates(issues.candidates, issue.row),
                 shorten(issue.proposed, LABEL_WIDTH),
                 shorten(issue.runner_up, LABEL_WIDTH),
-                issue.probability,
+                format_percent(issue.probability, 0)
+                if issue.probability <= MAX_PRINTED
+                else f">{format_percent(0.99, 0)}",
                 [truncate(row.get(name, "")) for name in columns],
             )
             for issue, row in zip(listed, cells, strict=True)
@@ -48,6 +53,8 @@ def describe_suspects(issues: LabelIssues, preview: Preview, max_rows: int) -> d
         "n_wrong": issues.n_wrong,
         "low": low,
         "high": high,
+        "is_unknown": issues.is_rate_unknown,
+        "is_given": issues.is_rate_given,
         "noise_rate": issues.noise_rate,
         "rate_low": issues.noise_rate_interval[0],
         "rate_high": issues.noise_rate_interval[1],

@@ -58,6 +58,7 @@ def aps_scores(proba: Floats, uniform: Floats | None = None) -> Floats:
     order = np.argsort(-proba, axis=1, kind="stable")
     ranked = np.take_along_axis(proba, order, axis=1)
     total = np.cumsum(ranked, axis=1)
+    total[:, -1] = 1.0  # the sum of probabilities has a rounding error
     before = np.concatenate([np.zeros((len(proba), 1)), total[:, :-1]], axis=1)
     differs = ranked[:, 1:] != ranked[:, :-1]
     edge = np.ones((len(proba), 1), dtype=bool)
@@ -67,7 +68,7 @@ def aps_scores(proba: Floats, uniform: Floats | None = None) -> Floats:
     share = 1.0 if uniform is None else uniform[:, None]
     scores = np.empty_like(ranked)
     np.put_along_axis(scores, order, lower + share * (upper - lower), axis=1)
-    return np.minimum(scores, 1.0)  # the sum of probabilities has a rounding error
+    return np.minimum(scores, 1.0)
 
 
 def candidate_proba(proba: Floats, evidence: Evidence) -> Floats:

@@ -7,6 +7,12 @@ from oneof import CandidateSets
 from oneof.likelihoods import softmax
 from oneof.solvers.noise import NoiseModel, WrongSets, average_noise, solve_noise
 from oneof.solvers.noise.em import CONFUSION_STRENGTH, GROUP_STRENGTH, NoiseProblem
+from oneof.solvers.noise.information import (
+    MIN_SHARE,
+    REFERENCE_RATE,
+    information_gains,
+    is_better_than_frequencies,
+)
 from oneof.solvers.noise.wrong_sets import uniform_confusion
 from tests.oracles.noise import all_sets, confusion_step, e_step, wrong_set_probability
 
@@ -134,3 +140,18 @@ def test_groups_have_their_own_rates():
     solution = solve_noise(np.concatenate([scores, clean_scores]), np.concatenate([evidence, clean]), group)
     assert solution.model.rates[0] == pytest.approx(0.3, abs=0.06)
     assert solution.model.rates[1] < 0.03
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+def test_perfect_predictions_of_labels_with_errors_gain_twice_the_minimum(n_classes):
+    """Perfect predictions of labels of which a fifth is wrong attain the reference; frequencies gain nothing."""
+    n = 50 * n_classes
+    evidence = np.eye(n_classes, dtype=bool)[np.arange(n) % n_classes]
+    wrong = np.arange(n) // n_classes % 5 == 0
+    likelihood = np.where(wrong, REFERENCE_RATE / (n_classes - 1), 1 - REFERENCE_RATE)
+    gains, minimum = information_gains(likelihood, evidence)
+    assert MIN_SHARE * gains.mean() == pytest.approx(minimum)
+    assert is_better_than_frequencies(gains)
+    gains, _ = information_gains(np.full(n, 1 / n_classes), evidence)
+    np.testing.assert_allclose(gains, 0.0, atol=1e-12)
+    assert not is_better_than_frequencies(gains)

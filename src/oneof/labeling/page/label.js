@@ -114,7 +114,13 @@ function reason() {
   const score = question.score === null ? "" : scoreText(question.score);
   if (question.purpose === "check") return `Row ${question.row}, drawn at random to evaluate the model. ${score} ${fitted}`;
   if (question.purpose === "free") return `Row ${question.row}, opened by you. ${fitted}`;
+  if (question.is_suspected) return `Row ${question.row}, suspected: its ${givenLabels()} probably wrong. ${fitted}`;
   return question.score === null ? `Row ${question.row}, drawn at random. ${fitted}` : `Row ${question.row}, the most informative one. ${score} ${fitted}`;
+}
+
+function givenLabels() {
+  const names = (question.candidates || []).map((code) => session.classes[code]);
+  return names.length > 1 ? `labels ${names.join(", ")} are` : `label ${names.join("")} is`;
 }
 
 function scoreText(score) {

@@ -170,6 +170,7 @@ def solve_noise(
     max_iter: int = 500,
     tol: float = 1e-5,
     max_rows: int = 10_000,
+    seed: int = 0,
 ) -> NoiseSolution:
     """Fit the model of noise to rows that are not unlabeled.
 
@@ -188,12 +189,14 @@ def solve_noise(
     tol : float
         EM ends when no rate and not log b change by more than this.
     max_rows : int
-        The parameters are fitted to at most this number of rows, evenly spaced.
+        The parameters are fitted to at most this number of rows.
+    seed : int
+        Seed of the choice of these rows.
     """
     n, K = scores.shape
     n_groups = int(group.max()) + 1
     problem = NoiseProblem.of(scores, evidence, group, n_groups)
-    rows = evenly_spaced(n, max_rows)
+    rows = sample_rows(n, max_rows, seed)
     fitted = problem if len(rows) == n else NoiseProblem.of(scores[rows], evidence[rows], group[rows], n_groups)
     runs = [
         fitted.run(
@@ -218,6 +221,9 @@ def normalize_rows(values: Floats) -> Floats:
     return np.asarray(np.divide(values, total, out=np.zeros_like(values), where=total > 0))
 
 
-def evenly_spaced(n: int, max_rows: int) -> Ints:
-    """Return all of n rows, or `max_rows` of them."""
-    return np.arange(n) if n <= max_rows else np.linspace(0, n - 1, max_rows).astype(np.int64)
+def sample_rows(n: int, max_rows: int, seed: int) -> Ints:
+    """Return all of n rows, or `max_rows` of them at random, in increasing order.
+
+    Evenly spaced rows would miss errors that depend on the order of the rows.
+    """
+    return np.arange(n) if n <= max_rows else np.sort(np.random.default_rng(seed).permutation(n)[:max_rows])

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import chi2
 
-from oneof.solvers.noise.em import MAX_RATE, NoiseModel, NoiseProblem, NoiseSolution, evenly_spaced, normalize_rows
+from oneof.solvers.noise.em import MAX_RATE, NoiseModel, NoiseProblem, NoiseSolution, normalize_rows, sample_rows
 from oneof.typing import Evidence, Floats, Ints
 
 DISPERSION = 2.0
@@ -25,7 +25,7 @@ COVERAGE = 0.95
 N_RATES, N_STEPS = 9, 10
 """Number of rates of the averages, and of bisections for each end of the interval."""
 N_PROFILE_ITER, PROFILE_TOL, MAX_PROFILE_ROWS = 60, 1e-4, 2000
-"""Limit and tolerance of EM at each rate, and number of rows of the profile, evenly spaced."""
+"""Limit and tolerance of EM at each rate, and number of rows of the profile."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,13 @@ class NoiseEstimate:
 
 
 def average_noise(
-    scores: Floats, evidence: Evidence, group: Ints, solution: NoiseSolution, *, coverage: float = COVERAGE
+    scores: Floats,
+    evidence: Evidence,
+    group: Ints,
+    solution: NoiseSolution,
+    *,
+    coverage: float = COVERAGE,
+    seed: int = 0,
 ) -> NoiseEstimate:
     """Return averages over the interval of the noise rate.
 
@@ -58,9 +64,11 @@ def average_noise(
         Its result, from which the fits start.
     coverage : float
         The probability of the interval, in (0, 1).
+    seed : int
+        Seed of the choice of the rows if there are more than `MAX_PROFILE_ROWS`.
     """
     n_groups, rate = len(solution.model.rates), float(np.clip(solution.wrong.mean(), 0.0, MAX_RATE))
-    rows = evenly_spaced(len(scores), MAX_PROFILE_ROWS)
+    rows = sample_rows(len(scores), MAX_PROFILE_ROWS, seed)
     part = NoiseProblem.of(scores[rows], evidence[rows], group[rows], n_groups)
 
     def profile(value: float) -> tuple[float, NoiseModel]:

@@ -41,7 +41,8 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:obj", r"\w+_"),
     ("py:obj", r"sklearn\..*"),
-    ("py:obj", r"n_wrong|n_wrong_interval|n_changed|is_issue"),  # properties of LabelIssues
+    # Properties of LabelIssues.
+    ("py:obj", r"n_wrong|n_wrong_interval|n_changed|is_issue|is_rate_unknown|is_rate_given"),
 ]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]

@@ -1,7 +1,8 @@
 """Append the figures of cleanlab to docs/audit_exact.csv: ``python benchmarks/audit_cleanlab.py FOLDER``.
 
-FOLDER has the files of ``python -m benchmarks audit exact``. cleanlab is no dependency of the benchmarks: run this with
-cleanlab, scikit-learn and NumPy installed. Rows are ranked as `find_label_issues` returns them, then by their quality.
+FOLDER has the files of ``python -m benchmarks audit exact``. cleanlab is not a dependency of the benchmarks: run this
+with cleanlab, scikit-learn and NumPy installed. Rows are ranked as `find_label_issues` returns them, then by their
+quality.
 """
 
 import csv

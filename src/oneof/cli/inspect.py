@@ -57,7 +57,7 @@ def run(
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
-    """Print what is read from a table: columns by kind, missing cells, rows by their labels, and classes.
+    """Print a summary of a table: columns by kind, missing cells, rows by their labels, and classes.
 
     With --labels also how long the fit takes, estimated from fits on samples of the rows; no file is written. For a
     model file, print its method, columns, classes and estimated rates.

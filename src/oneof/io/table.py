@@ -184,7 +184,7 @@ def stem_of(path: Path) -> str:
 def find_separator(
     table: Table, columns: Sequence[str], *, classes: Sequence[str] | None = None, weighted: bool = False
 ) -> str:
-    """Return the text between two labels of the cells of a column, "|" if there is no other; see `detect_separator`.
+    """Return the text between two labels of the cells of a column, "|" if no other occurs; see `detect_separator`.
 
     Raises
     ------

@@ -24,8 +24,8 @@ _TIE = 1e-9
 class RowPredictor:
     """Predictor of rows given as mappings from the names of columns to cells.
 
-    It gives the predictions of `oneof predict`, and takes a few milliseconds for one row. Several threads may call it;
-    one row or batch is predicted at a time.
+    It gives the predictions of `oneof predict`, but a cell that cannot be read is an error. It takes a few milliseconds
+    for one row. Several threads may call it; one row or batch is predicted at a time.
 
     Parameters
     ----------

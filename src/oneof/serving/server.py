@@ -96,8 +96,8 @@ class PredictionServer:
 def serve(model: "SavedModel", *, host: str = LOCALHOST, port: int = DEFAULT_PORT, **limits: int) -> None:
     """Serve the predictions of a model over HTTP until the process is interrupted.
 
-    There is no password and no encryption. Other machines should be served by a web server of your choice, with the
-    application of `make_app`.
+    The server has neither a password nor encryption. Other machines should be served by a web server of your choice,
+    with the application of `make_app`.
 
     Parameters
     ----------

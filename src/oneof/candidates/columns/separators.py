@@ -13,7 +13,7 @@ _IN_NAMES = (",", " / ")
 def detect_separator(
     texts: Iterable[str | None], classes: Sequence[str] | None = None, *, weighted: bool = False
 ) -> str:
-    """Return the text that plainly separates the labels of a column; "|" if it occurs, or if there is no other.
+    """Return the text that plainly separates the labels of a column; "|" if it occurs or no other does.
 
     A separator is plain if two different cells or more contain it, each has a label that also occurs in another cell,
     and there are fewer labels than different cells. A comma must, moreover, join labels that occur alone.

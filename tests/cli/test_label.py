@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from oneof.candidates import CandidateSets
+from oneof.cli.commands.label import LabelOptions, open_session
 from oneof.cli.inputs import ReadOptions, prepare
-from oneof.cli.label import LabelOptions, open_session
 from oneof.io import Overrides
 from oneof.labeling.server import LabelingServer
 from tests.cli.conftest import Run, make_birds

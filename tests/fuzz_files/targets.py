@@ -16,8 +16,8 @@ import oneof
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_npz, read_shape
 from oneof.errors import DataError, InputError
-from oneof.io import UnreadCells, align_columns, choose_columns, find_separator, read_labels, read_table
-from oneof.io.annotations import read_doccano, read_label_studio
+from oneof.io import UnreadableCells, align_columns, choose_columns, find_separator, read_labels, read_table
+from oneof.io.formats.annotations import read_doccano, read_label_studio
 from oneof.labeling.answer_log import AnswerLog, Entry, stored_classes
 from oneof.labeling.answer_store import AnswerStore
 from oneof.persistence import SavedModel, load, save
@@ -67,14 +67,14 @@ _PAIRS = (b"2,5 1:0.3 7:1\n1 2:1e5 # a\n\n", b"wren|finch 1:0.3 9:1\n3:1\n+1 qid
 
 
 def _table(path: Path) -> None:
-    table = read_table(path, verbatim=("species",))
+    table = read_table(path, labels=("species",))
     with suppress(InputError):
         read_labels(table, ["species"], separator=find_separator(table, ["species"]))
     with suppress(InputError):
         columns, findings = choose_columns(table, exclude=("species",))
         assert "\n" not in "".join(findings.sentences())
         json.dumps(findings.to_dict())
-        align_columns(table.frame, columns, path, form=table.form, unread=UnreadCells())
+        align_columns(table.frame, columns, path, form=table.form, unreadable=UnreadableCells())
         align_columns(table.frame, columns, path, form=table.form)
 
 

@@ -15,8 +15,9 @@ import pytest
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_shape
 from oneof.errors import DataError
-from oneof.io import read_table, source
-from oneof.io.annotations import read_label_studio
+from oneof.io import read_table
+from oneof.io.formats import records
+from oneof.io.formats.annotations import read_label_studio
 from oneof.labeling.answer_log import AnswerLog, stored_classes
 from oneof.stream import read_batches
 from reproduction.store import Store
@@ -73,7 +74,7 @@ def test_an_index_of_thousands_of_digits_is_out_of_range(tmp_path: Path) -> None
 
 def test_an_unterminated_line_is_not_read_into_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line of gigabytes in a few kB of gzip is rejected at the maximum length of a record."""
-    monkeypatch.setattr(source, "_MAX_RECORD_BYTES", 2**16)
+    monkeypatch.setattr(records, "_MAX_RECORD_BYTES", 2**16)
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b"x\n1\n" + b"2" * 2**20))
     with pytest.raises(DataError, match=r"line 3: the line is longer than 65,536 bytes"):
         list(read_batches(tmp_path / "a.csv.gz"))

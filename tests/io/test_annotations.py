@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oneof.crowd import Answers
 from oneof.errors import DataError, InputError, LabelError, OneofError
-from oneof.io.annotations import is_export, read_doccano, read_export, read_label_studio
+from oneof.io.formats.annotations import is_export, read_doccano, read_export, read_label_studio
 
 ANSWERS = {
     ("b1", "Ann"): ("finch",),

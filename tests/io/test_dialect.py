@@ -6,7 +6,7 @@ import pytest
 
 from oneof.errors import DataError, InputError
 from oneof.io import Dialect, make_dialect, read_table
-from oneof.io.dialect import detect_dialect, detect_encoding
+from oneof.io.formats.dialect import detect_dialect, detect_encoding
 
 
 @pytest.mark.parametrize(

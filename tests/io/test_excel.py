@@ -133,7 +133,7 @@ def write(request: pytest.FixtureRequest, tmp_path: Path) -> Write:
 def test_a_sheet_is_the_table_of_a_csv_file(write: Write, tmp_path: Path) -> None:
     """Numbers, booleans, quoted text, texts that look like numbers, and empty cells are those of a CSV file."""
     (tmp_path / "t.csv").write_text(CONTENT)
-    options = {"verbatim": ["label"], "as_text": ["zip"]}
+    options = {"labels": ["label"], "as_text": ["zip"]}
     table = read_table(write(birds=[HEADER, *ROWS]), **options)
     assert table.frame.equals(read_table(tmp_path / "t.csv", **options).frame)
     assert table.remarks == ()
@@ -161,7 +161,7 @@ def test_numbers_keep_their_digits(write: Write) -> None:
 
 def test_text_that_looks_like_a_number_is_unchanged(write: Write) -> None:
     texts = ["007", "1.50", "1e3", "0.10000000000000000000001", "12345678901234567890123"]
-    frame = read_table(write(s=[("a", "b"), *((text, 1) for text in texts)]), verbatim=["a"]).frame
+    frame = read_table(write(s=[("a", "b"), *((text, 1) for text in texts)]), labels=["a"]).frame
     assert frame["a"].to_list() == texts
 
 

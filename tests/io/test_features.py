@@ -17,7 +17,7 @@ from oneof.io import (
     Column,
     Overrides,
     Table,
-    UnreadCells,
+    UnreadableCells,
     align_columns,
     choose_columns,
     find_column,
@@ -189,9 +189,11 @@ def test_missing_columns_are_named() -> None:
         align_columns(pl.DataFrame({"a": [1], "b": [1]}), columns, PATH)
 
 
-def _choose(form: CellFormat | None = None, **columns: Any) -> Any:
+def _choose(cell_format: CellFormat | None = None, **columns: Any) -> Any:
     frame = pl.DataFrame({**columns, "other": range(0, 2 * len(next(iter(columns.values()))), 2)})
-    return choose_columns(Table(frame, PATH, form=form or CellFormat()), exclude=["other"], overrides=None)
+    return choose_columns(
+        Table(frame, PATH, cell_format=cell_format or CellFormat()), exclude=["other"], overrides=None
+    )
 
 
 @pytest.mark.parametrize(
@@ -234,13 +236,13 @@ def test_tokens_and_other_cells_are_found() -> None:
     _, findings = _choose(x=cells)
     (found,) = findings.columns
     assert (found.kind, found.n_empty, found.missing) == ("number", 1, (("-", 2), ("None", 1)))
-    assert (found.n_unread, found.unread) == (2, ((44, "x"), (45, "3x")))
+    assert (found.n_unreadable, found.unreadable) == (2, ((44, "x"), (45, "3x")))
     first, second = findings.sentences()
     assert first.startswith("column 'x' is read as numbers; its cells '-' (2) and 'None' (1) are missing.")
     assert "2 other cells are missing: 'x' in row 44, '3x' in row 45." in second
-    assert findings.to_dict()["columns"][0]["unread"] == [[44, "x"], [45, "3x"]]
+    assert findings.to_dict()["columns"][0]["unreadable"] == [[44, "x"], [45, "3x"]]
     _, findings = _choose(CellFormat(missing=("x",)), x=cells)
-    assert findings.columns[0].n_unread == 1
+    assert findings.columns[0].n_unreadable == 1
     assert ("x", 1) in findings.columns[0].missing
 
 
@@ -252,7 +254,7 @@ def test_few_numbers_among_words_are_not_numbers() -> None:
     table = Table(pl.DataFrame({"x": cells}), PATH)
     (column,), findings = choose_columns(table, exclude=[], overrides=Overrides(numbers=("x",)))
     assert column.kind == "number"
-    assert findings.columns[0].n_unread == 10
+    assert findings.columns[0].n_unreadable == 10
     worse = Table(pl.DataFrame({"x": cells + ["abc"] * 21}), PATH)
     with pytest.raises(DataError, match="row 30: column 'x' must contain numbers; got 'abc'"):
         choose_columns(worse, exclude=[], overrides=Overrides(numbers=("x",)))
@@ -333,18 +335,21 @@ def test_identifiers_by_name() -> None:
 
 def test_cells_that_cannot_be_read_are_missing_and_counted() -> None:
     """With a counter, unreadable cells are missing; a column without any value of its kind is an error."""
-    unread = UnreadCells()
+    unreadable = UnreadableCells()
     columns = [Column("x", "number"), Column("d", "date", ("%d.%m.%Y",))]
     frame = pl.DataFrame({"x": ["1", "two", "-"], "d": ["01.02.2020", "2020-02-03", "soon"]})
-    aligned = align_columns(frame, columns, PATH, unread=unread, first_row=100)
+    aligned = align_columns(frame, columns, PATH, unreadable=unreadable, first_row=100)
     assert np.isnan(aligned["x"].to_numpy()).tolist() == [False, True, True]
     assert np.isnan(aligned["d"].to_numpy()).tolist() == [False, False, True]
-    assert unread.to_dict() == {"x": {"count": 1, "cells": [[101, "two"]]}, "d": {"count": 1, "cells": [[102, "soon"]]}}
-    assert UnreadCells.from_dict(unread.to_dict()).to_dict() == unread.to_dict()
-    (sentence,) = unread.merge(unread).sentences()
+    assert unreadable.to_dict() == {
+        "x": {"count": 1, "cells": [[101, "two"]]},
+        "d": {"count": 1, "cells": [[102, "soon"]]},
+    }
+    assert UnreadableCells.from_dict(unreadable.to_dict()).to_dict() == unreadable.to_dict()
+    (sentence,) = unreadable.merge(unreadable).sentences()
     assert sentence.startswith("4 cells cannot be read and are missing, in columns 'x' ('two' in row 101 and 1 more)")
     with pytest.raises(DataError, match="row 0: column 'x' must contain numbers; got 'wide'"):
-        align_columns(pl.DataFrame({"x": ["wide"] * 10}), columns[:1], PATH, unread=unread)
+        align_columns(pl.DataFrame({"x": ["wide"] * 10}), columns[:1], PATH, unreadable=unreadable)
 
 
 def test_patterns_of_names() -> None:

@@ -159,9 +159,12 @@ def test_all_bad_cells_are_in_one_error() -> None:
 
 def test_tokens_of_missing_values_are_unlabeled_rows() -> None:
     """A token that the user names is a missing label, in any case and with spaces around it."""
-    table = Table(pl.DataFrame({"y": ["a", " X ", "b", "a|b"]}), Path("t.csv"), form=CellFormat(missing=("x",)))
+    table = Table(pl.DataFrame({"y": ["a", " X ", "b", "a|b"]}), Path("t.csv"), cell_format=CellFormat(missing=("x",)))
     assert read_labels(table, ["y"]).to_sets() == [{"a"}, {"a", "b"}, {"b"}, {"a", "b"}]
-    assert read_truth(Table(table.frame[:3], table.path, form=table.form), "y", np.array(["a", "b"]))[1] is None
+    assert (
+        read_truth(Table(table.frame[:3], table.path, cell_format=table.cell_format), "y", np.array(["a", "b"]))[1]
+        is None
+    )
 
 
 def test_truth_is_read_over_the_classes() -> None:

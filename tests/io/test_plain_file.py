@@ -34,7 +34,7 @@ def stdin(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Callable[
 @pytest.fixture
 def expected(tmp_path: Path) -> pl.DataFrame:
     (tmp_path / "plain.csv").write_bytes(CONTENT)
-    return read_table(tmp_path / "plain.csv", verbatim=["label"]).frame
+    return read_table(tmp_path / "plain.csv", labels=["label"]).frame
 
 
 @pytest.mark.parametrize("name", ["t.csv.gz", "t.CSV.GZ", "t.tsv.gz", "t.jsonl.gz"])
@@ -45,7 +45,7 @@ def test_compressed_files(tmp_path: Path, expected: pl.DataFrame, name: str) -> 
     if "jsonl" in name:
         content = expected.write_ndjson().encode()
     path.write_bytes(gzip.compress(content))
-    table = read_table(path, verbatim=["label"])
+    table = read_table(path, labels=["label"])
     assert table.frame.equals(expected)
     assert table.path == path
 
@@ -54,7 +54,7 @@ def test_compressed_files(tmp_path: Path, expected: pl.DataFrame, name: str) -> 
 def test_standard_input(stdin: Callable[[bytes], None], expected: pl.DataFrame, content: bytes) -> None:
     """Standard input, compressed or not, gives the table of its content."""
     stdin(content)
-    table = read_table("-", format="csv", verbatim=["label"])
+    table = read_table("-", format="csv", labels=["label"])
     assert table.frame.equals(expected)
     assert str(table.path) == "standard input"
 
@@ -68,7 +68,7 @@ def test_standard_input_needs_a_format() -> None:
 def test_formats_of_other_names(tmp_path: Path, expected: pl.DataFrame) -> None:
     """A format may be named for a file without a known suffix."""
     (tmp_path / "t.data").write_bytes(CONTENT)
-    assert read_table(tmp_path / "t.data", format="csv", verbatim=["label"]).frame.equals(expected)
+    assert read_table(tmp_path / "t.data", format="csv", labels=["label"]).frame.equals(expected)
     with pytest.raises(DataError, match=r"unknown format\. Give a file that ends in \.csv"):
         read_table(tmp_path / "t.data")
     with pytest.raises(

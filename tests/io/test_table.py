@@ -12,8 +12,8 @@ import pytest
 
 from oneof.errors import DataError, InputTypeError
 from oneof.io import align_columns, choose_columns, find_column, read_table
-from oneof.io import csv as csv_module
-from oneof.io.source import long_cells
+from oneof.io.formats import csv_reader
+from oneof.io.formats.records import long_cells
 from oneof.stream import read_batches
 
 FRAME = pl.DataFrame({"x": [1.5, None, 3.0], "n": [1, 2, 3], "c": ["u", "v w", None], "label": ["a|b", "b", None]})
@@ -31,7 +31,7 @@ def _write(path: Path) -> Path:
 
 @pytest.mark.parametrize("suffix", [".csv", ".tsv", ".parquet", ".jsonl", ".ndjson", ".CSV"])
 def test_every_format_gives_the_same_table(tmp_path: Path, suffix: str) -> None:
-    table = read_table(_write(tmp_path / f"t{suffix}"), verbatim=["label"])
+    table = read_table(_write(tmp_path / f"t{suffix}"), labels=["label"])
     assert table.frame.equals(FRAME)
 
 
@@ -41,9 +41,9 @@ def test_semicolons_are_detected(tmp_path: Path) -> None:
 
 
 def test_marks_of_missing_cells(tmp_path: Path) -> None:
-    """NA and similar marks are missing values among features, but labels in a column that is read verbatim."""
+    """NA and similar marks are missing values among features, but labels in a column that is read labels."""
     (tmp_path / "t.csv").write_text("x,z,label,zip\n1,NA,NA,01\nNaN,?,b,02\n2,null,,03\n")
-    table = read_table(tmp_path / "t.csv", as_text=["zip"], verbatim=["label"])
+    table = read_table(tmp_path / "t.csv", as_text=["zip"], labels=["label"])
     assert table.frame.columns == ["x", "z", "label", "zip"]
     assert table.frame["label"].to_list() == ["NA", "b", None]
     assert table.frame["zip"].to_list() == ["01", "02", "03"]
@@ -169,7 +169,7 @@ def test_quotation_marks_in_names_of_columns(tmp_path: Path) -> None:
     for header in ('"5"" pipe",c,"""all"""', '5" pipe,c,"""all"""'):
         path.write_text(f"{header}\n1.5,x,2\n,NA,3\n")
         names = ['5" pipe', "c", '"all"']
-        assert read_table(path, verbatim=["c"], as_text=['"all"']).frame.equals(
+        assert read_table(path, labels=["c"], as_text=['"all"']).frame.equals(
             pl.DataFrame([[1.5, None], ["x", "NA"], ["2", "3"]], schema=names), null_equal=True
         )
 
@@ -240,10 +240,10 @@ def test_types_inferred_from_the_first_rows_are_those_of_all_rows(
     for cell in ODD_CELLS:
         rows = [f"{common},1,a"] * 20 + [f"{cell},2,b", f"{common},3,a"]
         path.write_text("\n".join(["x,n,label", *rows]) + "\n")
-        monkeypatch.setattr(csv_module, "_SAMPLE_RECORDS", 10)
-        frame = read_table(path, verbatim=["label"]).frame
-        monkeypatch.setattr(csv_module, "_SAMPLE_RECORDS", 1000)
-        expected = read_table(path, verbatim=["label"]).frame
+        monkeypatch.setattr(csv_reader, "_SAMPLE_RECORDS", 10)
+        frame = read_table(path, labels=["label"]).frame
+        monkeypatch.setattr(csv_reader, "_SAMPLE_RECORDS", 1000)
+        expected = read_table(path, labels=["label"]).frame
         if cell == "0005":  # only the first rows show that a column has codes
             expected = expected.with_columns(pl.col("x").cast(frame["x"].dtype))
         assert frame.equals(expected), cell
@@ -254,7 +254,7 @@ def test_a_table_of_numbers_is_parsed_without_inference_from_all_cells(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With numbers only, and quoted labels, all cells are parsed once, with the types of the first."""
-    monkeypatch.setattr(csv_module, "_SAMPLE_RECORDS", 10)
+    monkeypatch.setattr(csv_reader, "_SAMPLE_RECORDS", 10)
     types = []
     read_csv = pl.read_csv
 
@@ -265,7 +265,7 @@ def test_a_table_of_numbers_is_parsed_without_inference_from_all_cells(
     monkeypatch.setattr(pl, "read_csv", watch)
     path = tmp_path / "table.csv"
     path.write_text("x,n,label\n" + '1.5,1,"a"\n,2,""\n' * 20)
-    frame = read_table(path, verbatim=["label"]).frame
+    frame = read_table(path, labels=["label"]).frame
     assert frame.dtypes == [pl.Float64, pl.Int64, pl.String]
     assert frame["x"].null_count() == 20
     assert types == [[pl.String] * 3, frame.dtypes, [pl.String] * 3]  # the last call reads the column with empty cells

@@ -7,7 +7,7 @@ import pytest
 
 from oneof.io import (
     Column,
-    UnreadCells,
+    UnreadableCells,
     align_columns,
     choose_columns,
     describe_cells,
@@ -16,8 +16,8 @@ from oneof.io import (
     read_table,
     saved_columns,
 )
-from oneof.io import csv as csv_module
 from oneof.io.batches import BatchSpec, iterate_batches
+from oneof.io.formats import csv_reader
 from oneof.stream import open_source
 from tests.io.messy import N_QUESTIONS, N_TOKENS, make_survey
 from tests.io.zoo import CITIES, FORMS, Sheet, make_zoo
@@ -27,10 +27,10 @@ ZOO = make_zoo()
 
 def _check(sheet: Sheet, path: Path) -> list[str]:
     """Check columns and labels of a file, and return the notes."""
-    table = read_table(path, verbatim=["city"])
+    table = read_table(path, labels=["city"])
     columns, findings = choose_columns(table, exclude=["city"])
     notes = findings.sentences()
-    frame = align_columns(table.frame, columns, path, form=table.form, unread=UnreadCells())
+    frame = align_columns(table.frame, columns, path, cell_format=table.cell_format, unreadable=UnreadableCells())
     kinds = {column.name: column.kind for column in columns}
     for name, (kind, values) in sheet.expected.items():
         assert kinds[name] == kind, (name, notes)
@@ -40,9 +40,11 @@ def _check(sheet: Sheet, path: Path) -> list[str]:
             np.testing.assert_allclose(frame[name].to_numpy(), np.array(values, dtype=float), rtol=1e-12, err_msg=name)
     for name in set(kinds) - set(sheet.expected):
         assert any(repr(name) in note for note in notes), (name, notes)
-    unread = {found.column: [row for row, _ in found.unread] for found in findings.columns if found.n_unread}
-    assert unread == sheet.unread
-    for name, rows in sheet.unread.items():
+    unreadable = {
+        found.column: [row for row, _ in found.unreadable] for found in findings.columns if found.n_unreadable
+    }
+    assert unreadable == sheet.unreadable
+    for name, rows in sheet.unreadable.items():
         assert all(any(repr(name) in note and f"row {row}" in note for note in notes) for row in rows), notes
     separator = find_separator(table, ["city"])
     assert read_labels(table, ["city"], separator=separator, classes=CITIES).to_sets() == sheet.labels
@@ -58,8 +60,8 @@ def test_columns_are_those_of_the_clean_file(tmp_path: Path, monkeypatch: pytest
     path = ZOO[name].write(tmp_path / "table.csv")
     notes = _check(ZOO[name], path)
     assert all(note.endswith(".") and "\n" not in note for note in notes)
-    monkeypatch.setattr(csv_module, "_SAMPLE_RECORDS", 3)
-    monkeypatch.setattr(csv_module, "_CHECKED_RECORDS", 7)
+    monkeypatch.setattr(csv_reader, "_SAMPLE_RECORDS", 3)
+    monkeypatch.setattr(csv_reader, "_CHECKED_RECORDS", 7)
     assert _check(ZOO[name], path) == notes
 
 
@@ -74,9 +76,9 @@ def test_a_messy_survey_has_the_features_of_the_clean_one(tmp_path: Path) -> Non
     for name in ("clean", "messy"):
         path = tmp_path / f"{name}.csv"
         path.write_bytes(getattr(survey, name))
-        table = read_table(path, verbatim=["city"])
+        table = read_table(path, labels=["city"])
         columns, findings = choose_columns(table, exclude=["city"])
-        frames.append(align_columns(table.frame, columns, path, form=table.form))
+        frames.append(align_columns(table.frame, columns, path, cell_format=table.cell_format))
         separator = find_separator(table, ["city"])
         notes.append((findings.sentences(), read_labels(table, ["city"], separator=separator).mask))
     clean, messy = frames
@@ -97,7 +99,9 @@ def test_the_zoo_is_read_in_batches_too(tmp_path: Path) -> None:
         for batch, other in zip(batches, clean, strict=True):
             labels = batch.content["city"].fill_null("").to_list()
             assert labels == other.content["city"].fill_null("").to_list(), name
-            frame, expected = (align_columns(b.content, spec.features or (), path, form=b.form) for b in (batch, other))
+            frame, expected = (
+                align_columns(b.content, spec.features or (), path, cell_format=b.cell_format) for b in (batch, other)
+            )
             assert frame.equals(expected, null_equal=True), name
         after = list(iterate_batches(open_source(path), 25, spec, batches[0].after))
         assert [b.content["city"].to_list() for b in after] == [b.content["city"].to_list() for b in batches[1:]], name
@@ -106,11 +110,15 @@ def test_the_zoo_is_read_in_batches_too(tmp_path: Path) -> None:
 def test_predictions_read_other_forms_than_the_training(tmp_path: Path) -> None:
     """Columns and formats of the clean file apply to each form of it: the dialect of a table is detected anew."""
     path = ZOO["clean"].write(tmp_path / "clean.csv")
-    table = read_table(path, verbatim=["city"])
+    table = read_table(path, labels=["city"])
     columns, _ = choose_columns(table, exclude=["city"])
-    columns, form = saved_columns([column[:2] for column in columns], {"cells": describe_cells(columns, table.form)})
+    columns, cell_format = saved_columns(
+        [column[:2] for column in columns], {"cells": describe_cells(columns, table.cell_format)}
+    )
     as_text = [column.name for column in columns if column.kind != "number"]
     expected = align_columns(table.frame, columns, path)
     for name in FORMS:
-        other = read_table(ZOO[name].write(tmp_path / "other.csv"), as_text=as_text, verbatim=["city"], form=form)
-        assert align_columns(other.frame, columns, path, form=other.form).equals(expected), name
+        other = read_table(
+            ZOO[name].write(tmp_path / "other.csv"), as_text=as_text, labels=["city"], cell_format=cell_format
+        )
+        assert align_columns(other.frame, columns, path, cell_format=other.cell_format).equals(expected), name

@@ -31,7 +31,7 @@ class Sheet:
     final_line_end: bool = True
     labels: list[set[str]] = field(default_factory=list)
     expected: dict[str, tuple[str, list[object]]] = field(default_factory=dict)
-    unread: dict[str, list[int]] = field(default_factory=dict)
+    unreadable: dict[str, list[int]] = field(default_factory=dict)
     """Rows of cells that are in no format; they are missing values that a note must name."""
 
     def column(self, name: str) -> int:
@@ -124,11 +124,11 @@ def _token(token: str, name: str = "span", first: int = 4) -> Fault:
     return fault
 
 
-def _unread(token: str, name: str, row: int) -> Fault:
+def _unreadable(token: str, name: str, row: int) -> Fault:
     def fault(sheet: Sheet) -> Sheet:
         changed = sheet.with_cells(name, lambda i, cell: token if i == row else cell)
         changed = changed.without_values(name, range(row, row + 1))
-        return replace(changed, unread=sheet.unread | {name: [*sheet.unread.get(name, []), row]})
+        return replace(changed, unreadable=sheet.unreadable | {name: [*sheet.unreadable.get(name, []), row]})
 
     return fault
 
@@ -207,10 +207,10 @@ CELLS: dict[str, Fault] = {
     "token in durations": _token("--", "took"),
     "token in yes/no": _token("?", "wet"),
     "token in categories": _token("N/A", "color"),
-    "word in numbers": _unread("broken", "span", 17),
-    "words in two columns": lambda sheet: _unread("soon", "day", 5)(_unread("many", "count", 40)(sheet)),
-    "infinite number": _unread("inf", "mass", 3),
-    "impossible date": _unread("2021-02-30", "day", 8),
+    "word in numbers": _unreadable("broken", "span", 17),
+    "words in two columns": lambda sheet: _unreadable("soon", "day", 5)(_unreadable("many", "count", 40)(sheet)),
+    "infinite number": _unreadable("inf", "mass", 3),
+    "impossible date": _unreadable("2021-02-30", "day", 8),
     "grouped digits": _grouped,
     "signs": _cells("count", lambda cell: f"+{cell}", 3),
     "minus of typesetters": _cells("span", lambda cell: cell.replace("-", "\u2212")),

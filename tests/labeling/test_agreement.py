@@ -164,11 +164,11 @@ def test_an_export_has_the_weights_of_the_model(begin: Begin, truth: np.ndarray,
     table = LabelTable(pl.DataFrame({"x": make_rows()[0][:, 0]}), "species")
     session = begin(table=table)
     answer_at_random(session, truth)
-    sets = read_table(session.export(tmp_path / f"sets{suffix}"), verbatim=["species"])
+    sets = read_table(session.export(tmp_path / f"sets{suffix}"), labels=["species"])
     assert read_labels(sets, ["species"], classes=CLASSES) == session.candidates("votes")
     path = session.export(tmp_path / f"weights{suffix}", combination="model")
     read = read_labels(
-        read_table(path, verbatim=["species"]), ["species"], classes=CLASSES, weighted=True, kind="likelihood"
+        read_table(path, labels=["species"]), ["species"], classes=CLASSES, weighted=True, kind="likelihood"
     )
     assert np.allclose(read.weights, session.candidates("model").weights, atol=1e-6)
     assert session.candidates("model").is_weighted.any()

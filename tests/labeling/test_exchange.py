@@ -32,7 +32,7 @@ def test_an_export_has_the_candidate_sets(begin: Begin, table: LabelTable, tmp_p
     session.reject(session.question_for(2), "wren")
     session.dont_know(session.question_for(3))
     path = session.export(tmp_path / f"out{suffix}")
-    exported = read_table(path, verbatim=["species"])
+    exported = read_table(path, labels=["species"])
     assert read_labels(exported, ["species"], classes=CLASSES) == session.candidates()
     assert exported.frame["name"].to_list() == table.frame["name"].to_list()
     assert np.allclose(exported.frame["x"], table.frame["x"])
@@ -44,7 +44,7 @@ def test_labels_that_contain_the_separator(rows: np.ndarray, tmp_path: Path) -> 
         session.answer(session.question_for(0), ["a", "a|b"])
         session.answer(session.question_for(1), "c")
         path = session.export(tmp_path / "out.csv")
-        labels = read_labels(read_table(path, verbatim=["label"]), ["label"], classes=["a", "a|b", "c"])
+        labels = read_labels(read_table(path, labels=["label"]), ["label"], classes=["a", "a|b", "c"])
         assert labels == session.candidates()
 
 

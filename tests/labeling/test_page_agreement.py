@@ -73,7 +73,7 @@ def test_who_differs_where(page: Page, noted: LabelingSession, tmp_path: Path) -
         page.one("#weighted-csv").click()
         saved = page.browser.saved / "labeled.csv"
         page.until(saved.exists)
-    weighted = read_table(Path(shutil.move(saved, tmp_path / "weighted.csv")), verbatim=["kind"])
+    weighted = read_table(Path(shutil.move(saved, tmp_path / "weighted.csv")), labels=["kind"])
     read = read_labels(weighted, ["kind"], classes=CLASSES, weighted=True, kind="likelihood")
     assert (read.weights.argmax(axis=1)[:12] == [row % 3 for row in range(12)]).all()
     assert read.is_weighted[:12].all()

@@ -1,7 +1,8 @@
 """Command line `oneof`. Heavy imports happen only when a command runs, so every ``--help`` is quick.
 
-Reading order: `app` (the application), `options` (shared options), `terminal` (output and exit codes), one file per
-command, `inputs` (the table as candidate sets, features and methods), and `training` (the fit and its files).
+Reading order: `app` (the application), `options` (shared options), `terminal` (output and exit codes), one file for
+each of the `commands`, `inputs` (the table as candidate sets, features and methods), `training` (the fit and its
+files).
 """
 
 import io

@@ -66,7 +66,7 @@ def read_answers(
 
     from oneof.crowd import Answers
     from oneof.errors import DataError, InputError
-    from oneof.io.annotations import is_export
+    from oneof.io.formats.annotations import is_export
 
     if options.path.suffix.lower() == ".npz":
         return _read_archive(options, table)
@@ -154,10 +154,10 @@ class _Records:
 def _read_records(options: AnswerOptions, separator: str | None, classes: tuple[str, ...] | None) -> _Records:
     """Read a table of answers."""
     from oneof.io import find_column, find_separator, read_labels, read_table
-    from oneof.io.annotations import describe_omitted
+    from oneof.io.formats.annotations import describe_omitted
 
     annotator, answer = options.annotator or "annotator", options.answer or "answer"
-    records = read_table(options.path, verbatim=(options.row, annotator, answer))
+    records = read_table(options.path, labels=(options.row, annotator, answer))
     rows, annotators = _read_names(records, options.row, "row"), _read_names(records, annotator, "annotator")
     find_column(answer, records.frame.columns, options.path)
     separator = separator or find_separator(records, [answer], classes=classes)
@@ -182,7 +182,7 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None) -> _Re
     from oneof.candidates.columns import DEFAULT_SEPARATOR
     from oneof.crowd.encoding import list_labels
     from oneof.errors import DataError, InputError
-    from oneof.io.annotations import describe_omitted, drop_empty, read_export
+    from oneof.io.formats.annotations import describe_omitted, drop_empty, read_export
 
     if options.annotator is not None:
         raise InputError(

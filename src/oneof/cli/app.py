@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import oneof
-from oneof.cli import audit, compare, datasets, demo, fit, inspect, label, predict, serve
+from oneof.cli.commands import audit, compare, datasets, demo, fit, inspect, label, predict, serve
 
 app = typer.Typer(
     name="oneof",

@@ -18,7 +18,7 @@ from oneof.io import (
     Table,
     TableFindings,
     TextOptions,
-    UnreadCells,
+    UnreadableCells,
     align_columns,
     check_no_weights,
     check_texts,
@@ -54,7 +54,7 @@ class TableOptions:
     """Options of the form of a table: known properties of its text and cells, and the refusal of unreadable cells."""
 
     dialect: Dialect = Dialect()  # noqa: RUF009 - frozen
-    form: CellFormat = CellFormat()  # noqa: RUF009 - frozen
+    cell_format: CellFormat = CellFormat()  # noqa: RUF009 - frozen
     strict: bool = False
 
 
@@ -76,7 +76,7 @@ class ReadOptions:
     sheet: str | None = None
 
     @property
-    def verbatim(self) -> set[str]:
+    def text_columns(self) -> set[str]:
         """Columns that are read as text: labels, weights, true labels, and names of rows that annotators answer."""
         names = [self.weights.weights, self.truth]
         names += [] if self.answers is None else [self.answers.row, self.answers.gold]
@@ -131,15 +131,15 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     if not read_options.labels and read_options.answers is None:
         raise InputError(f"--labels must name the label column of {path}; got none. Add --labels COLUMN.")
     text_options = read_text_options(read_options.stop_words, read_options.stem)
-    verbatim = read_options.verbatim
+    text_columns = read_options.text_columns
     as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
     options = read_options.table
     table = read_table(
         path,
-        as_text=as_text - verbatim,
-        verbatim=verbatim,
+        as_text=as_text - text_columns,
+        labels=text_columns,
         dialect=options.dialect,
-        form=options.form,
+        cell_format=options.cell_format,
         format=read_options.format,
         sheet=read_options.sheet,
     )
@@ -164,9 +164,9 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
         check_no_weights(candidates.classes.tolist(), path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
     if table.rows is None:
-        columns, findings = choose_columns(table, exclude=verbatim, overrides=read_options.overrides)
-        unread = None if options.strict else UnreadCells()  # the findings have the same cells
-        frame = align_columns(table.frame, columns, path, form=table.form, unread=unread)
+        columns, findings = choose_columns(table, exclude=text_columns, overrides=read_options.overrides)
+        unreadable = None if options.strict else UnreadableCells()  # the findings have the same cells
+        frame = align_columns(table.frame, columns, path, cell_format=table.cell_format, unreadable=unreadable)
         check_texts(frame, columns, text_options, path)
     else:
         _check_no_column_options(read_options, text_options, path)

@@ -79,7 +79,7 @@ def fit_online(
         labels=read_options.labels,
         separator=separator,
         dialect=read_options.table.dialect,
-        form=read_options.table.form,
+        cell_format=read_options.table.cell_format,
         strict=read_options.table.strict,
         classes=read_options.classes,
         **asdict(read_options.weights),
@@ -119,10 +119,10 @@ def _resolve_separator(source: "Source", read_options: ReadOptions) -> tuple[str
 
     if read_options.separator is not None or source.format == "svmlight" or not source.can_be_read_again:
         return read_options.separator or DEFAULT_SEPARATOR, ()
-    form = read_options.table
-    spec = BatchSpec(read_options.labels, (), dialect=form.dialect, form=form.form)
+    table_options = read_options.table
+    spec = BatchSpec(read_options.labels, (), dialect=table_options.dialect, cell_format=table_options.cell_format)
     for batch in iterate_batches(source, BATCH_ROWS, spec):
-        return resolve_separator(Table(batch.content, batch.path, form=batch.form), read_options)
+        return resolve_separator(Table(batch.content, batch.path, cell_format=batch.cell_format), read_options)
     return DEFAULT_SEPARATOR, ()
 
 
@@ -192,7 +192,7 @@ def _write_model(path: Path, fit: "StreamResult", read_options: ReadOptions, sum
         | {
             "online": True,
             "weights": asdict(read_options.weights) | {"prior": fit.prior},
-            "cells": describe_cells(fit.columns, read_options.table.form),
+            "cells": describe_cells(fit.columns, read_options.table.cell_format),
         },
     )
     save(path, saved)

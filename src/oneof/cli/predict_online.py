@@ -45,7 +45,7 @@ def predict_stream(
         rows = [row for frame in prediction.frames() for row in frame.to_dicts()]
     else:
         write_frames(prediction, sys.stdout)
-    for sentence in (*prediction.notes, *prediction.unread.sentences()):
+    for sentence in (*prediction.notes, *prediction.unreadable.sentences()):
         terminal.print_note(sentence)
     if json:
         summary = {
@@ -55,7 +55,7 @@ def predict_stream(
             "rows": prediction.rows,
             "covering_rate": prediction.covering_rate,
             "accuracy": prediction.accuracy,
-            "unread_cells": prediction.unread.to_dict(),
+            "unread_cells": prediction.unreadable.to_dict(),
         }
         terminal.print_json(summary | ({"predictions": rows} if out == "-" else {"file": str(path)}))
     elif out != "-":
@@ -80,7 +80,7 @@ class StreamPrediction:
         Number of rows predicted so far.
     notes : list of str
         Warnings.
-    unread : UnreadCells
+    unreadable : UnreadableCells
         Cells so far that are not of the kind of their column.
     """
 
@@ -94,7 +94,7 @@ class StreamPrediction:
         strict: bool = False,
     ) -> None:
         from oneof.candidates.columns import LabelReader
-        from oneof.io import UnreadCells
+        from oneof.io import UnreadableCells
 
         if (source.format == "svmlight") == bool(model.columns):
             expected = "a table with columns" if model.columns else "an svmlight file"
@@ -110,7 +110,7 @@ class StreamPrediction:
         self._truth = truth
         self._dialect = dialect
         self._strict = strict
-        self.unread = UnreadCells()
+        self.unreadable = UnreadableCells()
         self._reader: LabelReader | None = LabelReader(
             model.label_columns,
             model.summary["separator"],
@@ -136,25 +136,30 @@ class StreamPrediction:
         from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
 
         model = self._model
-        columns, form = saved_columns(model.columns, model.summary)
-        verbatim = (*label_columns(model), *([self._truth] if self._truth else []))
+        columns, cell_format = saved_columns(model.columns, model.summary)
+        labels = (*label_columns(model), *([self._truth] if self._truth else []))
         method = model.pipeline[-1]
         spec = BatchSpec(
-            verbatim,
+            labels,
             tuple(columns) if columns else None,
             labels_required=False,
             separator=model.summary["separator"],
             n_columns=method.n_features_in_,
             dialect=self._dialect or Dialect(),
-            form=form,
+            cell_format=cell_format,
         )
-        unread = None if self._strict else self.unread
+        unreadable = None if self._strict else self.unreadable
         without_encoder = replace(model, pipeline=method)
         for batch in iterate_batches(self._source, BATCH_ROWS, spec):
             with batch.localized():
                 if columns:
                     frame = align_columns(
-                        batch.content, columns, batch.path, form=batch.form, unread=unread, first_row=batch.first_row
+                        batch.content,
+                        columns,
+                        batch.path,
+                        cell_format=batch.cell_format,
+                        unreadable=unreadable,
+                        first_row=batch.first_row,
                     )
                     rows = model.pipeline[:-1].transform(frame)
                 else:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli import answers, terminal
-from oneof.cli.audit import describe_rate, find_issues
-from oneof.cli.audit import summarize as summarize_issues
+from oneof.cli.commands.audit import describe_rate, find_issues
+from oneof.cli.commands.audit import summarize as summarize_issues
 from oneof.cli.prediction_sets import REPORT_COVERAGE, evaluate_calibration, held_out_calibration, to_dict
 from oneof.cli.training_files import command_line, summarize, write_labels, write_model, write_report
 
@@ -257,7 +257,7 @@ def make_plan(
         prepared.frame,
         labels=read_options.label_columns,
         candidates=prepared.candidates,
-        exclude=sorted(read_options.verbatim),
+        exclude=sorted(read_options.text_columns),
     )
     if len(methods) > 1:
         return replace(facts, method=f"the best of {len(methods)} methods", limit_minutes=budget)

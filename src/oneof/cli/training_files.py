@@ -58,16 +58,16 @@ def command_line(
         arguments += [argument for name in names for argument in (option, name)]
     for option, name in (("--format", read_options.format), ("--sheet", read_options.sheet)):
         arguments += [] if name is None else [option, name]
-    form = read_options.table
+    table_options = read_options.table
     for option, setting in (
-        ("--delimiter", form.dialect.delimiter),
-        ("--decimal", form.dialect.decimal),
-        ("--encoding", form.dialect.encoding),
-        ("--missing", ",".join(form.form.missing)),
-        *(("--date-format", date) for date in form.form.dates),
+        ("--delimiter", table_options.dialect.delimiter),
+        ("--decimal", table_options.dialect.decimal),
+        ("--encoding", table_options.dialect.encoding),
+        ("--missing", ",".join(table_options.cell_format.missing)),
+        *(("--date-format", date) for date in table_options.cell_format.dates),
     ):
         arguments += [f"{option}={setting}"] * bool(setting)
-    arguments += ["--strict"] * form.strict
+    arguments += ["--strict"] * table_options.strict
     for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
         arguments += [option, value] * (value.lower() != "none")
     arguments += ["--method", method]
@@ -131,7 +131,7 @@ def write_model(
         | {
             "separator": prepared.separator,
             "weights": asdict(read_options.weights),
-            "cells": describe_cells(prepared.columns, read_options.table.form),
+            "cells": describe_cells(prepared.columns, read_options.table.cell_format),
         },
         calibration=calibration,
     )

@@ -21,7 +21,7 @@ from oneof.crowd.encoding import (
 )
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.files import as_path
-from oneof.io.annotations import Annotation, describe_omitted, drop_empty, read_doccano, read_label_studio
+from oneof.io.formats.annotations import Annotation, describe_omitted, drop_empty, read_doccano, read_label_studio
 from oneof.solvers.annotators import AnswerColumns
 from oneof.typing import Ints, Labels, Mask
 

@@ -1,14 +1,10 @@
 """Reading of tables and streams. A table is a stream of one batch, so there is one reader for each format.
 
-Reading order: `dialect` (the form of delimited text), `source` (files, records of text), `csv`, `json_lines`,
-`svmlight` and `binary` (one format each), `batches` (all formats), `plain_file` and `excel` (copies of compressed files
-and spreadsheets), `table` (whole files and their labels), `cells` (numbers, dates and other values in text), `features`
-(kinds of columns), `findings` (notes about them), `encoder` and `imputer` (the values as input of an estimator),
-`row_encoder` (encoding of a few rows).
+Reading order: `formats` (one reader for each format of files), `columns` and `features` (names and kinds of columns),
+`findings` (notes about them), `batches` (the rows of all formats), `table` (whole files and their labels), `encoder`
+and `imputer` (the values as input of an estimator), `row_encoder` (encoding of a few rows).
 """
 
-from oneof.io.binary import read_answers_npz
-from oneof.io.cells import CellFormat
 from oneof.io.columns import (
     Column,
     align_columns,
@@ -17,10 +13,12 @@ from oneof.io.columns import (
     match_columns,
     saved_columns,
 )
-from oneof.io.dialect import Dialect, make_dialect
 from oneof.io.encoder import TextOptions, check_texts, make_encoder, read_text_options
 from oneof.io.features import Overrides, choose_columns
-from oneof.io.findings import ColumnFinding, Kind, TableFindings, UnreadCells
+from oneof.io.findings import ColumnFinding, Kind, TableFindings, UnreadableCells
+from oneof.io.formats.binary import read_answers_npz
+from oneof.io.formats.cells import CellFormat
+from oneof.io.formats.dialect import Dialect, make_dialect
 from oneof.io.table import (
     Table,
     check_no_weights,
@@ -43,7 +41,7 @@ __all__ = [
     "Table",
     "TableFindings",
     "TextOptions",
-    "UnreadCells",
+    "UnreadableCells",
     "align_columns",
     "check_no_weights",
     "check_texts",

@@ -10,15 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import DataError, InputError
-from oneof.io import binary
-from oneof.io.cells import CellFormat
 from oneof.io.columns import Column, find_column
-from oneof.io.csv import CsvReader, as_plain_numbers
-from oneof.io.dialect import Dialect
 from oneof.io.findings import format_names
-from oneof.io.json_lines import JsonLinesReader, objects_to_frame
-from oneof.io.source import TEXT_FORMATS, RecordOffset, Source, open_source, polars_errors_as_data_errors
-from oneof.io.svmlight import IndexedRows, SvmlightReader
+from oneof.io.formats import binary
+from oneof.io.formats.cells import CellFormat
+from oneof.io.formats.csv_reader import CsvReader, as_plain_numbers
+from oneof.io.formats.dialect import Dialect
+from oneof.io.formats.json_lines import JsonLinesReader, objects_to_frame
+from oneof.io.formats.records import RecordOffset
+from oneof.io.formats.source import TEXT_FORMATS, Source, open_source, polars_errors_as_data_errors
+from oneof.io.formats.svmlight import IndexedRows, SvmlightReader
 from oneof.validation import check_positive
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ class Batch:
         The position of the next batch.
     label_columns : tuple of str
         Columns that the format itself marks as labels.
-    form : CellFormat
+    cell_format : CellFormat
         The form of the cells.
     dialect : Dialect or None
         None for formats that are not delimited text.
@@ -62,7 +63,7 @@ class Batch:
     first_row: int = 0
     after: Position = Position()  # noqa: RUF009 - frozen
     label_columns: tuple[str, ...] = ()
-    form: CellFormat = CellFormat()  # noqa: RUF009 - frozen
+    cell_format: CellFormat = CellFormat()  # noqa: RUF009 - frozen
     dialect: Dialect | None = None
     remarks: tuple[str, ...] = ()
 
@@ -107,7 +108,7 @@ class BatchSpec:
         The number of columns of the rows of svmlight files.
     dialect : Dialect
         The known properties of delimited text; the others are detected.
-    form : CellFormat
+    cell_format : CellFormat
         The known tokens of missing values and formats of dates.
     """
 
@@ -118,7 +119,7 @@ class BatchSpec:
     separator: str = "|"
     n_columns: int = 2**18
     dialect: Dialect = Dialect()  # noqa: RUF009 - frozen
-    form: CellFormat = CellFormat()  # noqa: RUF009 - frozen
+    cell_format: CellFormat = CellFormat()  # noqa: RUF009 - frozen
 
     @property
     def names(self) -> list[str] | None:
@@ -163,7 +164,7 @@ def read_batches(source: Any, *, n_rows: int = BATCH_ROWS, format: str | None = 
     check_positive("n_rows", n_rows, integer=True)
     for batch in iterate_batches(source, n_rows, BatchSpec()):
         is_text = batch.dialect is not None
-        yield as_plain_numbers(batch.content, batch.form) if is_text else batch.content
+        yield as_plain_numbers(batch.content, batch.cell_format) if is_text else batch.content
 
 
 def iterate_batches(
@@ -208,7 +209,9 @@ def _read_slices(path: Path, kind: str, n_rows: int | None, spec: BatchSpec, sta
     n_rows = max(binary.count_rows(path, kind), 1) if n_rows is None else n_rows
     row = start.row
     for frame in binary.read_slices(path, kind, n_rows, row, lambda: spec.names):
-        yield _checked(Batch(frame, path, row, Position(0, RecordOffset(row + frame.height)), form=spec.form), spec)
+        yield _checked(
+            Batch(frame, path, row, Position(0, RecordOffset(row + frame.height)), cell_format=spec.cell_format), spec
+        )
         row += frame.height
 
 
@@ -216,18 +219,18 @@ def _read_csv(path: Path, kind: str, n_rows: int | None, spec: BatchSpec, start:
     reader = CsvReader(path, tab=kind == "tsv", dialect=spec.dialect)
 
     def batch(frame: "pl.DataFrame", row: int = 0, after: Position = Position()) -> Batch:  # noqa: B008 - frozen
-        form = replace(spec.form, decimal=str(reader.dialect.decimal))
+        cell_format = replace(spec.cell_format, decimal=str(reader.dialect.decimal))
         remarks = tuple(reader.remarks)
-        return _checked(Batch(frame, reader.path, row, after, (), form, reader.dialect, remarks), spec)
+        return _checked(Batch(frame, reader.path, row, after, (), cell_format, reader.dialect, remarks), spec)
 
     if n_rows is None:
-        yield batch(reader.parse_file(verbatim=spec.labels, as_text=spec.as_text))
+        yield batch(reader.parse_file(labels=spec.labels, as_text=spec.as_text))
         return
     row = start.row
     for block, after in reader.blocks(n_rows, start):
         if row == start.row:
             _check_columns(reader.columns, reader.path, spec)
-        frame = reader.parse(block, verbatim=spec.labels, as_text=spec.as_text, features=spec.features)
+        frame = reader.parse(block, labels=spec.labels, as_text=spec.as_text, features=spec.features)
         if frame.height:
             yield batch(frame, row, Position(0, after._replace(row=row + frame.height)))
         row += frame.height
@@ -239,7 +242,8 @@ def _read_json(path: Path, _: str, n_rows: int | None, spec: BatchSpec, start: R
     if n_rows is None:
         full = [item for objects, _ in reader.blocks(BATCH_ROWS, start) for item in objects]
         yield _checked(
-            Batch(_complete_frame(full, spec, reader.path, is_first=True), reader.path, form=spec.form), spec
+            Batch(_complete_frame(full, spec, reader.path, is_first=True), reader.path, cell_format=spec.cell_format),
+            spec,
         )
         return
     for objects, after in reader.blocks(n_rows, start):
@@ -247,7 +251,7 @@ def _read_json(path: Path, _: str, n_rows: int | None, spec: BatchSpec, start: R
         if objects:
             frame = _complete_frame(objects, spec, reader.path, is_first=row == 0)
             position = Position(0, after._replace(row=end))
-            yield _checked(Batch(frame, reader.path, row, position, form=spec.form), spec)
+            yield _checked(Batch(frame, reader.path, row, position, cell_format=spec.cell_format), spec)
         row = end
 
 
@@ -263,7 +267,7 @@ def _read_svmlight(path: Path, _: str, n_rows: int | None, spec: BatchSpec, star
 
 def _read_npz(path: Path, _: str, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:  # noqa: ARG001 - always one batch
     frame, label_columns = binary.read_npz(path)
-    yield _checked(Batch(frame, path, label_columns=label_columns, form=spec.form), spec)
+    yield _checked(Batch(frame, path, label_columns=label_columns, cell_format=spec.cell_format), spec)
 
 
 _READERS = {

@@ -11,9 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import DataError
-from oneof.io import cells as read
-from oneof.io.cells import CellFormat
-from oneof.io.findings import KINDS, MAX_CELLS, Kind, UnreadCells, format_names
+from oneof.io.findings import KINDS, MAX_CELLS, Kind, UnreadableCells, format_names
+from oneof.io.formats.cells import (
+    NUMBER_FORMATS,
+    UNAMBIGUOUS_DATES,
+    CellFormat,
+    dates_to_days,
+    detect_number_format,
+    read_dates,
+    read_durations,
+    read_numbers,
+    read_yes_no,
+    strip_missing_numbers,
+    strip_text,
+    to_hours,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -40,8 +52,8 @@ def align_columns(
     columns: Sequence[Column],
     path: Path,
     *,
-    form: CellFormat | None = None,
-    unread: UnreadCells | None = None,
+    cell_format: CellFormat | None = None,
+    unreadable: UnreadableCells | None = None,
     first_row: int = 0,
 ) -> "pl.DataFrame":
     """Return the features with the types that the encoder expects: categories and texts as text, all others as floats.
@@ -55,9 +67,9 @@ def align_columns(
         The features; other columns of `frame` are ignored.
     path : Path
         For messages.
-    form : CellFormat, optional
+    cell_format : CellFormat, optional
         The form of the cells of the table.
-    unread : UnreadCells, optional
+    unreadable : UnreadableCells, optional
         Counts cells that are not of the kind of their column, which become missing values. Without it they are errors,
         as are columns that begin without a cell of the kind.
     first_row : int
@@ -75,21 +87,21 @@ def align_columns(
         hint = " (names are case-sensitive)" * bool(differ_in_case)
         names = f"columns {format_names(missing)}" if len(missing) > 1 else f"column {format_names(missing)}"
         raise DataError(f"missing {names}, which the model was trained on{hint}.", source=str(path))
-    form = form or CellFormat()
+    cell_format = cell_format or CellFormat()
     aligned = []
     try:
         for column in columns:
             cells = frame[column.name]
             if column.kind in ("category", "text"):
-                aligned.append(_to_text(cells, form))
+                aligned.append(_to_text(cells, cell_format))
                 continue
-            values, is_unread = to_values(cells, column, form)
-            if (n_unread := int(is_unread.sum())) and unread is None:
-                raise unread_cell(cells, column.kind, int(is_unread.arg_true()[0]))
-            if n_unread and unread is not None:
-                if not first_row and n_unread >= _MIN_WRONG and values.null_count() == len(values):
-                    raise unread_cell(cells, column.kind, int(is_unread.arg_true()[0]))
-                unread.add(column.name, list_cells(cells, is_unread), n_unread, first_row=first_row)
+            values, is_unreadable = to_values(cells, column, cell_format)
+            if (n_unreadable := int(is_unreadable.sum())) and unreadable is None:
+                raise unreadable_cell(cells, column.kind, int(is_unreadable.arg_true()[0]))
+            if n_unreadable and unreadable is not None:
+                if not first_row and n_unreadable >= _MIN_WRONG and values.null_count() == len(values):
+                    raise unreadable_cell(cells, column.kind, int(is_unreadable.arg_true()[0]))
+                unreadable.add(column.name, list_cells(cells, is_unreadable), n_unreadable, first_row=first_row)
             aligned.append(values.fill_null(float("nan")))
     except DataError as error:
         raise error.at(path) from None
@@ -138,13 +150,13 @@ def match_columns(patterns: Sequence[str], columns: Sequence[str], path: Path) -
     return list(dict.fromkeys(found))
 
 
-def describe_cells(columns: Sequence[Column], form: CellFormat) -> dict[str, Any]:
+def describe_cells(columns: Sequence[Column], cell_format: CellFormat) -> dict[str, Any]:
     """Return the properties of cells that a saved model needs for another table, in the types of JSON.
 
     A saved model has them in its summary, as "cells"; `saved_columns` reads them.
     """
     return {
-        "missing": list(form.missing),
+        "missing": list(cell_format.missing),
         "formats": {column.name: list(column.formats) for column in columns if column.formats},
     }
 
@@ -167,15 +179,15 @@ def saved_columns(columns: Sequence[Sequence[Any]], summary: Mapping[str, Any]) 
     return named, CellFormat(missing=tokens)
 
 
-def to_values(cells: "pl.Series", column: Column, form: CellFormat) -> tuple["pl.Series", "pl.Series"]:
+def to_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tuple["pl.Series", "pl.Series"]:
     """Return the cells as floats, null if missing, and a mask of the cells that are not of the kind of the column."""
     import polars as pl
 
     kind, dtype = column.kind, cells.dtype
     if dtype in (pl.Date, pl.Datetime) and kind == "date":
-        return read.dates_to_days(cells), cells.is_null() & cells.is_not_null()
+        return dates_to_days(cells), cells.is_null() & cells.is_not_null()
     if dtype in (pl.Time, pl.Duration) and kind == "duration":
-        return read.to_hours(cells), cells.is_null() & cells.is_not_null()
+        return to_hours(cells), cells.is_null() & cells.is_not_null()
     is_text = dtype in (pl.String, pl.Categorical, pl.Enum)
     if not (is_text or dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
         raise DataError(f"column {cells.name!r} must contain {KINDS[kind]}; got values of type {dtype}.")
@@ -183,28 +195,28 @@ def to_values(cells: "pl.Series", column: Column, form: CellFormat) -> tuple["pl
         numbers = cells.cast(pl.Float64, strict=False).fill_nan(None)
         infinite = numbers.is_infinite().fill_null(value=False)
         return numbers.set(infinite, None), infinite
-    text = read.strip_missing_numbers(read.strip_text(cells.cast(pl.String), form))
+    text = strip_missing_numbers(strip_text(cells.cast(pl.String), cell_format))
     if kind == "number":
-        values = _read_numbers(text, column.formats, form)
+        values = _read_numbers(text, column.formats, cell_format)
     elif kind == "yes/no":
-        values = read.read_yes_no(text)
+        values = read_yes_no(text)
     elif kind == "date":
-        values = read.read_dates(text, column.formats)
+        values = read_dates(text, column.formats)
         if values.null_count() > text.null_count():  # another table may have unambiguous formats of its own
-            values = values.zip_with(values.is_not_null(), read.read_dates(text, read.UNAMBIGUOUS_DATES))
+            values = values.zip_with(values.is_not_null(), read_dates(text, UNAMBIGUOUS_DATES))
     else:
-        values = read.read_durations(text)
+        values = read_durations(text)
     return values, text.is_not_null() & values.is_null()
 
 
-def _read_numbers(text: "pl.Series", formats: tuple[str, ...], form: CellFormat) -> "pl.Series":
+def _read_numbers(text: "pl.Series", formats: tuple[str, ...], cell_format: CellFormat) -> "pl.Series":
     """Return text as numbers in the format of training, or in the format of this table if that reads more cells."""
     trained = formats[0] if formats else "."
-    if trained in read.NUMBER_FORMATS and trained[-1] == form.decimal:
-        values = read.read_numbers(text, trained)  # type: ignore[arg-type]  # one of the formats
+    if trained in NUMBER_FORMATS and trained[-1] == cell_format.decimal:
+        values = read_numbers(text, trained)  # type: ignore[arg-type]  # one of the formats
         if values.null_count() == text.null_count():
             return values
-    return read.read_numbers(text, read.detect_number_format(text, form.decimal))
+    return read_numbers(text, detect_number_format(text, cell_format.decimal))
 
 
 def list_cells(cells: "pl.Series", mask: "pl.Series") -> list[tuple[int, str]]:
@@ -212,7 +224,7 @@ def list_cells(cells: "pl.Series", mask: "pl.Series") -> list[tuple[int, str]]:
     return [(int(row), str(cells[int(row)])) for row in mask.arg_true().head(MAX_CELLS).to_list()]
 
 
-def unread_cell(cells: "pl.Series", kind: Kind, row: int) -> DataError:
+def unreadable_cell(cells: "pl.Series", kind: Kind, row: int) -> DataError:
     """Return the error for a cell that is not of the kind of its column."""
     cell = cells[row]
     infinite = kind == "number" and str(cell).strip().lower().lstrip("+-") in ("inf", "infinity")
@@ -229,14 +241,14 @@ def unread_cell(cells: "pl.Series", kind: Kind, row: int) -> DataError:
     )
 
 
-def _to_text(cells: "pl.Series", form: CellFormat) -> "pl.Series":
+def _to_text(cells: "pl.Series", cell_format: CellFormat) -> "pl.Series":
     """Return the cells as text; a missing cell is the empty text, which is a separate category."""
     import polars as pl
 
     if cells.dtype.is_nested():
         raise DataError(f"column {cells.name!r} must contain text; got values of type {cells.dtype}.")
     if cells.dtype in (pl.String, pl.Categorical, pl.Enum):
-        return read.strip_text(cells, form).fill_null("")
+        return strip_text(cells, cell_format).fill_null("")
     if cells.dtype.is_float() and (cells.drop_nulls().drop_nans() % 1 == 0).all():
         cells = cells.fill_nan(None).cast(pl.Int64, strict=False)  # 3.0 and 3 are the same category
     return cells.cast(pl.String).fill_null("")

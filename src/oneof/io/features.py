@@ -11,10 +11,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneof.errors import DataError
-from oneof.io import cells as read
-from oneof.io.cells import CellFormat
-from oneof.io.columns import Column, list_cells, match_columns, to_values, unread_cell
+from oneof.io.columns import Column, list_cells, match_columns, to_values, unreadable_cell
 from oneof.io.findings import ColumnFinding, Kind, TableFindings
+from oneof.io.formats.cells import (
+    CellFormat,
+    count_tokens,
+    detect_date_formats,
+    detect_number_format,
+    is_ambiguous_date,
+    is_yes_no,
+    read_dates,
+    read_durations,
+    read_numbers,
+    strip_missing_numbers,
+    strip_text,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -101,7 +112,9 @@ def choose_columns(
         if cells.name not in dropped:
             kind = forced.get(cells.name)
             findings.append(
-                _infer_kind(cells, table.form) if kind is None else _check_kind(cells, kind, table.form, table.path)
+                _infer_kind(cells, table.cell_format)
+                if kind is None
+                else _check_kind(cells, kind, table.cell_format, table.path)
             )
     columns = [Column(found.column, found.kind, found.formats) for found in findings if found.kind is not None]
     if not columns:
@@ -134,29 +147,29 @@ def _forced_kinds(table: "Table", overrides: Overrides) -> dict[str, Kind]:
     return forced
 
 
-def _check_kind(cells: "pl.Series", kind: Kind, form: CellFormat, path: Path) -> ColumnFinding:
+def _check_kind(cells: "pl.Series", kind: Kind, cell_format: CellFormat, path: Path) -> ColumnFinding:
     """Return the finding about a column whose kind is named by the user."""
     if kind != "number":
         return ColumnFinding(cells.name, kind)
     try:
-        column = _with_number_format(cells, form)
-        values, unread = to_values(cells, column, form)
-        n_values, n_unread = len(values) - values.null_count(), int(unread.sum())
-        if n_unread and n_values < _MIN_READ_IF_NAMED * (n_values + n_unread):
-            raise unread_cell(cells, kind, int(unread.arg_true()[0]))
+        column = _with_number_format(cells, cell_format)
+        values, unreadable = to_values(cells, column, cell_format)
+        n_values, n_unreadable = len(values) - values.null_count(), int(unreadable.sum())
+        if n_unreadable and n_values < _MIN_READ_IF_NAMED * (n_values + n_unreadable):
+            raise unreadable_cell(cells, kind, int(unreadable.arg_true()[0]))
     except DataError as error:
         raise error.at(path) from None
-    return _finding(cells, column, values, unread)
+    return _finding(cells, column, values, unreadable)
 
 
-def _infer_kind(cells: "pl.Series", form: CellFormat) -> ColumnFinding:
+def _infer_kind(cells: "pl.Series", cell_format: CellFormat) -> ColumnFinding:
     """Return the kind of a column, or None and the reason why it is excluded."""
     import polars as pl
 
     name = cells.name
     is_text = cells.dtype in (pl.String, pl.Categorical, pl.Enum)
     if is_text:
-        return _infer_kind_of_text(cells, form)
+        return _infer_kind_of_text(cells, cell_format)
     present = cells.drop_nulls()
     if cells.dtype.is_float():
         present = present.drop_nans()
@@ -181,16 +194,16 @@ def _infer_kind(cells: "pl.Series", form: CellFormat) -> ColumnFinding:
         reason = "it has a different number in each row, and a name of an identifier (add --numeric to include it)"
         return ColumnFinding(name, None, reason)
     column = Column(name, kind)
-    return _finding(cells, column, *to_values(cells, column, form))
+    return _finding(cells, column, *to_values(cells, column, cell_format))
 
 
-def _infer_kind_of_text(cells: "pl.Series", form: CellFormat) -> ColumnFinding:
-    text = read.strip_text(cells, form)
-    present = read.strip_missing_numbers(text).drop_nulls()
+def _infer_kind_of_text(cells: "pl.Series", cell_format: CellFormat) -> ColumnFinding:
+    text = strip_text(cells, cell_format)
+    present = strip_missing_numbers(text).drop_nulls()
     if not len(present):
         if text.null_count() < len(text) and _varies(text):  # tokens only, such as "+" and "-"
             return _text_finding(cells, text)
-        counts = read.count_tokens(cells, cells.is_not_null())
+        counts = count_tokens(cells, cells.is_not_null())
         listed = ", ".join(repr(token) for token, _ in counts[:3])
         return ColumnFinding(cells.name, None, "it has no values" + f" besides {listed}" * bool(listed))
     if _is_code(present):
@@ -199,16 +212,16 @@ def _infer_kind_of_text(cells: "pl.Series", form: CellFormat) -> ColumnFinding:
             return finding
         reason = "some of the codes have leading zeros (--numeric reads numbers)"
         return replace(finding, kind="category", reason=reason)
-    column = _infer_column(cells.name, present, form)
+    column = _infer_column(cells.name, present, cell_format)
     if column is None:
         return _text_finding(cells, text)
-    values, unread = to_values(cells, column, form)
+    values, unreadable = to_values(cells, column, cell_format)
     if len(values) - values.null_count() < _MIN_READ * len(present):
         return _text_finding(cells, text)
-    return _finding(cells, column, values, unread, present) if _varies(values) else _constant(cells.name)
+    return _finding(cells, column, values, unreadable, present) if _varies(values) else _constant(cells.name)
 
 
-def _infer_column(name: str, present: "pl.Series", form: CellFormat) -> Column | None:
+def _infer_column(name: str, present: "pl.Series", cell_format: CellFormat) -> Column | None:
     """Return the kind that most of the first cells of text have, and its formats; None for words."""
     sample = present.head(_SAMPLE_ROWS)
     enough = _MIN_READ * len(sample)
@@ -216,54 +229,54 @@ def _infer_column(name: str, present: "pl.Series", form: CellFormat) -> Column |
     def n_read(values: "pl.Series") -> int:
         return len(values) - values.null_count()
 
-    number_format = read.detect_number_format(sample, form.decimal)
-    if n_read(read.read_numbers(sample, number_format)) >= enough:
-        return _number_column(name, present, form)
-    if read.is_yes_no(present):
+    number_format = detect_number_format(sample, cell_format.decimal)
+    if n_read(read_numbers(sample, number_format)) >= enough:
+        return _number_column(name, present, cell_format)
+    if is_yes_no(present):
         return Column(name, "yes/no")
-    formats = read.detect_date_formats(present, form)
-    if formats and n_read(read.read_dates(sample, formats)) >= enough:
+    formats = detect_date_formats(present, cell_format)
+    if formats and n_read(read_dates(sample, formats)) >= enough:
         return Column(name, "date", formats)
-    if n_read(read.read_durations(sample)) >= enough:
+    if n_read(read_durations(sample)) >= enough:
         return Column(name, "duration")
     return None
 
 
-def _with_number_format(cells: "pl.Series", form: CellFormat) -> Column:
+def _with_number_format(cells: "pl.Series", cell_format: CellFormat) -> Column:
     """Return a column of numbers with the format that its text has."""
     import polars as pl
 
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return Column(cells.name, "number")
-    return _number_column(cells.name, read.strip_missing_numbers(read.strip_text(cells, form)), form)
+    return _number_column(cells.name, strip_missing_numbers(strip_text(cells, cell_format)), cell_format)
 
 
-def _number_column(name: str, text: "pl.Series", form: CellFormat) -> Column:
-    number_format = read.detect_number_format(text, form.decimal)
+def _number_column(name: str, text: "pl.Series", cell_format: CellFormat) -> Column:
+    number_format = detect_number_format(text, cell_format.decimal)
     return Column(name, "number", () if number_format == "." else (number_format,))
 
 
 def _finding(
-    cells: "pl.Series", column: Column, values: "pl.Series", unread: "pl.Series", present: "pl.Series | None" = None
+    cells: "pl.Series", column: Column, values: "pl.Series", unreadable: "pl.Series", present: "pl.Series | None" = None
 ) -> ColumnFinding:
     """Return the finding about a column of values, some of which are missing or cannot be read."""
-    missing = read.count_tokens(cells, values.is_null() & ~unread) if values.null_count() else ()
-    n_unread = int(unread.sum())
+    missing = count_tokens(cells, values.is_null() & ~unreadable) if values.null_count() else ()
+    n_unreadable = int(unreadable.sum())
     return ColumnFinding(
         cells.name,
         column.kind,
-        n_empty=values.null_count() - n_unread - sum(n for _, n in missing),
+        n_empty=values.null_count() - n_unreadable - sum(n for _, n in missing),
         missing=missing,
-        n_unread=n_unread,
-        unread=tuple(list_cells(cells, unread)),
+        n_unreadable=n_unreadable,
+        unreadable=tuple(list_cells(cells, unreadable)),
         formats=column.formats,
-        ambiguous=column.kind == "date" and present is not None and read.is_ambiguous_date(column.formats, present),
+        ambiguous=column.kind == "date" and present is not None and is_ambiguous_date(column.formats, present),
     )
 
 
 def _text_finding(cells: "pl.Series", text: "pl.Series") -> ColumnFinding:
     """Return the finding about a column of words: categories, texts or identifiers."""
-    missing = read.count_tokens(cells, text.is_null())
+    missing = count_tokens(cells, text.is_null())
     n_empty = text.null_count() - sum(n for _, n in missing)
     if not _varies(text):
         return _constant(cells.name)

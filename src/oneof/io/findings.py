@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
-from oneof.io.dialect import COMMON, Dialect
+from oneof.io.formats.dialect import COMMON, Dialect
 
 Kind = Literal["number", "yes/no", "category", "text", "date", "duration"]
 
@@ -43,9 +43,9 @@ class ColumnFinding:
         Number of empty cells.
     missing : tuple of (str, int)
         Tokens of missing values, with their numbers.
-    n_unread : int
+    n_unreadable : int
         Number of other cells that are not of the kind; they are missing as well.
-    unread : tuple of (int, str)
+    unreadable : tuple of (int, str)
         Row and text of the first of these cells.
     formats : tuple of str
         Formats of dates, or the format of numbers.
@@ -58,8 +58,8 @@ class ColumnFinding:
     reason: str = ""
     n_empty: int = 0
     missing: tuple[tuple[str, int], ...] = ()
-    n_unread: int = 0
-    unread: tuple[tuple[int, str], ...] = ()
+    n_unreadable: int = 0
+    unreadable: tuple[tuple[int, str], ...] = ()
     formats: tuple[str, ...] = ()
     ambiguous: bool = False
 
@@ -97,14 +97,14 @@ class TableFindings:
             *dialect_sentences(self.dialect),
             *self.remarks,
             *_sentences_of_missing(self.columns),
-            *_sentences_of_unread(self.columns),
+            *_sentences_of_unreadable(self.columns),
             *_sentences_of_formats(self.columns),
             *_sentences_of_reasons(self.columns, self.scope),
         ]
 
-    def without_unread(self) -> "TableFindings":
+    def without_unreadable(self) -> "TableFindings":
         """Return the findings without the cells that cannot be read, for a table of which they are a part."""
-        return replace(self, columns=tuple(replace(column, n_unread=0, unread=()) for column in self.columns))
+        return replace(self, columns=tuple(replace(column, n_unreadable=0, unreadable=()) for column in self.columns))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the findings in the types of JSON."""
@@ -115,7 +115,7 @@ class TableFindings:
         }
 
 
-class UnreadCells:
+class UnreadableCells:
     """Counter of cells that are not of the kind of their column and are read as missing values.
 
     Attributes
@@ -136,9 +136,9 @@ class UnreadCells:
         examples = self.examples.setdefault(column, [])
         examples += [(row + first_row, text) for row, text in cells[: MAX_CELLS - len(examples)]]
 
-    def merge(self, other: "UnreadCells") -> "UnreadCells":
+    def merge(self, other: "UnreadableCells") -> "UnreadableCells":
         """Return the cells of both, those of `other` last."""
-        merged = UnreadCells()
+        merged = UnreadableCells()
         for part in (self, other):
             for name, count in part.counts.items():
                 merged.add(name, part.examples[name], count)
@@ -149,7 +149,7 @@ class UnreadCells:
         return {name: {"count": n, "cells": list(map(list, self.examples[name]))} for name, n in self.counts.items()}
 
     @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> "UnreadCells":
+    def from_dict(cls, content: Mapping[str, Any]) -> "UnreadableCells":
         """Return the cells from the result of `to_dict`."""
         cells = cls()
         for name, entry in content.items():
@@ -227,18 +227,18 @@ def _sentences_of_missing(columns: Sequence[ColumnFinding]) -> list[str]:
     return sentences
 
 
-def _sentences_of_unread(columns: Sequence[ColumnFinding]) -> list[str]:
+def _sentences_of_unreadable(columns: Sequence[ColumnFinding]) -> list[str]:
     sentences = []
-    unread = [column for column in columns if column.kind and column.n_unread]
-    for column in unread[:_MAX_LISTED]:
-        cells = "other cells are" if column.n_unread > 1 else "other cell is"
+    unreadable = [column for column in columns if column.kind and column.n_unreadable]
+    for column in unreadable[:_MAX_LISTED]:
+        cells = "other cells are" if column.n_unreadable > 1 else "other cell is"
         sentences.append(
-            f"column {column.column!r} is read as {KINDS[str(column.kind)]}; {column.n_unread:,} {cells} missing: "
-            f"{_examples(column.unread, column.n_unread, 3)}. If these are values, add --text or --categorical."
+            f"column {column.column!r} is read as {KINDS[str(column.kind)]}; {column.n_unreadable:,} {cells} missing: "
+            f"{_examples(column.unreadable, column.n_unreadable, 3)}. If these are values, add --text or --categorical."
         )
-    if len(unread) > _MAX_LISTED:
-        others = unread[_MAX_LISTED:]
-        n_cells = sum(column.n_unread for column in others)
+    if len(unreadable) > _MAX_LISTED:
+        others = unreadable[_MAX_LISTED:]
+        n_cells = sum(column.n_unreadable for column in others)
         names = [column.column for column in others]
         sentences.append(f"{_columns_are(names)} read with {n_cells:,} other cells missing.")
     return sentences
@@ -249,13 +249,13 @@ def _sentences_of_formats(columns: Sequence[ColumnFinding]) -> list[str]:
     dates = [column for column in columns if column.kind == "date"]
     for formats, group in _grouped(dates, lambda c: c.formats):
         names = [column.column for column in group]
-        listed = f" ({join([repr(form) for form in formats])})" if formats else ""
+        listed = f" ({join([repr(date_format) for date_format in formats])})" if formats else ""
         sentences.append(
             f"{_columns_are(names)} read as dates{listed}: year, month, day of the week, hour and elapsed time."
         )
         ambiguous = [column.column for column in group if column.ambiguous]
         if ambiguous:
-            first = "day" if any(form.startswith("%d") for form in formats) else "month"
+            first = "day" if any(date_format.startswith("%d") for date_format in formats) else "month"
             sentences.append(
                 f"{_columns_are(ambiguous)} read with the {first} first; --date-format sets another order."
             )

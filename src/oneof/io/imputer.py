@@ -10,7 +10,7 @@ from oneof.typing import Floats
 if TYPE_CHECKING:
     import polars as pl
 
-MIN_MISSING = 0.05
+MIN_INDICATOR_SHARE = 0.05
 """Share of missing values from which a column has an indicator."""
 CALENDAR = ("elapsed", "year", "month", "weekday", "hour")
 """Features of a date."""
@@ -50,7 +50,7 @@ class MedianImputer(SimpleImputer):
 
         medians = X.select(pl.all().fill_nan(None).median())
         missing = X.select(pl.all().is_nan().mean()).row(0)
-        is_complete = [share < MIN_MISSING or share == 0 for share in missing]
+        is_complete = [share < MIN_INDICATOR_SHARE or share == 0 for share in missing]
         rows = [
             pl.Series(column.name, [column[0], *[column[0] if complete else None] * 2], dtype=pl.Float64)
             for column, complete in zip(medians, is_complete, strict=True)

@@ -13,14 +13,14 @@ from oneof.candidates.columns import DEFAULT_SEPARATOR, detect_separator, match_
 from oneof.candidates.labels import labels_with_weights
 from oneof.errors import DataError, LabelError, MissingExtraError
 from oneof.files import as_path
-from oneof.io import excel
 from oneof.io.batches import BatchSpec, iterate_batches
-from oneof.io.binary import read_sparse_npz
-from oneof.io.cells import CellFormat
 from oneof.io.columns import find_column
-from oneof.io.dialect import Dialect
-from oneof.io.plain_file import plain_file
-from oneof.io.source import STANDARD_INPUT, Source, display_path
+from oneof.io.formats import excel
+from oneof.io.formats.binary import read_sparse_npz
+from oneof.io.formats.cells import CellFormat
+from oneof.io.formats.dialect import Dialect
+from oneof.io.formats.plain_file import plain_file
+from oneof.io.formats.source import STANDARD_INPUT, Source, display_path
 from oneof.typing import Labels
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Table:
     path : Path
     label_columns : tuple of str
         Columns that the file format marks as labels; they are never features.
-    form : CellFormat
+    cell_format : CellFormat
         The form of the cells of text.
     dialect : Dialect or None
         None for formats that are not delimited text.
@@ -70,7 +70,7 @@ class Table:
     frame: "pl.DataFrame"
     path: Path
     label_columns: tuple[str, ...] = ()
-    form: CellFormat = CellFormat()  # noqa: RUF009 - frozen
+    cell_format: CellFormat = CellFormat()  # noqa: RUF009 - frozen
     dialect: Dialect | None = None
     remarks: tuple[str, ...] = ()
     rows: Any = None
@@ -80,9 +80,9 @@ def read_table(
     path: str | os.PathLike[str],
     *,
     as_text: Collection[str] = (),
-    verbatim: Collection[str] = (),
+    labels: Collection[str] = (),
     dialect: Dialect | None = None,
-    form: CellFormat | None = None,
+    cell_format: CellFormat | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
     sheet: str | None = None,
 ) -> Table:
@@ -96,12 +96,12 @@ def read_table(
         (``X``, with ``y`` and/or ``candidates``). "-" is standard input.
     as_text : collection of str
         Columns of a CSV or TSV file, or patterns of their names, that are text even if the cells look like numbers.
-    verbatim : collection of str
+    labels : collection of str
         Columns of labels of a CSV or TSV file, which are text. Of the other columns, those in which each cell is a
         number or empty are numbers.
     dialect : Dialect, optional
         The known properties of a CSV or TSV file; the others are detected.
-    form : CellFormat, optional
+    cell_format : CellFormat, optional
         The known tokens of missing values and formats of dates.
     format : {"csv", "tsv", "jsonl", "parquet", "npz", "excel"}, optional
         By default it is inferred from the suffix. It is required for standard input, which accepts the first three.
@@ -132,11 +132,11 @@ def read_table(
         return Table(sparse.labels, path, tuple(sparse.labels.columns), rows=sparse.rows)
     is_sheet = known == "excel"
     spec = BatchSpec(
-        tuple(verbatim),
+        tuple(labels),
         as_text=as_text,
         labels_required=False,
         dialect=_COPY if is_sheet else dialect or Dialect(),
-        form=form or CellFormat(),
+        cell_format=cell_format or CellFormat(),
     )
     with plain_file(path, known, sheet) as file:
         batches = list(iterate_batches(Source(str(file.path), (file.path,), file.format), None, spec))
@@ -145,7 +145,9 @@ def read_table(
         raise DataError(f"{name} has no rows. Add at least one.")
     [batch] = batches
     remarks = (*file.notes, *batch.remarks)
-    return Table(batch.content, name, batch.label_columns, batch.form, None if is_sheet else batch.dialect, remarks)
+    return Table(
+        batch.content, name, batch.label_columns, batch.cell_format, None if is_sheet else batch.dialect, remarks
+    )
 
 
 def _check_format(path: Path, given: str | None) -> str:
@@ -210,9 +212,9 @@ def _label_frame(table: Table, columns: Sequence[str]) -> "pl.DataFrame":
 
     names = [find_column(name, table.frame.columns, table.path) for name in columns]
     frame = table.frame.select(names)
-    if not table.form.missing:
+    if not table.cell_format.missing:
         return frame
-    tokens = [token.lower() for token in table.form.missing]
+    tokens = [token.lower() for token in table.cell_format.missing]
     text = pl.col(pl.String)
     return frame.with_columns(pl.when(~text.str.strip_chars().str.to_lowercase().is_in(tokens)).then(text))
 

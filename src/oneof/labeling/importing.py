@@ -8,14 +8,14 @@ from pathlib import Path
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io import find_column, read_table
-from oneof.io.annotations import Annotation, is_export, read_export
+from oneof.io.formats.annotations import Annotation, is_export, read_export
 from oneof.labeling.answer_log import Entry
 from oneof.labeling.validation import check_text
 from oneof.typing import Labels
 
 
 def read_annotations(path: Path, match: str | None, **columns: str | None) -> list[Annotation]:
-    """Read a file of answers: `oneof.io.annotations.read_export` if it is an export of a tool, otherwise `read_long`.
+    """Read a file of answers: an export of a tool by `read_export`, other files by `read_long`.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def read_long(
     DataError
         If a column is missing, or a line has no item or no worker.
     """
-    table = read_table(path, as_text=(item, worker), verbatim=(label,))
+    table = read_table(path, as_text=(item, worker), labels=(label,))
     columns = [find_column(name, table.frame.columns, path) for name in (item, worker, label)]
     lines = []
     for row, (item_cell, worker_cell, label_cell) in enumerate(table.frame.select(columns).iter_rows()):

@@ -75,13 +75,15 @@ class RowPredictor:
         if unknown:
             raise InputError(f"the model has an unknown kind of column, {unknown[0]!r}. Update oneof.")
         self.model = model
-        columns, form = saved_columns(model.columns, model.summary)
+        columns, cell_format = saved_columns(model.columns, model.summary)
         self.columns = [(column.name, column.kind) for column in columns]
         self.classes = list(model.classes)
         self._lock = threading.Lock()
         steps = model.pipeline.steps
         self._encoder = RowEncoder(
-            columns, steps[0][1], lambda frame, parts: align_columns(frame, parts, Path("the rows"), form=form)
+            columns,
+            steps[0][1],
+            lambda frame, parts: align_columns(frame, parts, Path("the rows"), cell_format=cell_format),
         )
         self._estimator = steps[1][1] if len(steps) == 2 else Pipeline(steps[1:])
         method = type(steps[-1][1])

@@ -6,8 +6,8 @@ files are read by `oneof.io`.
 """
 
 from oneof.io.batches import read_batches
-from oneof.io.source import Source, open_source
-from oneof.io.svmlight import IndexedRows
+from oneof.io.formats.source import Source, open_source
+from oneof.io.formats.svmlight import IndexedRows
 from oneof.stream.checkpoint import CheckpointConfig
 from oneof.stream.fit_stream import StreamResult, fit_stream
 from oneof.stream.options import StreamOptions

@@ -15,9 +15,10 @@ import numpy as np
 
 from oneof.errors import DataError
 from oneof.files import as_path, atomic_write, create_directories, read_arrays
-from oneof.io import Column, UnreadCells
+from oneof.io import Column, UnreadableCells
 from oneof.io.batches import Position
-from oneof.io.source import RecordOffset, Source
+from oneof.io.formats.records import RecordOffset
+from oneof.io.formats.source import Source
 from oneof.solvers.online import OnlineState
 from oneof.stream.encoder import Moments, StreamEncoder
 from oneof.stream.validation import LabelAutocorrelation, ProgressiveValidation, Window
@@ -109,7 +110,7 @@ class RunState:
     validation : ProgressiveValidation
     notes : list of str
         Warnings about the columns.
-    unread : UnreadCells
+    unreadable : UnreadableCells
         Cells of the first pass that are not of the kind of their column.
     """
 
@@ -123,7 +124,7 @@ class RunState:
     validation: ProgressiveValidation = ProgressiveValidation()  # noqa: RUF009 - frozen
     notes: list[str] = field(default_factory=list)
     prior: list[float] | None = None
-    unread: UnreadCells = field(default_factory=UnreadCells)
+    unreadable: UnreadableCells = field(default_factory=UnreadableCells)
 
 
 def fingerprint(source: Source, estimator: Any, options: Any) -> dict[str, Any]:
@@ -187,7 +188,7 @@ def pack_state(run: RunState, identity: Mapping[str, Any]) -> tuple[dict[str, An
         "state": {name: number.item() if hasattr(number, "item") else number for name, number in numbers.items()},
         "validation": asdict(run.validation),
         "notes": list(run.notes),
-        "unread": run.unread.to_dict(),
+        "unreadable": run.unreadable.to_dict(),
     }
     return header, arrays
 
@@ -224,7 +225,7 @@ def unpack_state(header: Mapping[str, Any], arrays: Mapping[str, Any], path: Pat
             ProgressiveValidation(**{**counts, "total": total, "windows": windows, "autocorrelation": order}),
             header["notes"],
             header["prior"],
-            UnreadCells.from_dict(header["unread"]),
+            UnreadableCells.from_dict(header["unreadable"]),
         )
     except (KeyError, TypeError, AttributeError, ValueError, IndexError):
         raise DataError(f"{path} lacks fields of a checkpoint. Start again with --restart.") from None

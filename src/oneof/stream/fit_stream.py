@@ -10,7 +10,7 @@ from oneof.estimators._online_base import OnlineClassifier
 from oneof.io import (
     Column,
     Table,
-    UnreadCells,
+    UnreadableCells,
     align_columns,
     check_texts,
     choose_columns,
@@ -24,7 +24,7 @@ from oneof.io.batches import (
     iterate_batches,
     progress_fraction,
 )
-from oneof.io.source import Source, open_source
+from oneof.io.formats.source import Source, open_source
 from oneof.solvers.online import OnlineState
 from oneof.stream.checkpoint import (
     CheckpointConfig,
@@ -215,7 +215,7 @@ class _StreamFit:
             separator=options.separator,
             n_columns=2**options.hash_bits,
             dialect=options.dialect,
-            form=options.form,
+            cell_format=options.cell_format,
         )
 
     def _learn(self, batch: Batch, spec: BatchSpec, start: float) -> RunState:
@@ -232,8 +232,8 @@ class _StreamFit:
             classes = sort_classes(reader.names(batch.labels), reader, f"the first batch of {batch.path}", options)
             run = replace(run, classes=classes)
         evidence = label_reader(options, run.classes, run.prior).evidence(batch.labels)
-        unread = UnreadCells()
-        encoder_after, rows = _encode(run, batch, None if options.strict else unread)
+        unreadable = UnreadableCells()
+        encoder_after, rows = _encode(run, batch, None if options.strict else unreadable)
         state = self.estimator._advance(run.state, rows, evidence)
         mistakes = state.n_mistakes - (0 if run.state is None else run.state.n_mistakes)
         validation = run.validation
@@ -244,7 +244,7 @@ class _StreamFit:
             run,
             position=batch.after,
             encoder=encoder_after,
-            unread=run.unread.merge(unread) if run.epoch == 0 else run.unread,
+            unreadable=run.unreadable.merge(unreadable) if run.epoch == 0 else run.unreadable,
             state=state,
             validation=validation,
             total_rows=run.total_rows + len(batch),
@@ -256,7 +256,7 @@ def choose_stream_columns(batch: Batch, options: StreamOptions) -> tuple[list[Co
 
     The kinds are inferred as for a table (`oneof.io.choose_columns`), from the rows of the first batch only.
     """
-    table = Table(batch.content, batch.path, (), batch.form, batch.dialect, batch.remarks)
+    table = Table(batch.content, batch.path, (), batch.cell_format, batch.dialect, batch.remarks)
     scope = f", according to the first {len(batch):,} rows (--batch-rows)"
     columns, findings = choose_columns(
         table, exclude=set(options.label_columns), overrides=options.overrides, scope=scope
@@ -265,17 +265,24 @@ def choose_stream_columns(batch: Batch, options: StreamOptions) -> tuple[list[Co
     inferred = [column for column in columns if column.name not in options.overrides.texts]
     if not options.overrides.texts or any(column.kind == "text" for column in inferred):
         texts = [column for column in inferred if column.kind == "text"]
-        frame = align_columns(batch.content, texts, batch.path, form=batch.form)
+        frame = align_columns(batch.content, texts, batch.path, cell_format=batch.cell_format)
         check_texts(frame, texts, options.text_options, batch.path)
-    return columns, findings.without_unread().sentences()
+    return columns, findings.without_unreadable().sentences()
 
 
-def _encode(run: RunState, batch: Batch, unread: UnreadCells | None) -> tuple[StreamEncoder | None, FeatureMatrix]:
+def _encode(
+    run: RunState, batch: Batch, unreadable: UnreadableCells | None
+) -> tuple[StreamEncoder | None, FeatureMatrix]:
     """Return the encoder and the rows of a batch; after the first pass the encoder does not change."""
     if run.encoder is None:
         return None, batch.content.rows
     frame = align_columns(
-        batch.content, run.columns or [], batch.path, form=batch.form, unread=unread, first_row=batch.first_row
+        batch.content,
+        run.columns or [],
+        batch.path,
+        cell_format=batch.cell_format,
+        unreadable=unreadable,
+        first_row=batch.first_row,
     )
     if run.epoch == 0:
         return run.encoder.partial_fit_transform(frame)
@@ -317,6 +324,6 @@ def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at:
         list(run.columns or []),
         run.validation,
         resumed_at,
-        [*class_notes, *run.notes, *run.unread.sentences(), *([] if order_note is None else [order_note])],
+        [*class_notes, *run.notes, *run.unreadable.sentences(), *([] if order_note is None else [order_note])],
         run.prior,
     )

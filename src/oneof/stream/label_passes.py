@@ -9,7 +9,7 @@ from oneof.candidates.columns import LabelReader, resolve_classes
 from oneof.errors import DataError, InputError
 from oneof.io import check_no_weights
 from oneof.io.batches import BatchSpec, iterate_batches
-from oneof.io.source import Source
+from oneof.io.formats.source import Source
 from oneof.stream.checkpoint import RunState
 from oneof.stream.options import StreamOptions
 
@@ -47,7 +47,9 @@ def _mean_posterior(source: Source, options: StreamOptions, classes: Sequence[st
 def _map_labels(source: Source, options: StreamOptions, function: Callable[[Any], Any]) -> Iterator[Any]:
     """Yield a function of the labels of each batch, without the features; errors name the rows of the files."""
     is_empty = True
-    spec = BatchSpec(options.label_columns, (), separator=options.separator, dialect=options.dialect, form=options.form)
+    spec = BatchSpec(
+        options.label_columns, (), separator=options.separator, dialect=options.dialect, cell_format=options.cell_format
+    )
     for batch in iterate_batches(source, options.batch_rows, spec):
         is_empty = False
         with batch.localized():

@@ -10,8 +10,8 @@ from oneof.errors import InputError, InputTypeError
 from oneof.estimators._online_base import check_online
 from oneof.io import CellFormat, Dialect, Overrides, TextOptions
 from oneof.io.batches import BATCH_ROWS
-from oneof.io.source import Source
-from oneof.io.svmlight import MAX_INDEX_BITS
+from oneof.io.formats.source import Source
+from oneof.io.formats.svmlight import MAX_INDEX_BITS
 from oneof.validation import as_float_array, check_bool, check_instance, check_positive
 
 
@@ -46,7 +46,7 @@ class StreamOptions:
         Stop words and stemmer of texts.
     dialect : Dialect
         The known properties of CSV and TSV files; the others are detected from the first bytes of each file.
-    form : CellFormat
+    cell_format : CellFormat
         The known tokens of missing values and formats of dates.
     strict : bool
         Whether a cell that is not of the kind of its column is an error. Otherwise it is missing.
@@ -78,7 +78,7 @@ class StreamOptions:
     prior: tuple[float, ...] | None = None
     rest: bool | str = False
     dialect: Dialect = Dialect()  # noqa: RUF009 - frozen
-    form: CellFormat = CellFormat()  # noqa: RUF009 - frozen
+    cell_format: CellFormat = CellFormat()  # noqa: RUF009 - frozen
     strict: bool = False
 
     def __post_init__(self) -> None:
@@ -109,7 +109,7 @@ class StreamOptions:
         check_instance("overrides", self.overrides, Overrides)
         check_instance("text_options", self.text_options, TextOptions)
         check_instance("dialect", self.dialect, Dialect)
-        check_instance("form", self.form, CellFormat)
+        check_instance("cell_format", self.cell_format, CellFormat)
         check_bool("strict", self.strict)
         object.__setattr__(self, "strict", bool(self.strict))
         for name, max_value in (("batch_rows", 2**30), ("hash_bits", MAX_INDEX_BITS), ("n_epochs", 2**30)):

@@ -10,7 +10,7 @@ from oneof.candidates import CandidateSets, as_classes
 from oneof.candidates.readers.collections import is_collection
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators._online_base import check_online
-from oneof.io.svmlight import MAX_INDEX_BITS
+from oneof.io.formats.svmlight import MAX_INDEX_BITS
 from oneof.likelihoods import softmax
 from oneof.solvers.online import OnlineState
 from oneof.solvers.row_accessors import SparseRows, read_only

@@ -161,7 +161,7 @@ def run(
         from oneof.cli.training import train
         from oneof.io import Overrides, stem_of
 
-        form = options.read_table_options(
+        table_options = options.read_table_options(
             delimiter=delimiter,
             decimal=decimal,
             encoding=encoding,
@@ -193,7 +193,7 @@ def run(
             stem,
             weighting,
             given,
-            table=form,
+            table=table_options,
             format=format,
             sheet=sheet,
         )

@@ -14,8 +14,8 @@ from typing import BinaryIO
 
 from oneof.errors import DataError
 from oneof.files import GZIP, check_size
-from oneof.io import excel
-from oneof.io.source import STANDARD_INPUT, display_path
+from oneof.io.formats import excel
+from oneof.io.formats.source import STANDARD_INPUT, display_path
 
 _CHUNK = 2**20
 

@@ -1,8 +1,4 @@
-"""Files of a stream, and records of a text file.
-
-A source is one file, a folder of files of one format, or standard input. A text file is read in blocks of complete
-records, from its beginning or from an offset of an earlier block.
-"""
+"""Records of a text file: lines, or lines joined while a quoted cell is open, in blocks from any offset."""
 
 import codecs
 import csv
@@ -10,179 +6,24 @@ import gzip
 import hashlib
 import io
 import itertools
-import os
 import sys
 import threading
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 from oneof.errors import DataError
-from oneof.files import GZIP, as_path
-from oneof.io.dialect import HEAD_BYTES, Dialect, Recoded, complete, has_carriage_returns_only
+from oneof.files import GZIP
+from oneof.io.formats.dialect import HEAD_BYTES, Dialect, Utf8File, has_carriage_returns_only, with_defaults
+from oneof.io.formats.source import STANDARD_INPUT, display_path
 
-FORMATS = {
-    "csv": (".csv",),
-    "tsv": (".tsv",),
-    "jsonl": (".jsonl", ".ndjson"),
-    "svmlight": (".svmlight", ".svm", ".libsvm"),
-    "parquet": (".parquet",),
-    "arrow": (".arrow", ".feather", ".ipc"),
-}
-"""Formats of streams and the suffixes of their files; a text format may also have .gz after the suffix."""
-TEXT_FORMATS = ("csv", "tsv", "jsonl", "svmlight")
-
-STANDARD_INPUT = Path("-")
-_HEAD = 2**16
 _CHUNK = 2**16
 _MAX_RECORD_BYTES = 2**28
 """Maximum size of a line or quoted cell; a few KiB of gzip may decompress to more."""
 _MAX_CELL = 2**31 - 1
-_MAX_MESSAGE = 200
-
-
-@dataclass(frozen=True)
-class Source:
-    """Files of a stream, in the order in which they are read.
-
-    Attributes
-    ----------
-    name : str
-        The path as given by the user.
-    files : tuple of Path
-        ``Path("-")`` is standard input.
-    format : str
-        One of `FORMATS`.
-
-    Examples
-    --------
-    >>> from oneof.stream import open_source
-    >>> source = open_source("-", "csv")
-    >>> source.format, source.can_be_read_again
-    ('csv', False)
-    """
-
-    name: str
-    files: tuple[Path, ...]
-    format: str
-
-    @property
-    def can_be_read_again(self) -> bool:
-        """True if the rows can be read several times; False for standard input."""
-        return self.files != (STANDARD_INPUT,)
-
-    @property
-    def display_name(self) -> str:
-        """Name for messages."""
-        return self.name if self.can_be_read_again else str(display_path(STANDARD_INPUT))
-
-    def identity(self) -> list[list[Any]]:
-        """Return name, size, modification time and a hash of the first 64 KiB of each file, to detect changes.
-
-        The identity of standard input is empty: its bytes are hashed while they are read (`RecordReader`).
-
-        Returns
-        -------
-        list of list
-            One entry per file.
-        """
-        return [_file_identity(file) for file in self.files] if self.can_be_read_again else []
-
-
-def open_source(path: str | os.PathLike[str], format: str | None = None) -> Source:  # noqa: A002 - the option's name
-    """Return the files of a stream and their format, without reading them.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A file; a folder, whose files of a known format (also in subfolders, except hidden ones) are read in the order
-        of their names; or "-", standard input.
-    format : {"csv", "tsv", "jsonl", "svmlight", "parquet", "arrow"}, optional
-        By default it is inferred from the suffix. It is required for standard input, which accepts the first four.
-
-    Returns
-    -------
-    Source
-
-    Raises
-    ------
-    DataError
-        If the file does not exist, the folder has no such file, or the format is unknown or differs between files.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from oneof.stream import open_source
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for name in ("b.csv", "a.csv", ".hidden"):
-    ...         _ = pathlib.Path(folder, name).write_text("span,species")
-    ...     source = open_source(folder)
-    >>> source.format, [file.name for file in source.files]
-    ('csv', ['a.csv', 'b.csv'])
-    """
-    path = as_path(path)
-    if format is not None and (not isinstance(format, str) or format not in FORMATS):
-        raise DataError(f"the format must be one of {', '.join(FORMATS)}; got {format!r}.")
-    if path == STANDARD_INPUT:
-        if format not in TEXT_FORMATS:
-            raise DataError(f"standard input needs a text format. Add --format with one of {', '.join(TEXT_FORMATS)}.")
-        return Source("-", (path,), format)
-    if path.is_dir():
-        files = sorted(file for file in path.rglob("*") if file.is_file() and not _is_hidden(file.relative_to(path)))
-        files = [file for file in files if format is not None or format_of(file) is not None]
-        if not files:
-            raise DataError(f"the folder {path} has no file of a known format. The extensions are {_suffixes()}.")
-    elif path.is_file():
-        files = [path]
-    else:
-        raise DataError(f"the file {path} does not exist. Check its name and folder.")
-    return Source(str(path), tuple(files), format or _common_format(path, files))
-
-
-def display_path(path: Path) -> Path:
-    """Return the path of a file for messages."""
-    return Path("standard input") if path == STANDARD_INPUT else path
-
-
-def format_of(path: Path) -> str | None:
-    """Return the format given by the suffix of a file's name, or None."""
-    name = path.name.lower()
-    uncompressed = name.removesuffix(".gz")
-    for known, suffixes in FORMATS.items():
-        if (uncompressed if known in TEXT_FORMATS else name).endswith(suffixes):
-            return known
-    return None
-
-
-def _common_format(path: Path, files: Sequence[Path]) -> str:
-    formats = {format_of(file): file for file in reversed(files)}
-    if None in formats:
-        raise DataError(f"{path} has an unknown format. Give --format, or a file that ends in {_suffixes()}.")
-    if len(formats) > 1:
-        first, second = list(formats.values())[:2]
-        raise DataError(
-            f"the files of {path} have several formats, for example {second.name} and {first.name}. Give --format."
-        )
-    return str(next(iter(formats)))
-
-
-def _suffixes() -> str:
-    return ", ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
-
-
-def _is_hidden(path: Path) -> bool:
-    return any(part.startswith((".", "_")) for part in path.parts)
-
-
-def _file_identity(file: Path) -> list[Any]:
-    with file.open("rb") as content:
-        head = hashlib.sha256(content.read(_HEAD)).hexdigest()
-        status = os.fstat(content.fileno())
-    return [file.name, status.st_size, status.st_mtime_ns, head]
 
 
 class RecordOffset(NamedTuple):
@@ -255,7 +96,7 @@ class RecordReader:
     def __init__(self, path: Path, *, detect: Callable[[bytes], Dialect] | None = None) -> None:
         self.path = display_path(path)
         self.header = b""
-        self.dialect = complete(Dialect())
+        self.dialect = with_defaults(Dialect())
         self.is_recoded = self.has_carriage_returns = False
         self._file = path
         self._detect = detect
@@ -294,7 +135,7 @@ class RecordReader:
             if not self.is_recoded:
                 return content
         prefix = head if start is None else b""
-        recoded = Recoded(content, encoding, self.path, prefix, carriage_returns=self.has_carriage_returns)
+        recoded = Utf8File(content, encoding, self.path, prefix, carriage_returns=self.has_carriage_returns)
         return io.BufferedReader(recoded, _CHUNK)
 
     def _blocks(
@@ -440,20 +281,6 @@ class _LongCells:
 
 
 long_cells = _LongCells()
-
-
-@contextmanager
-def polars_errors_as_data_errors(path: Path) -> Iterator[None]:
-    """Raise errors of polars (including panics on damaged files) and of the file system as a DataError."""
-    import polars as pl
-
-    try:
-        yield
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        line = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise DataError(f"{path} cannot be read: {line[:_MAX_MESSAGE].rstrip('.')}.") from None
 
 
 def _open(path: Path) -> BinaryIO:

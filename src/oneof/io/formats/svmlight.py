@@ -13,7 +13,7 @@ from typing import Any
 
 from oneof.candidates.columns import number_to_text
 from oneof.errors import DataError
-from oneof.io.source import RecordOffset, RecordReader, TextBlock
+from oneof.io.formats.records import RecordOffset, RecordReader, TextBlock
 
 MAX_INDEX_BITS = 30
 """Limit of the bits of an index, so that 2 ** bits columns of weights fit in memory."""

@@ -60,7 +60,7 @@ def run(
         from oneof.comparison import compare
         from oneof.io import Overrides
 
-        form = options.read_table_options(
+        table_options = options.read_table_options(
             delimiter=delimiter,
             decimal=decimal,
             encoding=encoding,
@@ -80,7 +80,7 @@ def run(
             stop_words,
             stem,
             weighting,
-            table=form,
+            table=table_options,
             format=format,
             sheet=sheet,
         )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError
-from oneof.io.source import RecordOffset, RecordReader, TextBlock
+from oneof.io.formats.records import RecordOffset, RecordReader, TextBlock
 
 if TYPE_CHECKING:
     import polars as pl

@@ -1,6 +1,6 @@
 r"""Dialects of text tables: encoding, delimiter, decimal separator and quotation mark, detected from the first bytes.
 
-A reader decodes a file to UTF-8 with line ends ``\n`` (`Recoded`), so that all further code reads one encoding.
+A reader decodes a file to UTF-8 with line ends ``\n`` (`Utf8File`), so that all further code reads one encoding.
 """
 
 import codecs
@@ -161,7 +161,7 @@ def western_encoding(content: bytes) -> str:
     return _WESTERN[0]
 
 
-def scan_file(file: BinaryIO) -> tuple[str, frozenset[str]]:
+def detect_file_encoding(file: BinaryIO) -> tuple[str, frozenset[str]]:
     """Return the encoding of a file from all of its bytes, see `detect_encoding`, and the quotation marks in it."""
     encoding = ""
     is_ascii, decoder = True, codecs.getincrementaldecoder(_UTF8)()
@@ -182,14 +182,14 @@ def scan_file(file: BinaryIO) -> tuple[str, frozenset[str]]:
     return encoding or _UTF8, frozenset(quotes)
 
 
-class Recoded(io.RawIOBase):
+class Utf8File(io.RawIOBase):
     r"""Bytes of a text file in UTF-8 with line ends ``\n``, decoded from another encoding.
 
     Parameters
     ----------
     file : binary file
         At the position after `prefix`.
-    dialect_encoding : str
+    encoding : str
     path : Path
         For messages.
     prefix : bytes
@@ -199,15 +199,15 @@ class Recoded(io.RawIOBase):
     """
 
     def __init__(
-        self, file: Any, dialect_encoding: str, path: Path, prefix: bytes = b"", *, carriage_returns: bool = False
+        self, file: Any, encoding: str, path: Path, prefix: bytes = b"", *, carriage_returns: bool = False
     ) -> None:
         self._file = file
-        self._encoding = dialect_encoding
+        self._encoding = encoding
         self._path = path
         self._prefix = prefix
         self._carriage_returns = carriage_returns
-        is_utf8 = codecs.lookup(dialect_encoding).name == _UTF8
-        self._decoder = None if is_utf8 else codecs.getincrementaldecoder(dialect_encoding)()
+        is_utf8 = codecs.lookup(encoding).name == _UTF8
+        self._decoder = None if is_utf8 else codecs.getincrementaldecoder(encoding)()
         self._pending = b""
 
     def readable(self) -> bool:
@@ -245,7 +245,7 @@ def has_carriage_returns_only(head: bytes, encoding: str) -> bool:
 
 
 def _decode_head(head: bytes, encoding: str) -> str:
-    """Return the first characters; bytes that are not in the encoding are read anyway, and refused by `Recoded`."""
+    """Return the first characters; bytes that are not in the encoding are read anyway, and refused by `Utf8File`."""
     try:
         return codecs.getincrementaldecoder(encoding)("replace").decode(head)
     except UnicodeError:  # UTF-16 without a byte order mark
@@ -296,7 +296,7 @@ def _detect_decimal(sample: str, delimiter: str, quote: str) -> str:
     return "," if commas > points else "."
 
 
-def complete(given: Dialect) -> Dialect:
+def with_defaults(given: Dialect) -> Dialect:
     """Return a dialect whose unknown properties are the common ones."""
     known = {
         field.name: getattr(given, field.name) for field in fields(given) if getattr(given, field.name) is not None

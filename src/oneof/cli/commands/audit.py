@@ -88,7 +88,7 @@ def run(
             raise InputError(f"--output and --report must be different files; got {output} for both.")
         for path in outputs:
             check_writable(path.absolute().parent)
-        form = options.read_table_options(
+        table_options = options.read_table_options(
             delimiter=delimiter,
             decimal=decimal,
             encoding=encoding,
@@ -110,7 +110,7 @@ def run(
             stop_words,
             stem,
             weighting,
-            table=form,
+            table=table_options,
             format=format,
             sheet=sheet,
         )

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError
-from oneof.io.cells import CellFormat, read_numbers, strip_text
-from oneof.io.dialect import Dialect, Recoded, complete, detect_dialect, scan_file
 from oneof.io.findings import format_names
-from oneof.io.source import RecordOffset, RecordReader, TextBlock, long_cells, polars_errors_as_data_errors
+from oneof.io.formats.cells import CellFormat, read_numbers, strip_text
+from oneof.io.formats.dialect import Dialect, Utf8File, detect_dialect, detect_file_encoding, with_defaults
+from oneof.io.formats.records import RecordOffset, RecordReader, TextBlock, long_cells
+from oneof.io.formats.source import polars_errors_as_data_errors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,7 +66,7 @@ class CsvReader:
         self._n_extra = 0
         self._is_irregular = False
         self.path = self._records.path
-        self.dialect = complete(self._given)
+        self.dialect = with_defaults(self._given)
         self.columns: list[str] = []
         self.remarks: list[str] = []
 
@@ -87,7 +88,7 @@ class CsvReader:
         self,
         block: TextBlock,
         *,
-        verbatim: Collection[str],
+        labels: Collection[str],
         as_text: Collection[str] = (),
         features: "Sequence[Column] | None" = None,
     ) -> "pl.DataFrame":
@@ -96,7 +97,7 @@ class CsvReader:
         Parameters
         ----------
         block : TextBlock
-        verbatim : collection of str
+        labels : collection of str
             Columns of labels, which are text.
         as_text : collection of str
             Columns, or patterns of their names, of text even if the cells look like numbers; used only if the types are
@@ -111,16 +112,16 @@ class CsvReader:
         if features is None:
             names = matching(as_text, self.columns)
             frame = self._parse(content, {}, self.columns, location)
-            return frame.with_columns(self._as_plain_numbers(frame, exclude={*verbatim, *names}))
+            return frame.with_columns(self._as_plain_numbers(frame, exclude={*labels, *names}))
         kinds = {column.name: column.kind for column in features}
-        names = [name for name in self.columns if name in verbatim or name in kinds]
-        types = {name: pl.Float64() for name in names if kinds.get(name) == "number" and name not in verbatim}
+        names = [name for name in self.columns if name in labels or name in kinds]
+        types = {name: pl.Float64() for name in names if kinds.get(name) == "number" and name not in labels}
         try:
             return self._parse(content, types, names, None)
         except pl.exceptions.PolarsError:  # a cell is not a number: `align_columns` reads the text
             return self._parse(content, {}, names, location)
 
-    def parse_file(self, *, verbatim: Collection[str], as_text: Collection[str] = ()) -> "pl.DataFrame":
+    def parse_file(self, *, labels: Collection[str], as_text: Collection[str] = ()) -> "pl.DataFrame":
         """Check and return all rows of the file; see `parse`."""
         import polars as pl
 
@@ -129,7 +130,7 @@ class CsvReader:
         first = next(blocks, None)
         if first is None:
             return pl.DataFrame(schema=dict.fromkeys(self.columns, pl.String))
-        exclude = {*verbatim, *matching(as_text, self.columns)}
+        exclude = {*labels, *matching(as_text, self.columns)}
         sample = self._parse(b"".join(first[0].records), {}, self.columns, self.path)
         if len(sample) < _SAMPLE_RECORDS and next(blocks, None) is None:  # the sample is the file
             return self._finish(sample.with_columns(self._as_plain_numbers(sample, exclude=exclude)))
@@ -194,7 +195,7 @@ class CsvReader:
         """Return the quotation marks in the file; detect its encoding from all bytes unless it is given."""
         try:
             with self._file.open("rb") as file:
-                encoding, quotes = scan_file(file)
+                encoding, quotes = detect_file_encoding(file)
         except OSError as error:
             raise DataError(f"{self.path} cannot be read: {error.strerror or error}.") from None
         if self._given.encoding is None:
@@ -219,7 +220,7 @@ class CsvReader:
                 content = file.read()
             else:
                 encoding, returns = str(self.dialect.encoding), self._records.has_carriage_returns
-                content = Recoded(file, encoding, self.path, carriage_returns=returns).readall()
+                content = Utf8File(file, encoding, self.path, carriage_returns=returns).readall()
         return content.removeprefix(codecs.BOM_UTF8)[len(self._records.header) :]
 
     def _parse(
@@ -371,14 +372,14 @@ def matching(patterns: Collection[str], columns: Sequence[str]) -> list[str]:
     return [name for name in columns if any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)]
 
 
-def as_plain_numbers(frame: "pl.DataFrame", form: CellFormat) -> "pl.DataFrame":
+def as_plain_numbers(frame: "pl.DataFrame", cell_format: CellFormat) -> "pl.DataFrame":
     """Return a table in which tokens of missing values such as NA are null, and text that is numbers is numbers."""
     import polars as pl
 
     columns = []
     for cells in frame.select(pl.col(pl.String)).iter_columns():
-        text = cells.set(strip_text(cells, form).is_null(), None)
-        numbers = None if text.null_count() == cells.null_count() else _plain_numbers(text, form.decimal)
+        text = cells.set(strip_text(cells, cell_format).is_null(), None)
+        numbers = None if text.null_count() == cells.null_count() else _plain_numbers(text, cell_format.decimal)
         columns.append(text if numbers is None else numbers)
     return frame.with_columns(columns)
 

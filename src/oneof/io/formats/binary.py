@@ -14,7 +14,7 @@ import numpy as np
 
 from oneof.errors import DataError
 from oneof.files import CSR_KEYS, read_arrays, unpack_classes, unpack_csr, unpack_masks, unpack_texts
-from oneof.io.source import polars_errors_as_data_errors
+from oneof.io.formats.source import polars_errors_as_data_errors
 
 if TYPE_CHECKING:
     import polars as pl

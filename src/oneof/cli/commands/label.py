@@ -147,7 +147,7 @@ def run(
         from oneof.io import Overrides
         from oneof.labeling.server import LabelingServer, check_server_installed
 
-        form = options.read_table_options(
+        table_options = options.read_table_options(
             delimiter=delimiter,
             decimal=decimal,
             encoding=encoding,
@@ -159,7 +159,7 @@ def run(
         overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
         weighting = options.read_weight_options(weighted=weighted, weights=None, kind=kind, rest=rest)
         read_options = ReadOptions(
-            options.split(labels), None, separator, named, overrides, stop_words, stem, weighting, table=form
+            options.split(labels), None, separator, named, overrides, stop_words, stem, weighting, table=table_options
         )
         answers_file = answers or Path(f"{table.stem}-answers.sqlite")
         label_options = LabelOptions(
@@ -267,7 +267,7 @@ def open_session(
     from oneof.cli.inputs import PreparedTable
     from oneof.errors import InputError
     from oneof.io import (
-        UnreadCells,
+        UnreadableCells,
         align_columns,
         check_texts,
         choose_columns,
@@ -288,8 +288,14 @@ def open_session(
     text_options = read_text_options(read_options.stop_words, read_options.stem)
     overrides = read_options.overrides
     as_text = {*overrides.texts, *overrides.categories, *([column] if column else [])}
-    form = read_options.table
-    table = read_table(path, as_text=as_text - {label}, verbatim=[label], dialect=form.dialect, form=form.form)
+    table_options = read_options.table
+    table = read_table(
+        path,
+        as_text=as_text - {label},
+        labels=[label],
+        dialect=table_options.dialect,
+        cell_format=table_options.cell_format,
+    )
     if table.rows is not None:
         raise InputError(f"{path} has a sparse matrix, which has no columns to show. Label a table.")
     hidden = tuple(find_column(name, table.frame.columns, path) for name in label_options.hide)
@@ -317,7 +323,11 @@ def open_session(
     else:
         columns, findings = choose_columns(table, exclude=exclude, overrides=overrides)
         frame = align_columns(
-            table.frame, columns, path, form=table.form, unread=None if form.strict else UnreadCells()
+            table.frame,
+            columns,
+            path,
+            cell_format=table.cell_format,
+            unreadable=None if table_options.strict else UnreadableCells(),
         )
         check_texts(frame, columns, text_options, path)
         prepared = PreparedTable(table, start, None, columns, frame, text_options, ())
@@ -349,7 +359,7 @@ def open_session(
 def _find_suspects(X: Any, start: "CandidateSets") -> tuple[list[int], str]:
     """Return the rows whose labels are probably wrong, the most probable first, and a sentence about them."""
     from oneof.audit import find_label_issues
-    from oneof.cli.audit import describe_rate
+    from oneof.cli.commands.audit import describe_rate
     from oneof.errors import InputError
 
     if start.is_unlabeled.all():

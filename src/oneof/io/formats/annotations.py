@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from oneof.errors import DataError
 from oneof.files import check_members
-from oneof.io.json_lines import JsonLinesReader, read_object
-from oneof.io.source import RecordOffset
+from oneof.io.formats.json_lines import JsonLinesReader, read_object
+from oneof.io.formats.records import RecordOffset
 
 _DOCCANO_LABELS = ("label", "labels", "cats")
 """Keys of the labels of a document: of today's exports, of older ones, and of projects with intents."""

@@ -151,7 +151,7 @@ def run(
             "rows": result.frame.height,
             "covering_rate": result.covering_rate,
             "accuracy": result.accuracy,
-            "unread_cells": result.unread,
+            "unread_cells": result.unreadable,
         } | ({} if result.sets is None else {"prediction_sets": result.sets})
         if out == "-":
             if json:
@@ -185,7 +185,7 @@ class PredictionResult:
     accuracy : float or None
         None unless a column of true labels was given.
     notes : list of str
-    unread : dict
+    unreadable : dict
         Number, rows and texts of the cells of each column that are not of its kind, in the types of JSON.
     sets : dict or None
         Nominal coverage and mean size of the prediction sets, and their coverage if there are labels.
@@ -196,7 +196,7 @@ class PredictionResult:
     covering_rate: float | None
     accuracy: float | None
     notes: list[str]
-    unread: dict[str, Any]
+    unreadable: dict[str, Any]
     sets: dict[str, Any] | None = None
 
 
@@ -217,30 +217,32 @@ def predict(
     `as_labels` adds the probabilities as the text of weighted labels, `sets` the prediction sets. Cells that are not of
     the kind of their column are missing values, with a note, unless `strict`.
     """
-    from oneof.io import UnreadCells, align_columns, read_table, read_truth, saved_columns
+    from oneof.io import UnreadableCells, align_columns, read_table, read_truth, saved_columns
     from oneof.io.findings import dialect_sentences
     from oneof.metrics import covering_rate
 
-    columns, form = saved_columns(model.columns, model.summary)
-    verbatim = {*label_columns(model), *([truth] if truth else [])}
+    columns, cell_format = saved_columns(model.columns, model.summary)
+    labels = {*label_columns(model), *([truth] if truth else [])}
     as_text = {column.name for column in columns if column.kind != "number"}
     table = read_table(
         table_file,
-        as_text=as_text - verbatim,
-        verbatim=verbatim,
+        as_text=as_text - labels,
+        labels=labels,
         dialect=dialect,
-        form=form,
+        cell_format=cell_format,
         format=format,
         sheet=sheet,
     )
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
-    unread = UnreadCells()
+    unreadable = UnreadableCells()
     if columns:
-        rows = align_columns(table.frame, columns, table_file, form=table.form, unread=None if strict else unread)
+        rows = align_columns(
+            table.frame, columns, table_file, cell_format=table.cell_format, unreadable=None if strict else unreadable
+        )
     else:
         rows = _sparse_rows(model, table)
     labels = model.pipeline.predict(rows)
-    notes = [*dialect_sentences(table.dialect), *table.remarks, *unread.sentences(), *check_stemmer(model)]
+    notes = [*dialect_sentences(table.dialect), *table.remarks, *unreadable.sentences(), *check_stemmer(model)]
     frame = to_frame(model, rows, labels, as_labels=as_labels)
     known, summary = _read_known_labels(model, table, notes), None
     if sets is not None:
@@ -255,7 +257,7 @@ def predict(
         covering_rate=None if known is None else covering_rate(known, labels),
         accuracy=None if true_labels is None else _accuracy(true_labels, labels),
         notes=notes,
-        unread=unread.to_dict(),
+        unreadable=unreadable.to_dict(),
         sets=summary,
     )
 

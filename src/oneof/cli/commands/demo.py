@@ -69,8 +69,8 @@ class DemoResult:
 
 def run_digits_demo(folder: Path, *, seed: int, progress_factory: terminal.ProgressFactory) -> DemoResult:
     """Write a training and a test table of digits, fit a model and predict the test table."""
+    from oneof.cli.commands.predict import predict, write_predictions
     from oneof.cli.inputs import ReadOptions
-    from oneof.cli.predict import predict, write_predictions
     from oneof.cli.predictions import load_model
     from oneof.cli.training import train
     from oneof.cli.training_files import command_line

@@ -29,7 +29,7 @@ _PAIRS = (
 )  # fmt: skip
 _YES_NO = {word: value for pair in _PAIRS for word, value in zip(pair, (1.0, 0.0), strict=True)}
 
-_SAMPLE = 1_000
+_MAX_SAMPLE = 1_000
 """Number of distinct cells from which formats of dates are detected."""
 _MIN_YEAR = 1000
 _MICROSECONDS_PER_DAY = 86_400_000_000
@@ -41,7 +41,7 @@ _DATES = (
 )  # fmt: skip
 _TIMES = ("", " %H:%M", " %H:%M:%S%.f", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S%.f%z", " %H:%M%z")
 UNAMBIGUOUS_DATES = tuple(
-    form for form in (date + time for date in _DATES for time in _TIMES) if form.startswith("%Y-")
+    known for known in (date + time for date in _DATES for time in _TIMES) if known.startswith("%Y-")
 )
 """Formats that are read in any column of dates."""
 _LIKE_DATE = r"^\d{1,4}[-/. ]+\w{1,9}[-/. ,]+\d{2,4}|^[A-Za-z]{3,9} \d{1,2},? \d{4}"
@@ -85,12 +85,12 @@ class CellFormat:
                 raise InputTypeError(f"`{name}` must be a tuple of text; got {value!r}.")
 
 
-def strip_text(cells: "pl.Series", form: CellFormat) -> "pl.Series":
+def strip_text(cells: "pl.Series", cell_format: CellFormat) -> "pl.Series":
     """Return text without surrounding spaces, in which empty cells and the tokens of any column are null."""
     import polars as pl
 
     text = cells.cast(pl.String).str.strip_chars()
-    tokens = [*MISSING, *(token.lower() for token in form.missing)]
+    tokens = [*MISSING, *(token.lower() for token in cell_format.missing)]
     return text.set(_is_token(text, ["", *tokens]), None)
 
 
@@ -116,24 +116,24 @@ def count_tokens(cells: "pl.Series", is_missing: "pl.Series") -> tuple[tuple[str
     return () if counts is None else tuple((str(token), int(n)) for token, n in counts.iter_rows())
 
 
-def read_numbers(text: "pl.Series", form: NumberFormat = ".") -> "pl.Series":
+def read_numbers(text: "pl.Series", number_format: NumberFormat = ".") -> "pl.Series":
     """Return finite numbers, null for other cells.
 
     Parameters
     ----------
     text : polars.Series of text
         Without surrounding spaces.
-    form : {".", ",", ",.", ".,"}
+    number_format : {".", ",", ",.", ".,"}
         "1234.5", "1234,5", "1,234.5" or "1.234,5"; a format with groups also reads numbers without groups.
     """
     import polars as pl
 
     text = text.str.replace("^\u2212", "-")
-    if form in _GROUPED:
-        grouped = text.str.contains(_GROUPED[form]).fill_null(value=False)
-        without = text.str.replace_all(form[0], "", literal=True)
-        text = without.set(~grouped & text.str.contains(form[0], literal=True).fill_null(value=False), None)
-    if form[-1] == ",":
+    if number_format in _GROUPED:
+        grouped = text.str.contains(_GROUPED[number_format]).fill_null(value=False)
+        without = text.str.replace_all(number_format[0], "", literal=True)
+        text = without.set(~grouped & text.str.contains(number_format[0], literal=True).fill_null(value=False), None)
+    if number_format[-1] == ",":
         text = text.set(text.str.contains(".", literal=True).fill_null(value=False), None)
         text = text.str.replace(",", ".", literal=True)
     numbers = text.cast(pl.Float64, strict=False)
@@ -145,10 +145,10 @@ def detect_number_format(text: "pl.Series", decimal: str = ".") -> NumberFormat:
     first: tuple[NumberFormat, ...] = (".", ",.", ",", ".,") if decimal == "." else (",", ".,", ".", ",.")
     sample = text.drop_nulls()
     best, best_count = first[0], -1
-    for form in first:
-        count = len(sample) - read_numbers(sample, form).null_count()
+    for number_format in first:
+        count = len(sample) - read_numbers(sample, number_format).null_count()
         if count > best_count:
-            best, best_count = form, count
+            best, best_count = number_format, count
         if count == len(sample):
             break
     return best
@@ -182,25 +182,25 @@ def read_dates(text: "pl.Series", formats: Sequence[str]) -> "pl.Series":
     import polars as pl
 
     text = _normalize_times(text)
-    columns = [_read_dates(text, form) for form in formats]
+    columns = [_read_dates(text, date_format) for date_format in formats]
     empty = pl.Series(text.name, [None] * len(text), dtype=pl.Float64)
     return reduce(lambda first, second: first.zip_with(first.is_not_null(), second), columns, empty).alias(text.name)
 
 
-def detect_date_formats(text: "pl.Series", form: CellFormat) -> tuple[str, ...]:
+def detect_date_formats(text: "pl.Series", cell_format: CellFormat) -> tuple[str, ...]:
     """Return the formats of a column of dates, the one that reads the most cells first; none for other columns.
 
     A column has the day before the month, or after it, in all of its formats with numbers and the same separator. If
     all days are at most 12, the day is first if the decimal separator is a comma, and the month otherwise.
     """
-    remaining = text.drop_nulls().unique(maintain_order=True).head(_SAMPLE)
+    remaining = text.drop_nulls().unique(maintain_order=True).head(_MAX_SAMPLE)
     n_sample = len(remaining)
-    if not form.dates and remaining.str.contains(_LIKE_DATE).sum() < 0.5 * n_sample:
+    if not cell_format.dates and remaining.str.contains(_LIKE_DATE).sum() < 0.5 * n_sample:
         return ()
     remaining = _normalize_times(remaining)
-    known = [date + time for date, time in itertools.product(_ordered_dates(form), _TIMES)]
+    known = [date + time for date, time in itertools.product(_ordered_dates(cell_format), _TIMES)]
     formats: list[str] = []
-    for group in (list(form.dates), known):
+    for group in (list(cell_format.dates), known):
         candidates = group
         while len(remaining) and candidates:
             read = [(_read_dates(remaining, candidate).is_not_null(), candidate) for candidate in candidates]
@@ -218,35 +218,35 @@ def detect_date_formats(text: "pl.Series", form: CellFormat) -> tuple[str, ...]:
     return tuple(formats)
 
 
-def _ordered_dates(form: CellFormat) -> list[str]:
+def _ordered_dates(cell_format: CellFormat) -> list[str]:
     """Return the formats of dates; of two that differ in the order of day and month, the expected one is first."""
-    day_first = form.decimal == ","
+    day_first = cell_format.decimal == ","
     return sorted(_DATES, key=lambda date: date.startswith("%m") == day_first if date[:2] in ("%d", "%m") else False)
 
 
-def _month_and_day(form: str) -> str | None:
+def _month_and_day(date_format: str) -> str | None:
     """Return the order of day and month and their separator if both are numbers and the year is last."""
-    return form[:5] if form[:2] in ("%d", "%m") and form[3:5] in ("%d", "%m") else None
+    return date_format[:5] if date_format[:2] in ("%d", "%m") and date_format[3:5] in ("%d", "%m") else None
 
 
-def _conflicts(form: str, chosen: Sequence[str]) -> bool:
+def _conflicts(date_format: str, chosen: Sequence[str]) -> bool:
     """Return whether a format has the day and the month in another order than a chosen one."""
-    order = _month_and_day(form)
+    order = _month_and_day(date_format)
     orders = {_month_and_day(other) for other in chosen} - {None}
     return order is not None and any(other is not None and other[2] == order[2] and other != order for other in orders)
 
 
 def is_ambiguous_date(formats: Sequence[str], text: "pl.Series") -> bool:
     """Return whether a column of dates can also be read with day and month exchanged."""
-    swapped = [_swap(form) for form in formats if _month_and_day(form) and form[2] == "/"]
+    swapped = [_swap(date_format) for date_format in formats if _month_and_day(date_format) and date_format[2] == "/"]
     if not swapped:
         return False
-    sample = text.drop_nulls().unique().head(_SAMPLE)
+    sample = text.drop_nulls().unique().head(_MAX_SAMPLE)
     return read_dates(sample, formats).is_not_null().sum() == read_dates(sample, swapped).is_not_null().sum() > 0
 
 
-def _swap(form: str) -> str:
-    return form[3:5] + form[2] + form[:2] + form[5:]
+def _swap(date_format: str) -> str:
+    return date_format[3:5] + date_format[2] + date_format[:2] + date_format[5:]
 
 
 def _normalize_times(text: "pl.Series") -> "pl.Series":
@@ -254,11 +254,11 @@ def _normalize_times(text: "pl.Series") -> "pl.Series":
     return text.str.replace(r"^(\d{4}-\d{1,2}-\d{1,2})T", "${1} ").str.replace(r"(:\d{2}(?:\.\d+)?) ?Z$", "${1}+00:00")
 
 
-def _read_dates(text: "pl.Series", form: str) -> "pl.Series":
+def _read_dates(text: "pl.Series", date_format: str) -> "pl.Series":
     import polars as pl
 
     try:
-        dates = text.str.to_datetime(form, strict=False, exact=True, time_unit="us")
+        dates = text.str.to_datetime(date_format, strict=False, exact=True, time_unit="us")
     except pl.exceptions.PolarsError:  # no cell has this format, or the format has no date
         return pl.Series(text.name, [None] * len(text), dtype=pl.Float64)
     dates = dates.set((dates.dt.year() < _MIN_YEAR).fill_null(value=False), None)

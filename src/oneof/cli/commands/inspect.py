@@ -69,7 +69,7 @@ def run(
         if table.suffix.lower() == ".skops":
             _inspect_model(table, json=json)
             return
-        form = options.read_table_options(
+        table_options = options.read_table_options(
             delimiter=delimiter,
             decimal=decimal,
             encoding=encoding,
@@ -89,7 +89,7 @@ def run(
             stop_words,
             stem,
             weighting,
-            table=form,
+            table=table_options,
             format=format,
             sheet=sheet,
         )
@@ -114,7 +114,7 @@ def inspect_table(
     from oneof.cli.training import make_plan
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
-    from oneof.io import UnreadCells, align_columns, choose_columns, read_table
+    from oneof.io import UnreadableCells, align_columns, choose_columns, read_table
 
     if read_options.labels:
         prepared = prepare(path, read_options)
@@ -124,21 +124,21 @@ def inspect_table(
         return make_plan(prepared, read_options, methods, task, splits, budget, seed), (*prepared.notes, *notes)
     overrides = read_options.overrides
     as_text = {*overrides.texts, *overrides.categories}
-    form = read_options.table
+    table_options = read_options.table
     table = read_table(
         path,
         as_text=as_text,
-        dialect=form.dialect,
-        form=form.form,
+        dialect=table_options.dialect,
+        cell_format=table_options.cell_format,
         format=read_options.format,
         sheet=read_options.sheet,
     )
     if table.rows is not None:
         return describe(table, [], table.rows), table.remarks
-    columns, findings = choose_columns(table, exclude=read_options.verbatim, overrides=overrides)
-    unread = None if form.strict else UnreadCells()
-    frame = align_columns(table.frame, columns, table.path, form=table.form, unread=unread)
-    plan = describe(table, columns, frame, exclude=sorted(read_options.verbatim))
+    columns, findings = choose_columns(table, exclude=read_options.text_columns, overrides=overrides)
+    unreadable = None if table_options.strict else UnreadableCells()
+    frame = align_columns(table.frame, columns, table.path, cell_format=table.cell_format, unreadable=unreadable)
+    plan = describe(table, columns, frame, exclude=sorted(read_options.text_columns))
     return plan, tuple(findings.sentences())
 
 

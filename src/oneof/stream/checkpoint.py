@@ -25,7 +25,7 @@ from oneof.stream.validation import LabelAutocorrelation, ProgressiveValidation,
 from oneof.validation import check_bool, check_positive
 
 FORMAT = "oneof-checkpoint"
-FORMAT_VERSION = 5
+FORMAT_VERSION = 6
 """5: the columns have formats, and the state has counts of cells that cannot be read."""
 
 _PACKAGES = ("oneof", "numpy", "scikit-learn", "numba", "polars")

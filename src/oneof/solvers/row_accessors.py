@@ -15,6 +15,9 @@ from oneof.errors import InputError
 from oneof.jit import FASTMATH, compiled
 from oneof.typing import FeatureMatrix, Floats
 
+MAX_SPARSE_DENSITY = 0.1
+"""Fraction of nonzeros up to which products with CSR rows take at most half of the time of products with dense rows."""
+
 
 class DenseRows(NamedTuple):
     """A C-ordered (n, d) array."""
@@ -73,6 +76,13 @@ def as_row_view(X: FeatureMatrix | SparseRows) -> DenseRows | SparseRows:
         data, indices, indptr = (read_only(array) for array in arrays)
         return SparseRows(data, indices, indptr, X.shape[1])
     return DenseRows(read_only(np.ascontiguousarray(X)))
+
+
+def sparse_if_few(X: FeatureMatrix) -> FeatureMatrix:
+    """Return a dense array with few nonzeros as a CSR matrix, with which products are faster, and any other X as is."""
+    if sp.issparse(X) or np.count_nonzero(X) > MAX_SPARSE_DENSITY * X.size:
+        return X
+    return sp.csr_matrix(X)
 
 
 def memory_order(X: FeatureMatrix | SparseRows) -> Any:

@@ -1,7 +1,7 @@
 """Newton-CG solver: Newton steps by conjugate gradients, with an exact line search.
 
 `Objective` is the protocol of the objectives, whose sums over rows may be computed anywhere, for example in the workers
-of a cluster. For many sparse features, dual ascent runs first and is usually sufficient.
+of a cluster. Without an intercept, dual ascent runs first; for many sparse features it is usually sufficient.
 """
 
 from collections.abc import Callable

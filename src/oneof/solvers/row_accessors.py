@@ -107,6 +107,11 @@ def row_add(rows: Any, i: int, weights: Floats, k: int, step: float) -> None:
     raise NotImplementedError("only inside compiled loops")
 
 
+def row_add_all(rows: Any, i: int, weights: Floats, steps: Floats) -> None:
+    """Add `steps[k]` times row i to the weights of each class k."""
+    raise NotImplementedError("only inside compiled loops")
+
+
 def row_square(rows: Any, i: int, constant: bool) -> float:
     """Return the squared norm of row i, with 1 for the constant feature if there is one."""
     raise NotImplementedError("only inside compiled loops")
@@ -128,6 +133,11 @@ def _row_scores(rows, i, weights, out):  # noqa: ARG001 - numba reads the types 
 @overload(row_add, jit_options={"fastmath": FASTMATH})
 def _row_add(rows, i, weights, k, step):  # noqa: ARG001 - numba reads the types only
     return {DenseRows: _dense_add, SparseRows: _sparse_add, GramRows: _gram_add}[rows.instance_class]
+
+
+@overload(row_add_all, jit_options={"fastmath": FASTMATH})
+def _row_add_all(rows, i, weights, steps):  # noqa: ARG001 - numba reads the types only
+    return _sparse_add_all if rows.instance_class is SparseRows else _add_all_by_class
 
 
 @overload(row_square, jit_options={"fastmath": FASTMATH})
@@ -211,6 +221,32 @@ def _gram_add(rows, i, weights, k, step):
     a = w.dtype.type(step)
     for j in range(x.shape[0]):
         w[j] += a * x[j]
+
+
+def _add_all_by_class(rows, i, weights, steps):
+    for k in range(weights.shape[0]):
+        if steps[k] != 0.0:
+            row_add(rows, i, weights, k, steps[k])
+
+
+def _sparse_add_all(rows, i, weights, steps):
+    n_classes, n_changed = weights.shape[0], 0
+    for k in range(n_classes):
+        n_changed += steps[k] != 0.0
+    # The weights of a feature lie side by side: one pass over the row for all classes costs as much as one pass for
+    # each of about n_classes / 8 of them.
+    if 8 * n_changed < n_classes:
+        for k in range(n_classes):
+            if steps[k] != 0.0:
+                row_add(rows, i, weights, k, steps[k])
+        return
+    for p in range(rows.indptr[i], rows.indptr[i + 1]):
+        x, j = rows.data[p], rows.indices[p]
+        for k in range(n_classes):
+            weights[k, j] += x * steps[k]
+    if weights.shape[1] > rows.n_features:
+        for k in range(n_classes):
+            weights[k, rows.n_features] += steps[k]
 
 
 def _dense_square(rows, i, constant):

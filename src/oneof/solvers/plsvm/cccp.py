@@ -58,7 +58,8 @@ def solve_cccp(
     exact = bool((problem.mask.sum(axis=1) == 1).all())
     if temperatures is None:  # with exact sets the problem is convex, and every start is equivalent
         temperatures = () if exact or initial is not None else TEMPERATURES
-    trace.add(problem.objective(weights, space.matvec(weights)))
+    scores = np.zeros((space.n_rows, problem.n_classes)) if initial is None else space.matvec(weights)
+    trace.add(problem.objective(weights, scores))
     duals = np.zeros(problem.mask.shape, dtype=np.float32)
     start, iterate = weights, None
     for iterate in anneal(problem, temperatures, start):
@@ -68,7 +69,8 @@ def solve_cccp(
     if weights is start and iterate is not None:
         # W = 0, for example, does not distinguish candidates: continue from the end of the annealing, of higher J.
         weights, duals = iterate.weights, -iterate.score_gradient
-    scores = space.matvec(weights)
+    if weights is not start:
+        scores = space.matvec(weights)
     value = problem.objective(weights, scores)
     if len(trace.objective) > 1:
         trace.objective[-1] = min(value, trace.objective[-2])  # in double precision

@@ -8,6 +8,7 @@ import numpy as np
 from oneof.estimators.base import LinearClassifierMixin
 from oneof.kernels import Kernel, check_gram, check_square
 from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace, Space
+from oneof.solvers.row_accessors import sparse_if_few
 from oneof.typing import FeatureMatrix, Floats, Ints
 from oneof.validation import check_memory
 
@@ -36,7 +37,8 @@ class KernelSVMMixin(LinearClassifierMixin):
         else:
             kernel = Kernel.from_rows(self.kernel, used_rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
             if kernel.name == "linear":
-                return FeatureSpace(used_rows.astype(np.float64, copy=False), has_constant=has_constant), kernel
+                used_rows = sparse_if_few(used_rows).astype(np.float64, copy=False)
+                return FeatureSpace(used_rows, has_constant=has_constant), kernel
             # The matrix, and at most two of its size: the submatrix of the free rows, and its factor.
             check_memory(24.0 * len(used) ** 2, f"the kernel of all pairs of {len(used)} rows", 'set kernel="linear"')
             gram = kernel.gram(used_rows, used_rows)

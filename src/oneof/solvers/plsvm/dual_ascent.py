@@ -22,6 +22,7 @@ import numpy as np
 from oneof.jit import compiled
 from oneof.solvers.plsvm.face_newton import face_step
 from oneof.solvers.plsvm.problem import PLSVMProblem
+from oneof.solvers.plsvm.proximal import NO_PROXIMAL_TERM, ProximalPenalty
 from oneof.solvers.plsvm.row_duals import block_duals, block_end, row_duals, split_block
 from oneof.solvers.row_accessors import row_add_all, row_scores
 from oneof.typing import Floats, Ints, Mask
@@ -82,7 +83,14 @@ def restrict_duals(duals: Floats, mask: Mask, mass: Floats, chosen: Ints) -> Flo
 
 
 def ascend(
-    problem: PLSVMProblem, chosen: Ints, coefficients: Floats, *, tol: float, value: float, rng: np.random.Generator
+    problem: PLSVMProblem,
+    chosen: Ints,
+    coefficients: Floats,
+    *,
+    tol: float,
+    value: float,
+    rng: np.random.Generator,
+    penalty: ProximalPenalty = NO_PROXIMAL_TERM,
 ) -> DualSolution:
     """Raise the dual until the gap is at most tol P, or at most the decrease of P below `value`.
 
@@ -100,24 +108,27 @@ def ascend(
         Value of P at earlier weights.
     rng : Generator
         Random generator for the order of the rows.
+    penalty : ProximalPenalty
+        Penalty of a problem with scaled columns.
 
     Returns
     -------
     DualSolution
     """
-    space, scale, n_classes = problem.space, problem.scale, problem.n_classes
+    space = problem.space
     skip_until, idle_epochs = np.zeros((2, space.n_rows), dtype=np.int64)
-    weights = space.rmatvec(problem.of_rows(coefficients)) / scale if coefficients.any() else space.zeros(n_classes)
-    solution = _evaluate(problem, chosen, coefficients, weights)
+    weights = _weights(problem, coefficients, penalty)
+    solution = _evaluate(problem, chosen, coefficients, weights, penalty)
     n_epochs, n_next, max_next, previous, slow = 0, MIN_EPOCHS, MIN_EPOCHS, np.inf, False
     goal = max(tol * solution.primal, value - solution.primal)
     while solution.gap > goal and n_epochs < MAX_EPOCHS:
         previous = solution.gap
         if slow and face_step(problem, chosen, coefficients, solution.scores):
-            solution = _evaluate(problem, chosen, coefficients, space.rmatvec(problem.of_rows(coefficients)) / scale)
+            weights = _weights(problem, coefficients, penalty)
+            solution = _evaluate(problem, chosen, coefficients, weights, penalty)
         epochs = range(n_epochs, n_epochs + n_next)
         weights = run_epochs(problem, chosen, coefficients, solution.weights, skip_until, idle_epochs, epochs, rng)
-        solution = _evaluate(problem, chosen, coefficients, weights)
+        solution = _evaluate(problem, chosen, coefficients, weights, penalty)
         goal = max(tol * solution.primal, value - solution.primal)
         slow = n_next == max_next and solution.gap > MAX_GAP_RATIO * previous
         n_epochs, max_next = n_epochs + n_next, min(2 * max_next, 20)
@@ -181,12 +192,27 @@ def run_epochs(
     return space.from_internal(internal, problem.of_rows(coefficients) / scale)
 
 
-def _evaluate(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, weights: Floats) -> DualSolution:
+def _weights(problem: PLSVMProblem, coefficients: Floats, penalty: ProximalPenalty) -> Floats:
+    space = problem.space
     is_zero = not coefficients.any()  # as at the start on exact sets
-    scores = np.zeros((problem.space.n_rows, problem.n_classes)) if is_zero else problem.space.matvec(weights)
+    sums = space.zeros(problem.n_classes) if is_zero else space.rmatvec(problem.of_rows(coefficients)) / problem.scale
+    return sums + penalty.center
+
+
+def _evaluate(
+    problem: PLSVMProblem, chosen: Ints, coefficients: Floats, weights: Floats, penalty: ProximalPenalty
+) -> DualSolution:
+    space = problem.space
+    scores = space.matvec(weights) if weights.any() else np.zeros((space.n_rows, problem.n_classes))
     taus = np.take_along_axis(coefficients, chosen[:, None], axis=1)
-    dual = float(taus.sum()) / problem.space.n_rows - problem.penalty(weights)
-    return DualSolution(weights, scores, problem.majorant(weights, scores, chosen), dual)
+    dual, primal = float(taus.sum()) / space.n_rows, problem.majorant(weights, scores, chosen)
+    if problem.ridge is None:
+        return DualSolution(weights, scores, primal, dual - problem.penalty(weights))
+    sums, lam = weights - penalty.center, problem.lam
+    square = 0.5 * lam * space.dot(sums, sums)
+    primal += square + penalty.constant - problem.penalty(weights)
+    dual += penalty.constant - square - lam * space.dot(sums, weights - sums)
+    return DualSolution(weights, scores, primal, dual)
 
 
 @compiled

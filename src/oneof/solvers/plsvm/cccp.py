@@ -56,10 +56,11 @@ def solve_cccp(
     scaled = scale_columns(problem) if problem.ridge is None else None
     if scaled is not None:
         problem, scales = scaled
-        start = None if initial is None else scales * initial
-        options = {"max_iter": max_iter, "tol": tol, "initial": start, "temperatures": temperatures}
-        solution = solve_cccp(problem, rng=rng, **options)
-        return replace(solution, weights=solution.weights / scales)
+        scaled_start = None if initial is None else scales * initial
+        of_scaled = solve_cccp(
+            problem, rng=rng, max_iter=max_iter, tol=tol, initial=scaled_start, temperatures=temperatures
+        )
+        return replace(of_scaled, weights=of_scaled.weights / scales)
     space, trace = problem.space, Trace()
     # W is a sum of terms up to ||x|| / lam, whose rounding errors limit the accuracy of the scores.
     limit = space.precision * max(100.0, 0.01 * float(space.squares.max(initial=0.0)) / problem.lam)

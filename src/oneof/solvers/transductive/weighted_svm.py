@@ -75,12 +75,19 @@ class SVMProblem:
 
     space: Space
     has_intercept: bool
+    is_reduced: bool = False
+    """Whether some of the rows are means of rows."""
 
     @property
     def can_be_reduced(self) -> bool:
         """Whether rows can be replaced by their means: they are dense, and more than the features."""
         space = self.space
-        return isinstance(space, FeatureSpace) and not sp.issparse(space.X) and 10 * space.dimension <= space.n_rows
+        return (
+            not self.is_reduced
+            and isinstance(space, FeatureSpace)
+            and not sp.issparse(space.X)
+            and 10 * space.dimension <= space.n_rows
+        )
 
     def objective(self, svm: SVMSolution, signs: Floats, costs: Floats) -> float:
         """Return P, computed from the hinge losses."""
@@ -261,7 +268,7 @@ class _ReducedRows:
         totals = [float(costs[group].sum()) for group in groups]
         means = [costs[group] @ X[group] / total for group, total in zip(groups, totals)]
         return cls(
-            SVMProblem(FeatureSpace(np.vstack([X[rows], *means])), problem.has_intercept),
+            SVMProblem(FeatureSpace(np.vstack([X[rows], *means])), problem.has_intercept, is_reduced=True),
             np.append(signs[rows], [signs[group[0]] for group in groups]),
             np.append(costs[rows], totals),
             rows,

@@ -45,12 +45,12 @@ def test_with_all_rows_as_landmarks_the_kernel_is_exact(name, is_sparse):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_few_landmarks_predict_nearly_as_well(name):
-    """A third of the rows as landmarks give nearly the same predictions; only landmarks have coefficients."""
-    X, mask, _ = task(240, apart=4.0)
+    """A third of the rows as landmarks predict nearly as well; only landmarks have coefficients, of a fixed seed."""
+    X, mask, y = task(240, apart=4.0)
     exact, model = MODELS[name].fit(X, mask), approximate(MODELS[name], n_components=80).fit(X, mask)
     assert np.count_nonzero(model.dual_coef_.any(axis=1)) <= 80
     assert not hasattr(model, "coef_")
-    assert (model.predict(X) == exact.predict(X)).mean() >= 0.95
+    assert (model.predict(X) == y).mean() >= (exact.predict(X) == y).mean() - 0.05
     again = approximate(MODELS[name], n_components=80).fit(X, mask)
     np.testing.assert_array_equal(model.decision_function(X), again.decision_function(X))
 

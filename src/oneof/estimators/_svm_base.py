@@ -78,7 +78,7 @@ class KernelSVMMixin(LinearClassifierMixin):
                 landmarks, features = self._nystroem_features(kernel, used_rows)
                 return FeatureSpace(features, has_constant=has_constant), kernel, landmarks
             # The matrix, and at most two of its size: the submatrix of the free rows, and its factor.
-            remedy = 'set approximation="nystroem" or kernel="linear"'
+            remedy = 'set kernel="linear" or approximation="nystroem"'
             check_memory(24.0 * len(used) ** 2, f"the kernel of all pairs of {len(used)} rows", remedy)
             gram = kernel.gram(used_rows, used_rows)
         gram = check_gram(gram, used)

@@ -79,15 +79,12 @@ class SVMProblem:
     """Whether some of the rows are means of rows."""
 
     @property
-    def can_be_reduced(self) -> bool:
-        """Whether rows can be replaced by their means: they are dense, and more than the features."""
+    def reducible_rows(self) -> Floats | None:
+        """The rows, if some of them can be replaced by their means: dense ones, and many more than the features."""
         space = self.space
-        return (
-            not self.is_reduced
-            and isinstance(space, FeatureSpace)
-            and not sp.issparse(space.X)
-            and 10 * space.dimension <= space.n_rows
-        )
+        if self.is_reduced or not isinstance(space, FeatureSpace) or 10 * space.dimension > space.n_rows:
+            return None
+        return None if sp.issparse(space.X) else space.X
 
     def objective(self, svm: SVMSolution, signs: Floats, costs: Floats) -> float:
         """Return P, computed from the hinge losses."""
@@ -142,9 +139,10 @@ def solve_weighted_svm(
     InputError
         If the squared norm of the weights is negative, because the kernel is not positive semi-definite.
     """
-    if problem.can_be_reduced and np.count_nonzero(costs) >= MIN_ROWS:
+    X = problem.reducible_rows
+    if X is not None and np.count_nonzero(costs) >= MIN_ROWS:
         solution = _solve_near_rows(
-            problem, signs, costs, initial, tol=tol, rng=rng, allow_increase=allow_increase, max_epochs=max_epochs
+            X, problem, signs, costs, initial, tol=tol, rng=rng, allow_increase=allow_increase, max_epochs=max_epochs
         )
         if solution is not None:
             return solution
@@ -211,6 +209,7 @@ def solve_weighted_svm(
 
 
 def _solve_near_rows(
+    X: Floats,
     problem: SVMProblem,
     signs: Floats,
     costs: Floats,
@@ -231,10 +230,16 @@ def _solve_near_rows(
     solution, inner_tol = initial, tol
     while np.count_nonzero(near) <= MAX_NEAR_FRACTION * len(near) and inner_tol >= _MIN_TOL:
         inside = active & ~near & (1.0 - signs * solution.scores > 0.0)
-        reduced = _ReducedRows.from_rows(problem, signs, costs, near, inside)
-        start = reduced.restrict(solution)
-        options = {"tol": inner_tol, "rng": rng, "allow_increase": True, "max_epochs": max_epochs}
-        part = solve_weighted_svm(reduced.problem, reduced.signs, reduced.costs, initial=start, **options)
+        reduced = _ReducedRows.from_rows(X, problem.has_intercept, signs, costs, near, inside)
+        rows = reduced.problem, reduced.signs, reduced.costs
+        part = solve_weighted_svm(
+            *rows,
+            initial=reduced.restrict(solution),
+            tol=inner_tol,
+            rng=rng,
+            allow_increase=True,
+            max_epochs=max_epochs,
+        )
         coefficients = reduced.extend(part.coefficients, signs, costs)
         solution = _evaluate(problem, signs, costs, coefficients, part.proximal_center, tol)
         if not part.converged:
@@ -261,14 +266,17 @@ class _ReducedRows:
     """The rows of each mean."""
 
     @classmethod
-    def from_rows(cls, problem: SVMProblem, signs: Floats, costs: Floats, near: Mask, inside: Mask) -> "_ReducedRows":
-        X, rows = problem.space.X, np.flatnonzero(near)
+    def from_rows(
+        cls, X: Floats, has_intercept: bool, signs: Floats, costs: Floats, near: Mask, inside: Mask
+    ) -> "_ReducedRows":
+        """Return the rows that are near, and the means of those inside."""
+        rows = np.flatnonzero(near)
         groups = [np.flatnonzero(inside & (signs == sign)) for sign in (-1.0, 1.0)]
         groups = [group for group in groups if len(group)]
         totals = [float(costs[group].sum()) for group in groups]
         means = [costs[group] @ X[group] / total for group, total in zip(groups, totals)]
         return cls(
-            SVMProblem(FeatureSpace(np.vstack([X[rows], *means])), problem.has_intercept, is_reduced=True),
+            SVMProblem(FeatureSpace(np.vstack([X[rows], *means])), has_intercept, is_reduced=True),
             np.append(signs[rows], [signs[group[0]] for group in groups]),
             np.append(costs[rows], totals),
             rows,

@@ -231,14 +231,9 @@ def _solve_near_rows(
     while np.count_nonzero(near) <= MAX_NEAR_FRACTION * len(near) and inner_tol >= _MIN_TOL:
         inside = active & ~near & (1.0 - signs * solution.scores > 0.0)
         reduced = _ReducedRows.from_rows(X, problem.has_intercept, signs, costs, near, inside)
-        rows = reduced.problem, reduced.signs, reduced.costs
+        rows, start = (reduced.problem, reduced.signs, reduced.costs), reduced.restrict(solution)
         part = solve_weighted_svm(
-            *rows,
-            initial=reduced.restrict(solution),
-            tol=inner_tol,
-            rng=rng,
-            allow_increase=True,
-            max_epochs=max_epochs,
+            *rows, initial=start, tol=inner_tol, rng=rng, allow_increase=True, max_epochs=max_epochs
         )
         coefficients = reduced.extend(part.coefficients, signs, costs)
         solution = _evaluate(problem, signs, costs, coefficients, part.proximal_center, tol)

@@ -184,3 +184,41 @@ def test_sparse_rows_of_many_features_have_the_minimum_of_newton_steps(C, fit_in
     assert solution.objective == pytest.approx(alone.objective, rel=1e-12)
     np.testing.assert_allclose(solution.weights, alone.weights, atol=1e-6 * np.abs(alone.weights).max())
     assert fit_intercept or solution.n_iter == 1
+
+
+@weighted
+def test_rows_without_a_loss_do_not_change_the_derivatives(is_weighted):
+    """The gradient and the Hessian at some scores are those of the rows with a loss there."""
+    _, _, _, p = problem(is_weighted=is_weighted)
+    W, v = 10.0 * np.random.default_rng(2).normal(size=(2, *p.shape))
+    scores = p.matvec(W)
+    scores[::3] = np.where(p.evidence[::3] > 0, 2.0, -2.0)  # no loss
+    active, active_scores = p.active(scores)
+    assert len(active.cost) < len(p.cost)
+    np.testing.assert_allclose(active.gradient(W, active_scores), p.gradient(W, scores), rtol=1e-12)
+    products = [q.hvp(q.curvatures(s), v) for q, s in ((active, active_scores), (p, scores))]
+    np.testing.assert_allclose(*products, rtol=1e-12)
+
+
+def test_the_derivatives_along_a_step():
+    """The derivatives along a step are those of the losses, for sets and weights."""
+    for is_weighted in (False, True):
+        _, _, _, p = problem(is_weighted=is_weighted)
+        scores, steps = np.random.default_rng(0).normal(size=(2, len(p.cost), p.n_classes))
+        line = p.line(scores, steps)
+        for length in (0.0, 0.7):
+            at = scores + length * steps
+            first, second = line.derivatives(length)
+            assert first == pytest.approx(float((p.score_gradient(at) * steps).sum()), rel=1e-12)
+            assert second == pytest.approx(float((p.hvp_scores(p.curvatures(at), steps) * steps).sum()), rel=1e-12)
+
+
+def test_dense_rows_with_few_nonzeros_are_solved_as_sparse_rows():
+    """Dense rows with few nonzeros have the same minimum as CSR rows, and become CSR rows in the solver."""
+    rng = np.random.default_rng(0)
+    X = sp.random_array((100, 60), density=0.05, rng=rng).tocsr()
+    mask = rng.random((100, 4)) < 0.4
+    mask[np.arange(100), rng.integers(4, size=100)] = True
+    assert sp.issparse(CLPLProblem.from_evidence(X.toarray(), mask, 1.0, np.ones(100), fit_intercept=False).X)
+    dense, sparse = (solve_clpl(rows, mask, C=1.0, sample_weight=np.ones(100)) for rows in (X.toarray(), X))
+    np.testing.assert_allclose(dense.weights, sparse.weights, rtol=1e-10, atol=1e-12)

@@ -91,6 +91,15 @@ class DistributedObjective:
             grams = map_reduce(curvatures.block_curvatures, _hessian_blocks)
         return [HessianBlock.from_gram(gram, has_intercept=self.has_intercept) for gram in grams]
 
+    def active(self, scores: "BlockScores") -> tuple["DistributedObjective", "BlockScores"]:
+        """Return the objective of all rows."""
+        return self, scores
+
+    def block_cost(self, curvatures: "BlockScores") -> float:
+        """Return the cost of the Hessian's blocks, in products with the Hessian."""
+        del curvatures
+        return self.shape[1] / 4
+
     def line(self, scores: "BlockScores", score_step: "BlockScores") -> "BlockLineFunction":
         """Return the losses along a step of the scores."""
         return BlockLineFunction(self, scores.weights, score_step.weights)
@@ -141,13 +150,10 @@ class BlockLineFunction:
         self._pairs = list(zip(problem.problems, scores))
         self._cache: dict[float, Floats] = {}
 
-    def derivative(self, length: float) -> float:
-        """Return the first derivative of the losses' sum."""
-        return float(self._at(length)[0])
-
-    def curvature(self, length: float) -> float:
-        """Return the second derivative of the losses' sum."""
-        return float(self._at(length)[1])
+    def derivatives(self, length: float) -> tuple[float, float]:
+        """Return the first and the second derivative of the losses' sum."""
+        first, second = self._at(length)
+        return float(first), float(second)
 
     def _at(self, length: float) -> Floats:
         if length not in self._cache:
@@ -202,4 +208,4 @@ def _scores_and_steps(problem: CLPLProblem, weights: Floats, step: Floats) -> tu
 def _line_derivatives(pair: tuple[CLPLProblem, tuple[Floats, Floats]], lengths: list[float]) -> Floats:
     problem, (scores, score_step) = pair
     line = problem.line(scores, score_step)
-    return np.array([(line.derivative(length), line.curvature(length)) for length in lengths])
+    return np.array([line.derivatives(length) for length in lengths])

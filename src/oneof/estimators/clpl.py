@@ -27,8 +27,8 @@ class CLPL(LinearClassifierMixin, CandidateClassifier):
     fit_intercept : bool, default=False
         Add a constant to each class's score, not penalized (not in the paper).
     max_iter : int, default=1000
-        Maximum number of Newton steps; if they are not sufficient, a ConvergenceWarning is issued. With many sparse
-        features and without an intercept, dual ascent precedes them and is mostly sufficient.
+        Maximum number of Newton steps; if they are not sufficient, a ConvergenceWarning is issued. Without an
+        intercept, dual ascent precedes them; with many sparse features it is mostly sufficient.
     tol : float, default=1e-8
         Relative error of the weights at which the solver stops, approximately; above 0.
 

@@ -31,7 +31,8 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         Regularization, above 0.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
         The same as for scikit-learn's SVC; a callable ``kernel(X, Y)`` returns the matrix of all pairs. The paper's
-        polynomial is ``kernel="poly", gamma=1, coef0=0``. All kernels but "linear" store an n x n matrix.
+        polynomial is ``kernel="poly", gamma=1, coef0=0``. All kernels but "linear" store an n x n matrix, unless
+        `approximation` is "nystroem".
     degree : int, default=3
         Degree of "poly".
     gamma : {"scale", "auto"} or float, default="scale"
@@ -50,6 +51,13 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         A `tol` below the rounding error (at most 1e-3, with features very large compared with lam) is replaced by it.
         "pegasos": stop if a step changes W by at most tol ||W||, which is rare before the steps become short; 0 never
         stops early.
+    approximation : {None, "nystroem"}, default=None
+        None uses the kernel of all pairs of rows. "nystroem" uses the linear model of `n_components` features whose
+        inner products approximate the kernel: time and memory grow with the number of rows times `n_components`.
+    n_components : int, default=1000
+        Number of landmarks of "nystroem", random rows, limited to the number of rows.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the landmarks; nothing else is random.
 
     Attributes
     ----------
@@ -77,7 +85,9 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
 
     Notes
     -----
-    Standardize the features first: the effect of `lam` and the time of a fit depend on their scale.
+    Standardize the features first: the effect of `lam` and the time of a fit depend on their scale. Columns more than
+    1,000 times as large as the median, such as time stamps beside 0/1 columns, are scaled within the "cccp" solver, in
+    which a proximal point method minimizes the same J. Dense rows with few nonzeros are solved as sparse rows.
 
     Scores are not probabilities. scikit-learn can calibrate them on the disambiguated labels:
     ``CalibratedClassifierCV(PLSVM()).fit(X, PLSVM().fit(X, y).disambiguate().labels)``. As these labels are predictions
@@ -113,6 +123,9 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         fit_intercept: bool = False,
         max_iter: int = 1000,
         tol: float = 1e-4,
+        approximation: Literal["nystroem"] | None = None,
+        n_components: int = 1000,
+        random_state: Any = None,
     ) -> None:
         self.lam = lam
         self.kernel = kernel
@@ -123,6 +136,9 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.approximation = approximation
+        self.n_components = n_components
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
         """Fit the model.
@@ -147,10 +163,15 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         self._check_parameters()
         rows, candidates = self._validate_fit(X, y)
         used = np.flatnonzero(~candidates.is_unlabeled)
-        space, kernel = self._make_space(rows, used, has_constant=bool(self.fit_intercept))
+        space, kernel, landmarks = self._make_space(rows, used, has_constant=bool(self.fit_intercept))
         solution = self._solve(PLSVMProblem(space, candidates.evidence[used], float(self.lam)))
         self._store_trace(solution)
-        if isinstance(space, FeatureSpace):
+        if landmarks is not None:
+            m, weights = len(landmarks.rows), solution.weights
+            constant = weights[:, m] if self.fit_intercept else np.zeros(len(weights))
+            coefficients = landmarks.coefficients(weights[:, :m], len(used))
+            self._set_dual_coefficients(coefficients, constant, kernel, rows, used)
+        elif isinstance(space, FeatureSpace):
             self._set_linear(solution.weights.astype(rows.dtype, copy=False), kernel)
         else:
             coefficients = space.coefficients(solution.weights)

@@ -52,7 +52,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         compensate for an error of this fraction.
     kernel : {"linear", "poly", "rbf", "precomputed"} or callable, default="linear"
         As in scikit-learn's SVC; a callable ``kernel(X, Y)`` returns the matrix of all pairs. All but "linear" need
-        memory for n x n numbers.
+        memory for n x n numbers, unless `approximation` is "nystroem".
     degree : int, default=3
         Degree of the "poly" kernel.
     gamma : {"scale", "auto"} or float, default="scale"
@@ -73,6 +73,13 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
     tol : float, default=1e-3
         Above 0: largest final violation of an optimality condition by a score, where the margin is 1; pairs that would
         gain no more than this are not switched. Before the last step the tolerance is sqrt(tol).
+    approximation : {None, "nystroem"}, default=None
+        None uses the kernel of all pairs of rows. "nystroem" uses the linear model of `n_components` features whose
+        inner products approximate the kernel: time and memory grow with the number of rows times `n_components`.
+    n_components : int, default=500
+        Number of landmarks of "nystroem", random rows, limited to the number of rows.
+    random_state : int, RandomState instance or None, default=None
+        Seed of the landmarks; nothing else is random.
 
     Attributes
     ----------
@@ -159,6 +166,9 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         fit_intercept: bool = True,
         max_iter: int = 10_000,
         tol: float = 1e-3,
+        approximation: Literal["nystroem"] | None = None,
+        n_components: int = 500,
+        random_state: Any = None,
     ) -> None:
         self.C = C
         self.C_unlabeled = C_unlabeled
@@ -172,6 +182,9 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         self.fit_intercept = fit_intercept
         self.max_iter = max_iter
         self.tol = tol
+        self.approximation = approximation
+        self.n_components = n_components
+        self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
         """Label the rows and fit the SVMs.
@@ -196,7 +209,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         rows, candidates = self._validate_fit(X, y)
         fractions = _check_positive_fraction(self.positive_fraction, len(candidates.classes))
         all_rows = np.arange(rows.shape[0])
-        space, kernel = self._make_space(rows, all_rows)
+        space, kernel, landmarks = self._make_space(rows, all_rows)
         solution = solve_one_vs_rest(
             space,
             candidates.evidence,
@@ -213,7 +226,10 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         if solution.limit is not None:
             remedy = _REMEDIES[solution.limit].format(self.max_iter)
             warnings.warn(f"TransductiveSVM did not converge: {remedy}", ConvergenceWarning, stacklevel=2)
-        if isinstance(space, FeatureSpace):
+        if landmarks is not None:
+            coefficients = landmarks.coefficients(space.rmatvec(solution.coefficients), len(all_rows))
+            self._set_dual_coefficients(coefficients, solution.intercepts, kernel, rows, all_rows)
+        elif isinstance(space, FeatureSpace):
             weights = np.column_stack([space.rmatvec(solution.coefficients), solution.intercepts])
             self._set_linear(weights.astype(rows.dtype, copy=False), kernel)
         else:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.linalg import cholesky, solve_triangular
+from scipy.linalg.lapack import dpotrf, dpotrs, dtrtrs
 
 from oneof.errors import InputError
 from oneof.typing import FeatureMatrix, Floats
@@ -109,21 +109,26 @@ class HessianBlock:
         block *= scale[:, None]
         block *= scale
         block[np.diag_indices_from(block)] += 1e-12  # a Cholesky factor exists in spite of rounding
-        return cls(cholesky(block, lower=True, overwrite_a=True), scale)
+        factor, info = dpotrf(block.T, lower=1, clean=1, overwrite_a=1)
+        if info != 0:
+            raise InputError(OVERFLOW)
+        return cls(factor, scale)
 
     def solve(self, right: Floats) -> Floats:
         """Return B^-1 x for a vector x, or for each row of an array."""
-        return self.backward(self.forward(right))
+        if self.factor is None:
+            return self.scale * (self.scale * right)
+        return self.scale * dpotrs(self.factor, (self.scale * right).T, lower=1)[0].T
 
     def forward(self, right: Floats) -> Floats:
         """Return L^-1 x for a vector x, or for each row of an array."""
         scaled = self.scale * right
         if self.factor is None:
             return scaled
-        return solve_triangular(self.factor, scaled.T, lower=True, check_finite=False).T
+        return dtrtrs(self.factor, scaled.T, lower=1)[0].T
 
     def backward(self, right: Floats) -> Floats:
         """Return L^-T x for a vector x, or for each row of an array."""
         if self.factor is None:
             return self.scale * right
-        return self.scale * solve_triangular(self.factor, right.T, lower=True, trans=1, check_finite=False).T
+        return self.scale * dtrtrs(self.factor, right.T, lower=1, trans=1)[0].T

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.svm import SVC, LinearSVC
 
 from oneof.solvers.feature_spaces import KernelSpace
-from oneof.solvers.transductive import SVMProblem, solve_weighted_svm
+from oneof.solvers.transductive import SVMProblem, solve_weighted_svm, weighted_svm
 from oneof.solvers.transductive.weighted_svm import best_intercept
 from tests.oracles import transductive as oracle
 from tests.solvers.transductive.problems import SPACES, generator, problem, rows
@@ -124,3 +124,41 @@ def test_rows_of_zeros_and_rows_of_one_sign():
     X, _ = rows(20)
     m = solved(problem(X), -np.ones(20), np.ones(20))
     np.testing.assert_allclose(m.scores, -1.0, atol=1e-6)
+
+
+@pytest.mark.parametrize("has_intercept", [True, False])
+@pytest.mark.parametrize("C", [1e-3, 0.1, 10.0])
+def test_means_of_the_rows_far_from_the_margins_do_not_change_the_solution(C, has_intercept, monkeypatch):
+    """Cold and warm starts satisfy the optimality conditions on all rows, and have the objective without means."""
+    X, signs = rows(1500, 3, apart=0.7)
+    rng = np.random.default_rng(0)
+    costs, switched = C * rng.choice([0.0, 1.0, 2.0], size=1500), np.where(rng.random(1500) < 0.003, -signs, signs)
+    p = problem(X, has_intercept=has_intercept)
+    direct = [solved(p, signs, costs), solved(p, switched, 1.05 * costs)]
+    monkeypatch.setattr(weighted_svm, "MIN_ROWS", 300)
+    monkeypatch.setattr(weighted_svm, "NEAR_FRACTION", 0.2)
+    used = []
+    original = weighted_svm._solve_near_rows
+    monkeypatch.setattr(weighted_svm, "_solve_near_rows", lambda *a, **k: used.append(original(*a, **k)) or used[-1])
+    first = solved(p, signs, costs)
+    options = {"initial": first, "tol": 1e-8, "rng": generator()}
+    second = solve_weighted_svm(p, switched, 1.05 * costs, **options)
+    for m, expected, y, c in ((first, direct[0], signs, costs), (second, direct[1], switched, 1.05 * costs)):
+        assert m.converged
+        assert m.violation <= 1e-8
+        assert abs(m.coefficients.sum()) <= 1e-7 * max(1.0, c.sum()) or not has_intercept
+        assert (y * m.coefficients >= 0.0).all()
+        assert (y * m.coefficients <= c * (1.0 + 1e-12)).all()
+        assert p.objective(m, y, c) == pytest.approx(p.objective(expected, y, c), rel=1e-7)
+        np.testing.assert_allclose(m.scores, expected.scores, atol=1e-5)
+    assert any(solution is not None for solution in used)
+
+
+def test_means_of_rows_never_increase_the_objective(monkeypatch):
+    """A loose tolerance does not raise the objective above that of the start."""
+    X, signs = rows(1500, 3, apart=0.7)
+    p, costs = problem(X), np.full(1500, 0.4)
+    monkeypatch.setattr(weighted_svm, "MIN_ROWS", 300)
+    start = solved(p, signs, costs, tol=1e-6)
+    loose = solve_weighted_svm(p, signs, costs, initial=start, tol=0.5, rng=generator())
+    assert p.objective(loose, signs, costs) <= p.objective(start, signs, costs) * (1 + 1e-11)

@@ -11,10 +11,12 @@ f is convex and piecewise quadratic, so that a Newton step is exact once the act
 computed by conjugate gradients, whose Hessian product is two products of X with K columns, preconditioned by the
 Hessian's diagonal. If that takes many products, the Hessian's K blocks, one per class, are factorized instead. They are
 close to the full Hessian, since the classes are coupled only by the mean over the set. An exact line search along each
-step needs no product with X. For sparse rows with many features, dual ascent runs first.
+step needs no product with X. All products of a step use only the rows with a positive loss. Without an intercept,
+passes of dual ascent run first; for sparse rows with many features they are mostly sufficient. Dense rows with few
+nonzeros are solved as sparse rows.
 
 Reading order: `newton_cg` (the solver and the objective's protocol), `problem` (objective and derivatives),
-`inside_means` (the means over sets and over level sets), `dual_ascent` (the start for sparse rows with many features).
+`inside_means` (the means over sets and over level sets), `dual_ascent` (the start without an intercept).
 """
 
 from oneof.solvers.clpl.newton_cg import CLPLSolution, minimize, solve_clpl

@@ -24,7 +24,7 @@ class SetMeans:
 
     def means(self, scores: Floats) -> Floats:
         """Return the mean score of each set, (n, 1)."""
-        return (self.fraction * scores).sum(axis=1, keepdims=True)
+        return np.einsum("ik,ik->i", self.fraction, scores)[:, None]
 
     def spread(self, values: Floats) -> Floats:
         """Return the values of the sets, (n, 1), times the derivatives of the means by the scores, (n, K)."""
@@ -45,6 +45,10 @@ class SetMeans:
     def of_rows(self, values: Floats) -> Floats:
         """Return the sum over the sets of each row, (n, 1)."""
         return values
+
+    def take(self, rows: Ints) -> "SetMeans":
+        """Return the means of some rows."""
+        return SetMeans(self.fraction[rows])
 
 
 @dataclass(frozen=True)
@@ -97,6 +101,14 @@ class LevelMeans:
         """Return the sum over the sets of each row, times their masses, (n, 1)."""
         sums = np.bincount(self.row, (self.mass * values)[:, 0], minlength=len(self.order))
         return sums.astype(np.float64, copy=False)[:, None]
+
+    def take(self, rows: Ints) -> "LevelMeans":
+        """Return the means of some rows."""
+        n_sets = np.diff(self.start)[rows]
+        start = np.append(0, np.cumsum(n_sets))
+        row = np.repeat(np.arange(len(rows)), n_sets)
+        sets = np.arange(len(row)) + (self.start[rows] - start[:-1])[row]
+        return LevelMeans(self.order[rows], start, self.size[sets], row, self.mass[sets])
 
     @cached_property
     def _rank(self) -> Ints:

@@ -1,7 +1,7 @@
 """Newton-CG solver: Newton steps by conjugate gradients, with an exact line search.
 
 `Objective` is the protocol of the objectives, whose sums over rows may be computed anywhere, for example in the workers
-of a cluster. For many sparse features, dual ascent runs first and is usually sufficient.
+of a cluster. Without an intercept, dual ascent runs first; for many sparse features it is usually sufficient.
 """
 
 from collections.abc import Callable
@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.solvers.clpl.dual_ascent import ascend
+from oneof.solvers.clpl.dual_ascent import GAP_ROUNDING, ascend
 from oneof.solvers.clpl.problem import CLPLProblem
 from oneof.solvers.linear_objective import OVERFLOW, HessianBlock
 from oneof.typing import Evidence, FeatureMatrix, Floats
@@ -44,11 +44,8 @@ class CLPLSolution:
 class LineFunction(Protocol):
     """Losses along a step, as functions of its length."""
 
-    def derivative(self, length: float) -> float:
-        """Return the first derivative of the losses' sum."""
-
-    def curvature(self, length: float) -> float:
-        """Return the second derivative of the losses' sum."""
+    def derivatives(self, length: float) -> tuple[float, float]:
+        """Return the first and the second derivative of the losses' sum."""
 
 
 class Objective(Protocol):
@@ -85,6 +82,12 @@ class Objective(Protocol):
 
     def hessian_blocks(self, curvatures: Any) -> list[HessianBlock]:
         """Return the diagonal blocks of the Hessian of f, one per class."""
+
+    def active(self, scores: Any) -> tuple["Objective", Any]:
+        """Return an objective with the same derivatives at these scores, without the rows that have no loss there."""
+
+    def block_cost(self, curvatures: Any) -> float:
+        """Return the cost of the Hessian's blocks, in products with the Hessian."""
 
     def line(self, scores: Any, score_step: Any) -> LineFunction:
         """Return the losses along a step of the scores."""
@@ -127,9 +130,11 @@ def solve_clpl(
     CLPLSolution
     """
     problem = CLPLProblem.from_evidence(X, evidence, C, sample_weight, fit_intercept=fit_intercept)
-    if initial is None and sp.issparse(X) and len(problem.cost) and not problem.blocks_fit and not fit_intercept:
-        initial, gap = ascend(problem, tol=tol**2, rng=np.random.default_rng(0))
-        if gap <= tol**2:
+    if initial is None and len(problem.cost) and not fit_intercept:
+        may_finish = sp.issparse(problem.X) and not problem.blocks_fit
+        max_gap = max(tol**2, GAP_ROUNDING)
+        initial, gap = ascend(problem, tol=max_gap, rng=np.random.default_rng(0), may_finish=may_finish)
+        if gap <= max_gap:
             scores = problem.matvec(initial)
             objective, gradient = problem.objective(initial, scores), problem.gradient(initial, scores)
             return CLPLSolution(initial, np.array([objective]), gradient, 1, converged=True)
@@ -144,17 +149,19 @@ def minimize(problem: Objective, *, max_iter: int, tol: float, initial: Floats |
     objective_path = []
     while True:
         scores = problem.matvec(weights)
-        objective, gradient = problem.objective(weights, scores), problem.gradient(weights, scores)
+        objective, (active, active_scores) = problem.objective(weights, scores), problem.active(scores)
+        gradient = active.gradient(weights, active_scores)
         objective_path.append(objective)
-        step, n_products = _newton_step(problem, scores, gradient, accuracy, blocks=blocks)
+        curvatures = active.curvatures(active_scores)
+        step, n_products = _newton_step(active, curvatures, gradient, accuracy, blocks=blocks)
         decrement = -float((gradient * step).sum())
         if not (np.isfinite(objective) and np.isfinite(decrement)):
             raise InputError(OVERFLOW)
         converged = 0.5 * decrement <= min(tol, 1.0) ** 2 * objective  # f - min f is at most f, and no square overflows
         if converged or n_iter == max_iter:
             break
-        # Blocks cost about as much as d/4 products, and keep the steps good if there are many.
-        blocks = blocks or (problem.blocks_fit and (n_products > problem.shape[1] // 4 or n_iter >= 10))
+        # Blocks keep the steps good if there are many.
+        blocks = blocks or (problem.blocks_fit and (n_products > active.block_cost(curvatures) or n_iter >= 10))
         score_step = problem.matvec(step)
         length = _line_minimum(problem, weights, step, problem.line(scores, score_step))
         if length == 0.0:  # rounding hides any decrease along the step
@@ -167,10 +174,9 @@ def minimize(problem: Objective, *, max_iter: int, tol: float, initial: Floats |
 
 
 def _newton_step(
-    problem: Objective, scores: Any, gradient: Floats, accuracy: float, *, blocks: bool
+    problem: Objective, curvatures: Any, gradient: Floats, accuracy: float, *, blocks: bool
 ) -> tuple[Floats, int]:
     """Solve H step = -gradient to a relative accuracy by conjugate gradients; return the step and the products used."""
-    curvatures = problem.curvatures(scores)
     precondition = _preconditioner(problem, curvatures, blocks=blocks)
     step, residual = np.zeros_like(gradient), -gradient
     direction = precondition(residual)
@@ -205,20 +211,17 @@ def _line_minimum(problem: Objective, weights: Floats, step: Floats, line: LineF
     linear = float((problem.penalized(weights) * step).sum())
     square = float((problem.penalized(step) ** 2).sum())
 
-    def derivative(length: float) -> float:
-        return linear + length * square + line.derivative(length)
+    def derivatives(length: float) -> tuple[float, float]:
+        first, second = line.derivatives(length)
+        return linear + length * square + first, square + second
 
-    def curvature(length: float) -> float:
-        return square + line.curvature(length)
-
-    initial_slope = derivative(0.0)
+    initial_slope = derivatives(0.0)[0]
     low, high, length = 0.0, np.inf, 1.0
     for _ in range(60):
-        value = derivative(length)
+        value, second = derivatives(length)
         if abs(value) <= 1e-3 * abs(initial_slope):
             return length
         low, high = (length, high) if value < 0 else (low, length)
-        second = curvature(length)
         length = length - value / second if second > 0 else np.inf
         if not low < length < high:
             length = 0.5 * (low + high) if high < np.inf else 2.0 * low

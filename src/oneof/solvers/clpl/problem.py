@@ -1,16 +1,21 @@
 """Convex loss for partial labels: the objective and its derivatives, over rows in memory."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 
+from oneof.jit import compiled
 from oneof.likelihoods import constant_rows
 from oneof.solvers.clpl.inside_means import InsideMeans, inside_means
 from oneof.solvers.linear_objective import HessianBlock, LinearProblem
+from oneof.solvers.row_accessors import sparse_if_few
 from oneof.typing import Evidence, FeatureMatrix, Floats
 
 MAX_BLOCK_ENTRIES = 2e7
 """Maximum number of entries in the Hessian's K blocks (160 MB) for a factorization."""
+MAX_ACTIVE = 0.8
+"""Fraction of rows with a loss above which all rows are used."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class CLPLProblem(LinearProblem):
     ) -> "CLPLProblem":
         """Return the problem of the rows that have a loss."""
         labeled = ~constant_rows(evidence) & (sample_weight > 0)
-        evidence = evidence[labeled]
+        evidence, X = evidence[labeled], sparse_if_few(X)
         return cls(
             X=(X if labeled.all() else X[labeled]).astype(np.float64, copy=False),
             n_classes=evidence.shape[1],
@@ -58,9 +63,12 @@ class CLPLProblem(LinearProblem):
 
     def losses(self, scores: Floats) -> float:
         """Return the sum of the losses."""
-        inner, outer = self.hinges(scores)
-        inner_losses = self.inside.of_rows(inner**2)[:, 0]
-        return float(self.cost[:, 0] @ (inner_losses + (self.outside * outer**2).sum(axis=1)))
+        return float(self.cost[:, 0] @ self.row_losses(scores))
+
+    def row_losses(self, scores: Floats) -> Floats:
+        """Return the losses of the rows without their costs, (n,)."""
+        inner = np.maximum(0.0, 1.0 - self.inside.means(scores))
+        return self.inside.of_rows(inner**2)[:, 0] + _outer_losses(scores, self.outside)
 
     def score_gradient(self, scores: Floats) -> Floats:
         """Return the (n, K) derivatives of the losses by the scores."""
@@ -103,6 +111,14 @@ class CLPLProblem(LinearProblem):
         by_class = self.curvature_by_class(curvatures)
         return [self.block(by_class[:, k]) for k in range(self.n_classes)]
 
+    def block_cost(self, curvatures: tuple[Floats, Floats]) -> float:
+        """Return the cost of the Hessian's blocks, in products with the Hessian."""
+        n_classes, size = self.shape
+        if sp.issparse(self.X):
+            return size / 4
+        n_active = np.count_nonzero(self.curvature_by_class(curvatures))
+        return size * (n_active + n_classes * size / 3) / (2.0 * max(len(self.cost), 1) * n_classes)
+
     def loss_hessian(self, curvatures: tuple[Floats, Floats]) -> Floats:
         """Return the full Hessian of the sum of the losses, (K, D, K, D)."""
         inner, outer = curvatures
@@ -117,7 +133,24 @@ class CLPLProblem(LinearProblem):
 
     def line(self, scores: Floats, score_step: Floats) -> "LocalLineFunction":
         """Return the losses along a step of the scores."""
-        return LocalLineFunction(self, scores, score_step)
+        means = self.inside.means(scores)[:, 0], self.inside.means(score_step)[:, 0]
+        return LocalLineFunction(self, scores, score_step, *means)
+
+    def active(self, scores: Floats) -> tuple["CLPLProblem", Floats]:
+        """Return the problem of the rows with a positive loss at these scores, which has the same derivatives."""
+        is_active = self.row_losses(scores) > 0.0
+        if np.count_nonzero(is_active) > MAX_ACTIVE * len(is_active):
+            return self, scores
+        rows = np.flatnonzero(is_active)
+        restricted = replace(
+            self,
+            X=self.X[rows],
+            evidence=self.evidence[rows],
+            inside=self.inside.take(rows),
+            outside=self.outside[rows],
+            cost=self.cost[rows],
+        )
+        return restricted, scores[rows]
 
 
 @dataclass(frozen=True)
@@ -127,15 +160,50 @@ class LocalLineFunction:
     problem: CLPLProblem
     scores: Floats
     score_step: Floats
+    means: Floats
+    """(L,): means of the scores over the sets."""
+    mean_steps: Floats
+    """(L,)."""
 
-    def derivative(self, length: float) -> float:
-        """Return the first derivative of the sum of the losses."""
-        return float((self.problem.score_gradient(self.scores + length * self.score_step) * self.score_step).sum())
+    def derivatives(self, length: float) -> tuple[float, float]:
+        """Return the first and the second derivative of the sum of the losses."""
+        p = self.problem
+        inner = np.maximum(0.0, 1.0 - self.means - length * self.mean_steps)
+        first = p.inside.of_rows((-inner * self.mean_steps)[:, None])[:, 0]
+        second = p.inside.of_rows(((inner > 0.0) * self.mean_steps**2)[:, None])[:, 0]
+        outer = _outer_derivatives(self.scores, self.score_step, p.outside, p.cost[:, 0], length)
+        return 2.0 * (float(p.cost[:, 0] @ first) + outer[0]), 2.0 * (float(p.cost[:, 0] @ second) + outer[1])
 
-    def curvature(self, length: float) -> float:
-        """Return the second derivative of the sum of the losses."""
-        curvatures = self.problem.curvatures(self.scores + length * self.score_step)
-        return float((self.problem.hvp_scores(curvatures, self.score_step) * self.score_step).sum())
+
+@compiled
+def _outer_losses(scores: Floats, outside: Floats) -> Floats:
+    """Return the sums of the losses of the classes outside, (n,)."""
+    losses = np.empty(scores.shape[0])
+    for i in range(scores.shape[0]):
+        total = 0.0
+        for k in range(scores.shape[1]):
+            total += outside[i, k] * max(0.0, 1.0 + scores[i, k]) ** 2
+        losses[i] = total
+    return losses
+
+
+@compiled
+def _outer_derivatives(
+    scores: Floats, steps: Floats, outside: Floats, cost: Floats, length: float
+) -> tuple[float, float]:
+    """Return half the derivatives of the losses of the classes outside."""
+    first, second = 0.0, 0.0
+    for i in range(scores.shape[0]):
+        row_first, row_second = 0.0, 0.0
+        for k in range(scores.shape[1]):
+            step = steps[i, k]
+            hinge = 1.0 + scores[i, k] + length * step
+            weighted = outside[i, k] * step if hinge > 0.0 else 0.0
+            row_first += weighted * hinge
+            row_second += weighted * step
+        first += cost[i] * row_first
+        second += cost[i] * row_second
+    return first, second
 
 
 def blocks_fit(shape: tuple[int, int]) -> bool:

@@ -126,7 +126,7 @@ def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floa
     ------
     Iterate
     """
-    space, lam = problem.space.as_float32(), problem.lam
+    space = problem.space.as_float32()
     hinge = SmoothedHinge(problem.mask, problem.levels)
     weights, scores = initial, _as_float32(space.matvec(initial))
     memory: list[tuple[Floats, Floats, float]] = []
@@ -135,16 +135,16 @@ def anneal(problem: PLSVMProblem, temperatures: tuple[float, ...], initial: Floa
         losses, penalty = hinge(scores, temperature, score_gradient), problem.penalty(weights)
         row_gradient = hinge.sum_by_row(score_gradient)
         iterate = Iterate(weights, scores, score_gradient, row_gradient, losses[0] + penalty, losses[1] + penalty)
-        gradient = _gradient(space, lam, iterate)
+        gradient = _gradient(problem, space, iterate)
         check_definite(space, gradient)
         for _ in range(MAX_STEPS):
             direction = _direction(space, gradient, memory)
             slope, last = space.dot(gradient, direction), iterate
-            iterate = _line_search(space, lam, hinge, temperature, last, direction, slope, scaled=bool(memory))
+            iterate = _line_search(problem, space, hinge, temperature, last, direction, slope, scaled=bool(memory))
             if iterate is last:
                 break
             yield iterate
-            previous, gradient = gradient, _gradient(space, lam, iterate)
+            previous, gradient = gradient, _gradient(problem, space, iterate)
             step, change = iterate.weights - last.weights, gradient - previous
             curvature = space.dot(step, change)
             if curvature**2 > 1e-20 * space.dot(step, step) * space.dot(change, change) and curvature > 0.0:
@@ -160,8 +160,8 @@ def _as_float32(scores: Floats) -> Floats:
     return np.asfortranarray(scores, dtype=np.float32)
 
 
-def _gradient(space: Space, lam: float, iterate: Iterate) -> Floats:
-    return lam * iterate.weights + space.rmatvec(iterate.row_gradient) / space.n_rows
+def _gradient(problem: PLSVMProblem, space: Space, iterate: Iterate) -> Floats:
+    return problem.lam * problem.penalized(iterate.weights) + space.rmatvec(iterate.row_gradient) / space.n_rows
 
 
 def _direction(space: Space, gradient: Floats, memory: list[tuple[Floats, Floats, float]]) -> Floats:
@@ -179,8 +179,8 @@ def _direction(space: Space, gradient: Floats, memory: list[tuple[Floats, Floats
 
 
 def _line_search(
+    problem: PLSVMProblem,
     space: Space,
-    lam: float,
     hinge: SmoothedHinge,
     temperature: float,
     iterate: Iterate,
@@ -198,7 +198,9 @@ def _line_search(
     if not slope < 0.0 or not 0.0 < size < np.inf:
         return start
     step, slope, score_step = step / size, slope / size, _as_float32(score_step / size)
-    squares = tuple(space.dot(a, b) for a, b in ((start.weights, start.weights), (start.weights, step), (step, step)))
+    lam, shrunk_step = problem.lam, problem.penalized(step)
+    pairs = (start.weights, problem.penalized(start.weights)), (start.weights, shrunk_step), (step, shrunk_step)
+    squares = tuple(space.dot(a, b) for a, b in pairs)
     score_gradient = np.empty_like(start.score_gradient)
     low, high, value_low, slope_low, slope_high = 0.0, np.inf, start.smoothed, slope, np.inf
     length = 1.0

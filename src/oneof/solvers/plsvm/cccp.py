@@ -5,12 +5,15 @@ the currently best candidate, which gives a convex majorant that touches J (Yuil
 decreases the majorant, so that J never increases.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.optimize import minimize_scalar
 
 from oneof.solvers.plsvm.annealing import TEMPERATURES, anneal
 from oneof.solvers.plsvm.dual_ascent import DualSolution, ascend, restrict_duals
 from oneof.solvers.plsvm.problem import PLSVMProblem, PLSVMSolution, Trace, best_scores, check_definite
+from oneof.solvers.plsvm.proximal import ProximalPenalty, scale_columns
 from oneof.typing import Floats, Ints
 
 MAX_IDLE_STEPS = 100
@@ -50,15 +53,25 @@ def solve_cccp(
         `objective_path` has an entry for each step of the start that decreased J, and one for each of the `n_iter`
         outer steps.
     """
+    scaled = scale_columns(problem) if problem.ridge is None else None
+    if scaled is not None:
+        problem, scales = scaled
+        scaled_start = None if initial is None else scales * initial
+        of_scaled = solve_cccp(
+            problem, rng=rng, max_iter=max_iter, tol=tol, initial=scaled_start, temperatures=temperatures
+        )
+        return replace(of_scaled, weights=of_scaled.weights / scales)
     space, trace = problem.space, Trace()
     # W is a sum of terms up to ||x|| / lam, whose rounding errors limit the accuracy of the scores.
     limit = space.precision * max(100.0, 0.01 * float(space.squares.max(initial=0.0)) / problem.lam)
     tol = max(tol, min(limit, 1e-3))
     weights = space.zeros(problem.n_classes) if initial is None else initial
-    exact = bool((problem.mask.sum(axis=1) == 1).all())
+    convex = bool((problem.mask.sum(axis=1) == 1).all())
+    exact = convex and problem.ridge is None  # one convex problem, without proximal terms
     if temperatures is None:  # with exact sets the problem is convex, and every start is equivalent
-        temperatures = () if exact or initial is not None else TEMPERATURES
-    trace.add(problem.objective(weights, space.matvec(weights)))
+        temperatures = () if convex or initial is not None else TEMPERATURES
+    scores = np.zeros((space.n_rows, problem.n_classes)) if initial is None else space.matvec(weights)
+    trace.add(problem.objective(weights, scores))
     duals = np.zeros(problem.mask.shape, dtype=np.float32)
     start, iterate = weights, None
     for iterate in anneal(problem, temperatures, start):
@@ -68,7 +81,8 @@ def solve_cccp(
     if weights is start and iterate is not None:
         # W = 0, for example, does not distinguish candidates: continue from the end of the annealing, of higher J.
         weights, duals = iterate.weights, -iterate.score_gradient
-    scores = space.matvec(weights)
+    if weights is not start:
+        scores = space.matvec(weights)
     value = problem.objective(weights, scores)
     if len(trace.objective) > 1:
         trace.objective[-1] = min(value, trace.objective[-2])  # in double precision
@@ -76,9 +90,10 @@ def solve_cccp(
     while not converged and n_iter < max_iter and n_idle < MAX_IDLE_STEPS:
         chosen = best_scores(problem.of_sets(scores), problem.mask).chosen
         coefficients = restrict_duals(duals, problem.mask, problem.mass, chosen)
-        # With exact sets, a small decrease of J is not a reason to stop.
+        # If all steps solve the same problem, a small decrease of J is not a reason to stop.
         previous = -np.inf if exact else value
-        solution = ascend(problem, chosen, coefficients, tol=tol, value=previous, rng=rng)
+        penalty = ProximalPenalty.at(problem, weights)
+        solution = ascend(problem, chosen, coefficients, tol=tol, value=previous, rng=rng, penalty=penalty)
         check_definite(space, solution.weights)
         duals = coefficients
         new_weights, new_scores = _line_search(problem, chosen, weights, scores, solution)

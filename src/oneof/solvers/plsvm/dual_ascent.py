@@ -22,17 +22,23 @@ import numpy as np
 from oneof.jit import compiled
 from oneof.solvers.plsvm.face_newton import face_step
 from oneof.solvers.plsvm.problem import PLSVMProblem
+from oneof.solvers.plsvm.proximal import NO_PROXIMAL_TERM, ProximalPenalty
 from oneof.solvers.plsvm.row_duals import block_duals, block_end, row_duals, split_block
-from oneof.solvers.row_accessors import row_add, row_scores
+from oneof.solvers.row_accessors import row_add_all, row_scores
 from oneof.typing import Floats, Ints, Mask
 
 MAX_EPOCHS = 100
 """Maximum number of passes over the rows in one call."""
+MIN_EPOCHS = 3
+"""Minimum number of passes between two computations of the gap, which costs about one."""
 
 MAX_GAP_RATIO = 0.2
 """Ratio of successive gaps above which a step over all free variables is tried. Such a step costs as much as ten passes
 over sparse rows, for which it is seldom needed."""
 
+SMALL_CHANGE = 0.5
+"""Changes of a row below this fraction of the mean in the last pass are small: their squares, to which the gain of the
+dual is proportional, are a quarter of it. Rows with small changes are skipped for up to three passes."""
 MIN_MASS = 1e-9
 """A row is skipped although the dual variables of a block of at most this mass change."""
 STEP_RTOL = 1e-14
@@ -77,7 +83,14 @@ def restrict_duals(duals: Floats, mask: Mask, mass: Floats, chosen: Ints) -> Flo
 
 
 def ascend(
-    problem: PLSVMProblem, chosen: Ints, coefficients: Floats, *, tol: float, value: float, rng: np.random.Generator
+    problem: PLSVMProblem,
+    chosen: Ints,
+    coefficients: Floats,
+    *,
+    tol: float,
+    value: float,
+    rng: np.random.Generator,
+    penalty: ProximalPenalty = NO_PROXIMAL_TERM,
 ) -> DualSolution:
     """Raise the dual until the gap is at most tol P, or at most the decrease of P below `value`.
 
@@ -95,25 +108,40 @@ def ascend(
         Value of P at earlier weights.
     rng : Generator
         Random generator for the order of the rows.
+    penalty : ProximalPenalty
+        Penalty of a problem with scaled columns.
 
     Returns
     -------
     DualSolution
     """
-    space, scale = problem.space, problem.scale
+    space = problem.space
     skip_until, idle_epochs = np.zeros((2, space.n_rows), dtype=np.int64)
-    solution = _evaluate(problem, chosen, coefficients, space.rmatvec(problem.of_rows(coefficients)) / scale)
-    n_epochs, n_next, previous = 0, 3, np.inf
-    while solution.gap > max(tol * solution.primal, value - solution.primal) and n_epochs < MAX_EPOCHS:
-        slow, previous = solution.gap > MAX_GAP_RATIO * previous, solution.gap
-        if n_epochs and slow and face_step(problem, chosen, coefficients, solution.scores):
-            solution = _evaluate(problem, chosen, coefficients, space.rmatvec(problem.of_rows(coefficients)) / scale)
+    weights = _weights(problem, coefficients, penalty)
+    solution = _evaluate(problem, chosen, coefficients, weights, penalty)
+    n_epochs, n_next, max_next, previous, slow = 0, MIN_EPOCHS, MIN_EPOCHS, np.inf, False
+    goal = max(tol * solution.primal, value - solution.primal)
+    while solution.gap > goal and n_epochs < MAX_EPOCHS:
+        previous = solution.gap
+        if slow and face_step(problem, chosen, coefficients, solution.scores):
+            weights = _weights(problem, coefficients, penalty)
+            solution = _evaluate(problem, chosen, coefficients, weights, penalty)
         epochs = range(n_epochs, n_epochs + n_next)
         weights = run_epochs(problem, chosen, coefficients, solution.weights, skip_until, idle_epochs, epochs, rng)
-        n_epochs += n_next
-        n_next = min(2 * n_next, 20)
-        solution = _evaluate(problem, chosen, coefficients, weights)
+        solution = _evaluate(problem, chosen, coefficients, weights, penalty)
+        goal = max(tol * solution.primal, value - solution.primal)
+        slow = n_next == max_next and solution.gap > MAX_GAP_RATIO * previous
+        n_epochs, max_next = n_epochs + n_next, min(2 * max_next, 20)
+        n_next = _epochs_to_goal(solution.gap, goal, previous, n_next, max_next)
     return solution
+
+
+def _epochs_to_goal(gap: float, goal: float, previous: float, n_epochs: int, max_epochs: int) -> int:
+    """Return twice the epochs that decrease the gap to the goal at the rate of the last ones, which becomes slower."""
+    if not 0.0 < gap < previous or not 0.0 < goal < gap:
+        return max_epochs
+    n_next = 2.0 * n_epochs * np.log(gap / goal) / np.log(previous / gap)
+    return int(min(max(np.ceil(n_next), MIN_EPOCHS), max_epochs))
 
 
 def run_epochs(
@@ -142,9 +170,10 @@ def run_epochs(
     space, scale = problem.space, problem.scale
     rows, squares, internal = space.rows(), space.squares / scale, space.to_internal(weights)
     start = None if problem.levels is None else problem.levels.start
+    small_change = 0.0
     for epoch in epochs:
         order = rng.permutation(np.flatnonzero(skip_until <= epoch))
-        _run_epoch(
+        small_change = SMALL_CHANGE * _run_epoch(
             rows,
             problem.mask,
             start,
@@ -158,15 +187,32 @@ def run_epochs(
             skip_until,
             idle_epochs,
             epoch,
+            small_change,
         )
     return space.from_internal(internal, problem.of_rows(coefficients) / scale)
 
 
-def _evaluate(problem: PLSVMProblem, chosen: Ints, coefficients: Floats, weights: Floats) -> DualSolution:
-    scores = problem.space.matvec(weights)
+def _weights(problem: PLSVMProblem, coefficients: Floats, penalty: ProximalPenalty) -> Floats:
+    space = problem.space
+    is_zero = not coefficients.any()  # as at the start on exact sets
+    sums = space.zeros(problem.n_classes) if is_zero else space.rmatvec(problem.of_rows(coefficients)) / problem.scale
+    return sums + penalty.center
+
+
+def _evaluate(
+    problem: PLSVMProblem, chosen: Ints, coefficients: Floats, weights: Floats, penalty: ProximalPenalty
+) -> DualSolution:
+    space = problem.space
+    scores = space.matvec(weights) if weights.any() else np.zeros((space.n_rows, problem.n_classes))
     taus = np.take_along_axis(coefficients, chosen[:, None], axis=1)
-    dual = float(taus.sum()) / problem.space.n_rows - problem.penalty(weights)
-    return DualSolution(weights, scores, problem.majorant(weights, scores, chosen), dual)
+    dual, primal = float(taus.sum()) / space.n_rows, problem.majorant(weights, scores, chosen)
+    if problem.ridge is None:
+        return DualSolution(weights, scores, primal, dual - problem.penalty(weights))
+    sums, lam = weights - penalty.center, problem.lam
+    square = 0.5 * lam * space.dot(sums, sums)
+    primal += square + penalty.constant - problem.penalty(weights)
+    dual += penalty.constant - square - lam * space.dot(sums, weights - sums)
+    return DualSolution(weights, scores, primal, dual)
 
 
 @compiled
@@ -184,9 +230,12 @@ def _run_epoch(
     skip_until,
     idle_epochs,
     epoch,
+    small_change,
 ):
+    """Raise the dual over some rows, and return the mean change of their dual variables."""
     n_classes = mask.shape[1]
-    scores, gains, alphas = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    scores, gains, alphas, steps = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
+    total_change = 0.0
     for r in range(order.shape[0]):
         i = order[r]
         c = squares[i]
@@ -201,7 +250,7 @@ def _run_epoch(
             skip_until[i] = np.iinfo(np.int64).max
             continue
         row_scores(rows, i, weights, scores)
-        change = 0.0
+        change, steps[:] = 0.0, 0.0
         if start is None:  # numba compiles this branch only, if there are no weights
             z, coefficient = chosen[i], coefficients[i]
             # The hinge without the contribution of this set to the weights.
@@ -214,12 +263,10 @@ def _run_epoch(
                     step = -alphas[k] - coefficient[k]
                     if step != 0.0:
                         coefficient[k] = -alphas[k]
-                        row_add(rows, i, weights, k, step * per_scale)
+                        steps[k] = step * per_scale
                         change += abs(step)
-            step = tau - coefficient[z]
-            if step != 0.0:
-                coefficient[z] = tau
-                row_add(rows, i, weights, z, step * per_scale)
+            steps[z] = (tau - coefficient[z]) * per_scale
+            coefficient[z] = tau
         else:
             first = start[i]
             while first < start[i + 1]:
@@ -240,18 +287,25 @@ def _run_epoch(
                         step = -alphas[k] - sums[k]
                         if abs(step) > rounding or (alphas[k] == 0.0 and step != 0.0):
                             scores[k] += c * step
-                            row_add(rows, i, weights, k, step * per_scale)
+                            steps[k] += step * per_scale
                             block_change += abs(step)
                             tau_step -= step
                         else:
                             alphas[k] = -sums[k]
                 if block_change > 0.0:
                     scores[z] += c * tau_step
-                    row_add(rows, i, weights, z, tau_step * per_scale)
+                    steps[z] += tau_step * per_scale
                     split_block(alphas, mask, mass, chosen, first, end, coefficients)
                     if total_mass > MIN_MASS:
                         change += block_change
                 first = end
-        # A row that stays at its bounds is skipped for an increasing number of epochs.
-        idle_epochs[i] = min(2 * idle_epochs[i] + 1, 31) if change == 0.0 else 0
+        if change > 0.0 or steps.any():
+            row_add_all(rows, i, weights, steps)
+        # A row at its bounds is skipped for an increasing number of epochs, and one that changes little for a few.
+        if change == 0.0:
+            idle_epochs[i] = min(2 * idle_epochs[i] + 1, 31)
+        else:
+            idle_epochs[i] = min(2 * idle_epochs[i] + 1, 3) if change < small_change else 0
         skip_until[i] = epoch + 1 + idle_epochs[i]
+        total_change += change
+    return total_change / max(len(order), 1)

@@ -51,6 +51,8 @@ class PLSVMProblem:
     evidence: Evidence
     """(n, K)."""
     lam: float
+    ridge: Floats | None = None
+    """(D,): the penalty of each weight relative to lam, at most 1; None for 1 (`oneof.solvers.plsvm.proximal`)."""
 
     def __post_init__(self) -> None:
         """Raise if lam is too small to divide by."""
@@ -98,7 +100,11 @@ class PLSVMProblem:
 
     def penalty(self, weights: Floats) -> float:
         """Return lam/2 ||W||^2."""
-        return 0.5 * self.lam * self.space.dot(weights, weights)
+        return 0.5 * self.lam * self.space.dot(weights, self.penalized(weights))
+
+    def penalized(self, weights: Floats) -> Floats:
+        """Return the derivative of the penalty by the weights, divided by lam."""
+        return weights if self.ridge is None else self.ridge * weights
 
     def objective(self, weights: Floats, scores: Floats) -> float:
         """Return J."""

@@ -11,23 +11,35 @@ The dual is solved by coordinate ascent (Hsieh et al. 2008, A dual coordinate de
 SVM), which cannot satisfy the equality constraint. A penalty (b - center)^2 / (2 r), equivalent to a constant feature
 sqrt(r), therefore keeps b near a center, and the center is moved to b repeatedly. This is the proximal point method,
 which is the method of multipliers on the equality (Rockafellar 1976). It converges to the SVM with an unpenalized b.
+
+If there are many rows, most of them are far from the margins y_i f_i = 1, and remain so from one SVM to the next. Those
+with a loss, beta_i = y_i C_i, are replaced by their weighted mean for each sign, with the sum of their costs: the loss
+of a mean is the mean of the losses as long as none of them is 0. Those without a loss are left out. The solution is
+then checked on all rows, and the rows that violate an optimality condition are added.
 """
 
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy.sparse as sp
 
 from oneof.errors import InputError
 from oneof.jit import compiled
-from oneof.solvers.feature_spaces import Space
+from oneof.solvers.feature_spaces import FeatureSpace, Space
 from oneof.solvers.row_accessors import row_add, row_scores
 from oneof.solvers.transductive.newton import newton_proximal
-from oneof.typing import Floats
+from oneof.typing import Floats, Ints, Mask
 
 MAX_EPOCHS = 10_000
 """Maximum number of passes over the rows for one SVM."""
 _NEWTON_AFTER = 50
 """Number of epochs before a Newton step over all free variables is tried."""
+MIN_ROWS = 4000
+"""Number of dense rows above which the rows far from the margins are replaced by their means."""
+NEAR_FRACTION = 0.06
+"""Fraction of the rows, those nearest to the margins, that are not replaced."""
+MAX_NEAR_FRACTION = 0.5
+"""Fraction of the rows above which none is replaced."""
 _MIN_TOL = 1e-13
 """Minimum tolerance of scores; smaller differences are dominated by rounding errors."""
 
@@ -63,6 +75,16 @@ class SVMProblem:
 
     space: Space
     has_intercept: bool
+    is_reduced: bool = False
+    """Whether some of the rows are means of rows."""
+
+    @property
+    def reducible_rows(self) -> Floats | None:
+        """The rows, if some of them can be replaced by their means: dense ones, and many more than the features."""
+        space = self.space
+        if self.is_reduced or not isinstance(space, FeatureSpace) or 10 * space.dimension > space.n_rows:
+            return None
+        return None if sp.issparse(space.X) else space.X
 
     def objective(self, svm: SVMSolution, signs: Floats, costs: Floats) -> float:
         """Return P, computed from the hinge losses."""
@@ -117,6 +139,13 @@ def solve_weighted_svm(
     InputError
         If the squared norm of the weights is negative, because the kernel is not positive semi-definite.
     """
+    X = problem.reducible_rows
+    if X is not None and np.count_nonzero(costs) >= MIN_ROWS:
+        solution = _solve_near_rows(
+            X, problem, signs, costs, initial, tol=tol, rng=rng, allow_increase=allow_increase, max_epochs=max_epochs
+        )
+        if solution is not None:
+            return solution
     space = problem.space
     ceiling = np.inf if allow_increase else problem.objective(initial, signs, costs)
     coefficients = signs * np.clip(signs * initial.coefficients, 0.0, costs)
@@ -179,6 +208,101 @@ def solve_weighted_svm(
             next_newton = epoch  # coordinate ascent has been slow so far
 
 
+def _solve_near_rows(
+    X: Floats,
+    problem: SVMProblem,
+    signs: Floats,
+    costs: Floats,
+    initial: SVMSolution,
+    *,
+    tol: float,
+    rng: np.random.Generator,
+    allow_increase: bool,
+    max_epochs: int,
+) -> SVMSolution | None:
+    """Solve with the rows near the margins and the means of the others; None if too many rows are near."""
+    active = costs > 0.0
+    ceiling = np.inf if allow_increase else problem.objective(initial, signs, costs) * (1.0 + 1e-12)
+    margins = np.where(active, 1.0 - signs * initial.scores, np.inf)
+    n_near = int(NEAR_FRACTION * np.count_nonzero(active))
+    near = np.zeros(len(signs), dtype=bool)
+    near[np.argpartition(np.abs(margins), n_near)[:n_near]] = True
+    solution, inner_tol = initial, tol
+    while np.count_nonzero(near) <= MAX_NEAR_FRACTION * len(near) and inner_tol >= _MIN_TOL:
+        inside = active & ~near & (1.0 - signs * solution.scores > 0.0)
+        reduced = _ReducedRows.from_rows(X, problem.has_intercept, signs, costs, near, inside)
+        rows, start = (reduced.problem, reduced.signs, reduced.costs), reduced.restrict(solution)
+        part = solve_weighted_svm(
+            *rows, initial=start, tol=inner_tol, rng=rng, allow_increase=True, max_epochs=max_epochs
+        )
+        coefficients = reduced.extend(part.coefficients, signs, costs)
+        solution = _evaluate(problem, signs, costs, coefficients, part.proximal_center, tol)
+        if not part.converged:
+            return solution
+        increased = problem.objective(solution, signs, costs) > ceiling
+        if solution.violation <= tol and not increased:
+            return replace(solution, converged=True)
+        violating = ~near & (_violations(solution, signs, costs, tol) > 0.1 * tol)
+        if not violating.any():
+            inner_tol *= 0.2
+        near |= violating
+    return None
+
+
+@dataclass(frozen=True)
+class _ReducedRows:
+    """The rows near the margins, followed by the means of those with a loss, for each sign that has some."""
+
+    problem: SVMProblem
+    signs: Floats
+    costs: Floats
+    near: Ints
+    groups: tuple[Ints, ...]
+    """The rows of each mean."""
+
+    @classmethod
+    def from_rows(
+        cls, X: Floats, has_intercept: bool, signs: Floats, costs: Floats, near: Mask, inside: Mask
+    ) -> "_ReducedRows":
+        """Return the rows that are near, and the means of those inside."""
+        rows = np.flatnonzero(near)
+        groups = [np.flatnonzero(inside & (signs == sign)) for sign in (-1.0, 1.0)]
+        groups = [group for group in groups if len(group)]
+        totals = [float(costs[group].sum()) for group in groups]
+        means = [costs[group] @ X[group] / total for group, total in zip(groups, totals)]
+        return cls(
+            SVMProblem(FeatureSpace(np.vstack([X[rows], *means])), has_intercept, is_reduced=True),
+            np.append(signs[rows], [signs[group[0]] for group in groups]),
+            np.append(costs[rows], totals),
+            rows,
+            tuple(groups),
+        )
+
+    def restrict(self, solution: SVMSolution) -> SVMSolution:
+        """Return the start: the coefficients of the near rows, and those of the means at their bounds."""
+        n_means = len(self.groups)
+        at_bound = (self.signs * self.costs)[len(self.signs) - n_means :]
+        coefficients = np.append(solution.coefficients[self.near], at_bound)
+        products = np.zeros(len(coefficients))
+        return replace(solution, coefficients=coefficients, products=products, violation=np.inf, converged=False)
+
+    def extend(self, coefficients: Floats, signs: Floats, costs: Floats) -> Floats:
+        """Return the coefficients of all rows."""
+        out, n_near = np.zeros(len(signs)), len(self.near)
+        out[self.near] = coefficients[:n_near]
+        for group, coefficient, total in zip(self.groups, coefficients[n_near:], self.costs[n_near:]):
+            out[group] = signs[group] * costs[group] * (abs(coefficient) / total)
+        return out
+
+
+def _violations(solution: SVMSolution, signs: Floats, costs: Floats, tol: float) -> Floats:
+    """Return the violation of the optimality conditions by the score of each row; 0 for rows of cost 0."""
+    slack, sizes = 1.0 - signs * solution.scores, signs * solution.coefficients
+    above_lower, below_upper = sizes > tol * costs, sizes < (1.0 - tol) * costs
+    violations = np.maximum(np.where(below_upper, slack, 0.0), np.where(above_lower, -slack, 0.0))
+    return np.where(costs > 0.0, violations, 0.0)
+
+
 def _evaluate(
     problem: SVMProblem, signs: Floats, costs: Floats, coefficients: Floats, proximal_center: float, tol: float
 ) -> SVMSolution:
@@ -191,14 +315,10 @@ def _evaluate(
             "the kernel is not positive semi-definite, so the objective is unbounded below. Choose another kernel."
         )
     intercept = best_intercept(products, signs, costs) if problem.has_intercept else 0.0
-    slack = 1.0 - signs * (products + intercept)
-    sizes = signs * coefficients
     # If all variables are at their bounds, an interval of intercepts is optimal, and its middle differs from the
     # intercept of the ascent.
-    above_lower, below_upper = sizes > tol * costs, sizes < (1.0 - tol) * costs
-    violations = np.maximum(np.where(below_upper, slack, 0.0), np.where(above_lower, -slack, 0.0))
-    violation = float(violations.max(where=costs > 0.0, initial=0.0))
-    return SVMSolution(coefficients.copy(), weights, products, intercept, proximal_center, violation)
+    solution = SVMSolution(coefficients.copy(), weights, products, intercept, proximal_center, np.inf)
+    return replace(solution, violation=float(_violations(solution, signs, costs, tol).max(initial=0.0)))
 
 
 def best_intercept(products: Floats, signs: Floats, costs: Floats) -> float:

@@ -167,7 +167,7 @@ class _IndexedPoints:
 
 
 class _ExactIndex:
-    """Exact index of few rows or features: a tree in few dimensions, and all pairs in more, where trees prune little."""
+    """Exact index of few rows or features: a tree in few dimensions, else all pairs, since trees prune little."""
 
     def __init__(self, points: FeatureMatrix) -> None:
         # Distances are computed from products, which lose digits if points are far from the origin. A single outlier

@@ -159,11 +159,15 @@ class LinearSystem:
         """
         scale, A = self._scale[:, None], self._scaled
         component, weights, solve_levels = self._levels()
-        b = right * scale
-        x = np.zeros(right.shape) if initial is None else initial / scale
-        r = b.copy() if initial is None else scale * residual(self.matrix, self._excess, initial, right)
-        floor = RESIDUAL_RTOL**2 * np.vdot(b, b)
-        p, last_checked = np.zeros(right.shape), x.copy()
+        # Few arrays of this size are allocated: new memory takes as long as half a product.
+        r = right * scale
+        floor = RESIDUAL_RTOL**2 * np.vdot(r, r)
+        if initial is None:
+            x = np.zeros(right.shape)
+        else:
+            x, r = initial / scale, scale * residual(self.matrix, self._excess, initial, right)
+        p, q = np.zeros(right.shape), np.empty(right.shape)
+        last_checked = 0.0 if initial is None else x.copy()
         sums, norm = _restricted(r, component, weights, solve_levels is not None)
         levels = sums if solve_levels is None else solve_levels(sums)
         square = norm + float((sums * levels).sum())
@@ -172,8 +176,7 @@ class LinearSystem:
         radau = 1.0 / min_eigenvalue if certified else np.inf
         n_iter, next_check, change, stopped = 0, CHECK_START, np.inf, False
         while not (at_floor := norm <= floor) and n_iter < max_iter and change > tol and not stopped:
-            q = A @ p
-            step = square / np.vdot(p, q)
+            step = square / _multiply(A.indptr, A.indices, A.data, p, q)
             sums, norm = _advance(x, r, p, q, step, component, weights, solve_levels is not None)
             levels = sums if solve_levels is None else solve_levels(sums)
             before, square = square, norm + float((sums * levels).sum())
@@ -185,7 +188,7 @@ class LinearSystem:
             if n_iter == next_check:
                 sums_of_rows = x.sum(axis=1, keepdims=True) if row_sums is None else row_sums / scale
                 change = _relative_change(x, last_checked, sums_of_rows)
-                last_checked[:] = x
+                last_checked = x.copy()
                 next_check = max(next_check + CHECK_GAP, int(CHECK_GROWTH * next_check))
                 if certified and stop is not None:
                     stopped = stop(x * scale, radau * square / min_eigenvalue)
@@ -200,6 +203,22 @@ class LinearSystem:
         if self._coarse is None or self._coarse.solve is None:
             return np.full(len(self), -1), self._scale, None
         return self._coarse.component, self._coarse.weights, self._coarse.solve
+
+
+@compiled
+def _multiply(indptr, indices, data, p, out):
+    """Compute the product with p, and return its scalar product with p."""
+    n_columns, total = p.shape[1], 0.0
+    for i in range(len(p)):
+        for k in range(n_columns):
+            out[i, k] = 0.0
+        for at in range(indptr[i], indptr[i + 1]):
+            j, value = indices[at], data[at]
+            for k in range(n_columns):
+                out[i, k] += value * p[j, k]
+        for k in range(n_columns):
+            total += out[i, k] * p[i, k]
+    return total
 
 
 @compiled
@@ -252,10 +271,13 @@ def _direct_solver(matrix: sp.csr_array) -> Callable[[Floats], Floats]:
     return lambda right: system.solve(right, tol=COARSE_TOL, max_iter=10 * len(system)).values
 
 
-def _relative_change(x: Floats, before: Floats, row_sums: Floats) -> float:
+def _relative_change(x: Floats, before: Floats | float, row_sums: Floats) -> float:
     """Return the largest change of an entry relative to its row sum; a sum of 0 counts as not converged."""
     with np.errstate(over="ignore"):
-        return float((np.abs(x - before) / np.maximum(row_sums, np.finfo(np.float64).tiny)).max())
+        change = np.subtract(x, before)
+        np.abs(change, out=change)
+        change /= np.maximum(row_sums, np.finfo(np.float64).tiny)
+        return float(change.max())
 
 
 class CoarseCorrection:
@@ -297,7 +319,7 @@ class CoarseCorrection:
         """Return the change of the levels, (n, K), that makes the residual of each component sum to 0."""
         change = np.zeros(residual.shape)
         if self.solve is not None:
-            sums, _ = _restricted(residual, self.component, self.weights, True)  # noqa: FBT003 - compiled
+            sums, _ = _restricted(residual, self.component, self.weights, True)
             _next_direction(change, change, self.component, self.weights, self.solve(sums), 0.0)
         return change
 

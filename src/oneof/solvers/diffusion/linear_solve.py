@@ -207,17 +207,29 @@ class LinearSystem:
 
 @compiled
 def _multiply(indptr, indices, data, p, out):
-    """Compute the product with p, and return its scalar product with p."""
+    """Compute the product with p, and return its scalar product with p.
+
+    Four neighbors are added at a time, so that the row of the product is loaded and stored less often.
+    """
     n_columns, total = p.shape[1], 0.0
     for i in range(len(p)):
+        row, at, end = out[i], indptr[i], indptr[i + 1]
         for k in range(n_columns):
-            out[i, k] = 0.0
-        for at in range(indptr[i], indptr[i + 1]):
-            j, value = indices[at], data[at]
+            row[k] = 0.0
+        while at + 3 < end:
+            first, second, third, fourth = p[indices[at]], p[indices[at + 1]], p[indices[at + 2]], p[indices[at + 3]]
+            a, b, c, d = data[at], data[at + 1], data[at + 2], data[at + 3]
             for k in range(n_columns):
-                out[i, k] += value * p[j, k]
+                row[k] += a * first[k] + b * second[k] + c * third[k] + d * fourth[k]
+            at += 4
+        while at < end:
+            own, a = p[indices[at]], data[at]
+            for k in range(n_columns):
+                row[k] += a * own[k]
+            at += 1
+        own = p[i]
         for k in range(n_columns):
-            total += out[i, k] * p[i, k]
+            total += row[k] * own[k]
     return total
 
 

@@ -86,7 +86,7 @@ def solve_harmonic(
     degree = np.asarray(affinity.sum(axis=1))
     free = np.flatnonzero(~unreachable & ~(exact & (label_penalty is None)) & (degree + penalty + ridge > 0))
     diagonal = (degree + penalty + ridge + RIDGE_RTOL * degree)[free]
-    root = np.ldexp(1.0, -(int(np.frexp(diagonal.max(initial=1.0))[1]) + 1) // 2)
+    root = np.ldexp(1.0, -(int(np.frexp(diagonal.max(initial=1.0))[1]) // 2))
     unit = root * root  # keeps the smallest weights from underflow
     right = np.zeros((len(free), n_classes))
     soft = exact[free] & (label_penalty is not None)

@@ -166,7 +166,7 @@ class LinearSystem:
             x = np.zeros(right.shape)
         else:
             x, r = initial / scale, scale * residual(self.matrix, self._excess, initial, right)
-        p, q = np.zeros(right.shape), np.empty(right.shape)
+        p = np.zeros(right.shape)
         last_checked = 0.0 if initial is None else x.copy()
         sums, norm = _restricted(r, component, weights, solve_levels is not None)
         levels = sums if solve_levels is None else solve_levels(sums)
@@ -176,7 +176,8 @@ class LinearSystem:
         radau = 1.0 / min_eigenvalue if certified else np.inf
         n_iter, next_check, change, stopped = 0, CHECK_START, np.inf, False
         while not (at_floor := norm <= floor) and n_iter < max_iter and change > tol and not stopped:
-            step = square / _multiply(A.indptr, A.indices, A.data, p, q)
+            q = A @ p
+            step = square / np.vdot(p, q)
             sums, norm = _advance(x, r, p, q, step, component, weights, solve_levels is not None)
             levels = sums if solve_levels is None else solve_levels(sums)
             before, square = square, norm + float((sums * levels).sum())
@@ -203,34 +204,6 @@ class LinearSystem:
         if self._coarse is None or self._coarse.solve is None:
             return np.full(len(self), -1), self._scale, None
         return self._coarse.component, self._coarse.weights, self._coarse.solve
-
-
-@compiled
-def _multiply(indptr, indices, data, p, out):
-    """Compute the product with p, and return its scalar product with p.
-
-    Four neighbors are added at a time, so that the row of the product is loaded and stored less often.
-    """
-    n_columns, total = p.shape[1], 0.0
-    for i in range(len(p)):
-        row, at, end = out[i], indptr[i], indptr[i + 1]
-        for k in range(n_columns):
-            row[k] = 0.0
-        while at + 3 < end:
-            first, second, third, fourth = p[indices[at]], p[indices[at + 1]], p[indices[at + 2]], p[indices[at + 3]]
-            a, b, c, d = data[at], data[at + 1], data[at + 2], data[at + 3]
-            for k in range(n_columns):
-                row[k] += a * first[k] + b * second[k] + c * third[k] + d * fourth[k]
-            at += 4
-        while at < end:
-            own, a = p[indices[at]], data[at]
-            for k in range(n_columns):
-                row[k] += a * own[k]
-            at += 1
-        own = p[i]
-        for k in range(n_columns):
-            total += row[k] * own[k]
-    return total
 
 
 @compiled
@@ -279,6 +252,9 @@ def _next_direction(p, r, component, weights, levels, factor):
 
 
 def _direct_solver(matrix: sp.csr_array) -> Callable[[Floats], Floats]:
+    if matrix.shape[0] == 1:
+        entry = float(matrix.sum())
+        return lambda right: right / entry
     system = LinearSystem(matrix)
     return lambda right: system.solve(right, tol=COARSE_TOL, max_iter=10 * len(system)).values
 
@@ -317,7 +293,10 @@ class CoarseCorrection:
         component, n_components = _strong_components(matrix)
         members = component >= 0
         # Summed entries within a component would cancel. Only the edges between components are therefore summed.
-        i, j, weight = _edges_between(matrix.indptr, matrix.indices, matrix.data, component)
+        none = np.zeros(0, dtype=np.int64)
+        i, j, weight = none, none, np.zeros(0)
+        if n_components > 1:
+            i, j, weight = _edges_between(matrix.indptr, matrix.indices, matrix.data, component)
         coarse = sp.csr_array((weight, (i, j)), shape=(n_components, n_components))
         diagonal = np.bincount(component[members], excess[members], n_components) - np.bincount(i, weight, n_components)
         coarse = sp.csr_array(coarse + sp.diags_array(diagonal))

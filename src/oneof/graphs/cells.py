@@ -177,7 +177,8 @@ class CellIndex:
             bounds = np.vstack([_lower_bounds(cells, queries[i : i + 1], home[i]) for i in range(t)])
             radius = np.sqrt(np.maximum(retained.limits.astype(np.float64), np.finfo(np.float32).tiny))
             needed = np.take_along_axis(bounds, cell, axis=1) / radius[:, None]
-            self._fractions[k] = float(np.quantile(needed, RECALL, method="higher"))
+            # Above 0, so that cells are searched until there are k rows.
+            self._fractions[k] = max(float(np.quantile(needed, RECALL, method="higher")), 1e-6)
         return self._fractions[k]
 
     def _search_exactly(self, points: Floats | None, rows: Ints, k: int) -> Ints:

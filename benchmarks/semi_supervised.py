@@ -173,8 +173,8 @@ def neighbors(*kinds: str):
     """Time the nearest neighbors, and print the recall of the approximate ones.
 
     Rows are "clusters" (ten, with unit variance around centers of unit variance) or "noise" (one Gaussian), as in
-    "noise,200000,50,10": number of rows, of features and of neighbors. Seconds are processor seconds of all threads. The
-    time of all pairs in double precision is that of 1,000 queries times the number of rows / 1,000.
+    "noise,200000,50,10": number of rows, of features and of neighbors. Seconds are processor seconds of all threads.
+    The time of all pairs in double precision is that of 1,000 queries times the number of rows / 1,000.
     """
     for words in kinds or ("clusters,100000,20,5", "noise,100000,20,10"):
         kind, n, d, k = words.split(",")

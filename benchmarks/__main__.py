@@ -121,6 +121,7 @@ THEMES: dict[str, dict[str, Part]] = {
         ("solver", "labels over a given graph compared with scikit-learn", "5 min", True),
         ("full", "the same from rows to labels", "5 min", True),
         ("large", "200,000 rows: time and memory", "5 min", True),
+        ("neighbors", "exact and approximate nearest neighbors, with recall", "1 min", True),
         ("graph-methods", "graph methods on the semi-supervised benchmark", "20 min"),
         ("gaussian-em", "GaussianEM on the same benchmark", "30 min"),
     ),

@@ -11,13 +11,15 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
 from sklearn.semi_supervised import LabelPropagation, LabelSpreading
 
 import oneof
 from benchmarks.common import candidate_columns, hide_labels, peak_memory
+from benchmarks.speed import make_clusters
 from oneof import HarmonicField, LocalGlobalConsistency, MarkovWalk
 from oneof.graphs import NeighborGraph
+from oneof.graphs.neighbors import NeighborIndex
 from oneof.solvers.generative.gaussian import COVARIANCE_TYPES
 
 DEFAULT_ROWS = (20_000, 50_000)
@@ -89,6 +91,9 @@ def time_solver(n):
                 "LocalGlobalConsistency (tol 1e-3)": lambda a=alpha: LocalGlobalConsistency(
                     a, affinity=given(W), tol=1e-3
                 ).fit(X, partial),
+                "LocalGlobalConsistency (label_tol 1e-3)": lambda a=alpha: LocalGlobalConsistency(
+                    a, affinity=given(W), label_tol=1e-3
+                ).fit(X, partial),
                 "LabelSpreading (30 sweeps at most)": lambda a=alpha: LabelSpreading(kernel=given(W), alpha=a).fit(
                     X, partial
                 ),
@@ -152,6 +157,7 @@ def full(*n_rows: int):
 
 def large(n=200_000):
     """Time 200,000 rows, and print the peak memory."""
+    n = int(n)
     X, y, partial = make_blob_labels(n)
     print_sides(
         f"{n} rows, from rows to labels",
@@ -161,6 +167,35 @@ def large(n=200_000):
         repeats=1,
     )
     print(f"  peak memory {peak_memory() * 1e6 / 2**20:.2f} GiB")
+
+
+def neighbors(*kinds: str):
+    """Time the nearest neighbors, and print the recall of the approximate ones.
+
+    Rows are "clusters" (ten, with unit variance around centers of unit variance) or "noise" (one Gaussian), as in
+    "noise,200000,50,10": number of rows, of features and of neighbors. Seconds are processor seconds of all threads.
+    The time of all pairs in double precision is that of 1,000 queries times the number of rows / 1,000.
+    """
+    for words in kinds or ("clusters,100000,20,5", "noise,100000,20,10"):
+        kind, n, d, k = words.split(",")
+        n, d, k = int(n), int(d), int(k)
+        X = make_clusters(n, d, 10)[0] if kind == "clusters" else np.random.default_rng(0).normal(size=(n, d))
+        for warm in (True, False):
+            rows, found, seconds = X[:4000] if warm else X, [], []
+            for index in (NeighborIndex(rows), NeighborIndex(rows, approximate=True)):
+                start = time.process_time()
+                found.append(index.nearest(k).reshape_by_row(len(rows))[1])
+                seconds.append(time.process_time() - start)
+        start = time.process_time()
+        pairs = NearestNeighbors(algorithm="brute").fit(X)
+        pairs.kneighbors(X[:1000], k)
+        all_pairs = (time.process_time() - start) * n / 1000
+        recall = np.mean([np.intersect1d(a, b).size / k for a, b in zip(*found, strict=True)])
+        print(
+            f"{words}: exact {seconds[0]:.1f} s, approximate {seconds[1]:.1f} s with recall {recall:.3f}, "
+            f"all pairs in double precision {all_pairs:.1f} s",
+            flush=True,
+        )
 
 
 GRAPH_SETS = ("digit1", "usps", "g241c", "text")

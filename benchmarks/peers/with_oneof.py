@@ -105,9 +105,9 @@ def harmonic(data, graph, max_iter=10_000):
     return _diffusion(data, graph, lambda options: oneof.HarmonicField(max_iter=max_iter, **options))
 
 
-def local_global_consistency(data, graph, alpha, tol=1e-6):
+def local_global_consistency(data, graph, alpha, max_iter=10_000):
     """Solve for local and global consistency."""
-    return _diffusion(data, graph, lambda options: oneof.LocalGlobalConsistency(alpha, tol=tol, **options))
+    return _diffusion(data, graph, lambda options: oneof.LocalGlobalConsistency(alpha, max_iter=max_iter, **options))
 
 
 def _diffusion(data, graph, make):

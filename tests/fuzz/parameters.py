@@ -74,6 +74,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "random_state": (None, 0, 7, np.random.RandomState(0), np.random.default_rng(0), -3, "x"),
     "shrink": ("on_loss", "always"),
     "label_switching": ("multiple", "single"),
+    "label_tol": (None, 0.0, 0.1, 1.0),
     "symmetrize": ("union", "mutual", "sum"),
     "temperature": (0.5, 1.0, "loo"),
     "unlabeled": ("ignore", "class_mass"),

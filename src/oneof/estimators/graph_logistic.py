@@ -1,7 +1,7 @@
 """Logistic regression with weights that are smooth along a graph of all rows, for one view or several.
 
-Reading order of `fit`: this file, `_view_encoding` (views, graphs and terms of the prior), `_views` (features and
-linear model of the views), and the package `oneof.solvers.graph_logistic` in the order of its docstring.
+Reading order of `fit`: this file, `_graph_logistic_parameters`, `_view_encoding` (views, graphs, terms of the prior),
+`_views` (features and linear model of the views), and `oneof.solvers.graph_logistic` in the order of its docstring.
 """
 
 import warnings
@@ -14,23 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
+from oneof.estimators._graph_logistic_parameters import check_parameters
 from oneof.estimators._view_encoding import EncodedView, ScaledTerm, labeled_instances, make_views, prior_terms
 from oneof.estimators._views import ViewModel, parse_views
 from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
 from oneof.graphs import NeighborGraph
-from oneof.kernels import KERNELS, Kernel
+from oneof.kernels import Kernel
 from oneof.likelihoods import masked_softmax, softmax
 from oneof.solvers.graph_logistic import LogisticPosterior
 from oneof.solvers.graph_logistic.solve import FittedViews, fit_views
 from oneof.typing import FeatureMatrix, Floats, Ints
-from oneof.validation import check_bool, check_choice, check_positive, check_sample_weight
-
-_CHOICES = {
-    "prior": ("graph", "graph+ridge", "graph+ard"),
-    "precision": ("evidence", "em"),
-    "solver": ("newton", "block", "sequential"),
-    "features": ("raw", "kernel"),
-}
+from oneof.validation import check_sample_weight
 
 
 class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
@@ -248,8 +242,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         InputError
             If X, y or a parameter is not valid, a row has NaN in some columns of a view, or no row has a view.
         """
-        self._check_parameters()
-        alpha, beta = _check_hyperprior(self.alpha, self.beta, self.prior, self.precision)
+        alpha, beta = check_parameters(self)
         builder = NeighborGraph(
             self.affinity, self.n_neighbors, self.radius, self.bandwidth, self.symmetrize, self.algorithm
         )
@@ -346,20 +339,6 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
 
     # -- private ----------------------------------------------------------------------------------------------------
 
-    def _check_parameters(self) -> None:
-        """Raise InputError if a parameter is not valid, except those of the graph."""
-        for name, choices in _CHOICES.items():
-            check_choice(name, getattr(self, name), choices)
-        if not callable(self.kernel):
-            check_choice("kernel", self.kernel, tuple(KERNELS), " for kernel features, or a function of rows")
-        value = self.coregularization
-        if not (isinstance(value, bool | np.bool_) or (isinstance(value, str) and value == "auto")):
-            raise InputError(f'`coregularization` must be "auto", True or False; got {value!r}.')
-        check_bool("per_class_precision", self.per_class_precision)
-        check_bool("fit_intercept", self.fit_intercept)
-        check_positive("max_iter", self.max_iter, integer=True)
-        check_positive("tol", self.tol)
-
     def _make_kernel(self, rows: FeatureMatrix) -> Kernel:
         return Kernel.from_rows(self.kernel, rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
 
@@ -419,16 +398,3 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = self.views is not None
         return tags
-
-
-def _check_hyperprior(alpha: Any, beta: Any, prior: str, precision: str) -> tuple[float, float]:
-    """Return alpha and beta of the Gamma hyper-prior, in units of the terms; decision 0017 explains "auto"."""
-    strength = 0.0 if precision == "em" else 0.01 if prior == "graph+ard" else 1.0
-    values = []
-    for name, value, auto in (("alpha", alpha, strength), ("beta", beta, 10.0 * strength)):
-        if isinstance(value, str) and value == "auto":
-            values.append(auto)
-            continue
-        check_positive(name, value, allow_zero=True)
-        values.append(float(value))
-    return values[0], values[1]

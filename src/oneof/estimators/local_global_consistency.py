@@ -37,6 +37,10 @@ class LocalGlobalConsistency(GraphClassifier):
         Maximum number of iterations, and of sweeps if rows have several candidates.
     tol : float, default=1e-6
         Above 0: largest remaining change of a probability.
+    label_tol : float, optional
+        From 0 to 1: end as soon as a bound of the error proves that at most this fraction of the labels differ from
+        those of the solution. By default only `tol` ends the iterations. Probabilities are then less accurate than
+        `tol`.
 
     Attributes
     ----------
@@ -50,6 +54,8 @@ class LocalGlobalConsistency(GraphClassifier):
         W.
     n_iter_ : int
         Iterations of conjugate gradients, 1 for a small graph; sweeps if rows have several candidates.
+    stopped_by_ : {"tol", "labels", "max_iter"}
+        Criterion that ended the iterations.
     n_features_in_ : int
         Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -69,6 +75,9 @@ class LocalGlobalConsistency(GraphClassifier):
     mass that the row had. With weights w, Y is w / sum w, and the labels of the neighbors are multiplied by w before
     the scaling. Weights below 1e-6 count as 0. Without such rows the solution is the published one. An exact row is not
     constrained, but a row with weights of (1, 1e-5) is, so that it keeps its label more surely.
+
+    `label_tol` applies to graphs of more than 600 rows without rows of several candidates; otherwise `tol` ends the
+    iterations.
 
     A common factor of all features changes nothing, with two exceptions. `radius` and a numeric `bandwidth` are in
     their unit, and an `affinity` function may depend on it. Different factors for single features change the result.
@@ -102,6 +111,7 @@ class LocalGlobalConsistency(GraphClassifier):
         algorithm: Literal["exact", "approximate"] = "exact",
         max_iter: int = 10000,
         tol: float = 1e-6,
+        label_tol: float | None = None,
     ) -> None:
         self.alpha = alpha
         self.affinity = affinity
@@ -112,6 +122,7 @@ class LocalGlobalConsistency(GraphClassifier):
         self.algorithm = algorithm
         self.max_iter = max_iter
         self.tol = tol
+        self.label_tol = label_tol
 
     def fit(self, X: Any, y: Any) -> Self:
         """Build the graph of all rows and label them.
@@ -134,8 +145,16 @@ class LocalGlobalConsistency(GraphClassifier):
         check_fraction("alpha", self.alpha)
         if self.alpha in (0, 1):
             raise InputError(f"`alpha` must be between 0 and 1, excluding both; got {self.alpha!r}.")
+        if self.label_tol is not None:
+            check_fraction("label_tol", self.label_tol)
         candidates, graph = self._build_graph(X, y)
         solution = solve_local_global_consistency(
-            graph.affinity, candidates.evidence, alpha=self.alpha, tol=self.tol, max_iter=self.max_iter
+            graph.affinity,
+            candidates.evidence,
+            alpha=self.alpha,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            label_tol=self.label_tol,
         )
+        self.stopped_by_ = solution.stopped_by
         return self._set_fitted_attributes(X, y, candidates, graph, solution)

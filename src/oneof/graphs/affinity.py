@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 
 from oneof.errors import InputError
+from oneof.jit import compiled
 from oneof.typing import Floats, Ints, Mask
 
 _SYMMETRY_RTOL = 1e-8  # accepts rounding errors of a computed affinity, and rejects directed graphs
@@ -44,10 +44,11 @@ def check_affinity(affinity: Any, n: int | None = None) -> sp.csr_array:
     if W.shape[0] != W.shape[1] or n not in (None, W.shape[0]):
         required = "square" if n is None else f"of shape ({n}, {n}), with one row and one column for each row of X"
         raise InputError(f"`affinity` must be {required}; got shape {W.shape}.")
-    _raise_at(W, ~np.isfinite(W.data), "Edge weights must be finite.")
-    _raise_at(W, W.data < 0, "Edge weights must be at least 0 (0 means no edge).")
-    transposed = W.T.tocsr()
-    if not _is_equal(W, transposed):
+    if len(W.data) and not (W.data.min() >= 0 and W.data.max() < np.inf):  # also if one is not a number
+        _raise_at(W, ~np.isfinite(W.data), "Edge weights must be finite.")
+        _raise_at(W, W.data < 0, "Edge weights must be at least 0 (0 means no edge).")
+    if not _is_symmetric(W.indptr, W.indices, W.data):
+        transposed = W.T.tocsr()
         gap = (W - transposed).tocoo()
         largest = W.maximum(transposed).tocsr()[gap.coords]
         wrong = np.flatnonzero(np.abs(gap.data) > _SYMMETRY_RTOL * np.asarray(largest).ravel())
@@ -107,7 +108,8 @@ def unlabeled_components(affinity: sp.csr_array, mask: Mask) -> Mask:
     -------
     ndarray of shape (n,), bool
     """
-    n_components, component = connected_components(affinity, directed=False)
+    W = affinity
+    component, n_components = label_components(W.indptr, W.indices, W.data, np.zeros(W.shape[0]), 0.0)
     has_label = np.zeros(n_components, dtype=bool)
     has_label[component[~mask.all(axis=1)]] = True
     return ~has_label[component]
@@ -118,11 +120,47 @@ def _canonicalize(W: sp.csr_array) -> sp.csr_array:
     return _use_int32(W)
 
 
-def _is_equal(A: sp.csr_array, B: sp.csr_array) -> bool:
-    """Return whether two matrices with sorted indices are stored identically; most affinities equal their transpose."""
-    return (
-        np.array_equal(A.indptr, B.indptr) and np.array_equal(A.indices, B.indices) and np.array_equal(A.data, B.data)
-    )
+@compiled
+def _is_symmetric(indptr, indices, data):
+    """Return whether a matrix with sorted indices is stored identically to its transpose.
+
+    Rows are read in ascending order, so that the entries of each column are met in the order of its row.
+    """
+    n = len(indptr) - 1
+    following = indptr[:-1].copy()
+    for i in range(n):
+        for at in range(indptr[i], indptr[i + 1]):
+            j = indices[at]
+            opposite = following[j]
+            if opposite == indptr[j + 1] or indices[opposite] != i or data[opposite] != data[at]:
+                return False
+            following[j] += 1
+    return True
+
+
+@compiled
+def label_components(indptr, indices, weights, strongest, rtol):
+    """Return the connected component of each row of a symmetric graph, numbered by its first row, and their number.
+
+    Only edges with at least the fraction `rtol` of the strongest edge of either of their rows connect.
+    """
+    n = len(indptr) - 1
+    component, stack = np.full(n, -1, dtype=np.int64), np.empty(n, dtype=np.int64)
+    n_components = 0
+    for first in range(n):
+        if component[first] >= 0:
+            continue
+        component[first], stack[0], size = n_components, first, 1
+        while size:
+            size -= 1
+            i = stack[size]
+            for at in range(indptr[i], indptr[i + 1]):
+                j = indices[at]
+                if component[j] < 0 and weights[at] >= rtol * min(strongest[i], strongest[j]) and weights[at] > 0:
+                    component[j], stack[size] = n_components, j
+                    size += 1
+        n_components += 1
+    return component, n_components
 
 
 def _use_int32(W: sp.csr_array) -> sp.csr_array:

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import InputError
+from oneof.jit import compiled
 from oneof.typing import FeatureMatrix, Floats, Ints
 
 OVERFLOW = "distances between rows overflow. Scale the features, for example with StandardScaler."
@@ -66,33 +67,55 @@ def normalize_rows(rows: FeatureMatrix) -> tuple[FeatureMatrix, Ints]:
 
 def paired_distances(A: FeatureMatrix, i: Ints, B: FeatureMatrix, j: Ints) -> Floats:
     """Return ||a_i - b_j|| for pairs of rows, from differences: exactly 0 for equal rows, precise for close rows."""
-    return np.sqrt(_apply_in_blocks(_square_distances, A, i, B, j))
+    if sp.issparse(A):
+        return np.sqrt(_apply_in_blocks(_sparse_square_distances, A, i, B, j))
+    return np.sqrt(_square_distances(A, i, B, j))
 
 
 def paired_products(A: FeatureMatrix, i: Ints, B: FeatureMatrix, j: Ints) -> Floats:
     """Return <a_i, b_j> for pairs of rows; exactly 0 for rows without a common feature."""
-    return _apply_in_blocks(_inner_products, A, i, B, j)
+    return _apply_in_blocks(_sparse_products, A, i, B, j) if sp.issparse(A) else _products(A, i, B, j)
 
 
 def _apply_in_blocks(
     function: Callable[[FeatureMatrix, FeatureMatrix], Floats], A: FeatureMatrix, i: Ints, B: FeatureMatrix, j: Ints
 ) -> Floats:
     out = np.empty(len(i))
-    row_size = A.shape[1] if not sp.issparse(A) else (A.nnz + B.nnz) // max(A.shape[0] + B.shape[0], 1)
-    step = max(1, _BLOCK_SIZE // max(row_size, 1))
+    step = max(1, _BLOCK_SIZE // max((A.nnz + B.nnz) // max(A.shape[0] + B.shape[0], 1), 1))
     for start in range(0, len(i), step):
         block = slice(start, start + step)
         out[block] = function(A[i[block]].astype(np.float64, copy=False), B[j[block]].astype(np.float64, copy=False))
     return out
 
 
-def _square_distances(A: FeatureMatrix, B: FeatureMatrix) -> Floats:
+def _sparse_square_distances(A: sp.csr_array, B: sp.csr_array) -> Floats:
     difference = A - B
-    if sp.issparse(difference):
-        difference.data **= 2
-        return np.asarray(difference.sum(axis=1)).ravel()
-    return np.einsum("ij,ij->i", difference, difference)
+    difference.data **= 2
+    return np.asarray(difference.sum(axis=1)).ravel()
 
 
-def _inner_products(A: FeatureMatrix, B: FeatureMatrix) -> Floats:
-    return np.asarray(A.multiply(B).sum(axis=1)).ravel() if sp.issparse(A) else np.einsum("ij,ij->i", A, B)
+def _sparse_products(A: sp.csr_array, B: sp.csr_array) -> Floats:
+    return np.asarray(A.multiply(B).sum(axis=1)).ravel()
+
+
+@compiled
+def _square_distances(A, i, B, j):
+    out = np.empty(len(i))
+    for at in range(len(i)):
+        square = 0.0
+        for k in range(A.shape[1]):
+            difference = np.float64(A[i[at], k]) - np.float64(B[j[at], k])
+            square += difference * difference
+        out[at] = square
+    return out
+
+
+@compiled
+def _products(A, i, B, j):
+    out = np.empty(len(i))
+    for at in range(len(i)):
+        product = 0.0
+        for k in range(A.shape[1]):
+            product += np.float64(A[i[at], k]) * np.float64(B[j[at], k])
+        out[at] = product
+    return out

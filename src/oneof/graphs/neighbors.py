@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 from sklearn.neighbors import NearestNeighbors
 
 from oneof.errors import InputError
-from oneof.graphs.approximate import MAX_TREE_FEATURES, ApproximateIndex, cells_are_faster
+from oneof.graphs.cells import MAX_TREE_FEATURES, CellIndex, cells_are_faster
 from oneof.graphs.distances import normalize_rows, paired_distances, paired_products, scale_exponent, scale_rows
 from oneof.parallel import limit_openmp_after_fork, single_threaded_blas
 from oneof.typing import FeatureMatrix, Floats, Ints
@@ -167,7 +167,7 @@ class _IndexedPoints:
 
 
 class _ExactIndex:
-    """Exact index: a tree in few dimensions, and all pairs in more dimensions, in which a tree prunes very little."""
+    """Exact index of few rows or features: a tree in few dimensions, else all pairs, since trees prune little."""
 
     def __init__(self, points: FeatureMatrix) -> None:
         # Distances are computed from products, which lose digits if points are far from the origin. A single outlier
@@ -222,14 +222,13 @@ class _ExactIndex:
 def _make_index(points: FeatureMatrix, approximate: bool) -> Any:
     if points.shape[0] == 0:
         return None
-    if approximate:
-        if sp.issparse(points):
-            raise InputError(
-                'algorithm="approximate" requires dense rows. Pass algorithm="exact", or reduce the features first, '
-                "for example with TruncatedSVD."
-            )
-        if cells_are_faster(points):
-            return ApproximateIndex(points, _ExactIndex)
+    if approximate and sp.issparse(points):
+        raise InputError(
+            'algorithm="approximate" requires dense rows. Pass algorithm="exact", or reduce the features first, '
+            "for example with TruncatedSVD."
+        )
+    if not sp.issparse(points) and cells_are_faster(points):
+        return CellIndex(points, _ExactIndex, approximate=approximate)
     return _ExactIndex(points)
 
 

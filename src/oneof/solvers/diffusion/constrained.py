@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.likelihoods import constant_rows, is_mask, normalize_within_sets, support, uniform_within_sets
-from oneof.solvers.diffusion.linear_solve import LinearSystem
+from oneof.solvers.diffusion.linear_solve import LinearSystem, Stop
 from oneof.solvers.diffusion.pseudo_transient import PseudoTransientContinuation
 from oneof.typing import Evidence, Floats, Ints, Mask
 
@@ -60,6 +60,8 @@ def solve_constrained(
     min_eigenvalue: float = 0.0,
     tol: float = 1e-6,
     max_iter: int = 10_000,
+    stop: Stop | None = None,
+    stop_eigenvalue: float = 0.0,
 ) -> DiffusionSolution:
     """Solve M F = B, with the rows that have several candidates constrained to their sets.
 
@@ -81,6 +83,8 @@ def solve_constrained(
         rate at which their changes shrink, and the last accelerated step if there was one.
     max_iter : int
         Maximum number of iterations of conjugate gradients, and of sweeps and accelerated steps.
+    stop, stop_eigenvalue
+        `stop` and `min_eigenvalue` of `LinearSystem.solve`, used if no row is constrained.
 
     Returns
     -------
@@ -89,7 +93,9 @@ def solve_constrained(
     constrained = constrained_rows(evidence)
     sets = np.flatnonzero(constrained)
     if not len(sets):
-        return _solve_rows(matrix, right, mass, None, min_eigenvalue, tol, max_iter)
+        return _solve_rows(
+            matrix, right, mass, None, min_eigenvalue, tol, max_iter, stop=stop, stop_eigenvalue=stop_eigenvalue
+        )
     converged = True
     if mass is None:
         total = _solve_rows(matrix, right.sum(axis=1, keepdims=True), None, None, min_eigenvalue, tol, max_iter)
@@ -128,7 +134,10 @@ def solve_constrained(
 
 def constrained_rows(evidence: Evidence) -> Mask:
     """Flag the rows with several candidates that are not unlabeled, (n,)."""
-    return np.asarray((support(evidence).sum(axis=1) > 1) & ~constant_rows(evidence))
+    partial: Mask = ~constant_rows(evidence)
+    rows = np.flatnonzero(partial)  # most rows are unlabeled
+    partial[rows] = support(evidence[rows]).sum(axis=1) > 1
+    return partial
 
 
 class _ConstrainedSweep:
@@ -206,6 +215,8 @@ def _solve_rows(
     tol: float,
     max_iter: int,
     rows: Ints | None = None,
+    stop: Stop | None = None,
+    stop_eigenvalue: float = 0.0,
 ) -> DiffusionSolution:
     """Solve M F = B in some rows, by default in all, so that the distributions of small rows are accurate too.
 
@@ -215,33 +226,42 @@ def _solve_rows(
     and gains about nine digits.
     """
     n = matrix.shape[0]
-    values = np.zeros(right.shape) if initial is None else initial.copy()
+    values: Floats = np.zeros(right.shape) if initial is None else initial.copy()
     rows = np.arange(n) if rows is None else rows
     n_iter, converged = 0, True
     while len(rows):
         if n_iter >= max_iter:
             converged = False
             break
-        start = values[rows]
-        if len(rows) == n:
-            target, submatrix = right, matrix
+        all_rows = len(rows) == n
+        if all_rows:
+            start, target, submatrix = values if initial is not None else None, right, matrix
         else:
-            matrix_rows = matrix[rows]
+            start, matrix_rows = values[rows], matrix[rows]
             values[rows] = 0.0
             target, submatrix = right[rows] - matrix_rows @ values, matrix_rows[:, rows]
-        unit = float(target.max())
-        if unit < MIN_VALUE:
+        largest = float(target.max())
+        if largest < MIN_VALUE:
             values[rows] = 0.0
             break
+        unit = float(np.ldexp(1.0, int(np.frexp(largest)[1])))
         solution = LinearSystem(submatrix, min_eigenvalue=min_eigenvalue).solve(
-            target / unit,
-            initial=start / unit if start.any() else None,
+            target if unit == 1.0 else target / unit,
+            initial=start / unit if start is not None and start.any() else None,
             row_sums=None if mass is None else mass[rows] / unit,
             tol=tol,
             max_iter=max_iter - n_iter,
+            stop=stop if all_rows else None,
+            min_eigenvalue=stop_eigenvalue,
         )
         n_iter, converged = n_iter + solution.n_iter, converged and solution.converged
-        values[rows] = np.maximum(solution.values, 0.0) * unit
-        total = values[rows].sum(axis=1)
+        solved = np.maximum(solution.values, 0.0, out=solution.values)
+        if unit != 1.0:
+            solved *= unit
+        if all_rows:
+            values = solved
+        else:
+            values[rows] = solved
+        total = solved.sum(axis=1)
         rows = rows[total < MASS_RTOL * total.max()]
     return DiffusionSolution(values, n_iter, converged)

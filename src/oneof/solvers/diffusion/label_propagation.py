@@ -1,14 +1,16 @@
 """Label propagation by linear systems: harmonic functions, and local and global consistency."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from oneof.graphs.affinity import unlabeled_components
+from oneof.jit import compiled
 from oneof.likelihoods import constant_rows, is_mask, normalize_within_sets, support, uniform_within_sets
 from oneof.solvers.diffusion.constrained import solve_constrained
+from oneof.solvers.diffusion.label_stopping import LabelStopping
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, Floats, Ints, Mask
 
@@ -84,22 +86,89 @@ def solve_harmonic(
     degree = np.asarray(affinity.sum(axis=1))
     free = np.flatnonzero(~unreachable & ~(exact & (label_penalty is None)) & (degree + penalty + ridge > 0))
     diagonal = (degree + penalty + ridge + RIDGE_RTOL * degree)[free]
-    rows = affinity[free]
+    root = np.ldexp(1.0, -(int(np.frexp(diagonal.max(initial=1.0))[1]) // 2))
+    unit = root * root  # keeps the smallest weights from underflow
     right = np.zeros((len(free), n_classes))
-    right[exact[free]] = penalty[free][exact[free], None] * F[free][exact[free]]
+    soft = exact[free] & (label_penalty is not None)
+    right[soft] = penalty[free][soft, None] * F[free[soft]]
+    matrix = assemble_system(affinity, free, unit * diagonal, np.full(len(F), root))
     if label_penalty is None:
-        right += rows[:, exact] @ F[exact]
-    unit = np.ldexp(1.0, -int(np.frexp(diagonal.max(initial=1.0))[1]))  # keeps the smallest weights from underflow
-    matrix = unit * sp.csr_array(sp.diags_array(diagonal) - rows[:, free])
+        _add_inflow(affinity.indptr, affinity.indices, affinity.data, free, exact, F, right)
     mass: Floats = np.ones((len(free), 1))
     if ridge:  # a tiny source in every row, because otherwise there is no source if all rows have sets
         source = right.sum(axis=1, keepdims=True) + RIDGE_RTOL * degree[free, None]
         unconstrained = np.ones_like(mass, dtype=bool)
         mass = solve_constrained(matrix, unit * source, unconstrained, tol=tol, max_iter=max_iter).values
-    solution = solve_constrained(matrix, unit * right, evidence[free], mass=mass, tol=tol, max_iter=max_iter)
-    nonzero = solution.values.any(axis=1)  # an isolated row with several candidates stays uniform on them
-    F[free[nonzero]] = normalize_within_sets(solution.values[nonzero], np.ones((nonzero.sum(), n_classes), dtype=bool))
+    if unit != 1.0:
+        right *= unit
+    solution = solve_constrained(matrix, right, evidence[free], mass=mass, tol=tol, max_iter=max_iter)
+    total = solution.values.sum(axis=1, keepdims=True)
+    nonzero = total[:, 0] > 0  # an isolated row with several candidates stays uniform on them
+    if nonzero.all():
+        F[free] = np.divide(solution.values, total, out=solution.values)
+    else:
+        F[free[nonzero]] = solution.values[nonzero] / total[nonzero]
     return HarmonicSolution(F, solution.n_iter, solution.converged, np.flatnonzero(unreachable))
+
+
+def assemble_system(affinity: sp.csr_array, rows: Ints, diagonal: Floats, scale: Floats) -> sp.csr_array:
+    """Return the matrix with the given diagonal and -s_i w_ij s_j elsewhere, in some rows and the same columns.
+
+    Parameters
+    ----------
+    affinity : csr_array of shape (n, n)
+        W.
+    rows : ndarray of int, ascending
+    diagonal : ndarray of shape (len(rows),)
+    scale : ndarray of shape (n,)
+        s.
+
+    Returns
+    -------
+    csr_array of shape (len(rows), len(rows))
+        With sorted indices.
+    """
+    W = affinity
+    arrays = _assemble(W.indptr, W.indices, W.data, rows, diagonal, scale)
+    return sp.csr_array(arrays, shape=(len(rows), len(rows)))
+
+
+@compiled
+def _assemble(indptr, indices, data, rows, diagonal, scale):
+    position = np.full(len(indptr) - 1, -1, dtype=np.int64)
+    position[rows] = np.arange(len(rows))
+    count = len(rows)
+    for i in rows:
+        for at in range(indptr[i], indptr[i + 1]):
+            count += position[indices[at]] >= 0
+    starts = np.empty(len(rows) + 1, dtype=indptr.dtype)
+    columns, values = np.empty(count, dtype=indices.dtype), np.empty(count)
+    starts[0] = count = 0
+    for own in range(len(rows)):
+        i, pending = rows[own], True
+        for at in range(indptr[i], indptr[i + 1]):
+            j = indices[at]
+            if pending and j > i:
+                columns[count], values[count], pending = own, diagonal[own], False
+                count += 1
+            if position[j] >= 0:
+                columns[count], values[count] = position[j], -scale[i] * data[at] * scale[j]
+                count += 1
+        if pending:
+            columns[count], values[count] = own, diagonal[own]
+            count += 1
+        starts[own + 1] = count
+    return values, columns, starts
+
+
+@compiled
+def _add_inflow(indptr, indices, data, rows, sources, values, out):
+    """Add to each row the values of its neighbors among the sources, times the edge weights."""
+    for own in range(len(rows)):
+        for at in range(indptr[rows[own]], indptr[rows[own] + 1]):
+            if sources[indices[at]]:
+                for k in range(out.shape[1]):
+                    out[own, k] += data[at] * values[indices[at], k]
 
 
 def balance_mass(
@@ -133,17 +202,23 @@ def balance_mass(
     """
     evidence = without_small_weights(evidence)
     scaled: Mask = np.asarray(constant_rows(evidence))
-    exact = support(evidence).sum(axis=1, keepdims=True) == 1
-    q = np.where(exact, evidence, distributions)[~scaled].sum(axis=0) + 1.0
+    informative = np.flatnonzero(~scaled)
+    exact = support(evidence[informative]).sum(axis=1, keepdims=True) == 1
+    q = np.where(exact, evidence[informative], distributions[informative]).sum(axis=0) + 1.0
     if unreachable is not None:
         scaled[unreachable] = False
-    mass = distributions[scaled].sum(axis=0)
+    own = distributions[scaled]
+    mass = own.sum(axis=0)
     min_mean = min(max(tol, np.finfo(np.float64).eps), 0.1 / len(q))
-    factor = np.divide(q / q.sum(), mass, out=np.zeros(len(q)), where=mass > min_mean * scaled.sum())
+    factor = np.divide(q / q.sum(), mass, out=np.zeros(len(q)), where=mass > min_mean * len(own))
+    own *= factor
+    total = own.sum(axis=1, keepdims=True)
+    if (total > 0).all():
+        own /= total
+    else:
+        own = normalize_within_sets(own, np.ones(own.shape, dtype=bool))
     balanced = distributions.copy()
-    balanced[scaled] = normalize_within_sets(
-        distributions[scaled] * factor, np.ones((scaled.sum(), len(q)), dtype=bool)
-    )
+    balanced[scaled] = own
     return balanced
 
 
@@ -158,12 +233,21 @@ class LocalGlobalConsistencySolution:
     n_iter: int
     """Iterations and sweeps."""
     converged: bool
+    stopped_by: Literal["tol", "labels", "max_iter"]
+    """Whether the iterations ended by the change of the scores, by the labels that can still change, or by their
+    number."""
     unreachable: Ints
     """Indices of rows that no label reaches, or whose mass underflows; their distributions are uniform."""
 
 
 def solve_local_global_consistency(
-    affinity: sp.csr_array, evidence: Evidence, *, alpha: float = 0.99, tol: float = 1e-6, max_iter: int = 10_000
+    affinity: sp.csr_array,
+    evidence: Evidence,
+    *,
+    alpha: float = 0.99,
+    tol: float = 1e-6,
+    max_iter: int = 10_000,
+    label_tol: float | None = None,
 ) -> LocalGlobalConsistencySolution:
     """Return the fixed point of F <- alpha S F + (1 - alpha) Y with S = D^-1/2 W D^-1/2 (label spreading).
 
@@ -182,6 +266,10 @@ def solve_local_global_consistency(
         In (0, 1).
     tol, max_iter
         As in `solve_constrained`.
+    label_tol : float, optional
+        Fraction of the rows whose labels may differ from those of the solution: the iterations end as soon as a bound
+        of the error proves it, see `oneof.solvers.diffusion.label_stopping`. Not used if some rows have several
+        candidates, or if there are so few that the system is factorized.
 
     Returns
     -------
@@ -196,10 +284,8 @@ def solve_local_global_consistency(
     labels = np.where(unlabeled[:, None], 0.0, uniform_within_sets(evidence))
     degree = np.asarray(affinity.sum(axis=1))
     inverse_root = np.divide(1.0, np.sqrt(degree), out=np.zeros(len(degree)), where=degree > 0)
-    off_diagonal = affinity.copy()
-    off_diagonal.data *= -alpha * inverse_root[off_diagonal.indices]
-    off_diagonal.data *= np.repeat(inverse_root, np.diff(off_diagonal.indptr))
-    matrix = sp.csr_array(sp.eye_array(len(evidence)) + off_diagonal)
+    n = len(evidence)
+    matrix = assemble_system(affinity, np.arange(n), np.ones(n), np.sqrt(alpha) * inverse_root)
     options: dict[str, Any] = {"min_eigenvalue": 1.0 - alpha, "tol": tol, "max_iter": max_iter}
     row_sums, converged = None, True
     if not is_mask(evidence):
@@ -208,7 +294,11 @@ def solve_local_global_consistency(
         row_sums, converged = total.values, total.converged
         # A sweep multiplies the mean, with the label of the row, by the weights. So they are removed from the label.
         labels = np.divide(labels, evidence, out=np.zeros_like(labels), where=candidates)
-    solution = solve_constrained(matrix, (1.0 - alpha) * labels, evidence, mass=row_sums, **options)
+    stop = None if label_tol is None else LabelStopping(label_tol)
+    labels *= 1.0 - alpha
+    solution = solve_constrained(
+        matrix, labels, evidence, mass=row_sums, stop=stop, stop_eigenvalue=1.0 - alpha, **options
+    )
     converged = converged and solution.converged
     # Exact rows are not restricted to their label.
     candidates = candidates | (candidates.sum(axis=1, keepdims=True) == 1)
@@ -220,5 +310,6 @@ def solve_local_global_consistency(
         mass,
         solution.n_iter,
         converged,
+        "max_iter" if not converged else "labels" if stop is not None and stop.satisfied else "tol",
         np.flatnonzero(unreachable),
     )

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import splu
 
+from oneof.graphs.affinity import label_components
 from oneof.jit import compiled
-from oneof.typing import Floats, Ints
+from oneof.typing import Floats, Ints, Mask
 
 MAX_DIRECT_ROWS = 600
 """Maximum number of rows for a sparse factorization, which is then as fast as the iterations, and exact."""
@@ -26,8 +26,9 @@ MIN_REGULARIZATION = 1e-3
 """With eigenvalues of at least this size no component converges slowly."""
 COARSE_TOL = 1e-10
 """Tolerance for the levels of components, if there are so many that the coarse system is solved iteratively."""
-N_FINAL_CORRECTIONS = 2
-"""Number of coarse corrections at the end."""
+N_FINAL_CORRECTIONS, WEAK_COMPONENT = 2, 1e-6
+"""Number of coarse corrections at the end, if the edges and excess that determine the level of a component are less
+than this fraction of its diagonal: residuals of rounding size then correspond to large levels."""
 RESIDUAL_RTOL = 1e-14
 """Residuals below this, relative to the right-hand sides, count as rounding errors."""
 CHECK_START, CHECK_GAP, CHECK_GROWTH = 4, 2, 1.25
@@ -49,7 +50,12 @@ class LinearSolution:
     change: float
     """Largest change of an entry over the last fifth of the iterations, relative to the sum of its row."""
     converged: bool
-    """Whether `change` is at most the tolerance, or the residual is at the level of rounding errors."""
+    """Whether `change` is at most the tolerance, or the residual is at the level of rounding errors, or `stop` was
+    true."""
+
+
+Stop = Callable[[Floats, float], bool]
+"""Criterion by the current solution, (n, K), and an upper bound of sum_ik m_ii e_ik^2, with its error e."""
 
 
 class LinearSystem:
@@ -74,11 +80,13 @@ class LinearSystem:
             )
         elif matrix.shape[0]:
             # Scaled to a unit diagonal from both sides, M is its own Jacobi preconditioner.
-            self._scale: Floats = 1.0 / np.sqrt(matrix.diagonal())
-            self._scaled = matrix.copy()
-            self._scaled.data *= self._scale[matrix.indices]
-            self._scaled.data *= np.repeat(self._scale, np.diff(matrix.indptr))
-            self._excess = diagonal_excess(matrix)
+            diagonal = matrix.diagonal()
+            self._scale: Floats = 1.0 / np.sqrt(diagonal)
+            self._scaled = matrix
+            if (diagonal != 1.0).any():
+                scaled = _scale_symmetrically(matrix.indptr, matrix.indices, matrix.data, self._scale)
+                self._scaled = sp.csr_array((scaled, matrix.indices, matrix.indptr), shape=matrix.shape)
+            self._excess = diagonal_excess(matrix, diagonal)
             self._coarse = (
                 None
                 if min_eigenvalue >= MIN_REGULARIZATION
@@ -96,6 +104,8 @@ class LinearSystem:
         row_sums: Floats | None = None,
         tol: float = 1e-6,
         max_iter: int = 10_000,
+        stop: Stop | None = None,
+        min_eigenvalue: float = 0.0,
     ) -> LinearSolution:
         """Solve the system for a block of right-hand sides.
 
@@ -112,6 +122,10 @@ class LinearSystem:
             A small residual would not suffice: on long graphs it leaves large smooth errors.
         max_iter : int
             At least 1.
+        stop : callable, optional
+            Ends the iterations if it returns True; used only with a `min_eigenvalue` above 0.
+        min_eigenvalue : float
+            Lower bound of the eigenvalues of M scaled to a unit diagonal, for the bound of the error.
 
         Returns
         -------
@@ -120,63 +134,138 @@ class LinearSystem:
         if len(self) == 0:
             return LinearSolution(np.zeros(right.shape), 0, 0.0, True)
         if self._factor is None:
-            return self._iterate(right, initial, row_sums, tol, max_iter)
+            return self._iterate(right, initial, row_sums, tol, max_iter, stop, min_eigenvalue)
         values = self._factor.solve(np.ascontiguousarray(right))
         # One step of refinement: without pivoting, the factors alone would not always reach the last digits.
         values += self._factor.solve(right - self.matrix @ values)
         return LinearSolution(values, 1, 0.0, True)
 
     def _iterate(
-        self, right: Floats, initial: Floats | None, row_sums: Floats | None, tol: float, max_iter: int
+        self,
+        right: Floats,
+        initial: Floats | None,
+        row_sums: Floats | None,
+        tol: float,
+        max_iter: int,
+        stop: Stop | None,
+        min_eigenvalue: float,
     ) -> LinearSolution:
         """Run conjugate gradients on the block as one block-diagonal system with K copies of M.
 
         One step length serves all columns. The eigenvalues are those of M, without additional ones, and every operation
         except the product treats the block as one contiguous vector. See Saad (2003), Iterative methods for sparse
-        linear systems, algorithm 9.1.
+        linear systems, algorithm 9.1. The upper bound of the error is the Gauss-Radau bound of Meurant & Tichý (2019),
+        Numerical Algorithms 82: the preconditioner only increases the eigenvalues.
         """
         scale, A = self._scale[:, None], self._scaled
-        b = right * scale
-        x = np.zeros(right.shape) if initial is None else initial / scale
-        r = b.copy() if initial is None else scale * residual(self.matrix, self._excess, initial, right)
-        floor = RESIDUAL_RTOL**2 * np.vdot(b, b)
-        z = self._precondition(r)
-        p, last_checked, buffer = z.copy(), x.copy(), np.empty_like(x)
-        square = np.vdot(r, z)
-        n_iter, next_check, change = 0, CHECK_START, np.inf
-        while not (at_floor := bool(np.vdot(r, r) <= floor)) and n_iter < max_iter and change > tol:
+        component, weights, solve_levels = self._levels()
+        # Few arrays of this size are allocated: new memory takes as long as half a product.
+        r = right * scale
+        floor = RESIDUAL_RTOL**2 * np.vdot(r, r)
+        if initial is None:
+            x = np.zeros(right.shape)
+        else:
+            x, r = initial / scale, scale * residual(self.matrix, self._excess, initial, right)
+        p = np.zeros(right.shape)
+        last_checked = 0.0 if initial is None else x.copy()
+        sums, norm = _restricted(r, component, weights, solve_levels is not None)
+        levels = sums if solve_levels is None else solve_levels(sums)
+        square = norm + float((sums * levels).sum())
+        _next_direction(p, r, component, weights, levels, 0.0)
+        certified = stop is not None and min_eigenvalue > 0.0
+        radau = 1.0 / min_eigenvalue if certified else np.inf
+        n_iter, next_check, change, stopped = 0, CHECK_START, np.inf, False
+        while not (at_floor := norm <= floor) and n_iter < max_iter and change > tol and not stopped:
             q = A @ p
             step = square / np.vdot(p, q)
-            x += np.multiply(p, step, out=buffer)
-            r -= np.multiply(q, step, out=buffer)
-            z = self._precondition(r)
-            before, square = square, np.vdot(r, z)
-            p *= square / before
-            p += z
+            sums, norm = _advance(x, r, p, q, step, component, weights, solve_levels is not None)
+            levels = sums if solve_levels is None else solve_levels(sums)
+            before, square = square, norm + float((sums * levels).sum())
+            _next_direction(p, r, component, weights, levels, square / before)
             n_iter += 1
+            if certified:
+                excess = max(radau - step, 0.0)
+                radau = excess / (min_eigenvalue * excess + square / before) if excess else 0.0
             if n_iter == next_check:
-                sums = x.sum(axis=1, keepdims=True) if row_sums is None else row_sums / scale
-                change = _relative_change(x, last_checked, sums)
-                last_checked[:] = x
+                sums_of_rows = x.sum(axis=1, keepdims=True) if row_sums is None else row_sums / scale
+                change = _relative_change(x, last_checked, sums_of_rows)
+                last_checked = x.copy()
                 next_check = max(next_check + CHECK_GAP, int(CHECK_GROWTH * next_check))
-        if self._coarse is not None:
-            for _ in range(N_FINAL_CORRECTIONS):  # residuals of rounding size may still correspond to large levels
+                if certified and stop is not None:
+                    stopped = stop(x * scale, radau * square / min_eigenvalue)
+        if self._coarse is not None and self._coarse.is_weak:
+            for _ in range(N_FINAL_CORRECTIONS):
                 x += self._coarse.correction(scale * residual(self.matrix, self._excess, x * scale, right))
-        return LinearSolution(x * scale, n_iter, 0.0 if at_floor else change, at_floor or change <= tol)
+        x *= scale
+        return LinearSolution(x, n_iter, 0.0 if at_floor else change, at_floor or stopped or change <= tol)
 
-    def _precondition(self, r: Floats) -> Floats:
-        return r if self._coarse is None else r + self._coarse.correction(r)
+    def _levels(self) -> tuple[Ints, Floats, Callable[[Floats], Floats] | None]:
+        """Return component and weight of each row, and the solver of the levels, if they are corrected."""
+        if self._coarse is None or self._coarse.solve is None:
+            return np.full(len(self), -1), self._scale, None
+        return self._coarse.component, self._coarse.weights, self._coarse.solve
+
+
+@compiled
+def _scale_symmetrically(indptr, indices, data, scale):
+    out = np.empty_like(data)
+    for i in range(len(scale)):
+        for at in range(indptr[i], indptr[i + 1]):
+            out[at] = data[at] * scale[i] * scale[indices[at]]
+    return out
+
+
+@compiled
+def _restricted(r, component, weights, has_levels):
+    """Return the weighted sums of the rows of each component, and the squared norm of all rows."""
+    n_columns = r.shape[1]
+    sums, norm = np.zeros((component.max() + 1 if has_levels else 0, n_columns)), 0.0
+    for i in range(len(r)):
+        for k in range(n_columns):
+            norm += r[i, k] * r[i, k]
+        if has_levels and component[i] >= 0:
+            for k in range(n_columns):
+                sums[component[i], k] += weights[i] * r[i, k]
+    return sums, norm
+
+
+@compiled
+def _advance(x, r, p, q, step, component, weights, has_levels):
+    """Move x along p and r along -q; return the sums and the norm of `_restricted`."""
+    for i in range(len(x)):
+        for k in range(x.shape[1]):
+            x[i, k] += step * p[i, k]
+            r[i, k] -= step * q[i, k]
+    return _restricted(r, component, weights, has_levels)
+
+
+@compiled
+def _next_direction(p, r, component, weights, levels, factor):
+    """Replace p by z + factor p, with z = r plus the correction of the level of the row's component."""
+    for i in range(len(p)):
+        for k in range(p.shape[1]):
+            p[i, k] = factor * p[i, k] + r[i, k]
+        c = component[i]
+        if c >= 0:
+            for k in range(p.shape[1]):
+                p[i, k] += weights[i] * levels[c, k]
 
 
 def _direct_solver(matrix: sp.csr_array) -> Callable[[Floats], Floats]:
+    if matrix.shape[0] == 1:
+        entry = float(matrix.sum())
+        return lambda right: right / entry
     system = LinearSystem(matrix)
     return lambda right: system.solve(right, tol=COARSE_TOL, max_iter=10 * len(system)).values
 
 
-def _relative_change(x: Floats, before: Floats, row_sums: Floats) -> float:
+def _relative_change(x: Floats, before: Floats | float, row_sums: Floats) -> float:
     """Return the largest change of an entry relative to its row sum; a sum of 0 counts as not converged."""
     with np.errstate(over="ignore"):
-        return float((np.abs(x - before) / np.maximum(row_sums, np.finfo(np.float64).tiny)).max())
+        change = np.subtract(x, before)
+        np.abs(change, out=change)
+        change /= np.maximum(row_sums, np.finfo(np.float64).tiny)
+        return float(change.max())
 
 
 class CoarseCorrection:
@@ -202,47 +291,66 @@ class CoarseCorrection:
         solver: Callable[[sp.csr_array], Callable[[Floats], Floats]],
     ) -> None:
         component, n_components = _strong_components(matrix)
-        members = np.flatnonzero(component >= 0)
-        shape = (n_components, len(component))
-        self._restrict = sp.csr_array((weights[members], (component[members], members)), shape=shape)
-        self._prolong = sp.csr_array(self._restrict.T)
+        members = component >= 0
         # Summed entries within a component would cancel. Only the edges between components are therefore summed.
-        edges = matrix.tocoo()
-        i, j = (component[ends] for ends in edges.coords)
-        between = (i >= 0) & (j >= 0) & (i != j)
-        i, j, weight = i[between], j[between], edges.data[between]
+        none = np.zeros(0, dtype=np.int64)
+        i, j, weight = none, none, np.zeros(0)
+        if n_components > 1:
+            i, j, weight = _edges_between(matrix.indptr, matrix.indices, matrix.data, component)
         coarse = sp.csr_array((weight, (i, j)), shape=(n_components, n_components))
         diagonal = np.bincount(component[members], excess[members], n_components) - np.bincount(i, weight, n_components)
         coarse = sp.csr_array(coarse + sp.diags_array(diagonal))
-        self._solve = solver(coarse) if n_components else None
+        size = np.bincount(component[members], weights[members] ** 2, n_components)
+        self.component, self.weights = component, weights
+        self.is_weak = bool((diagonal < WEAK_COMPONENT * size).any())
+        """Whether rounding errors of a residual change the level of a component."""
+        self.solve = solver(coarse) if n_components else None
 
     def correction(self, residual: Floats) -> Floats:
         """Return the change of the levels, (n, K), that makes the residual of each component sum to 0."""
-        if self._solve is None:
-            return np.zeros(residual.shape)
-        return np.asarray(self._prolong @ self._solve(self._restrict @ residual))
+        change = np.zeros(residual.shape)
+        if self.solve is not None:
+            sums, _ = _restricted(residual, self.component, self.weights, True)
+            _next_direction(change, change, self.component, self.weights, self.solve(sums), 0.0)
+        return change
 
 
 def _strong_components(matrix: sp.csr_array) -> tuple[Ints, int]:
     """Return the component of each row, -1 for isolated rows, and their number: at most half the number of rows."""
-    n = matrix.shape[0]
-    row = np.repeat(np.arange(n), np.diff(matrix.indptr))
-    weight = -matrix.data
-    strongest = np.zeros(n)
-    np.maximum.at(strongest, row, weight)
-    strong = (weight > 0) & (weight >= STRONG_EDGE_RTOL * np.minimum(strongest[row], strongest[matrix.indices]))
-    graph = sp.csr_array((strong[strong], (row[strong], matrix.indices[strong])), shape=matrix.shape)
-    _, component = connected_components(graph, directed=False)
-    connected = strongest > 0
+    weights = -matrix.data  # negative on the diagonal
+    strongest = np.maximum(np.maximum.reduceat(weights, matrix.indptr[:-1]), 0.0)
+    component, _ = label_components(matrix.indptr, matrix.indices, weights, strongest, STRONG_EDGE_RTOL)
+    connected: Mask = strongest > 0
+    if connected.all():
+        return component, int(component.max()) + 1
     numbers, component[connected] = np.unique(component[connected], return_inverse=True)
     component[~connected] = -1
     return component, len(numbers)
 
 
-def diagonal_excess(matrix: sp.csr_array) -> Floats:
+@compiled
+def _edges_between(indptr, indices, data, component):
+    """Return the edges between different components, as their components and entries."""
+    count = 0
+    for i in range(len(component)):
+        for at in range(indptr[i], indptr[i + 1]):
+            c, d = component[i], component[indices[at]]
+            count += c >= 0 and d >= 0 and c != d
+    rows, columns, values = np.empty(count, np.int64), np.empty(count, np.int64), np.empty(count)
+    count = 0
+    for i in range(len(component)):
+        for at in range(indptr[i], indptr[i + 1]):
+            c, d = component[i], component[indices[at]]
+            if c >= 0 and d >= 0 and c != d:
+                rows[count], columns[count], values[count] = c, d, data[at]
+                count += 1
+    return rows, columns, values
+
+
+def diagonal_excess(matrix: sp.csr_array, diagonal: Floats) -> Floats:
     """Return the excess of each diagonal entry over the edge weights of its row, (n,); 0 if it may be rounding."""
     excess = np.asarray(matrix.sum(axis=1))
-    excess[np.abs(excess) <= EXCESS_RTOL * matrix.diagonal()] = 0.0
+    excess[np.abs(excess) <= EXCESS_RTOL * diagonal] = 0.0
     return excess
 
 
@@ -251,7 +359,7 @@ def residual(matrix: sp.csr_array, excess: Floats, x: Floats, right: Floats) -> 
 
     The differences of values lose no digits if the values of connected rows hardly differ.
     """
-    remainder = right - excess[:, None] * x
+    remainder: Floats = right - excess[:, None] * x
     _subtract_outflow(matrix.indptr, matrix.indices, matrix.data, x, remainder)
     return remainder
 

@@ -8,6 +8,8 @@ import scipy.sparse as sp
 from oneof.errors import InputError
 from oneof.typing import FeatureMatrix, Floats
 
+MAX_MASS_DENSITY = 0.2
+"""Maximum fraction of masses above 0 with which sparse rows are counted by a product of two sparse matrices."""
 MAX_ROW_TOTAL = 1e12
 """Total of a row above which the rounding error of its log-likelihood is not small compared with 1."""
 
@@ -27,16 +29,34 @@ class Multinomial:
 
     def maximize(self, mass: Floats) -> Floats:
         """Return the logarithms of the smoothed probabilities, (M, d)."""
-        smoothed = np.asarray(self.X.T @ mass).T + self.alpha
-        return np.log(smoothed) - np.log(smoothed.sum(axis=1)[:, None])
+        counts = self._counts(mass)
+        counts += self.alpha
+        normalizers = np.log(counts.sum(axis=1)[:, None])
+        np.log(counts, out=counts)
+        counts -= normalizers
+        return counts
 
     def log_likelihoods(self, parameters: Floats) -> Floats:
         """Return log p(x_i | theta_m), (n, M)."""
         return multinomial_log_likelihoods(self.X, parameters)
 
+    def total_log_likelihood(self, mass: Floats, parameters: Floats) -> float:
+        """Return sum_im mass_im log p(x_i | theta_m), from the counts, exp(theta_m) times their total less alpha."""
+        counts = np.exp(parameters)
+        counts *= (mass.T @ np.asarray(self.X.sum(axis=1)).ravel() + self.alpha * self.X.shape[1])[:, None]
+        return float(np.vdot(counts, parameters)) - self.log_prior(parameters)
+
     def log_prior(self, parameters: Floats) -> float:
         """Return alpha sum_mj theta_mj."""
         return self.alpha * float(parameters.sum())
+
+    def _counts(self, mass: Floats) -> Floats:
+        """Return mass^T X, (M, d); the work is that of the masses above 0 if these are few."""
+        if sp.issparse(self.X):
+            if np.count_nonzero(mass) <= MAX_MASS_DENSITY * mass.size:
+                return np.asarray((sp.csr_array(mass.T) @ self.X).toarray())
+            return np.ascontiguousarray((self.X.T @ mass).T)
+        return np.asarray(mass.T @ self.X)
 
 
 def multinomial_log_likelihoods(X: FeatureMatrix, log_proba: Floats) -> Floats:

@@ -213,7 +213,8 @@ class GaussianParameters:
             variances[:, used] = values * scale**2
             return variances
         matrices = np.zeros((len(values), len(used), len(used)))
-        matrices[:, np.outer(used, used)] = (values * np.outer(scale, scale)).reshape(len(values), -1)
+        columns = np.flatnonzero(used)
+        matrices[:, columns[:, None], columns] = values * np.outer(scale, scale)
         return matrices[0] if self.covariances.covariance_type == "tied" else matrices
 
 

@@ -297,5 +297,6 @@ class PLEMProblem(LinearProblem):
     @cached_property
     def _scratch(self) -> tuple[Floats, Floats]:
         """Memory for `hvp`: two arrays (n, K)."""
-        shape, order = (len(self.cost), self.n_classes), "C" if sp.issparse(self.X) else "F"
+        shape = (len(self.cost), self.n_classes)
+        order: Literal["C", "F"] = "C" if sp.issparse(self.X) else "F"
         return np.empty(shape, self.X.dtype, order=order), np.empty(shape, self.X.dtype, order=order)

@@ -140,6 +140,11 @@ def solve_plem(
 class TrustRegion:
     """Weights, the derivatives there, the preconditioner and the radius of the region."""
 
+    kind: PreconditionerKind
+    preconditioner: Preconditioner
+    size: float
+    """Norm of the gradient, sqrt(g^T M^-1 g)."""
+
     def __init__(self, problem: PLEMProblem, initial: Floats | None) -> None:
         self.problem, self.weights = problem, problem.zeros()
         self.scores = problem.matvec(self.weights)
@@ -257,7 +262,7 @@ class TrustRegion:
 
     def _precondition(self, kind: PreconditionerKind) -> None:
         self.kind, self._n_spent = kind, 0
-        self.preconditioner: Preconditioner = self.problem.preconditioner(self.at, kind)
+        self.preconditioner = self.problem.preconditioner(self.at, kind)
         self.size = self._gradient_size()
 
     def _gradient_size(self) -> float:

@@ -8,8 +8,6 @@ import scipy.sparse as sp
 from oneof.errors import InputError
 from oneof.typing import FeatureMatrix, Floats
 
-MAX_MASS_DENSITY = 0.2
-"""Maximum fraction of masses above 0 with which sparse rows are counted by a product of two sparse matrices."""
 MAX_ROW_TOTAL = 1e12
 """Total of a row above which the rounding error of its log-likelihood is not small compared with 1."""
 
@@ -51,12 +49,19 @@ class Multinomial:
         return self.alpha * float(parameters.sum())
 
     def _counts(self, mass: Floats) -> Floats:
-        """Return mass^T X, (M, d); the work is that of the masses above 0 if these are few."""
-        if sp.issparse(self.X):
-            if np.count_nonzero(mass) <= MAX_MASS_DENSITY * mass.size:
-                return np.asarray((sp.csr_array(mass.T) @ self.X).toarray())
+        """Return mass^T X, (M, d); with at most as many masses as sparse rows, each row is added to its component."""
+        if not sp.issparse(self.X):
+            return np.asarray(mass.T @ self.X)
+        component, row = np.nonzero(mass.T)
+        if len(row) > len(mass):
             return np.ascontiguousarray((self.X.T @ mass).T)
-        return np.asarray(mass.T @ self.X)
+        ordered = self.X[row]  # by components, so that those of a component are a row of numbers to add
+        fractions = mass[row, component]
+        if (fractions != 1.0).any():
+            ordered.data *= np.repeat(fractions, np.diff(ordered.indptr))
+        ends = np.cumsum(np.bincount(component, minlength=mass.shape[1]))
+        indptr = ordered.indptr[np.concatenate([[0], ends])]
+        return sp.csr_array((ordered.data, ordered.indices, indptr), shape=(mass.shape[1], self.X.shape[1])).toarray()
 
 
 def multinomial_log_likelihoods(X: FeatureMatrix, log_proba: Floats) -> Floats:

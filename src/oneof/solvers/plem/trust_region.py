@@ -10,7 +10,7 @@ the gradient does not decrease as the quadratic model predicts, the steps change
 
 A diagonal preconditioner is replaced by blocks once its products have taken as long as the blocks take, and blocks are
 renewed by the same rule if the curvature has changed. Blocks with more entries than X would make each product slower
-than it is now; they are used only after a step of many products, as with large means of the features.
+than it is now; they are used only after a step of many products.
 """
 
 from dataclasses import dataclass

@@ -5,9 +5,8 @@ import pytest
 import scipy.sparse as sp
 from scipy.optimize import approx_fprime
 
-from oneof.likelihoods import softmax
-from oneof.solvers import plem
-from oneof.solvers.plem import PLEMProblem, solve_plem
+from oneof.likelihoods import log_likelihoods, masked_softmax, softmax
+from oneof.solvers.plem import PLEMProblem, solve_plem, trust_region
 from tests.estimators.panel import table
 from tests.oracles import plem as oracle
 from tests.weights import draw_weights, informative
@@ -40,7 +39,7 @@ def test_objective_and_gradient(entropy_weight, fit_intercept, evidence_of):
         def value(flat, p=p):
             W = flat.reshape(p.shape)
             scores = p.matvec(W)
-            return p.objective(W, scores, p.evaluate(scores))
+            return p.objective(W, p.evaluate(scores))
 
         for _ in range(5):
             W = rng.normal(size=p.shape)
@@ -137,7 +136,7 @@ def test_evidence_multiplies(entropy_weight):
     expected = (np.log(joint.sum(axis=1)) - factors - entropy_weight * entropies).sum() - 0.35 * (W**2).sum()
     p = problem(X, both, np.ones(60), entropy_weight, fit_intercept=False)
     scores = p.matvec(W)
-    assert -0.7 * p.objective(W, scores, p.evaluate(scores)) == pytest.approx(expected, rel=1e-12)
+    assert -0.7 * p.objective(W, p.evaluate(scores)) == pytest.approx(expected, rel=1e-12)
 
 
 @both
@@ -161,16 +160,111 @@ def test_an_optimum_at_infinity_converges():
     assert softmax(scores)[:, 3].max() < 1e-5
 
 
-def test_both_preconditioners_reach_the_same_minimum(monkeypatch):
-    """With exact labels, block and diagonal lead to the same, unique minimum."""
-    X, mask = table(80)
-    mask = np.eye(3, dtype=bool)[mask.argmax(axis=1)]
-    monkeypatch.setattr(plem, "STEPS_PER_RESTART", 2)
+def exact(n=80, K=3):
+    """Return rows of clusters and a mask of exact labels."""
+    X, mask = table(n, K=K)
+    return X, np.eye(K, dtype=bool)[mask.argmax(axis=1)]
+
+
+def test_all_preconditioners_reach_the_same_minimum(monkeypatch):
+    """With exact labels, blocks, a common block and its diagonal lead to the same, unique minimum."""
+    X, mask = exact()
+    used = []
+    precondition = PLEMProblem.preconditioner
+    monkeypatch.setattr(
+        PLEMProblem, "preconditioner", lambda self, at, kind: used.append(kind) or precondition(self, at, kind)
+    )
+    monkeypatch.setattr(trust_region.TrustRegion, "_block_cost", lambda *_: 1.0)
     blocks = solved(X, mask, lam=1e-3, fit_intercept=True)
     assert blocks.n_iter > 2
-    monkeypatch.setattr(plem, "MAX_BLOCK_ENTRIES", 0)
+    assert used[-1] == "blocks"
+    monkeypatch.setattr(trust_region, "MAX_BLOCK_ENTRIES", 25)
+    common = solved(X, mask, lam=1e-3, fit_intercept=True)
+    assert used[-1] == "common"
+    monkeypatch.setattr(trust_region, "MAX_BLOCK_ENTRIES", 0)
     diagonal = solved(X, mask, lam=1e-3, fit_intercept=True)
-    np.testing.assert_allclose(diagonal.weights, blocks.weights, rtol=1e-8, atol=1e-10)
+    assert used[-1] == "diagonal"
+    for other in (common, diagonal):
+        np.testing.assert_allclose(other.weights, blocks.weights, rtol=1e-8, atol=1e-10)
+
+
+@both
+@intercepts
+@pytest.mark.parametrize("kind", ["diagonal", "common", "blocks"])
+def test_preconditioners_are_positive_definite(kind, entropy_weight, fit_intercept):
+    """M^-1 is symmetric, and positive definite on weights whose sum over the classes is 0."""
+    X, mask = table(80, K=4)
+    p = problem(X, mask, np.ones(80), entropy_weight, fit_intercept)
+    W = np.random.default_rng(0).normal(size=p.shape)
+    inverse = p.preconditioner(p.evaluate(p.matvec(W)), kind)
+    centering = np.eye(4) - 0.25
+    columns = [inverse.solve(centering @ unit.reshape(p.shape)).ravel() for unit in np.eye(W.size)]
+    matrix = np.array(columns) @ np.kron(centering, np.eye(p.shape[1]))
+    np.testing.assert_allclose(matrix, matrix.T, rtol=1e-9, atol=1e-12)
+    eigenvalues = np.linalg.eigvalsh(matrix)
+    assert np.all(eigenvalues[: p.shape[1]] > -1e-12)  # the weights that are equal in all classes
+    assert np.all(eigenvalues[p.shape[1] :] > 1e-6)
+
+
+@evidences
+def test_curvatures_are_the_diagonals_of_the_hessians(evidence_of):
+    """With a feature for each row, the Hessian consists of those of the rows; the curvatures are their diagonals."""
+    mask = evidence_of(table(40)[1])
+    mask = mask[informative(mask)]
+    n, K = mask.shape
+    p = problem(np.eye(n), mask, np.ones(n), 0.0, fit_intercept=False)
+    at = p.evaluate(p.matvec(np.random.default_rng(0).normal(size=p.shape)))
+    diagonals = [p.hvp(np.tile(unit[:, None], (1, n)), at)[k] - 1.0 for k, unit in enumerate(np.eye(K))]
+    np.testing.assert_allclose(p.curvatures(at).T, np.abs(diagonals), rtol=1e-9, atol=1e-12)
+
+
+@intercepts
+@pytest.mark.parametrize("exact_labels", [False, True], ids=["sets", "exact"])
+def test_rows_of_few_nonzero_numbers_are_converted(fit_intercept, exact_labels):
+    """Dense rows of few nonzero numbers, which are converted, and CSR rows have the solution of dense products."""
+    rng = np.random.default_rng(0)
+    mask = exact()[1] if exact_labels else table(80)[1]
+    X = np.where(rng.random((80, 60)) < 0.03, rng.normal(size=(80, 60)), 0.0)
+    options = {"lam": 0.1, "fit_intercept": fit_intercept}
+    converted, sparse = solved(X, mask, **options), solved(sp.csr_array(X), mask, **options)
+    np.testing.assert_array_equal(converted.weights, sparse.weights)
+    dense = PLEMProblem.from_evidence(
+        X + 1e-300, mask, 0.1, 0.0, np.ones(80), fit_intercept=fit_intercept
+    )  # no number is 0
+    gradient = dense.gradient(converted.weights, dense.evaluate(dense.matvec(converted.weights)))
+    assert not sp.issparse(dense.X)
+    assert np.abs(gradient).max() < 1e-7
+
+
+@evidences
+def test_single_and_double_precision_reach_the_same_point(monkeypatch, evidence_of):
+    """Steps that are computed in single precision do not limit the accuracy."""
+    X, mask = table(200, K=4)
+    mask = evidence_of(mask)
+    single = solved(X, mask, fit_intercept=True)
+    always_double = property(lambda _: False, lambda *_: None)
+    monkeypatch.setattr(trust_region.TrustRegion, "is_single", always_double, raising=False)
+    double = solved(X, mask, fit_intercept=True)
+    np.testing.assert_allclose(single.weights, double.weights, rtol=1e-7, atol=1e-9)
+
+
+def test_numbers_beyond_single_precision_are_fitted():
+    """Features whose squares overflow single precision are fitted by steps in double precision."""
+    X, mask = table(80)
+    large, small = solved(X * 1e30, mask, lam=1e60), solved(X, mask)
+    assert large.converged
+    np.testing.assert_allclose(large.weights * 1e30, small.weights, rtol=1e-6, atol=1e-9)
+
+
+@evidences
+def test_a_set_of_vanishing_probability_is_evaluated(evidence_of):
+    """Losses and q are exact if the scores of a set are far below the others."""
+    mask = evidence_of(np.array([[True, True, False], [True, False, False], [False, True, True]]))
+    p = problem(np.eye(3), mask, np.ones(3), 0.0, fit_intercept=False)
+    scores = np.array([[-900.0, -901.0, 900.0], [-2000.0, 5.0, 0.0], [800.0, -3.0, -4.0]])
+    at = p.evaluate(scores)
+    np.testing.assert_allclose(at.losses, -log_likelihoods(scores, mask), rtol=1e-12)
+    np.testing.assert_allclose(at.inside, masked_softmax(scores, mask), rtol=1e-12)
 
 
 def test_a_warm_start_at_the_solution_stops_at_once():

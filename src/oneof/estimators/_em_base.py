@@ -72,10 +72,13 @@ class GenerativeClassifier(CandidateClassifier):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        scores = class_scores(solution.joint, evidence.shape[1])
+        if solution.joint is None:
+            best = evidence.argmax(axis=1)
+        else:
+            best = add_log_weights(class_scores(solution.joint, evidence.shape[1]), evidence).argmax(axis=1)
         self.unlabeled_weight_ = selection.weight
         self.cv_covering_rates_ = selection.covering_rates
-        self.transduction_ = candidates.classes[add_log_weights(scores, evidence).argmax(axis=1)]
+        self.transduction_ = candidates.classes[best]
         self.objective_path_ = solution.objective_path
         self.objective_ = float(solution.objective_path[-1])
         self.n_iter_ = solution.n_iter
@@ -182,6 +185,8 @@ class GenerativeClassifier(CandidateClassifier):
                 solution = self._solve(rows, evidence, sample_weight, unlabeled_weight)
             except InputError:  # too few labeled rows, or rows of a class, are left
                 return np.full(evidence.shape, np.nan)
+            if solution.joint is None:  # all rows are exact
+                return evidence.astype(np.float64)
             return class_scores(solution.joint, evidence.shape[1])
 
         weights = sorted({float(w) for w in self.cv_weights})

@@ -33,7 +33,8 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
     max_iter : int, default=1000
         Maximum number of Newton steps; if they are not sufficient, a ConvergenceWarning is issued.
     tol : float, default=1e-6
-        Relative error of the weights at which the solver stops, approximately; above 0. A last Newton step squares it.
+        Relative error of the weights at which the solver stops, approximately; above 0. A last Newton step reduces it
+        to a thousandth or less.
 
     Attributes
     ----------

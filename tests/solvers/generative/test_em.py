@@ -307,3 +307,46 @@ def test_one_m_step_suffices_for_exact_rows(n_partial):
     assert solution.converged
     assert len(solution.objective_path) == solution.n_iter + 1
     assert (len(Counted.sizes) == 1) == (n_partial == 0)
+
+
+@covariance_types
+@pytest.mark.parametrize("sparse_mass", [False, True], ids=["all", "few"])
+def test_the_total_log_likelihood_of_the_gaussian(form, sparse_mass):
+    """It is the sum of the masses times the log-likelihoods, at any parameters."""
+    rng = np.random.default_rng(0)
+    X, mass = rng.normal(size=(30, 4)), rng.uniform(size=(30, 3)) * (rng.random((30, 3)) < (0.4 if sparse_mass else 1))
+    X[:, 1] = 7.0
+    family = Gaussian.from_rows(X, np.ones(30), covariance_type=form, shrinkage=None)
+    parameters = family.maximize(mass)
+    expected = (mass * family.log_likelihoods(parameters)).sum()
+    assert family.total_log_likelihood(mass, parameters) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("fraction", [0.1, 1.0], ids=["few", "all"])
+def test_the_total_log_likelihood_of_the_multinomial(kind, fraction):
+    """It is the sum of the masses times the log-likelihoods, and counts do not depend on the format of the rows."""
+    rng = np.random.default_rng(0)
+    X, mass = rng.poisson(0.5, (40, 7)).astype(float), rng.uniform(size=(40, 5)) * (rng.random((40, 5)) < fraction)
+    family = Multinomial(kind(X), 0.5)
+    parameters = family.maximize(mass)
+    counts = mass.T @ X + 0.5
+    np.testing.assert_allclose(parameters, np.log(counts / counts.sum(axis=1, keepdims=True)), rtol=1e-12)
+    expected = (mass * family.log_likelihoods(parameters)).sum()
+    assert family.total_log_likelihood(mass, parameters) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("evidence_of", [np.asarray, np.float64], ids=["sets", "weights"])
+def test_exact_rows_have_the_objective_of_their_labels(evidence_of):
+    """With exact rows l is log p(theta) plus the weighted log-densities of the labels, also with an empty class."""
+    rng = np.random.default_rng(0)
+    X, y, weight = rng.normal(size=(30, 3)), rng.integers(0, 3, 30), rng.uniform(0.5, 2.0, 30)
+    weight[5] = 0.0
+    mask = evidence_of(np.eye(4, dtype=bool)[y])
+    family = Gaussian.from_rows(X, weight, covariance_type="full", shrinkage=2.0)
+    solution = solve_em(family, mask, weight, initial_responsibilities(mask, 1))
+    joint = family.log_likelihoods(solution.parameters) + solution.log_weights
+    expected = weight @ joint[np.arange(30), y] + family.log_prior(solution.parameters)
+    np.testing.assert_allclose(solution.objective_path, expected, rtol=1e-12)
+    assert solution.converged
+    assert solution.log_weights[3] == IMPOSSIBLE

@@ -36,6 +36,7 @@ P = TypeVar("P")
 
 IMPOSSIBLE = -1e300
 """Represents the logarithm of 0, the weight of a component without mass: finite, and below all other values."""
+OVERFLOW = "the likelihood overflows float64. Scale the features, for example with StandardScaler."
 
 
 class Family(Protocol[P]):
@@ -46,6 +47,9 @@ class Family(Protocol[P]):
 
     def log_likelihoods(self, parameters: P) -> Floats:
         """Return log p(x_i | theta_m), (n, M)."""
+
+    def total_log_likelihood(self, mass: Floats, parameters: P) -> float:
+        """Return sum_im mass_im log p(x_i | theta_m) at the parameters that `maximize` returns for this mass."""
 
     def log_prior(self, parameters: P) -> float:
         """Return log p(theta), up to a constant."""
@@ -58,8 +62,8 @@ class EMSolution(Generic[P]):
     log_weights: Floats
     """log pi, (M,); `IMPOSSIBLE` for a component without mass."""
     parameters: P
-    joint: Floats
-    """log pi_m p(x_i | theta_m), (n, M), of all rows, including those of weight 0."""
+    joint: Floats | None
+    """log pi_m p(x_i | theta_m), (n, M), of all rows, including those of weight 0; None if all rows are exact."""
     objective_path: Floats
     """(n_iter + 1,): l at the start and after each iteration; it never decreases, up to rounding."""
     n_iter: int
@@ -142,6 +146,8 @@ def solve_em(
     InputError
         If likelihoods overflow.
     """
+    if start.shape == evidence.shape and np.count_nonzero(evidence) == len(evidence) == np.count_nonzero(start):
+        return _solve_exact(family, weight[:, None] * start)
     component_evidence = np.repeat(evidence, start.shape[1] // evidence.shape[1], axis=1)
     used = weight > 0
     trace = []
@@ -156,7 +162,7 @@ def solve_em(
         responsibilities, log_likelihoods = e_step(joint, component_evidence)
         trace.append(float(weight[used] @ log_likelihoods[used]) + family.log_prior(parameters))
         if not (np.isfinite(trace[-1]) and np.isfinite(joint).all()):
-            raise InputError("the likelihood overflows float64. Scale the features, for example with StandardScaler.")
+            raise InputError(OVERFLOW)
         return joint, responsibilities
 
     log_weights, parameters = maximize(start)
@@ -172,6 +178,17 @@ def solve_em(
         change = np.abs(responsibilities - before).sum(axis=1)
         n_iter, converged = n_iter + 1, bool(weight @ change <= tol * weight.sum())
     return EMSolution(log_weights, parameters, joint, np.array(trace), n_iter, converged)
+
+
+def _solve_exact(family: Family[P], mass: Floats) -> EMSolution[P]:
+    """Return the maximum for exact rows: their responsibilities are the labels, of which no density is required."""
+    total = mass.sum(axis=0)
+    log_weights, parameters = log_proportions(total), family.maximize(mass)
+    objective = float(total @ np.where(total > 0, log_weights, 0.0)) + family.log_prior(parameters)
+    objective += family.total_log_likelihood(mass, parameters)
+    if not np.isfinite(objective):
+        raise InputError(OVERFLOW)
+    return EMSolution(log_weights, parameters, None, np.full(2, objective), 1, True)
 
 
 def log_proportions(total: Floats) -> Floats:

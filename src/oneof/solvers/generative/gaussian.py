@@ -55,15 +55,28 @@ class Covariances:
         d = X.shape[1]
         if self.covariance_type == "tied":  # one rotation for all components
             X, means = X @ self.whiteners[0], means @ self.whiteners[0]
-        squares = np.empty((len(X), len(means)))
-        for m, mean in enumerate(means):
-            residual = X - mean
-            if self.covariance_type == "full":
-                residual = residual @ self.whiteners[m]
-            elif self.covariance_type != "tied":
-                residual *= self.whiteners[m]
-            squares[:, m] = np.einsum("ij,ij->i", residual, residual)
+        squares = np.stack([self._squares(X, mean, m) for m, mean in enumerate(means)], axis=1)
         return self._log_determinants(d) - 0.5 * (d * np.log(2 * np.pi) + squares)
+
+    def total_log_density(self, X: Floats, means: Floats, mass: Floats) -> float:
+        """Return sum_im mass_im log N(x_i; mu_m, Sigma_m), from the rows with a mass above 0 in each component."""
+        d, total = X.shape[1], mass.sum(axis=0)
+        if self.covariance_type == "tied":
+            X, means = X @ self.whiteners[0], means @ self.whiteners[0]
+        squares = 0.0
+        for m, mean in enumerate(means):
+            rows = np.flatnonzero(mass[:, m])
+            squares += float(mass[rows, m] @ self._squares(X[rows], mean, m))
+        return float((self._log_determinants(d) * total).sum() - 0.5 * (d * np.log(2 * np.pi) * total.sum() + squares))
+
+    def _squares(self, X: Floats, mean: Floats, m: int) -> Floats:
+        """Return the squared norms of the whitened residuals of component m; with "tied", X and mean are whitened."""
+        residual = X - mean
+        if self.covariance_type == "full":
+            residual = residual @ self.whiteners[m]
+        elif self.covariance_type != "tied":
+            residual *= self.whiteners[m]
+        return np.asarray(np.einsum("ij,ij->i", residual, residual))
 
     def log_prior(self, d: int, shrinkage: float) -> float:
         """Return -nu/2 sum (log |Sigma| + tr Sigma^-1) over the matrices."""
@@ -111,10 +124,18 @@ def estimate_covariances(
             scatter = ((X.T * mass.sum(axis=1)) @ X - (means.T * total) @ means)[None]
             total = total.sum(keepdims=True)
         else:
-            scatter = np.stack([((X - mean).T * mass[:, m]) @ (X - mean) for m, mean in enumerate(means)])
-        scatter += shrinkage * np.eye(X.shape[1])
+            scatter = np.empty((len(means), X.shape[1], X.shape[1]))
+            for m, mean in enumerate(means):
+                rows = np.flatnonzero(mass[:, m])
+                residual = X[rows] - mean
+                residual *= np.sqrt(mass[rows, m])[:, None]
+                np.matmul(residual.T, residual, out=scatter[m])
+        scatter[:, np.arange(X.shape[1]), np.arange(X.shape[1])] += shrinkage
         return _factorize(covariance_type, scatter, total + shrinkage)
-    squares = np.stack([mass[:, m] @ (X - mean) ** 2 for m, mean in enumerate(means)])
+    squares = np.empty_like(means)
+    for m, mean in enumerate(means):
+        rows = np.flatnonzero(mass[:, m])
+        squares[m] = mass[rows, m] @ (X[rows] - mean) ** 2
     if covariance_type == "spherical" and X.shape[1]:
         squares = squares.mean(axis=1, keepdims=True)
     squares += shrinkage
@@ -192,7 +213,8 @@ class GaussianParameters:
             variances[:, used] = values * scale**2
             return variances
         matrices = np.zeros((len(values), len(used), len(used)))
-        matrices[:, np.outer(used, used)] = (values * np.outer(scale, scale)).reshape(len(values), -1)
+        columns = np.flatnonzero(used)
+        matrices[:, columns[:, None], columns] = values * np.outer(scale, scale)
         return matrices[0] if self.covariances.covariance_type == "tied" else matrices
 
 
@@ -228,6 +250,12 @@ class Gaussian:
     def log_likelihoods(self, parameters: GaussianParameters) -> Floats:
         """Return log p(x_i | theta_m), (n, M), in the units of X."""
         return gaussian_log_likelihoods(self.rows, parameters)
+
+    @np.errstate(over="ignore")  # the caller checks for overflow
+    def total_log_likelihood(self, mass: Floats, parameters: GaussianParameters) -> float:
+        """Return sum_im mass_im log p(x_i | theta_m), in the units of X."""
+        density = parameters.covariances.total_log_density(self.rows, parameters.means, mass)
+        return density - float(mass.sum() * np.log(parameters.standardizer.scale).sum())
 
     def log_prior(self, parameters: GaussianParameters) -> float:
         """Return -nu/2 sum (log |T^-1 Sigma| + tr T Sigma^-1)."""

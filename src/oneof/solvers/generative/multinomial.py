@@ -27,16 +27,41 @@ class Multinomial:
 
     def maximize(self, mass: Floats) -> Floats:
         """Return the logarithms of the smoothed probabilities, (M, d)."""
-        smoothed = np.asarray(self.X.T @ mass).T + self.alpha
-        return np.log(smoothed) - np.log(smoothed.sum(axis=1)[:, None])
+        counts = self._counts(mass)
+        counts += self.alpha
+        normalizers = np.log(counts.sum(axis=1)[:, None])
+        np.log(counts, out=counts)
+        counts -= normalizers
+        return counts
 
     def log_likelihoods(self, parameters: Floats) -> Floats:
         """Return log p(x_i | theta_m), (n, M)."""
         return multinomial_log_likelihoods(self.X, parameters)
 
+    def total_log_likelihood(self, mass: Floats, parameters: Floats) -> float:
+        """Return sum_im mass_im log p(x_i | theta_m), from the counts, exp(theta_m) times their total less alpha."""
+        counts = np.exp(parameters)
+        counts *= (mass.T @ np.asarray(self.X.sum(axis=1)).ravel() + self.alpha * self.X.shape[1])[:, None]
+        return float(np.vdot(counts, parameters)) - self.log_prior(parameters)
+
     def log_prior(self, parameters: Floats) -> float:
         """Return alpha sum_mj theta_mj."""
         return self.alpha * float(parameters.sum())
+
+    def _counts(self, mass: Floats) -> Floats:
+        """Return mass^T X, (M, d); with at most as many masses as sparse rows, each row is added to its component."""
+        if not sp.issparse(self.X):
+            return np.asarray(mass.T @ self.X)
+        component, row = np.nonzero(mass.T)
+        if len(row) > len(mass):
+            return np.ascontiguousarray((self.X.T @ mass).T)
+        ordered = self.X[row]  # by components, so that those of a component are a row of numbers to add
+        fractions = mass[row, component]
+        if (fractions != 1.0).any():
+            ordered.data *= np.repeat(fractions, np.diff(ordered.indptr))
+        ends = np.cumsum(np.bincount(component, minlength=mass.shape[1]))
+        indptr = ordered.indptr[np.concatenate([[0], ends])]
+        return sp.csr_array((ordered.data, ordered.indices, indptr), shape=(mass.shape[1], self.X.shape[1])).toarray()
 
 
 def multinomial_log_likelihoods(X: FeatureMatrix, log_proba: Floats) -> Floats:

@@ -1,0 +1,121 @@
+"""PLEM compared with the solvers of scikit-learn's LogisticRegression on exact labels, at equal objectives.
+
+Both minimize the same convex objective with lam = 1 and without an intercept. Each solver of LogisticRegression runs
+with the largest `tol` of a power of ten whose objective is within 1e-6 of the minimum; the fastest one is the peer.
+PLEM runs with its defaults, whose objective is within 1e-9 or better. Seconds are processor seconds of one thread.
+"""
+
+import time
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import logsumexp
+from sklearn.datasets import load_digits
+from sklearn.feature_extraction.text import TfidfTransformer
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from benchmarks.common import candidate_columns
+from oneof import PLEM, CandidateSets, make_partial_labels
+from oneof.datasets import load
+
+MAX_GAP = 1e-6
+SOLVERS = ("lbfgs", "newton-cg", "newton-cholesky")
+MAX_CHOLESKY_WEIGHTS = 1_000
+"""Maximum number of weights of newton-cholesky, which takes minutes with more."""
+DATA = ("digits", "letter", "usps", "mnist", "italian", "news20")
+
+
+def task(name):
+    """Return X, the true columns, and candidate sets: published ones, or two random distractors in every row."""
+    if name == "digits":
+        digits = load_digits()
+        X, y = digits.data / 16.0, digits.target
+    else:
+        data = load(name)
+        X, y = data.X, candidate_columns(data)
+        if name == "italian":  # a row of each class, and others at random
+            rng = np.random.default_rng(0)
+            first = np.unique(y, return_index=True)[1]
+            others = np.setdiff1d(np.arange(len(y)), first)
+            rows = rng.permutation(np.concatenate([first, rng.permutation(others)])[:5_000])
+            return X[rows].astype(float), np.unique(y[rows], return_inverse=True)[1], data.candidates[rows]
+        if name == "news20":
+            X, y = (
+                TfidfTransformer(sublinear_tf=True).fit_transform(sp.csr_matrix(X[:11_314]).astype(float)),
+                y[:11_314],
+            )
+        elif name == "mnist":
+            X, y = X[:6_000] / 255.0, y[:6_000]
+        elif name == "letter":
+            X = StandardScaler().fit_transform(X.astype(float))
+        else:
+            X = X.astype(float)
+    return X, y, make_partial_labels(y, n_distractors=2, classes=np.arange(y.max() + 1), random_state=0)
+
+
+def objective(W, X, y):
+    """Return the objective on exact labels."""
+    scores = np.asarray(X @ W.T)
+    return (logsumexp(scores, axis=1) - scores[np.arange(len(y)), y]).sum() + 0.5 * (W**2).sum()
+
+
+def seconds_of(run, repeats):
+    """Return the processor seconds of each run, and the last result."""
+    seconds = []
+    for _ in range(repeats):
+        start = time.process_time()
+        result = run()
+        seconds.append(time.process_time() - start)
+    return seconds, result
+
+
+def peer_solver(X, y, minimum):
+    """Return the fastest solver of LogisticRegression within the gap, and its tolerance."""
+    best = (np.inf, "", 0.0)
+    for solver in SOLVERS:
+        if solver == "newton-cholesky" and X.shape[1] * (y.max() + 1) > MAX_CHOLESKY_WEIGHTS:
+            continue
+        for tol in 10.0 ** np.arange(-2, -10, -1):
+            (seconds,), model = seconds_of(lambda s=solver, t=tol: logistic_regression(s, t).fit(X, y), 1)
+            if objective(model.coef_, X, y) <= (1 + MAX_GAP) * minimum:
+                best = min(best, (seconds, solver, tol))
+                break
+    return best[1:]
+
+
+def logistic_regression(solver, tol):
+    """Return the classifier with the objective of PLEM."""
+    return LogisticRegression(solver=solver, tol=tol, fit_intercept=False, max_iter=10_000)
+
+
+def logistic(*names: str, repeats: int = 5):
+    """Print processor seconds of PLEM and LogisticRegression on exact labels, and of PLEM on candidate sets.
+
+    Medians and ranges; the last columns are LogisticRegression / PLEM, and PLEM on sets / on exact labels.
+    """
+    warnings.simplefilter("ignore")
+    print("data\trows\tfeatures\tclasses\tPLEM\tLogisticRegression\tsolver\tPLEM, sets\tratio\tsets")
+    for name in names or DATA:
+        X, y, sets = task(name)
+        exact = CandidateSets.from_labels(y)
+        minimum = objective(PLEM().fit(X, exact).coef_, X, y)
+        solver, tol = peer_solver(X, y, minimum)
+        sides = {
+            "PLEM": lambda X=X, exact=exact: PLEM().fit(X, exact),
+            "peer": lambda X=X, y=y, solver=solver, tol=tol: logistic_regression(solver, tol).fit(X, y),
+            "sets": lambda X=X, sets=sets: PLEM().fit(X, sets),
+        }
+        seconds = {side: [] for side in sides}
+        for _ in range(repeats):
+            for side, run in sides.items():
+                seconds[side] += seconds_of(run, 1)[0]
+        middle = {side: np.median(values) for side, values in seconds.items()}
+        cells = {s: f"{middle[s]:.3f} [{min(v):.3f}, {max(v):.3f}]" for s, v in seconds.items()}
+        shape = f"{X.shape[0]}\t{X.shape[1]}\t{y.max() + 1}"
+        print(
+            f"{name}\t{shape}\t{cells['PLEM']}\t{cells['peer']}\t{solver}, {tol:.0e}\t{cells['sets']}\t"
+            f"{middle['peer'] / middle['PLEM']:.2f}\t{middle['sets'] / middle['PLEM']:.2f}",
+            flush=True,
+        )

@@ -19,7 +19,8 @@ from oneof.kernels import total_variance
 from oneof.kernels.nystroem import NystroemFeatures
 from oneof.kernels.pairwise import checked_variance
 from oneof.likelihoods import support
-from oneof.solvers.laplace.feature_mode import FeatureRows, WeightPosterior, find_weight_mode
+from oneof.solvers.laplace.feature_mode import WeightPosterior
+from oneof.solvers.laplace.weight_mode import FeatureRows, find_weight_mode
 from oneof.solvers.laplace.model import LikelihoodDerivatives
 from oneof.solvers.laplace.posterior import check_variances, landmark_features, stack_classes
 from oneof.solvers.laplace.posterior_covariance import WeightCovariance
@@ -149,9 +150,17 @@ class DistributedDerivatives:
             return (self.evaluation.hessian @ direction.T.ravel()).reshape(direction.shape[::-1]).T
         return map_reduce(list(zip(self.rows, self.derivatives)), _hvp, direction)
 
+    def hvp_float32(self, direction: Floats) -> Floats:
+        """Return Phi^T W_true Phi v in full precision."""
+        return self.hvp(direction)
+
+    def precondition(self, residual: Floats) -> Floats:
+        """Return the residual unchanged."""
+        return residual
+
 
 class DistributedFeatureSums:
-    """Sums over all rows, as `oneof.solvers.laplace.feature_mode.FeatureSums`."""
+    """Sums over all rows, as `oneof.solvers.laplace.weight_mode.FeatureSums`."""
 
     def __init__(self, rows: list[Any], n_rows: int, shape: tuple[int, int], *, is_partial: bool) -> None:
         self.rows, self.n_rows, self.shape, self.is_partial = rows, n_rows, shape, is_partial
@@ -165,6 +174,10 @@ class DistributedFeatureSums:
         rows = map_persist(blocks.blocks, _features, kernels, features)
         is_partial = bool(map_reduce(rows, _n_partial))
         return cls(rows, blocks.n_labeled, (m, len(blocks.classes)), is_partial=is_partial)
+
+    def zeros(self) -> Floats:
+        """Return weights of 0."""
+        return np.zeros(self.shape)
 
     def value(self, weights: Floats, sharpness: float) -> float:
         """Return sum_i log p(S_i | f_i)."""

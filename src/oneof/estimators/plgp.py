@@ -22,7 +22,7 @@ from oneof.estimators._plgp_kernels import make_kernels, optimize_kernels, warn_
 from oneof.estimators.tensors import TensorClassifier
 from oneof.kernels import total_variance
 from oneof.likelihoods import normalize_within_sets
-from oneof.solvers.laplace.feature_mode import WeightMode
+from oneof.solvers.laplace.weight_mode import WeightMode
 from oneof.solvers.laplace.mode import LaplaceMode
 from oneof.solvers.laplace.posterior import LaplacePosterior, PosteriorCovariance, approximate_posterior
 from oneof.solvers.laplace.predictive import (

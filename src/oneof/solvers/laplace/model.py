@@ -208,3 +208,21 @@ class LikelihoodDerivatives:
         if self.sharpness < float("inf"):
             product -= self.sharpness * softmax_jvp(self.candidate_proba, direction)
         return product
+
+    def __getitem__(self, rows: slice) -> "LikelihoodDerivatives":
+        """Return the derivatives of some rows."""
+        return LikelihoodDerivatives(self.proba[rows, :], self.candidate_proba[rows, :], self.sharpness)
+
+    def astype(self, dtype: Any) -> "LikelihoodDerivatives":
+        """Return a copy in another precision."""
+        xp = array_namespace(self.proba)
+        copies = (xp.astype(values, dtype, copy=False) for values in (self.proba, self.candidate_proba))
+        return LikelihoodDerivatives(*copies, self.sharpness)
+
+    def hvp_float32(self, direction: Array) -> Array:
+        """Return W_true v in full precision, since single precision saves no time here."""
+        return self.hvp(direction)
+
+    def precondition(self, residual: Array) -> Array:
+        """Return the residual unchanged."""
+        return residual

@@ -132,10 +132,7 @@ class TrustRegionNewton:
         is_single = self._precision_level < 2
         matvec = self.prior.matvec_float32 if is_single else self.prior.matvec
         hvp = self.derivatives.hvp_float32 if is_single else self.derivatives.hvp
-        step, norm = truncated_conjugate_gradients(
-            matvec, hvp, self.derivatives.precondition, gradient, direction, self._radius, rtol
-        )
-        latent_step = self.prior.matvec(step)
+        step, latent_step, norm = self._solve(matvec, hvp, gradient, direction, rtol)
         predicted = float(
             xp.sum(gradient * latent_step) - 0.5 * xp.sum(latent_step * (step + hvp(latent_step)))
         )
@@ -159,6 +156,31 @@ class TrustRegionNewton:
             self.derivatives = self.likelihood.derivatives(latents)
             self.objective_path.append(psi)
 
+    def _solve(
+        self,
+        matvec: Callable[[Array], Array],
+        hvp: Callable[[Array], Array],
+        gradient: Array,
+        direction: Array,
+        rtol: float,
+    ) -> tuple[Array, Array, float]:
+        """Return the step within the region, the step of the latents, and the norm of the step.
+
+        A preconditioner only accelerates steps that end inside the region. If it also changed how steps end at the
+        boundary, the iteration would often reach another maximum.
+        """
+        preconditioned = self.derivatives.precondition(gradient)
+        if preconditioned is not gradient:
+            precondition = self.derivatives.precondition
+            step = conjugate_gradients(matvec, hvp, precondition, gradient, preconditioned, rtol)
+            if step is not None:
+                latent_step = self.prior.matvec(step)
+                norm = max(float(self.xp.sum(step * latent_step)), 0.0) ** 0.5
+                if norm < self._radius:
+                    return step, latent_step, norm
+        step, norm = truncated_conjugate_gradients(matvec, hvp, gradient, direction, self._radius, rtol)
+        return step, self.prior.matvec(step), norm
+
 
 def stages_below(sharpness: float) -> list[float]:
     """Return the sharpness of each annealing stage that is below the given one."""
@@ -173,7 +195,6 @@ def relative_size(prior: PriorOperator, direction: Array, latents: Array) -> flo
 def truncated_conjugate_gradients(
     matvec: Callable[[Array], Array],
     hvp: Callable[[Array], Array],
-    precondition: Callable[[Array], Array],
     gradient: Array,
     direction: Array,
     radius: float,
@@ -181,19 +202,17 @@ def truncated_conjugate_gradients(
 ) -> tuple[Array, float]:
     """Return coefficients V, with |V| <= radius, that approximately solve (I + W_true K) V = gradient, and |V|.
 
-    The inner product of the conjugate gradients is <A, B> = sum A (K B), and |V|^2 = <V, M V>; `direction` is K
-    gradient. The iteration stops at a relative residual norm of `rtol`, at the boundary, or at the boundary point in a
-    direction of negative curvature. Norms are updated by recurrences (Conn, Gould & Toint 2000, section 7.5.1).
+    The inner product of the conjugate gradients is <A, B> = sum A (K B); `direction` is K gradient. The iteration stops
+    at a relative residual norm of `rtol`, at the boundary, or at the boundary point in a direction of negative
+    curvature. The norm is updated by recurrences (Conn, Gould & Toint 2000, section 7.5.1).
     """
     xp = array_namespace(gradient)
     solution, residual = xp.zeros_like(gradient), gradient
     search, search_image = residual, direction  # search_image: K search
-    if (preconditioned := precondition(residual)) is not residual:
-        search, search_image = preconditioned, matvec(preconditioned)
     squared_norm = first = float(xp.sum(residual * search_image))
     if not first > 0:  # the gradient consists of rounding errors
         return solution, 0.0
-    # Inner products with M: of the solution, of the solution and the search direction, of the search direction.
+    # Inner products of the solution, of the solution and the search direction, and of the search direction.
     inner, mixed, searched = 0.0, 0.0, first
     for _ in range(MAX_CG_ITER):
         product = search + hvp(search_image)
@@ -208,14 +227,45 @@ def truncated_conjugate_gradients(
             return solution + (root - mixed) / searched * search, radius
         solution = solution + length * search
         residual = residual - length * product
-        preconditioned = precondition(residual)
-        preconditioned_image = matvec(preconditioned)
-        last, squared_norm = squared_norm, float(xp.sum(residual * preconditioned_image))
+        residual_image = matvec(residual)
+        last, squared_norm = squared_norm, float(xp.sum(residual * residual_image))
         inner += 2 * length * mixed + length**2 * searched
         if squared_norm <= rtol**2 * first:
             break
         ratio = squared_norm / last
-        search = preconditioned + ratio * search
-        search_image = preconditioned_image + ratio * search_image
+        search, search_image = residual + ratio * search, residual_image + ratio * search_image
         mixed, searched = ratio * (mixed + length * searched), squared_norm + ratio**2 * searched
     return solution, max(inner, 0.0) ** 0.5
+
+
+def conjugate_gradients(
+    matvec: Callable[[Array], Array],
+    hvp: Callable[[Array], Array],
+    precondition: Callable[[Array], Array],
+    gradient: Array,
+    preconditioned: Array,
+    rtol: float,
+) -> Array | None:
+    """Return V with (I + W_true K) V = gradient to a relative residual norm, or None if the curvature is not positive.
+
+    The parameters are those of `truncated_conjugate_gradients`; `preconditioned` is M^-1 gradient.
+    """
+    xp = array_namespace(gradient)
+    solution, residual, search = xp.zeros_like(gradient), gradient, preconditioned
+    search_image = matvec(search)
+    squared_norm = first = float(xp.sum(residual * search_image))
+    for _ in range(MAX_CG_ITER):
+        product = search + hvp(search_image)
+        curvature = float(xp.sum(search_image * product))
+        if not curvature > 0:
+            return None
+        length = squared_norm / curvature
+        solution, residual = solution + length * search, residual - length * product
+        preconditioned = precondition(residual)
+        preconditioned_image = matvec(preconditioned)
+        last, squared_norm = squared_norm, float(xp.sum(residual * preconditioned_image))
+        if squared_norm <= rtol**2 * first:
+            break
+        search = preconditioned + squared_norm / last * search
+        search_image = preconditioned_image + squared_norm / last * search_image
+    return solution

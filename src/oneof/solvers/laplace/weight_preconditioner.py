@@ -17,16 +17,21 @@ from dataclasses import dataclass
 import numpy as np
 from array_api_compat import array_namespace, device
 
+from oneof.arrays import as_numpy
 from oneof.solvers.laplace.cholesky_factors import lower_root, solve_lower
 from oneof.solvers.laplace.model import LikelihoodDerivatives
 from oneof.solvers.laplace.posterior_covariance import consecutive_slices, curvature_matrix
 from oneof.typing import Array
 
-MAX_SAMPLED_ROWS = 8192
+MAX_SAMPLED_ROWS = 4096
 """Maximum number of rows from which H is estimated."""
 MAX_DENSE_SIZE = 2000
 """Maximum size of the dense block, over all classes."""
-MIN_DIAGONAL = 0.1
+MIN_SIZE = 1e-3
+"""Size added to those of all rows, as a fraction of their mean, so that every row can be drawn."""
+MAX_COST = 10
+"""Maximum number of operations to estimate the dense block, in products with the Hessian."""
+MIN_DIAGONAL = 1.0
 """Minimum diagonal of H of a leading feature."""
 
 
@@ -34,8 +39,10 @@ MIN_DIAGONAL = 0.1
 class WeightPreconditioner:
     """Inverse of an approximation of I + H."""
 
-    leading: list[Array]
-    """Indices of the leading features of each class, (r_k,)."""
+    orders: list[Array]
+    """Indices of the features of each class, (m,), by decreasing diagonal of H."""
+    sizes: list[int]
+    """Number of leading features of each class, r_k."""
     root: Array
     """Lower triangular Cholesky factor of the dense block, (sum_k r_k, sum_k r_k)."""
     diagonal: Array
@@ -43,65 +50,66 @@ class WeightPreconditioner:
 
     @classmethod
     def from_rows(cls, features: Array, derivatives: LikelihoodDerivatives) -> "WeightPreconditioner":
-        """Estimate I + H from features, (n, m) or (K, n, m), and the derivatives of n rows."""
+        """Estimate I + H with W = diag pi - pi pi^T.
+
+        Parameters
+        ----------
+        features : array of shape (n, m), or (K, n, m)
+        derivatives : LikelihoodDerivatives
+            Derivatives of the log likelihood of the n rows.
+        """
         xp = array_namespace(features)
+        n, m = features.shape[-2:]
         n_classes = derivatives.proba.shape[1]
-        rows, row_weights = sample_rows(_row_sizes(derivatives))
-        pi, q = (values[rows, :] for values in (derivatives.proba, derivatives.candidate_proba))
-        sampled = features[..., rows, :]
+        rows, row_weights = sample_rows(xp.sum(derivatives.proba * (1.0 - derivatives.proba), axis=1))
+        pi = xp.take(derivatives.proba, rows, axis=0)
+        sampled = xp.take(features, rows, axis=features.ndim - 2)
         by_class = [sampled if sampled.ndim == 2 else sampled[k, ...] for k in range(n_classes)]
-        row_weights = xp.asarray(row_weights, dtype=pi.dtype, device=device(pi))
 
         def weight(k: int, j: int) -> Array:
-            same = 1.0 if j == k else 0.0
-            return xp.astype(row_weights * pi[:, k] * (same - pi[:, j]), sampled.dtype, copy=False)
+            product = row_weights * pi[:, k] * ((1.0 if j == k else 0.0) - pi[:, j])
+            return xp.astype(product, sampled.dtype, copy=False)
 
         diagonal = xp.stack([1.0 + (own * own).mT @ weight(k, k) for k, own in enumerate(by_class)], axis=1)
         diagonal = xp.astype(diagonal, pi.dtype, copy=False)
-        n_leading = min(MAX_DENSE_SIZE // n_classes, diagonal.shape[0])
-        leading = []
-        for k in range(n_classes):
-            order = xp.argsort(-diagonal[:, k])[:n_leading]
-            leading.append(order[: max(1, int(xp.sum(xp.astype(diagonal[order, k] > 1.0 + MIN_DIAGONAL, xp.int64))))])
-        dense = curvature_matrix([own[:, leading[k]] for k, own in enumerate(by_class)], weight)
-        dense = xp.astype(dense, pi.dtype, copy=False)
-        index = xp.arange(dense.shape[0], device=device(dense))
-        dense[index, index] += 1.0
-        return cls(leading, lower_root(dense), diagonal)
+        orders = [xp.argsort(-diagonal[:, k], stable=True) for k in range(n_classes)]
+        max_size = min(MAX_DENSE_SIZE, int((4 * MAX_COST * n * m * n_classes / rows.shape[0]) ** 0.5))
+        n_large = [int(xp.sum(xp.astype(diagonal[:, k] > 1.0 + MIN_DIAGONAL, xp.int64))) for k in range(n_classes)]
+        sizes = [min(max(1, size), max(1, max_size // n_classes)) for size in n_large]
+        leading = [xp.take(by_class[k], orders[k][: sizes[k]], axis=1) for k in range(n_classes)]
+        identity = xp.eye(sum(sizes), dtype=pi.dtype, device=device(pi))
+        try:
+            root = lower_root(xp.astype(curvature_matrix(leading, weight), pi.dtype) + identity)
+        except np.linalg.LinAlgError:  # rounding errors of single precision exceed 1
+            leading = [xp.astype(own, pi.dtype) for own in leading]
+            root = lower_root(curvature_matrix(leading, weight) + identity)
+        return cls(orders, sizes, root, diagonal)
 
     def solve(self, residual: Array) -> Array:
         """Return the solution for a residual, (m, K)."""
         xp = array_namespace(residual)
-        solution = residual / self.diagonal
-        right = xp.concat([residual[own, k] for k, own in enumerate(self.leading)])[:, None]
-        dense = solve_lower(self.root, solve_lower(self.root, right), transposed=True)[:, 0]
-        blocks = consecutive_slices([own.shape[0] for own in self.leading])
-        for k, (own, block) in enumerate(zip(self.leading, blocks, strict=True)):
-            solution[own, k] = dense[block]
-        return solution
+        ordered = [xp.take(residual[:, k], order) for k, order in enumerate(self.orders)]
+        right = xp.concat([values[:size] for values, size in zip(ordered, self.sizes, strict=True)])
+        dense = solve_lower(self.root, solve_lower(self.root, right[:, None]), transposed=True)[:, 0]
+        columns = []
+        for k, block in enumerate(consecutive_slices(self.sizes)):
+            others = ordered[k][self.sizes[k] :] / xp.take(self.diagonal[:, k], self.orders[k][self.sizes[k] :])
+            columns.append(xp.take(xp.concat([dense[block], others]), xp.argsort(self.orders[k])))
+        return xp.stack(columns, axis=1)
 
 
-def _row_sizes(derivatives: LikelihoodDerivatives) -> Array:
-    """Return the trace of W_i, (n,)."""
-    pi = derivatives.proba
-    return array_namespace(pi).sum(pi * (1.0 - pi), axis=1)
-
-
-def sample_rows(sizes: Array) -> tuple[Array, np.ndarray]:
+def sample_rows(sizes: Array) -> tuple[Array, Array]:
     """Return indices of rows and their weights: a systematic sample with probabilities proportional to their sizes.
 
-    A row may be drawn several times, and then has the sum of the weights.
+    A row that is drawn several times has the sum of its weights. With few rows, all of them have a weight of 1.
     """
-    n = sizes.shape[0]
-    xp = array_namespace(sizes)
+    xp, n = array_namespace(sizes), sizes.shape[0]
     if n <= MAX_SAMPLED_ROWS:
-        return xp.arange(n, device=device(sizes)), np.ones(n)
-    values = np.asarray(sizes.cpu() if hasattr(sizes, "cpu") else sizes, dtype=np.float64)
-    # A floor, so that no row is impossible
-    values = values + 1e-3 * values.mean() + 1e-300
-    ends = np.cumsum(values)
-    points = (np.arange(MAX_SAMPLED_ROWS) + 0.5) * (ends[-1] / MAX_SAMPLED_ROWS)
-    rows, counts = np.unique(np.searchsorted(ends, points), return_counts=True)
-    rows = np.minimum(rows, n - 1)
-    weights = counts * (ends[-1] / MAX_SAMPLED_ROWS) / values[rows]
-    return xp.asarray(rows, device=device(sizes)), weights
+        return xp.arange(n, device=device(sizes)), xp.ones_like(sizes)
+    sizes = sizes + MIN_SIZE * xp.mean(sizes) + float(xp.finfo(sizes.dtype).smallest_normal)
+    ends = as_numpy(xp.cumulative_sum(sizes))
+    spacing = float(ends[-1]) / MAX_SAMPLED_ROWS
+    drawn = np.searchsorted(ends, (np.arange(MAX_SAMPLED_ROWS) + 0.5) * spacing)
+    rows, counts = np.unique(np.minimum(drawn, n - 1), return_counts=True)
+    rows, counts = (xp.asarray(values, device=device(sizes)) for values in (rows, counts))
+    return rows, xp.astype(counts, sizes.dtype) * spacing / xp.take(sizes, rows)

@@ -21,10 +21,11 @@ def transposed_product(matrix: Array, V: Array) -> Array:
     """Return M^T v for a matrix of shape (n, m) and v of shape (n, K)."""
     if not is_thin(matrix, V):
         return matrix.mT @ V
-    n, m = matrix.shape
-    sums = np.zeros((V.shape[1], m), dtype=matrix.dtype)
-    whole = n - n % 8
-    columns = np.ascontiguousarray(V[:whole].T)
+    (n, m), n_columns = matrix.shape, V.shape[1]
+    whole, n_padded = n - n % 8, n_columns + n_columns % 2
+    columns = np.zeros((n_padded, whole), dtype=matrix.dtype)
+    columns[:n_columns] = V[:whole].T
+    sums = np.zeros((n_padded, m), dtype=matrix.dtype)
     ends = np.linspace(0, m, n_available_threads() + 1).astype(int)
 
     def add(start: int, end: int) -> None:
@@ -34,7 +35,7 @@ def transposed_product(matrix: Array, V: Array) -> Array:
         add(0, m)
     else:
         parallel_map(lambda i: add(ends[i], ends[i + 1]), range(len(ends) - 1))
-    product = np.ascontiguousarray(sums.T)
+    product = np.ascontiguousarray(sums[:n_columns].T)
     if whole < n:
         product += matrix[whole:].T @ V[whole:]
     return product
@@ -54,15 +55,16 @@ def is_thin(matrix: Array, V: Array) -> bool:
 
 @compiled
 def add_eight_rows(matrix: Array, columns: Array, sums: Array) -> None:
-    """Add M^T v to the sums, (K, m), for v^T of shape (K, n), where n is a multiple of 8."""
-    n_columns = columns.shape[0]
+    """Add M^T v to the sums, (K, m), for v^T of shape (K, n), where n is a multiple of 8 and K is even."""
     for i in range(0, matrix.shape[0], 8):
         r0, r1, r2, r3 = matrix[i], matrix[i + 1], matrix[i + 2], matrix[i + 3]
         r4, r5, r6, r7 = matrix[i + 4], matrix[i + 5], matrix[i + 6], matrix[i + 7]
-        for k in range(n_columns):
-            v, out = columns[k], sums[k]
+        for k in range(0, columns.shape[0], 2):
+            v, w, p, q = columns[k], columns[k + 1], sums[k], sums[k + 1]
             v0, v1, v2, v3, v4, v5, v6, v7 = v[i], v[i + 1], v[i + 2], v[i + 3], v[i + 4], v[i + 5], v[i + 6], v[i + 7]
-            for j in range(out.shape[0]):
-                out[j] += (
-                    v0 * r0[j] + v1 * r1[j] + v2 * r2[j] + v3 * r3[j] + v4 * r4[j] + v5 * r5[j] + v6 * r6[j] + v7 * r7[j]
-                )
+            w0, w1, w2, w3, w4, w5, w6, w7 = w[i], w[i + 1], w[i + 2], w[i + 3], w[i + 4], w[i + 5], w[i + 6], w[i + 7]
+            for j in range(matrix.shape[1]):
+                x0, x1, x2, x3 = r0[j], r1[j], r2[j], r3[j]
+                x4, x5, x6, x7 = r4[j], r5[j], r6[j], r7[j]
+                p[j] += v0 * x0 + v1 * x1 + v2 * x2 + v3 * x3 + v4 * x4 + v5 * x5 + v6 * x6 + v7 * x7
+                q[j] += w0 * x0 + w1 * x1 + w2 * x2 + w3 * x3 + w4 * x4 + w5 * x5 + w6 * x6 + w7 * x7

@@ -13,24 +13,24 @@ import numpy as np
 from oneof.distributed.blocks import RowBlock, RowBlocks, block_error_context
 from oneof.distributed.reduction import MAX_HESSIAN_SIZE, map_persist, map_reduce
 from oneof.errors import InputError
-from oneof.estimators._plgp_kernels import make_kernels, optimize_kernels, subsample
+from oneof.estimators._plgp_kernels import check_parameters, make_kernels, optimize_kernels, subsample
 from oneof.estimators.plgp import PLGP
 from oneof.kernels import total_variance
 from oneof.kernels.nystroem import NystroemFeatures
 from oneof.kernels.pairwise import checked_variance
 from oneof.likelihoods import support
 from oneof.solvers.laplace.feature_mode import WeightPosterior
-from oneof.solvers.laplace.weight_mode import FeatureRows, find_weight_mode
 from oneof.solvers.laplace.model import LikelihoodDerivatives
 from oneof.solvers.laplace.posterior import check_variances, landmark_features, stack_classes
 from oneof.solvers.laplace.posterior_covariance import WeightCovariance
+from oneof.solvers.laplace.weight_mode import FeatureRows, find_weight_mode
 from oneof.typing import Floats
 from oneof.validation import check_memory
 
 
 def check_plgp(model: PLGP) -> None:
     """Raise if a parameter is invalid."""
-    model._check_parameters()
+    check_parameters(model)
     if model.approximation != "nystroem":
         raise InputError(
             f'`approximation` must be "nystroem" over blocks of rows; got {model.approximation!r}, which needs the '

@@ -133,9 +133,7 @@ class TrustRegionNewton:
         matvec = self.prior.matvec_float32 if is_single else self.prior.matvec
         hvp = self.derivatives.hvp_float32 if is_single else self.derivatives.hvp
         step, latent_step, norm = self._solve(matvec, hvp, gradient, direction, rtol)
-        predicted = float(
-            xp.sum(gradient * latent_step) - 0.5 * xp.sum(latent_step * (step + hvp(latent_step)))
-        )
+        predicted = float(xp.sum(gradient * latent_step) - 0.5 * xp.sum(latent_step * (step + hvp(latent_step))))
         coefficients, latents = self.coefficients + step, self.latents + latent_step
         psi = self.likelihood.psi(coefficients, latents)
         # Psi may be near 0 although the latents, over which it is a sum, are not.

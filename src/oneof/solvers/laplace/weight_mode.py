@@ -265,10 +265,10 @@ class WeightLikelihood:
 
     def psi(self, coefficients: Floats, weights: Floats) -> float:
         """Return Psi; coefficients and weights are the same here."""
-        return self.sums.value(weights, self.sharpness) - 0.5 * float(array_namespace(weights).sum(coefficients * weights))
+        return self.sums.value(weights, self.sharpness) - 0.5 * float(
+            array_namespace(weights).sum(coefficients * weights)
+        )
 
     def derivatives(self, weights: Floats) -> Derivatives:
         """Return the derivatives at these weights."""
         return self.sums.derivatives(weights, self.sharpness)
-
-

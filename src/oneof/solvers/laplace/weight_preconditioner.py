@@ -1,6 +1,6 @@
 """Preconditioner of the Newton steps over the weights of features.
 
-The matrix of a step is I + H, H = sum_i (W_i x phi_i phi_i^T), of size sum_k m_k, whose eigenvalues may range over seven
+The matrix of a step is I + H, H = sum_i (W_i x phi_i phi_i^T), of size sum_k m_k, with eigenvalues over up to seven
 orders of magnitude. Two approximations make its inverse affordable:
 
 * H is estimated from a sample of the rows. Row i is drawn with a probability proportional to the size of W_i, and

@@ -225,8 +225,8 @@ class LikelihoodDerivatives:
     def astype(self, dtype: Any) -> "LikelihoodDerivatives":
         """Return a copy in another precision."""
         xp = array_namespace(self.proba)
-        copies = (xp.astype(values, dtype, copy=False) for values in (self.proba, self.candidate_proba))
-        return LikelihoodDerivatives(*copies, self.sharpness)
+        proba = xp.astype(self.proba, dtype, copy=False)
+        return LikelihoodDerivatives(proba, xp.astype(self.candidate_proba, dtype, copy=False), self.sharpness)
 
     def hvp_float32(self, direction: Array) -> Array:
         """Return W_true v in full precision, since single precision saves no time here."""

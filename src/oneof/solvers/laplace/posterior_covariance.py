@@ -149,6 +149,11 @@ class WeightCovariance:
         inverse, log_det = inverse_and_log_det(H)
         return cls(inverse, consecutive_slices(sizes), log_det)
 
+    @property
+    def dtype(self) -> Any:
+        """Precision of the matrix."""
+        return self.inverse.dtype
+
     def astype(self, dtype: Any) -> "WeightCovariance":
         """Return a copy in another precision."""
         return WeightCovariance(array_namespace(self.inverse).astype(self.inverse, dtype), self.blocks, self.log_det)

@@ -115,6 +115,11 @@ class RowSums:
         return self.prior.n_rows
 
     @property
+    def shape(self) -> tuple[int, int]:
+        """Shape (m, K) of the weights."""
+        return int(self.prior.features.shape[-1]), int(self.evidence.shape[1])
+
+    @property
     def is_partial(self) -> bool:
         """Whether some set contains several labels."""
         xp = array_namespace(self.evidence)

@@ -14,6 +14,7 @@ from oneof import AvgPegasos, AvgPerceptron, make_partial_labels
 from oneof.kernels import covariance
 from oneof.solvers.laplace.mode import find_mode
 from oneof.solvers.laplace.model import GramPrior
+from oneof.solvers.laplace.thin_products import transposed_product
 
 ROOFLINE_REPEATS = 5
 N_TRIAD = 12_000_000
@@ -169,7 +170,7 @@ def mode_rows(ceilings, size):
             ("single", prior.float32, single, ceilings.single),
         ):
             W = V.astype(matrix.dtype)
-            seconds = cpu_quantiles(lambda matrix=matrix, W=W: matrix @ W)
+            seconds = cpu_quantiles(lambda matrix=matrix, W=W: transposed_product(matrix, W))
             both = matrix.nbytes / ceilings.read, each / peak
             lower_bound = (max(both), "reading" if both[0] > both[1] else "arithmetic")
             what = f"one of these products, {name} precision ({count} needed)"

@@ -2,6 +2,8 @@
 
 import statistics
 import time
+from contextlib import contextmanager
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,8 +21,10 @@ from oneof.solvers.laplace.model import GramPrior
 EXACT = {"cuda": (10_000, 20_000, 40_000, 60_000), "cpu": (500, 1_000, 2_000)}
 DOUBLE = {"cuda": 20_000, "cpu": 1_000}
 LARGE = {"cuda": (60_000, 2_000), "cpu": (4_000, 300)}
-EVIDENCE = {"cuda": 2_000, "cpu": 300}
+EVIDENCE = {"cuda": (2_000, 10_000), "cpu": (300,)}
 PROBA = {"cuda": (10_000, 10_000), "cpu": (1_000, 500)}
+RATE_SIZE = {"cuda": 8_192, "cpu": 1_000}
+"""Size of the square matrices with which the rates of a device are measured."""
 GPU_REPEATS = 3
 LOO_EXACT = {"cuda": (6_000, 60_000), "cpu": (1_000,)}
 """Rows of MNIST for LOORidge without an approximation."""
@@ -54,6 +58,67 @@ class Device:
         return outcome, seconds, self.torch.cuda.max_memory_allocated() / 1e9 if self.is_cuda else float("nan")
 
 
+@dataclass
+class DeviceBound:
+    """Rates of a device, and the lower bound of the seconds of the products that were computed since the last reset.
+
+    A product of the Gram matrix reads the matrix, for 2 n^2 K operations; factors and the gradient of the evidence take
+    3 K n^3 operations (`oneof.solvers.laplace.evidence`). Kernels and elementwise operations are not included.
+    """
+
+    read: float
+    """Bytes per second that a sum reads."""
+    rates: dict[str, float]
+    """Operations per second of products of square matrices, by precision."""
+    seconds: float = 0.0
+
+    @classmethod
+    def measure(cls, device, kind):
+        """Measure the rates; the best of several runs counts."""
+        n, torch = RATE_SIZE[kind], device.torch
+
+        def best(run):
+            run()
+            return min(device.timed(run)[1] for _ in range(2 * GPU_REPEATS))
+
+        rates = {}
+        for dtype in (torch.float32, torch.float64):
+            A = torch.ones((n, n), dtype=dtype, device=device.name)
+            rates[str(dtype)] = 2 * n**3 / best(lambda A=A: A @ A)
+        numbers = torch.ones(4 * n * n, device=device.name)
+        return cls(4 * len(numbers) / best(numbers.sum), rates)
+
+    @contextmanager
+    def counting(self):
+        """Count the products of Gram matrices, and the factors and gradients of evidences."""
+        names = ("matvec", "matvec_float32")
+        originals = {name: getattr(GramPrior, name) for name in names}
+
+        def counted(name):
+            def product(prior, V):
+                gram = prior.gram if name == "matvec" else prior.float32
+                operations = 2 * gram.numel() * V.shape[1] if hasattr(gram, "numel") else 0
+                n_bytes = gram.numel() * gram.element_size() if operations else 0
+                self.seconds += max(n_bytes / self.read, operations / self.rates.get(str(gram.dtype), np.inf))
+                return originals[name](prior, V)
+
+            return product
+
+        self.seconds = 0.0
+        for name in names:
+            setattr(GramPrior, name, counted(name))
+        try:
+            yield
+        finally:
+            for name, original in originals.items():
+                setattr(GramPrior, name, original)
+
+    def describe(self):
+        """Return the rates as text."""
+        single, double = (self.rates[f"torch.float{bits}"] / 1e12 for bits in (32, 64))
+        return f"reading {self.read / 1e9:.0f} GB/s, products {single:.2f} (single) and {double:.2f} T operations/s"
+
+
 def gpu_tasks(kind, size, rows):
     """Yield the name of each task, and a function that converts the rows and returns a function that runs the task."""
     X, y, X_test, _ = rows
@@ -79,23 +144,9 @@ def gpu_tasks(kind, size, rows):
     )
     n, landmarks = map(scaled, LARGE[kind])
     yield f"Nystrom, {n:,} rows, {landmarks:,} landmarks", fit(n, approximation="nystroem", n_components=landmarks)
-    n = scaled(EVIDENCE[kind])
-    gram, mask = covariance(kernel, X[:n].astype(np.float64)), sets(n).mask
-
-    def evidence_of(read):
-        K, sets_of = read(gram), read(mask)
-
-        def run():
-            prior = GramPrior.from_gram(K)
-            mode = find_mode(prior, sets_of, np.inf)
-            factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
-            # The derivative with respect to the logarithm of the variance is the Gram matrix itself.
-            gradient = evidence_gradient(prior, mode, factors, K[:, :, None])
-            return SimpleNamespace(latent_mode_=mode.latents, n_iter_=mode.n_iter, gradient=gradient)
-
-        return run
-
-    yield f"mode, evidence and its gradient, {n:,} rows, double precision", evidence_of
+    for n in map(scaled, EVIDENCE[kind]):
+        name = f"mode, evidence and its gradient, {n:,} rows, double precision"
+        yield name, evidence_task(kernel, X[:n], sets(n).mask)
     n, n_new = map(scaled, PROBA[kind])
 
     def probabilities(read):
@@ -110,6 +161,28 @@ def gpu_tasks(kind, size, rows):
     yield f"probabilities of {n_new:,} rows (the first call, covariances prepared) after {n:,}", probabilities
 
 
+def evidence_task(kernel, X, mask):
+    """Return a function that converts the rows and returns a function that computes the evidence and its gradient."""
+
+    def evidence_of(read):
+        K, sets_of = read(covariance(kernel, X.astype(np.float64))), read(mask)
+
+        def run():
+            prior = GramPrior.from_gram(K)
+            mode = find_mode(prior, sets_of, np.inf)
+            factors = CholeskyFactors.from_proba(prior, mode.derivatives.proba)
+            # The derivative with respect to the logarithm of the variance is the Gram matrix itself.
+            gradient = evidence_gradient(prior, mode, factors, K[:, :, None])
+            operations = 3 * mask.shape[1] * len(mask) ** 3
+            return SimpleNamespace(
+                latent_mode_=mode.latents, n_iter_=mode.n_iter, gradient=gradient, operations=operations
+            )
+
+        return run
+
+    return evidence_of
+
+
 def accuracy_by_means(model, X_test, y_test):
     """Return the accuracy of the largest latent mean on new rows; "-" for a mode without a model."""
     if not hasattr(model, "predict"):
@@ -121,15 +194,27 @@ def accuracy_by_means(model, X_test, y_test):
 
 def device_rows(device, kind, size, rows):
     """Return the table on a CUDA device: one run per task."""
-    lines = ["| task | seconds | Newton steps | peak memory | accuracy by means |", "|---|---|---|---|---|"]
+    bound = DeviceBound.measure(device, kind)
+    print(bound.describe(), flush=True)
+    lines = [
+        f"Rates: {bound.describe()}. The lower bound is that of the products with Gram matrices and of the evidence.",
+        "",
+        "| task | seconds | lower bound, fraction reached | Newton steps | peak memory | accuracy by means |",
+        "|---|---|---|---|---|---|",
+    ]
     X_test = device.tensor(rows[2])
     for name, make in gpu_tasks(kind, size, rows):
         try:
-            model, seconds, memory = device.timed(make(device.tensor))
-            cells = f"{seconds:.2f} | {model.n_iter_} | {memory:.1f} GB | {accuracy_by_means(model, X_test, rows[3])}"
-            del model
+            run = make(device.tensor)
+            with bound.counting():
+                model, seconds, memory = device.timed(run)
+            least = bound.seconds + getattr(model, "operations", 0) / bound.rates["torch.float64"]
+            reached = f"{least:.3g} s, {least / seconds:.0%}" if least else "-"
+            accuracy = accuracy_by_means(model, X_test, rows[3])
+            cells = f"{seconds:.2f} | {reached} | {model.n_iter_} | {memory:.1f} GB | {accuracy}"
+            del model, run
         except (RuntimeError, ValueError) as error:  # for example out of memory; the other tasks are run
-            cells = f"failed: {str(error).splitlines()[0][:120]} | | |"
+            cells = f"failed: {str(error).splitlines()[0][:120]} | | | |"
         lines.append(f"| {name} | {cells} |")
         print(lines[-1], flush=True)
     return lines
@@ -211,7 +296,7 @@ def loo_ridge_rows(device, kind, size, rows):
     return lines
 
 
-def gpu(*, device="", size=1.0):
+def gpu(*, device="", size=1.0, form=""):
     """Fit PLGP and LOORidge to tensors, on a CUDA device if there is one, otherwise at small sizes on the processor.
 
     PLGP: all solvers in the array API are run: the exact mode, Nystroem features, the evidence and its gradient,
@@ -221,7 +306,9 @@ def gpu(*, device="", size=1.0):
     the processor the same tasks are timed with NumPy and torch alternating.
 
     LOORidge: exact fits to MNIST, and landmarks for 1,000,000 rows of 50 normal features, each also to NumPy rows;
-    prediction is that of the 10,000 test rows. Writes benchmarks/RESULTS.md if `--size` is 1.
+    prediction is that of the 10,000 test rows. `--form device` prints the table of a CUDA device, with the lower bound
+    by the rates of the device, also on the processor, to try out the script. Writes benchmarks/RESULTS.md if `--size`
+    is 1 and no form is given.
     """
     try:
         import torch
@@ -234,7 +321,7 @@ def gpu(*, device="", size=1.0):
     X, y, *_ = rows = load_mnist(max(*EXACT[kind], LARGE[kind][0]))
     for model in (oneof.PLGP(optimizer=None, random_state=0), oneof.LOORidge()):
         model.fit(target.tensor(X[:500]), make_partial_labels(y[:500], n_distractors=2, random_state=0))
-    lines = (device_rows if kind == "cuda" else processor_rows)(target, kind, size, rows)
+    lines = (device_rows if (form or kind) in ("cuda", "device") else processor_rows)(target, kind, size, rows)
     lines += ["", *loo_ridge_rows(target, kind, size, rows)]
     where = f"on {target.title}, torch {torch.__version__}; {describe_machine()}"
     note = (
@@ -249,5 +336,5 @@ def gpu(*, device="", size=1.0):
 `python -m benchmarks hardware gpu`, {where}. Load average: {before} at the start, {load_average()} at the end. {note}
 
 """ + "\n".join(lines)
-    if size == 1.0:
+    if size == 1.0 and not form:
         write_section("gpu", text)

@@ -13,23 +13,24 @@ import numpy as np
 from oneof.distributed.blocks import RowBlock, RowBlocks, block_error_context
 from oneof.distributed.reduction import MAX_HESSIAN_SIZE, map_persist, map_reduce
 from oneof.errors import InputError
-from oneof.estimators._plgp_kernels import make_kernels, optimize_kernels, subsample
+from oneof.estimators._plgp_kernels import check_parameters, make_kernels, optimize_kernels, subsample
 from oneof.estimators.plgp import PLGP
 from oneof.kernels import total_variance
 from oneof.kernels.nystroem import NystroemFeatures
 from oneof.kernels.pairwise import checked_variance
 from oneof.likelihoods import support
-from oneof.solvers.laplace.feature_mode import FeatureRows, WeightPosterior, find_weight_mode
+from oneof.solvers.laplace.feature_mode import WeightPosterior
 from oneof.solvers.laplace.model import LikelihoodDerivatives
 from oneof.solvers.laplace.posterior import check_variances, landmark_features, stack_classes
 from oneof.solvers.laplace.posterior_covariance import WeightCovariance
+from oneof.solvers.laplace.weight_mode import FeatureRows, find_weight_mode
 from oneof.typing import Floats
 from oneof.validation import check_memory
 
 
 def check_plgp(model: PLGP) -> None:
     """Raise if a parameter is invalid."""
-    model._check_parameters()
+    check_parameters(model)
     if model.approximation != "nystroem":
         raise InputError(
             f'`approximation` must be "nystroem" over blocks of rows; got {model.approximation!r}, which needs the '
@@ -149,9 +150,17 @@ class DistributedDerivatives:
             return (self.evaluation.hessian @ direction.T.ravel()).reshape(direction.shape[::-1]).T
         return map_reduce(list(zip(self.rows, self.derivatives)), _hvp, direction)
 
+    def hvp_float32(self, direction: Floats) -> Floats:
+        """Return Phi^T W_true Phi v in full precision."""
+        return self.hvp(direction)
+
+    def precondition(self, residual: Floats) -> Floats:
+        """Return the residual unchanged."""
+        return residual
+
 
 class DistributedFeatureSums:
-    """Sums over all rows, as `oneof.solvers.laplace.feature_mode.FeatureSums`."""
+    """Sums over all rows, as `oneof.solvers.laplace.weight_mode.FeatureSums`."""
 
     def __init__(self, rows: list[Any], n_rows: int, shape: tuple[int, int], *, is_partial: bool) -> None:
         self.rows, self.n_rows, self.shape, self.is_partial = rows, n_rows, shape, is_partial
@@ -165,6 +174,10 @@ class DistributedFeatureSums:
         rows = map_persist(blocks.blocks, _features, kernels, features)
         is_partial = bool(map_reduce(rows, _n_partial))
         return cls(rows, blocks.n_labeled, (m, len(blocks.classes)), is_partial=is_partial)
+
+    def zeros(self) -> Floats:
+        """Return weights of 0."""
+        return np.zeros(self.shape)
 
     def value(self, weights: Floats, sharpness: float) -> float:
         """Return sum_i log p(S_i | f_i)."""

@@ -1,8 +1,8 @@
 """Gaussian process classifier for candidate sets.
 
-Reading order of `fit`: this file, `_plgp_kernels` (the kernels and the optimization of their hyperparameters),
-`oneof.solvers.laplace.posterior` (the posterior of the latents), and the other modules of `oneof.solvers.laplace` in
-the order of its docstring.
+Reading order of `fit`: this file, `_plgp_kernels` (the parameters, the kernels and the optimization of their
+hyperparameters), `oneof.solvers.laplace.posterior` (the posterior of the latents), and the other modules of
+`oneof.solvers.laplace` in the order of its docstring.
 """
 
 import warnings
@@ -17,12 +17,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from oneof.arrays import as_numpy, to_namespace_of
 from oneof.candidates import CandidateSets
-from oneof.errors import InputError
-from oneof.estimators._plgp_kernels import make_kernels, optimize_kernels, warn_if_prior_dominates
+from oneof.estimators._plgp_kernels import check_parameters, make_kernels, optimize_kernels, warn_if_prior_dominates
 from oneof.estimators.tensors import TensorClassifier
 from oneof.kernels import total_variance
 from oneof.likelihoods import normalize_within_sets
-from oneof.solvers.laplace.feature_mode import WeightMode
 from oneof.solvers.laplace.mode import LaplaceMode
 from oneof.solvers.laplace.posterior import LaplacePosterior, PosteriorCovariance, approximate_posterior
 from oneof.solvers.laplace.predictive import (
@@ -32,8 +30,9 @@ from oneof.solvers.laplace.predictive import (
     fit_temperature,
     sample_latents,
 )
+from oneof.solvers.laplace.weight_mode import WeightMode
 from oneof.typing import Array, Evidence, FeatureMatrix, Floats
-from oneof.validation import check_bool, check_choice, check_positive, check_random_state
+from oneof.validation import check_positive, check_random_state
 
 
 class PLGP(TensorClassifier):
@@ -210,7 +209,7 @@ class PLGP(TensorClassifier):
             If X, y or a parameter is invalid, a kernel is not positive semi-definite or too large, or its matrix would
             not fit in memory.
         """
-        self._check_parameters()
+        check_parameters(self)
         rows, candidates = self._validate_fit(X, y)
         seed, rng, normals = self._generators(candidates.shape[1])
         labeled = np.flatnonzero(~candidates.is_unlabeled)
@@ -249,30 +248,6 @@ class PLGP(TensorClassifier):
         self.latent_mode_ = latents
         self._set_fitted_attributes(posterior, mode, evidence, normals, seed)
         return self._finalize_fit(X, y, candidates)
-
-    def _check_parameters(self) -> None:
-        """Raise InputError for the first invalid parameter; `make_kernels` checks the kernel."""
-        for name in ("n_components", "n_mc_samples", "max_iter"):
-            check_positive(name, getattr(self, name), integer=True)
-        check_positive("n_restarts_optimizer", self.n_restarts_optimizer, integer=True, allow_zero=True)
-        check_positive("tol", self.tol)
-        if self.optimizer_max_samples is not None:
-            check_positive("optimizer_max_samples", self.optimizer_max_samples, integer=True)
-        if not (isinstance(self.sharpness, float) and self.sharpness == np.inf):
-            check_positive("sharpness", self.sharpness)
-        if not (isinstance(self.temperature, str) and self.temperature == "loo"):
-            check_positive("temperature", self.temperature)
-        check_bool("anneal", self.anneal)
-        check_choice("solver", self.solver, ("cg", "cholesky"))
-        check_choice("approximation", self.approximation, (None, "nystroem"))
-        if self.approximation and self.solver == "cholesky":
-            raise InputError(
-                '`approximation` must be None with solver="cholesky"; got '
-                f'{self.approximation!r}. Pass approximation=None, or solver="cg".'
-            )
-        is_known = isinstance(self.optimizer, str) and self.optimizer == "fmin_l_bfgs_b"
-        if not (self.optimizer is None or is_known or callable(self.optimizer)):
-            raise InputError(f'`optimizer` must be "fmin_l_bfgs_b", a function or None; got {self.optimizer!r}.')
 
     def _generators(self, n_classes: int) -> tuple[int, np.random.Generator, Floats]:
         """Return a seed, the generator of random rows and restarts, and the normals of the Monte Carlo samples."""

@@ -205,3 +205,29 @@ def test_expected_softmax_is_the_mean_of_the_softmax():
     np.testing.assert_allclose(expected_softmax(means, covariances, normals)[0], [exact, 1 - exact], atol=2e-3)
     exact_softmax = expected_softmax(means, 0 * covariances, normals)
     np.testing.assert_allclose(exact_softmax[0, 0], 1 / (1 + np.exp(-0.7)))
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+@pytest.mark.parametrize("name", KERNELS)
+def test_refined_variances_equal_those_in_double_precision(name, by_class):
+    """One step of refinement of factors in single precision has the variances of factors in double precision."""
+    prior, proba, cross, prior_variances = problem(KERNELS[name])
+    if by_class:
+        factors = np.array([1.0, 0.5, 2.0, 1.0])
+        prior = GramPrior.from_gram(factors[:, None, None] * prior.gram)
+        cross, prior_variances = factors[:, None, None] * cross, factors[:, None] * prior_variances
+    exact = LatentCovariance.from_prior(prior, proba).covariances(cross, prior_variances)
+    exact = np.diagonal(exact, axis1=1, axis2=2)
+    single = LatentCovariance.from_prior_float32(prior, proba)
+    assert single.dtype == np.float32
+    refined = single.refined_variances(prior, proba, cross, prior_variances)
+    np.testing.assert_allclose(refined, exact, rtol=2e-5 if name == "linear" else 1e-6)
+    if name != "linear":  # its variances are far smaller than those of the prior
+        rough = np.diagonal(single.covariances(cross, prior_variances), axis1=1, axis2=2)
+        np.testing.assert_allclose(rough, exact, rtol=1e-3)
+
+
+def test_single_precision_is_not_tried_with_large_variances():
+    """Factors in single precision are not computed if rounding errors would dominate them."""
+    prior, proba, *_ = problem(KERNELS["smooth"])
+    assert LatentCovariance.from_prior_float32(GramPrior.from_gram(1e6 * prior.gram), proba) is None

@@ -16,12 +16,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from array_api_compat import array_namespace, is_numpy_array, is_torch_array
+from array_api_compat import array_namespace, device, is_numpy_array, is_torch_array
 from scipy.linalg import cholesky, lapack, solve_triangular
 
 from oneof.errors import InputError
+from oneof.jit import compiled
 from oneof.solvers.laplace.model import GramPrior
-from oneof.typing import Array
+from oneof.typing import Array, Floats
 
 JITTERS = (1e-10, 1e-8, 1e-6)
 """Values added to the diagonal, as fractions of its mean, until there is a Cholesky factor."""
@@ -47,16 +48,21 @@ class CholeskyFactors:
     def from_proba(cls, prior: GramPrior, proba: Array) -> "CholeskyFactors":
         """Compute the factors from the class probabilities pi, (n, K)."""
         xp = array_namespace(proba)
-        blocks, total, log_det = [], None, 0.0
-        for k in range(proba.shape[1]):
+        blocks: list[Array] = []
+        log_det = 0.0
+        identity = xp.eye(proba.shape[0], dtype=proba.dtype, device=device(proba))
+        total = xp.zeros_like(identity)
+        for k in range(proba.shape[1]):  # in place, since new matrices would take as long as the factorizations
             scale = xp.sqrt(proba[:, k])
-            B = prior.of_class(k) * scale[:, None] * scale[None, :]
-            B += xp.eye(B.shape[0], dtype=B.dtype, device=B.device)
+            B = xp.asarray(prior.of_class(k), copy=True)
+            B *= scale[:, None]
+            B *= scale[None, :]
+            B += identity
             inverse, log_det_k = inverse_and_log_det(B)
             inverse *= scale[:, None]
             inverse *= scale[None, :]
             blocks.append(inverse)
-            total = xp.asarray(inverse, copy=True) if total is None else total + inverse
+            total += inverse
             log_det += log_det_k
         root = lower_root(total)
         log_det += 2.0 * float(xp.sum(xp.log(xp.linalg.diagonal(root))))
@@ -81,9 +87,7 @@ def inverse_and_log_det(B: Array) -> tuple[Array, float]:
             raise np.linalg.LinAlgError("the matrix is not positive definite")
         log_det = 2.0 * float(np.log(np.diagonal(root)).sum())
         inverse, _ = potri(root, lower=True, overwrite_c=True)
-        diagonal = np.diagonal(inverse).copy()
-        inverse += inverse.T  # LAPACK returns zeros above the diagonal
-        np.fill_diagonal(inverse, diagonal)
+        mirror_upper_triangle(inverse.T)
         return inverse.T, log_det
     xp = array_namespace(B)
     root = lower_root(B)
@@ -93,6 +97,17 @@ def inverse_and_log_det(B: Array) -> tuple[Array, float]:
 
         return torch.cholesky_inverse(root), log_det
     return xp.linalg.inv(B), log_det
+
+
+@compiled
+def mirror_upper_triangle(matrix: Floats) -> None:
+    """Copy the upper triangle of a square matrix to the lower one, in blocks that fit the caches."""
+    n = matrix.shape[0]
+    for i0 in range(0, n, 32):
+        for j0 in range(i0, n, 32):
+            for i in range(i0, min(i0 + 32, n)):
+                for j in range(max(j0, i + 1), min(j0 + 32, n)):
+                    matrix[j, i] = matrix[i, j]
 
 
 def lower_root(matrix: Array) -> Array:

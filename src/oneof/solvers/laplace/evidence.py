@@ -78,36 +78,40 @@ def evidence_gradient(
     xp = array_namespace(mode.latents)
     A, pi, root = mode.coefficients, mode.derivatives.proba, factors.root
     inverse = solve_lower(root, xp.eye(root.shape[0], dtype=root.dtype, device=device(root)))
-    shared: Array = 0.0
+    difference = 2.0 * (root.mT - inverse)
+    total = A @ A.mT  # sum_k a_k a_k^T - M_kk
     explicit_by_class, cotangents = [], []
     for k, E in enumerate(factors.E):
         V = solve_lower(root, E)
-        explicit = 0.5 * (A[:, k][:, None] * A[:, k][None, :] - E + V.mT @ V)
         if prior.is_shared:
-            shared += explicit
+            total -= E
+            total += V.mT @ V
         else:
+            explicit = 0.5 * (A[:, k][:, None] * A[:, k][None, :] - E + V.mT @ V)
             explicit_by_class.append(_contract(explicit, gram_gradients[k]))
-        cotangents.append(_vjp_determinant(pi[:, k], xp.linalg.diagonal(E), V, root, inverse))
+        cotangents.append(_vjp_determinant(pi[:, k], xp.linalg.diagonal(E), V, inverse, difference))
     cotangent = xp.stack(cotangents, axis=1)
     gradient = -0.5 * (cotangent - pi * xp.sum(cotangent, axis=1, keepdims=True))
     U = _solve_adjoint(prior, mode.derivatives, factors, gradient)
     if prior.is_shared:
-        return _contract(shared + U @ A.mT, gram_gradients)
+        return _contract(0.5 * total + U @ A.mT, gram_gradients)
     implicit = [_contract(U[:, k][:, None] * A[:, k][None, :], gram_gradients[k]) for k in range(A.shape[1])]
     return xp.concat(explicit_by_class) + xp.concat(implicit)
 
 
-def _vjp_determinant(pi: Array, diagonal: Array, V: Array, root: Array, inverse: Array) -> Array:
+def _vjp_determinant(pi: Array, diagonal: Array, V: Array, inverse: Array, difference: Array) -> Array:
     """Return pi_k (Sigma_kk - 2 sum_l Sigma_kl pi_l), (n,): pi_k times the derivative of log |I + K W| by pi_k.
 
-    1/pi and t are scaled by the square roots of the probabilities, however small, so that no digits are lost.
+    V, which is overwritten, becomes -t_k, and `difference` is 2 (R^T - R^-1). Probabilities near the smallest number,
+    whose reciprocal might overflow, have a derivative of 0.
     """
     xp = array_namespace(pi)
-    smallest = float(xp.finfo(pi.dtype).smallest_normal)
-    scale = xp.sqrt(xp.where(pi > smallest, pi, smallest))
-    T = inverse * scale[None, :] - V / scale[None, :]
-    H = (inverse - root.mT) * scale[None, :]
-    product = (1.0 - diagonal / scale**2) * (1.0 - 2.0 * pi) + xp.sum(T * (T - 2.0 * H), axis=0)
+    smallest = float(xp.finfo(pi.dtype).smallest_normal) ** 0.9
+    positive = xp.where(pi > smallest, pi, smallest)
+    V /= positive[None, :]
+    V -= inverse
+    product = (1.0 - diagonal / positive) * (1.0 - 2.0 * pi)
+    product += positive * (xp.vecdot(V, V, axis=0) - xp.vecdot(V, difference, axis=0))
     return xp.where(pi > smallest, product, 0.0)
 
 

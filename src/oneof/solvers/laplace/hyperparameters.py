@@ -16,6 +16,7 @@ from numpy.random import Generator
 from scipy.optimize import minimize
 
 from oneof.errors import InputError
+from oneof.likelihoods import support
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
 from oneof.solvers.laplace.evidence import evidence_gradient, log_evidence
 from oneof.solvers.laplace.mode import LaplaceMode, find_mode
@@ -120,6 +121,7 @@ class _EvidenceObjective:
         self.bounds = np.concatenate([np.reshape(kernel.bounds, (-1, 2)) for kernel in self.kernels])
         self.best = KernelSearch(self._clone_with_theta(self.start), -np.inf, None, 0)
         self.n_evaluations = 0
+        self.is_partial = bool((support(evidence).sum(axis=1) > 1).any())
         self._best_norm = 0.0  # norm of the latents at the best mode
         self._lowest = -evidence.shape[0] * np.log(
             evidence.shape[1]
@@ -167,7 +169,8 @@ class _EvidenceObjective:
         """Return the mode with the highest evidence, of the annealed and the continued one."""
         best, starts = None, [None]
         if self.best.coefficients is not None:
-            starts.append(self._warm_start(prior, self.best.coefficients))
+            continued = self._warm_start(prior, self.best.coefficients)
+            starts = [None, continued] if self.is_partial else [continued, None]
         for initial in starts:
             mode = find_mode(
                 prior, self.evidence, self.sharpness, initial=initial, max_iter=MAX_MODE_ITER, tol=MODE_TOL
@@ -181,6 +184,8 @@ class _EvidenceObjective:
             value = log_evidence(prior, mode, factors)
             if best is None or value > best[0]:
                 best = value, mode, factors
+            if not self.is_partial:
+                break  # Psi is concave, and has no other maximum
         if best is None:
             raise np.linalg.LinAlgError("no mode was reached")
         return best

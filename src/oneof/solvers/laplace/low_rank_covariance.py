@@ -80,6 +80,11 @@ class LowRankCovariance:
         weights = WeightCovariance.from_features([features[k] for k in range(n_classes)], proba)
         return cls([roots[k] for k in range(n_classes)], weights)
 
+    @property
+    def dtype(self) -> Any:
+        """Precision of the matrices."""
+        return self.roots[0].dtype
+
     def astype(self, dtype: Any) -> "LowRankCovariance":
         """Return a copy in another precision."""
         xp = array_namespace(self.roots[0])

@@ -25,13 +25,10 @@ from oneof.kernels.nystroem import inverse_root
 from oneof.likelihoods import softmax_jvp, support
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior, Likelihood, LikelihoodDerivatives, Prior
-from oneof.solvers.laplace.trust_region import TrustRegionNewton, relative_size
+from oneof.solvers.laplace.trust_region import STAGE_TOL, TrustRegionNewton, relative_size, stages_below
+from oneof.solvers.laplace.weight_mode import RowSums, find_weight_mode
 from oneof.typing import Array
 
-ANNEALING_SHARPNESS = (0.1, 1.0, 10.0)
-"""Sharpness of the annealing stages that precede a larger one."""
-STAGE_TOL = 0.05
-"""Tolerance of each annealing stage."""
 N_LANDMARKS = 500
 """Number of landmarks of the prior in the annealing stages, if there are at least four times as many rows."""
 N_BISECTIONS = 30
@@ -89,6 +86,20 @@ def find_mode(
     -------
     LaplaceMode
     """
+    if isinstance(prior, FeaturePrior):
+        start = None if initial is None else prior.weights(initial)
+        sums = RowSums(prior, evidence)
+        solution = find_weight_mode(sums, sharpness, initial=start, anneal=anneal, max_iter=max_iter, tol=tol)
+        latents = sums.latents(solution.weights)
+        derivatives = Likelihood(evidence, sharpness).derivatives(latents)
+        return LaplaceMode(
+            latents,
+            derivatives.gradient,
+            derivatives,
+            solution.objective_path,
+            solution.n_iter,
+            solution.converged,
+        )
     n_iter = 0
     if initial is not None:
         coefficients, latents = initial, prior.matvec(initial)
@@ -108,11 +119,6 @@ def annealing_schedule(evidence: Array, sharpness: float) -> list[float]:
     xp = array_namespace(evidence)
     is_partial = bool(xp.any(xp.sum(xp.astype(support(evidence), xp.int64), axis=1) > 1))
     return stages_below(sharpness) if is_partial else []
-
-
-def stages_below(sharpness: float) -> list[float]:
-    """Return the sharpness of each annealing stage that is below the given one."""
-    return [level for level in ANNEALING_SHARPNESS if level < sharpness]
 
 
 def run_annealing(prior: Prior, evidence: Array, schedule: list[float], max_iter: int) -> tuple[Array, Array, int]:

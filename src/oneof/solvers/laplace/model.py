@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from array_api_compat import array_namespace, device
 
 from oneof.likelihoods import log_likelihoods, masked_softmax, softmax, softmax_jvp
+from oneof.solvers.laplace.thin_products import transposed_product
 from oneof.typing import Array
 
 RIDGE = 4.0
@@ -67,12 +68,12 @@ class GramPrior:
 
     def matvec(self, V: Array) -> Array:
         """Return K_k v_k for each class k, (n, K)."""
-        return matvec_by_class(self.gram, V) + self._ridge(self.gram) * V
+        return rmatvec_by_class(self.gram, V) + self._ridge(self.gram) * V
 
     def matvec_float32(self, V: Array) -> Array:
         """Return K_k v_k for each class k, computed in single precision."""
         xp = array_namespace(V)
-        product = matvec_by_class(self.float32, xp.astype(V, self.float32.dtype, copy=False))
+        product = rmatvec_by_class(self.float32, xp.astype(V, self.float32.dtype, copy=False))
         return xp.astype(product, V.dtype, copy=False) + self._ridge(self.float32) * V
 
     def _ridge(self, gram: Array) -> Array:
@@ -117,7 +118,7 @@ class FeaturePrior:
 
     def weights(self, V: Array) -> Array:
         """Return Phi_k^T v_k for each class k, (m, K)."""
-        return matvec_by_class(self.features.mT, V)
+        return rmatvec_by_class(self.features, V)
 
     def matvec(self, V: Array) -> Array:
         """Return Phi_k Phi_k^T v_k for each class k, (n, K)."""
@@ -126,7 +127,7 @@ class FeaturePrior:
     def matvec_float32(self, V: Array) -> Array:
         """Return Phi_k Phi_k^T v_k for each class k, computed in single precision."""
         xp = array_namespace(V)
-        weights = matvec_by_class(self.float32.mT, xp.astype(V, self.float32.dtype, copy=False))
+        weights = rmatvec_by_class(self.float32, xp.astype(V, self.float32.dtype, copy=False))
         return xp.astype(matvec_by_class(self.float32, weights), V.dtype, copy=False)
 
 
@@ -138,6 +139,14 @@ def matvec_by_class(matrix: Array, V: Array) -> Array:
     if matrix.ndim == 2:
         return matrix @ V
     return (matrix @ V.mT[:, :, None])[:, :, 0].mT
+
+
+def rmatvec_by_class(matrix: Array, V: Array) -> Array:
+    """Return the product of one transposed matrix with all columns, or of each of K transposed matrices with its own.
+
+    It takes less time than `matvec_by_class`, which has the same result for a symmetric matrix.
+    """
+    return transposed_product(matrix, V) if matrix.ndim == 2 else matvec_by_class(matrix.mT, V)
 
 
 def _max_abs(latents: Array) -> float:
@@ -208,3 +217,21 @@ class LikelihoodDerivatives:
         if self.sharpness < float("inf"):
             product -= self.sharpness * softmax_jvp(self.candidate_proba, direction)
         return product
+
+    def __getitem__(self, rows: slice) -> "LikelihoodDerivatives":
+        """Return the derivatives of some rows."""
+        return LikelihoodDerivatives(self.proba[rows, :], self.candidate_proba[rows, :], self.sharpness)
+
+    def astype(self, dtype: Any) -> "LikelihoodDerivatives":
+        """Return a copy in another precision."""
+        xp = array_namespace(self.proba)
+        proba = xp.astype(self.proba, dtype, copy=False)
+        return LikelihoodDerivatives(proba, xp.astype(self.candidate_proba, dtype, copy=False), self.sharpness)
+
+    def hvp_float32(self, direction: Array) -> Array:
+        """Return W_true v in full precision, since single precision saves no time here."""
+        return self.hvp(direction)
+
+    def precondition(self, residual: Array) -> Array:
+        """Return the residual unchanged."""
+        return residual

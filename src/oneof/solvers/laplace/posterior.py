@@ -36,8 +36,8 @@ MAX_BLOCK_NUMBERS = 25_000_000
 """Maximum size in memory of a block of further rows: its rows times the training rows times the classes."""
 MIN_LOW_RANK_ROWS = 1500
 """Minimum number of training rows at which the low-rank form of the covariances is cheaper than the reference form."""
-N_PROBES = 32
-"""Number of rows on which the precision of the covariances is tested."""
+N_PROBES, N_REFINED_PROBES = 32, 2
+"""Number of rows on which the precision of the covariances is tested, and by iterative refinement."""
 FLOAT32_VARIANCE_RTOL = 1e-4
 """Maximum relative change of a variance by single precision."""
 NEGATIVE_VARIANCE_TOL = 1e-3
@@ -86,10 +86,15 @@ class LaplacePosterior:
             if isinstance(prior, FeaturePrior):
                 return self._weight_covariance(prior)
             use_low_rank = n >= MIN_LOW_RANK_ROWS and not self.reference
-            low_rank = LowRankCovariance.from_prior(prior, self.proba, rng) if use_low_rank else None
-            result = low_rank or LatentCovariance.from_prior(prior, self.proba)
-        probes = self.rows[np.sort(rng.permutation(n)[:N_PROBES])]
-        cross, prior_variances = self._cross(probes), self._variances(probes)
+            result: PosteriorCovariance | None = None
+            if use_low_rank:
+                result = LowRankCovariance.from_prior(prior, self.proba, rng)
+            probes = self.rows[np.sort(rng.permutation(n)[:N_PROBES])]
+            cross, prior_variances = self._cross(probes), self._variances(probes)
+            if use_low_rank and result is None:
+                result = self._float32_covariance(prior, cross, prior_variances)
+            if result is None:
+                result = LatentCovariance.from_prior(prior, self.proba)
         xp = array_namespace(prior_variances)
         lowest = float(xp.min(xp.linalg.eigvalsh(result.covariances(cross, prior_variances))))
         if lowest < -NEGATIVE_VARIANCE_TOL:
@@ -99,7 +104,20 @@ class LaplacePosterior:
                 UserWarning,
                 stacklevel=2,
             )
-        return to_float32_if_precise(result, cross, prior_variances) if use_low_rank else result
+        is_double = use_low_rank and result.dtype != prior.float32.dtype
+        return to_float32_if_precise(result, cross, prior_variances) if is_double else result
+
+    def _float32_covariance(self, prior: GramPrior, cross: Array, variances: Array) -> LatentCovariance | None:
+        """Return the reference form computed in single precision, or None if some variances would be inaccurate."""
+        is_double = prior.gram.dtype != prior.float32.dtype
+        result = LatentCovariance.from_prior_float32(prior, self.proba) if is_double else None
+        if result is None:
+            return None
+        cross, variances = cross[..., :N_REFINED_PROBES, :], variances[..., :N_REFINED_PROBES]
+        xp = array_namespace(variances)
+        exact = result.refined_variances(prior, self.proba, cross, variances)
+        error = xp.astype(xp.linalg.diagonal(result.covariances(cross, variances)), exact.dtype) - exact
+        return result if bool(xp.all(xp.abs(error) <= FLOAT32_VARIANCE_RTOL * exact)) else None
 
     def means(self, X: FeatureMatrix) -> Array:
         """Return the means of the latents of further rows, (t, K)."""

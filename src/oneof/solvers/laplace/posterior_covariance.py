@@ -18,11 +18,15 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
+import numpy as np
 from array_api_compat import array_namespace, device
 
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors, inverse_and_log_det, solve_lower
 from oneof.solvers.laplace.model import GramPrior
 from oneof.typing import Array
+
+MAX_FLOAT32_ERROR = 1e-3
+"""Maximum product of the machine epsilon of single precision and the largest trace of A_k with which it is tried."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,50 @@ class LatentCovariance:
         """Factorize the matrix of each class, at the class probabilities pi, (n, K)."""
         factors = CholeskyFactors.from_proba(prior, proba)
         return cls(factors.E, factors.root)
+
+    @classmethod
+    def from_prior_float32(cls, prior: GramPrior, proba: Array) -> "LatentCovariance | None":
+        """Factorize in single precision, or return None if rounding errors are too large for a factor."""
+        xp = array_namespace(proba)
+        single = prior.float32.dtype
+        trace = float(xp.max(xp.sum(proba, axis=0) * prior.variance))  # bounds the eigenvalues of every A_k
+        if float(xp.finfo(single).eps) * trace > MAX_FLOAT32_ERROR:
+            return None
+        try:
+            return cls.from_prior(GramPrior.from_gram(prior.float32), xp.astype(proba, single))
+        except np.linalg.LinAlgError:
+            return None
+
+    def refined_variances(self, prior: GramPrior, proba: Array, cross: Array, variances: Array) -> Array:
+        """Return the posterior variances of t rows, (t, K), after one step of iterative refinement.
+
+        The columns of M k_x, M = (K + W^-1)^-1, solve (I + W K) u = W k_x, with residuals in the precision of the
+        prior. `prior` and `proba` are those of the training rows; the other parameters are those of `covariances`.
+        """
+        xp = array_namespace(cross)
+        (t, n), n_classes = cross.shape[-2:], len(self.E)
+        by_class = [(cross if cross.ndim == 2 else cross[k, ...]).mT for k in range(n_classes)]
+        right = xp.zeros((n_classes, n, n_classes * t), dtype=cross.dtype, device=device(cross))
+        for k, block in enumerate(consecutive_slices([t] * n_classes)):
+            right[k, :, block] = by_class[k]
+        solution = self._matmul(right)
+        residual = _times_w(proba, right - _times_prior(prior, solution)) - solution
+        solution += residual - self._matmul(_times_prior(prior, residual))
+        explained = xp.reshape(xp.sum(right * solution, axis=(0, 1)), (n_classes, t)).mT
+        return (variances[:, None] if variances.ndim == 1 else variances.mT) - explained
+
+    def _matmul(self, V: Array) -> Array:
+        """Return M V for V of shape (K, n, t), in the precision of V."""
+        xp = array_namespace(V)
+        single = xp.astype(V, self.root.dtype, copy=False)
+        products = xp.stack([E @ single[k, ...] for k, E in enumerate(self.E)])
+        shared = solve_lower(self.root, solve_lower(self.root, xp.sum(products, axis=0)), transposed=True)
+        return xp.astype(products - xp.stack([E @ shared for E in self.E]), V.dtype, copy=False)
+
+    @property
+    def dtype(self) -> Any:
+        """Precision of the matrices."""
+        return self.root.dtype
 
     def astype(self, dtype: Any) -> "LatentCovariance":
         """Return a copy in another precision."""
@@ -101,6 +149,11 @@ class WeightCovariance:
         inverse, log_det = inverse_and_log_det(H)
         return cls(inverse, consecutive_slices(sizes), log_det)
 
+    @property
+    def dtype(self) -> Any:
+        """Precision of the matrix."""
+        return self.inverse.dtype
+
     def astype(self, dtype: Any) -> "WeightCovariance":
         """Return a copy in another precision."""
         return WeightCovariance(array_namespace(self.inverse).astype(self.inverse, dtype), self.blocks, self.log_det)
@@ -139,6 +192,18 @@ class WeightCovariance:
     @property
     def _classes(self) -> range:
         return range(len(self.blocks))
+
+
+def _times_prior(prior: GramPrior, V: Array) -> Array:
+    """Return K_k v_k for V of shape (K, n, t)."""
+    return array_namespace(V).stack([prior.of_class(k) @ V[k, ...] for k in range(V.shape[0])])
+
+
+def _times_w(proba: Array, V: Array) -> Array:
+    """Return W v for V of shape (K, n, t)."""
+    pi = proba.mT[:, :, None]
+    product = pi * V
+    return product - pi * array_namespace(V).sum(product, axis=0, keepdims=True)
 
 
 def curvature_matrix(features: list[Array], weight: Callable[[int, int], Array]) -> Array:

@@ -6,7 +6,8 @@ pi - A, and its negative Hessian is I + W_true K. The method therefore needs nei
 iteration of conjugate gradients costs one product of K with an n x K block.
 
 If K = Phi Phi^T, the same method works on the weights w = Phi^T A of the features, whose prior covariance is the
-identity: see `oneof.solvers.laplace.feature_mode`.
+identity: see `oneof.solvers.laplace.weight_mode`. There the conjugate gradients have a preconditioner M^-1, and the
+norm of the region is that of M.
 
 W_true has negative eigenvalues at finite sharpness. A trust region in the same norm handles them (Steihaug 1983): a
 step that would leave the region, or that meets negative curvature, ends at its boundary. A step is rejected, and the
@@ -24,6 +25,10 @@ from array_api_compat import array_namespace
 from oneof.solvers.laplace.model import HessianOperator
 from oneof.typing import Array
 
+ANNEALING_SHARPNESS = (0.1, 1.0, 10.0)
+"""Sharpness of the annealing stages that precede a larger one."""
+STAGE_TOL = 0.05
+"""Tolerance of each annealing stage."""
 MAX_CG_ITER = 200
 """Maximum number of conjugate gradient iterations within one step."""
 MIN_TOL_EPS = 500.0
@@ -63,6 +68,12 @@ class Derivatives(HessianOperator, Protocol):
     @property
     def gradient(self) -> Array:
         """Gradient of the log likelihood."""
+
+    def hvp_float32(self, direction: Array) -> Array:
+        """Return the negative Hessian times a direction, in single precision if that saves time."""
+
+    def precondition(self, residual: Array) -> Array:
+        """Return M^-1 r with M close to I + W_true K; r itself without a preconditioner."""
 
 
 class LogPosterior(Protocol):
@@ -118,12 +129,11 @@ class TrustRegionNewton:
         """Compute one step, adapt the region, and accept the step if Psi increases sufficiently."""
         xp = self.xp
         self.n_iter += 1
-        matvec = self.prior.matvec if self._precision_level == 2 else self.prior.matvec_float32
-        step = truncated_conjugate_gradients(matvec, self.derivatives, gradient, direction, self._radius, rtol)
-        latent_step = self.prior.matvec(step)
-        predicted = float(
-            xp.sum(gradient * latent_step) - 0.5 * xp.sum(latent_step * (step + self.derivatives.hvp(latent_step)))
-        )
+        is_single = self._precision_level < 2
+        matvec = self.prior.matvec_float32 if is_single else self.prior.matvec
+        hvp = self.derivatives.hvp_float32 if is_single else self.derivatives.hvp
+        step, latent_step, norm = self._solve(matvec, hvp, gradient, direction, rtol)
+        predicted = float(xp.sum(gradient * latent_step) - 0.5 * xp.sum(latent_step * (step + hvp(latent_step))))
         coefficients, latents = self.coefficients + step, self.latents + latent_step
         psi = self.likelihood.psi(coefficients, latents)
         # Psi may be near 0 although the latents, over which it is a sum, are not.
@@ -136,13 +146,43 @@ class TrustRegionNewton:
             return
         ratio = (psi - self.objective_path[-1]) / predicted if predicted > rounding else 1.0
         if ratio < 0.25:
-            self._radius = 0.25 * max(float(xp.sum(step * latent_step)), 0.0) ** 0.5
+            self._radius = 0.25 * norm
         elif ratio > 0.75:
-            self._radius = max(self._radius, 2.0 * max(float(xp.sum(step * latent_step)), 0.0) ** 0.5)
+            self._radius = max(self._radius, 2.0 * norm)
         if ratio > MIN_GAIN_RATIO:
             self.coefficients, self.latents = coefficients, latents
             self.derivatives = self.likelihood.derivatives(latents)
             self.objective_path.append(psi)
+
+    def _solve(
+        self,
+        matvec: Callable[[Array], Array],
+        hvp: Callable[[Array], Array],
+        gradient: Array,
+        direction: Array,
+        rtol: float,
+    ) -> tuple[Array, Array, float]:
+        """Return the step within the region, the step of the latents, and the norm of the step.
+
+        A preconditioner only accelerates steps that end inside the region. If it also changed how steps end at the
+        boundary, the iteration would often reach another maximum.
+        """
+        preconditioned = self.derivatives.precondition(gradient)
+        if preconditioned is not gradient:
+            precondition = self.derivatives.precondition
+            step = conjugate_gradients(matvec, hvp, precondition, gradient, preconditioned, rtol)
+            if step is not None:
+                latent_step = self.prior.matvec(step)
+                norm = max(float(self.xp.sum(step * latent_step)), 0.0) ** 0.5
+                if norm < self._radius:
+                    return step, latent_step, norm
+        step, norm = truncated_conjugate_gradients(matvec, hvp, gradient, direction, self._radius, rtol)
+        return step, self.prior.matvec(step), norm
+
+
+def stages_below(sharpness: float) -> list[float]:
+    """Return the sharpness of each annealing stage that is below the given one."""
+    return [level for level in ANNEALING_SHARPNESS if level < sharpness]
 
 
 def relative_size(prior: PriorOperator, direction: Array, latents: Array) -> float:
@@ -152,43 +192,78 @@ def relative_size(prior: PriorOperator, direction: Array, latents: Array) -> flo
 
 def truncated_conjugate_gradients(
     matvec: Callable[[Array], Array],
-    hessian: HessianOperator,
+    hvp: Callable[[Array], Array],
     gradient: Array,
     direction: Array,
     radius: float,
     rtol: float,
-) -> Array:
-    """Return coefficients V, with <V, V> <= radius^2, that approximately solve (I + W_true K) V = gradient.
+) -> tuple[Array, float]:
+    """Return coefficients V, with |V| <= radius, that approximately solve (I + W_true K) V = gradient, and |V|.
 
     The inner product of the conjugate gradients is <A, B> = sum A (K B); `direction` is K gradient. The iteration stops
     at a relative residual norm of `rtol`, at the boundary, or at the boundary point in a direction of negative
-    curvature.
+    curvature. The norm is updated by recurrences (Conn, Gould & Toint 2000, section 7.5.1).
     """
     xp = array_namespace(gradient)
-    solution, image = xp.zeros_like(gradient), xp.zeros_like(gradient)  # V, K V
-    residual, search, search_image = gradient, gradient, direction  # search_image: K search
-    squared_norm = first = float(xp.sum(gradient * direction))
+    solution, residual = xp.zeros_like(gradient), gradient
+    search, search_image = residual, direction  # search_image: K search
+    squared_norm = first = float(xp.sum(residual * search_image))
     if not first > 0:  # the gradient consists of rounding errors
-        return solution
+        return solution, 0.0
+    # Inner products of the solution, of the solution and the search direction, and of the search direction.
+    inner, mixed, searched = 0.0, 0.0, first
     for _ in range(MAX_CG_ITER):
-        product = search + hessian.hvp(search_image)
+        product = search + hvp(search_image)
         curvature = float(xp.sum(search_image * product))
         length = squared_norm / curvature if curvature > 0 else np.inf
-        inner = [float(xp.sum(a * b)) for a, b in ((solution, image), (solution, search_image), (search, search_image))]
-        if inner[2] <= 0:  # only rounding errors remain
+        if curvature <= 0 and float(xp.sum(search * search_image)) <= 0:  # only rounding errors remain
             break
-        if curvature <= 0 or inner[0] + 2 * length * inner[1] + length**2 * inner[2] >= radius**2:
+        if curvature <= 0 or inner + 2 * length * mixed + length**2 * searched >= radius**2:
             if radius == np.inf:  # negative curvature in the very first step: its length is that of the gradient
-                radius = max(inner[0], first) ** 0.5
-            root = (inner[1] ** 2 + inner[2] * max(radius**2 - inner[0], 0.0)) ** 0.5
-            return solution + (root - inner[1]) / inner[2] * search
+                radius = max(inner, first) ** 0.5
+            root = (mixed**2 + searched * max(radius**2 - inner, 0.0)) ** 0.5
+            return solution + (root - mixed) / searched * search, radius
         solution = solution + length * search
-        image = image + length * search_image
         residual = residual - length * product
         residual_image = matvec(residual)
         last, squared_norm = squared_norm, float(xp.sum(residual * residual_image))
+        inner += 2 * length * mixed + length**2 * searched
         if squared_norm <= rtol**2 * first:
             break
-        search = residual + squared_norm / last * search
-        search_image = residual_image + squared_norm / last * search_image
+        ratio = squared_norm / last
+        search, search_image = residual + ratio * search, residual_image + ratio * search_image
+        mixed, searched = ratio * (mixed + length * searched), squared_norm + ratio**2 * searched
+    return solution, max(inner, 0.0) ** 0.5
+
+
+def conjugate_gradients(
+    matvec: Callable[[Array], Array],
+    hvp: Callable[[Array], Array],
+    precondition: Callable[[Array], Array],
+    gradient: Array,
+    preconditioned: Array,
+    rtol: float,
+) -> Array | None:
+    """Return V with (I + W_true K) V = gradient to a relative residual norm, or None if the curvature is not positive.
+
+    The parameters are those of `truncated_conjugate_gradients`; `preconditioned` is M^-1 gradient.
+    """
+    xp = array_namespace(gradient)
+    solution, residual, search = xp.zeros_like(gradient), gradient, preconditioned
+    search_image = matvec(search)
+    squared_norm = first = float(xp.sum(residual * search_image))
+    for _ in range(MAX_CG_ITER):
+        product = search + hvp(search_image)
+        curvature = float(xp.sum(search_image * product))
+        if not curvature > 0:
+            return None
+        length = squared_norm / curvature
+        solution, residual = solution + length * search, residual - length * product
+        preconditioned = precondition(residual)
+        preconditioned_image = matvec(preconditioned)
+        last, squared_norm = squared_norm, float(xp.sum(residual * preconditioned_image))
+        if squared_norm <= rtol**2 * first:
+            break
+        search = preconditioned + squared_norm / last * search
+        search_image = preconditioned_image + squared_norm / last * search_image
     return solution

@@ -1,0 +1,140 @@
+"""Tests of the mode over the weights of features, its preconditioner and its products."""
+
+import numpy as np
+import pytest
+
+from oneof.likelihoods import softmax
+from oneof.solvers.laplace import weight_preconditioner
+from oneof.solvers.laplace.mode import find_mode
+from oneof.solvers.laplace.model import FeaturePrior, GramPrior, Likelihood
+from oneof.solvers.laplace.posterior_covariance import curvature_matrix
+from oneof.solvers.laplace.thin_products import is_thin, transposed_product
+from oneof.solvers.laplace.weight_mode import RowDerivatives
+from oneof.solvers.laplace.weight_preconditioner import WeightPreconditioner, sample_rows
+from tests.solvers.laplace.problems import SHARPNESSES, problem
+
+
+def feature_rows(n=300, m=20, K=4, *, by_class=False, seed=0):
+    """Return features with quickly decreasing sizes, and candidate sets."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(K, n, m) if by_class else (n, m)) * np.logspace(1, -3, m)
+    mask = rng.random((n, K)) < 0.3
+    mask[np.arange(n), rng.integers(K, size=n)] = True
+    mask[mask.all(axis=1), 0] = False
+    return features, mask
+
+
+@pytest.mark.parametrize("by_class", [False, True])
+def test_every_row_and_feature_give_the_inverse(by_class):
+    """With all rows and a dense block of all features, the preconditioner is the inverse of I + Phi^T W Phi."""
+    features, mask = feature_rows(by_class=by_class)
+    rng = np.random.default_rng(1)
+    derivatives = Likelihood(mask, np.inf).derivatives(rng.normal(size=mask.shape))
+    pi = derivatives.proba
+    by_class = list(features) if features.ndim == 3 else [features] * 4
+    H = curvature_matrix(by_class, lambda k, j: pi[:, k] * ((k == j) - pi[:, j])) + np.eye(80)
+    residual = rng.normal(size=(20, 4))
+    expected = np.linalg.solve(H, residual.T.ravel()).reshape(4, 20).T
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(weight_preconditioner, "MIN_DIAGONAL", -1.0)
+        patch.setattr(weight_preconditioner, "MAX_COST", 1e9)
+        solution = WeightPreconditioner.from_rows(features, derivatives).solve(residual)
+    np.testing.assert_allclose(solution, expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("max_dense_size", [4, 20, 2000])
+def test_preconditioner_is_symmetric_and_positive_definite(max_dense_size, monkeypatch):
+    """Conjugate gradients need this, whatever rows are drawn and however small the dense block is."""
+    monkeypatch.setattr(weight_preconditioner, "MAX_DENSE_SIZE", max_dense_size)
+    monkeypatch.setattr(weight_preconditioner, "MAX_SAMPLED_ROWS", 50)
+    features, mask = feature_rows()
+    derivatives = Likelihood(mask, 1.0).derivatives(np.random.default_rng(1).normal(size=mask.shape))
+    preconditioner = WeightPreconditioner.from_rows(features.astype(np.float32), derivatives)
+    columns = np.stack([preconditioner.solve(row.reshape(20, 4)).ravel() for row in np.eye(80)])
+    np.testing.assert_allclose(columns, columns.T, atol=1e-12)
+    assert np.linalg.eigvalsh(columns).min() > 0
+
+
+def test_sample_weighs_rows_by_their_number(monkeypatch):
+    """Rows are drawn in proportion to their sizes, and the weighted sum of sizes is that of all rows."""
+    monkeypatch.setattr(weight_preconditioner, "MAX_SAMPLED_ROWS", 200)
+    sizes = np.random.default_rng(0).exponential(size=5000) ** 3
+    rows, weights = sample_rows(sizes)
+    assert len(rows) <= 200
+    assert len(set(rows.tolist())) == len(rows)
+    np.testing.assert_allclose((weights * sizes[rows]).sum(), sizes.sum(), rtol=0.01)
+    assert sizes[rows].mean() > 2 * sizes.mean()
+
+
+@pytest.mark.parametrize("sharpness", SHARPNESSES)
+def test_hessian_by_blocks(sharpness):
+    """Products over blocks of rows equal those of all rows at once, in both precisions."""
+    features, mask = feature_rows(n=2500)
+    rng = np.random.default_rng(1)
+    rows = Likelihood(mask, sharpness).derivatives(rng.normal(size=mask.shape))
+    derivatives = RowDerivatives(FeaturePrior.from_features(features), rows)
+    direction = rng.normal(size=(20, 4))
+    expected = features.T @ rows.hvp(features @ direction)
+    np.testing.assert_allclose(derivatives.hvp(direction), expected, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(derivatives.hvp_float32(direction), expected, rtol=1e-3, atol=1e-2)
+
+
+@pytest.mark.parametrize("sharpness", SHARPNESSES)
+def test_features_and_gram_matrix_have_one_mode(sharpness):
+    """On exact labels the mode over weights is that over coefficients with the same prior covariance."""
+    features, mask = feature_rows()
+    mask = np.eye(4, dtype=bool)[mask.argmax(axis=1)]
+    prior = FeaturePrior.from_features(features)
+    mode = find_mode(prior, mask, sharpness, tol=1e-10)
+    expected = find_mode(GramPrior.from_gram(features @ features.T), mask, sharpness, tol=1e-10)
+    assert mode.converged
+    np.testing.assert_allclose(mode.latents, expected.latents, atol=1e-6)
+    np.testing.assert_allclose(mode.coefficients, mask - softmax(mode.latents), atol=1e-12)
+    np.testing.assert_allclose(mode.latents, prior.matvec(mode.coefficients), atol=1e-6)
+
+
+def test_initial_coefficients_stay_at_a_mode():
+    """The iteration that starts at a mode takes no step."""
+    features, mask = feature_rows()
+    prior = FeaturePrior.from_features(features)
+    mode = find_mode(prior, mask, 1.0, tol=1e-10)
+    again = find_mode(prior, mask, 1.0, initial=mode.coefficients, tol=1e-6)
+    assert again.n_iter == 0
+    np.testing.assert_allclose(again.latents, mode.latents, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_columns", [1, 3, 8])
+def test_thin_products(dtype, n_columns, monkeypatch):
+    """Products equal those of BLAS for any number of rows and columns, and do not depend on the number of threads."""
+    rng = np.random.default_rng(0)
+    matrix, V = rng.normal(size=(2003, 1500)).astype(dtype), rng.normal(size=(2003, n_columns)).astype(dtype)
+    assert is_thin(matrix, V)
+    product = transposed_product(matrix, V)
+    assert product.dtype == dtype
+    np.testing.assert_allclose(product, matrix.T @ V, atol=1e-3 if dtype is np.float32 else 1e-10)
+    monkeypatch.setattr("oneof.solvers.laplace.thin_products.n_available_threads", lambda: 3)
+    np.testing.assert_allclose(transposed_product(matrix, V), product, atol=1e-4 if dtype is np.float32 else 1e-11)
+
+
+def test_other_matrices_are_left_to_blas():
+    """Small matrices, many columns, other precisions and other orders have the same product."""
+    rng = np.random.default_rng(0)
+    large = rng.normal(size=(2000, 1600))
+    assert not is_thin(rng.normal(size=(50, 40)), rng.normal(size=(50, 3)))
+    assert not is_thin(large, rng.normal(size=(2000, 30)))
+    assert not is_thin(large, rng.normal(size=(2000, 3)).astype(np.float32))
+    assert not is_thin(large.T, rng.normal(size=(1600, 3)))
+    V = rng.normal(size=(1600, 3))
+    np.testing.assert_array_equal(transposed_product(large.T, V), large @ V)
+
+
+def test_negative_curvature_ends_at_a_maximum():
+    """Psi never decreases on sets that tie at the start, where the Hessian is not positive definite."""
+    gram, mask = problem("rbf", variance=30.0, n=60, fraction=0.6)
+    values, vectors = np.linalg.eigh(gram)
+    prior = FeaturePrior.from_features(vectors * np.sqrt(np.maximum(values, 0.0)))
+    mode = find_mode(prior, mask, 3.0, anneal=False, tol=1e-9)
+    assert mode.converged
+    assert np.all(np.diff(mode.objective_path) > -1e-9)
+    np.testing.assert_allclose(mode.latents, prior.matvec(mode.coefficients), atol=1e-6)

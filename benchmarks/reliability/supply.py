@@ -29,7 +29,6 @@ PURPOSES = {
     "jinja2": "the report and the pages of the experiments",
     "matplotlib": "figures of the report",
     "torch": "Gaussian processes on a GPU; only imported if tensors are given",
-    "faiss-cpu": "approximate neighbors (decision 0016)",
     "snowballstemmer": "word stems (decision 0020)",
     "dask": "blocks of rows on many machines (decision 0026)",
     "fastexcel": "spreadsheets (decision 0043)",
@@ -39,7 +38,7 @@ PURPOSES = {
     "atheris": "fuzzing of the readers of files",
 }
 """The purpose of each package that users may install."""
-IMPORTED_AS = {"scikit-learn": "sklearn", "faiss-cpu": "faiss", "pillow": "PIL"}
+IMPORTED_AS = {"scikit-learn": "sklearn", "pillow": "PIL"}
 PROVIDED_BY = {"distributed": "dask", "markupsafe": "jinja2"}
 """Modules that another package provides: by its extra, or as a documented part."""
 DEVELOPMENT_GROUPS = ("test", "typing", "dev", "docs", "fuzz")

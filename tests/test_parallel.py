@@ -224,4 +224,4 @@ with single_threaded_blas():
 def test_libraries_loaded_later_are_limited(tmp_path):
     """An entry limits the BLAS libraries that were loaded after the first entry, and the last exit restores them."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
-    subprocess.run([sys.executable, "-c", LOADED_LATER, str(tmp_path / "blas.so")], check=True, env=environment)
+    subprocess.run([sys.executable, "-c", LOADED_LATER, str(tmp_path / "libopenblas_later.so")], check=True, env=environment)

@@ -210,7 +210,8 @@ with single_threaded_blas():
 n_before = len(threadpool_info())
 with single_threaded_blas():
     blas = next(library["filepath"] for library in threadpool_info() if library["user_api"] == "blas")
-    ctypes.CDLL(shutil.copy(blas, sys.argv[1]))
+    ctypes.CDLL(shutil.copy(blas, sys.argv[1]))  # under the same name, by which its functions are recognized
+    import colorsys  # libraries are loaded by imports
     assert len(threadpool_info()) > n_before
     with single_threaded_blas():
         assert blas_threads() == {1}
@@ -224,4 +225,4 @@ with single_threaded_blas():
 def test_libraries_loaded_later_are_limited(tmp_path):
     """An entry limits the BLAS libraries that were loaded after the first entry, and the last exit restores them."""
     environment = {**os.environ, "OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
-    subprocess.run([sys.executable, "-c", LOADED_LATER, str(tmp_path / "libopenblas_later.so")], check=True, env=environment)
+    subprocess.run([sys.executable, "-c", LOADED_LATER, str(tmp_path)], check=True, env=environment)

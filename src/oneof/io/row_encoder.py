@@ -220,9 +220,7 @@ class RowEncoder:
             if type(value) in (int, str) and not is_text:
                 return _UNREADABLE
             expected = "text" if is_text else KINDS[column.kind]
-            raise DataError(
-                f"column {column.name!r} must contain {expected}; got {shorten(value)}.", row=row
-            ) from None
+            raise DataError(f"column {column.name!r} must contain {expected}; got {shorten(value)}.", row=row) from None
 
     def _encode(self, cells: list[Cells]) -> FeatureMatrix:
         if self._blocks is None:
@@ -256,16 +254,17 @@ class RowEncoder:
             if isinstance(selected, int) and getattr(fitted, "vocabulary_", None)
         }
         cells: list[Cells] = []
-        for j, (column, known) in enumerate(zip(self.columns, self._known, strict=True)):
+        for j, column in enumerate(self.columns):
             if column.kind == "category":
-                places = np.linspace(0, len(known) - 1, n_rows - 2).round().astype(int) if len(known) else []
-                values = [str(known[place]) for place in places] or [_UNSEEN] * (n_rows - 2)
+                known = self._known[j] or [_UNSEEN]
+                places = np.linspace(0, len(known) - 1, n_rows - 2).round().astype(int)
+                values = [str(known[place]) for place in places]
                 cells.append([values[0], "", *values[1:], _UNSEEN])
             elif column.kind == "text":
-                known = words.get(j, ["word"])
-                cells.append(["a 1 word", "", *(str(known[row % len(known)]) for row in range(n_rows - 2))])
+                present = words.get(j, ["word"])
+                cells.append(["a 1 word", "", *(str(present[row % len(present)]) for row in range(n_rows - 2))])
             else:
-                numbers = np.arange(n_rows) * len(self.columns) + j
+                numbers = np.arange(n_rows, dtype=np.float64) * len(self.columns) + j
                 # Dates are days since 1970-01-01: these are of 2019 and later, with a time of the day.
                 numbers = numbers % 2.0 if column.kind == "yes/no" else 18_000.25 + 0.75 * numbers
                 numbers[[1, -1]] = np.nan

@@ -39,6 +39,7 @@ class RowPredictor:
     columns : list of (name, kind)
         The columns that a row must have.
     classes : list
+    strict : bool
     value_name : {"probabilities", "scores"}
         Name of the values of the classes: scores if the method has no probabilities.
 
@@ -86,7 +87,7 @@ class RowPredictor:
         self._lock = threading.Lock()
         steps = model.pipeline.steps
         self._encoder = RowEncoder(columns, steps[0][1], cell_format)
-        self._strict = strict
+        self.strict = strict
         self._estimator = steps[1][1] if len(steps) == 2 else Pipeline(steps[1:])
         method = type(steps[-1][1])
         self._predicts_largest = issubclass(method, CandidateClassifier) and (
@@ -124,7 +125,7 @@ class RowPredictor:
             return []
         unreadable: list[UnreadableCell] = []
         with self._lock:
-            X = self._encoder.transform(rows, None if self._strict else unreadable)
+            X = self._encoder.transform(rows, None if self.strict else unreadable)
             labels, proba, values = self._predict(X)
         names = [str(label) for label in self.classes]
         predictions: list[dict[str, Any]] = [

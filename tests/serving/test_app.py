@@ -164,7 +164,7 @@ def test_any_host_name() -> None:
 def test_a_model_that_fails_is_an_error_of_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     """The response has status 500 and no traceback; the exception goes to the log of the web server."""
     predictor = RowPredictor(fit_birds("AvgPerceptron"))
-    monkeypatch.setattr(predictor, "_predict", lambda X: 1 / 0)
+    monkeypatch.setattr(predictor, "_predict", lambda _: 1 / 0)
     replies: list[Any] = []
     with pytest.raises(ZeroDivisionError):
         call(make_app(predictor), "/predict", {"row": ROW}, replies=replies)

@@ -1,5 +1,6 @@
 """The server on a socket."""
 
+import contextlib
 import http.client
 import json
 import logging
@@ -88,16 +89,17 @@ def test_open_requests_end_before_the_server() -> None:
     assert process.stdout is not None
     address = urlsplit(process.stdout.readline().strip())
     body = json.dumps({"row": new_rows()[0]}).encode()
+    head = f"host: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
     with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
-        head = f"POST /predict HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
-        connection.sendall(f"{head}\r\n\r\n".encode() + body[:20])
-        socket.create_connection((address.hostname, address.port), timeout=20).close()  # the server has read the first
+        connection.sendall(b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        reply = b""
+        while not reply.endswith(b"}"):  # the server runs
+            reply += connection.recv(1000)
+        connection.sendall(f"POST /predict HTTP/1.1\r\n{head}\r\n\r\n".encode() + body[:20])
         process.terminate()
-        while True:
-            try:
+        with contextlib.suppress(ConnectionError):
+            while process.poll() is None:
                 socket.create_connection((address.hostname, address.port), timeout=20).close()
-            except ConnectionError:
-                break
         connection.sendall(body[20:])
         assert connection.recv(20).startswith(b"HTTP/1.1 200")
     assert process.wait(20) == 0

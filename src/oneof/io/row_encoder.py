@@ -53,6 +53,11 @@ class UnreadableCell(NamedTuple):
     column: str
     value: Any
 
+    @property
+    def text(self) -> str:
+        """The value as text, of 60 characters at most."""
+        return _truncate(self.value) if type(self.value) is str else _shorten(self.value)
+
 
 class RowEncoder:
     """Encoder of rows given as mappings from the names of columns to cells.
@@ -114,7 +119,7 @@ class RowEncoder:
         """Return the cells of each column, in the types of `align_columns`."""
         for i, row in enumerate(rows):
             if not isinstance(row, Mapping):
-                raise InputTypeError(f"row {i} must be an object with a value for each column; got {shorten(row)}.")
+                raise InputTypeError(f"row {i} must be an object with a value for each column; got {_shorten(row)}.")
             missing = [column.name for column in self.columns if column.name not in row]
             if missing:
                 raise DataError(
@@ -220,7 +225,9 @@ class RowEncoder:
             if type(value) in (int, str) and not is_text:
                 return _UNREADABLE
             expected = "text" if is_text else KINDS[column.kind]
-            raise DataError(f"column {column.name!r} must contain {expected}; got {shorten(value)}.", row=row) from None
+            raise DataError(
+                f"column {column.name!r} must contain {expected}; got {_shorten(value)}.", row=row
+            ) from None
 
     def _encode(self, cells: list[Cells]) -> FeatureMatrix:
         if self._blocks is None:
@@ -414,16 +421,20 @@ def _unreadable_error(column: Column, value: Any, row: int) -> DataError:
     is_number = type(value) in (int, float)
     expected = "finite numbers" if column.kind == "number" and is_number else KINDS[column.kind]
     return DataError(
-        f"column {column.name!r} must contain {expected}; got {shorten(value)}. Correct the cell, or use null for a "
+        f"column {column.name!r} must contain {expected}; got {_shorten(value)}. Correct the cell, or use null for a "
         "missing value.",
         row=row,
     )
 
 
-def shorten(value: Any) -> str:
+def _shorten(value: Any) -> str:
     """Return the representation of a value in ASCII, for messages."""
     try:
         text = ascii(value)
     except ValueError:  # an integer with more digits than Python prints
         text = f"a number of type {type(value).__name__}"
+    return _truncate(text)
+
+
+def _truncate(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -11,7 +11,7 @@ from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import CandidateClassifier
 from oneof.io.columns import saved_columns
 from oneof.io.findings import Kind
-from oneof.io.row_encoder import RowEncoder, UnreadableCell, shorten
+from oneof.io.row_encoder import RowEncoder, UnreadableCell
 from oneof.likelihoods import softmax
 from oneof.persistence import SavedModel
 from oneof.typing import FeatureMatrix, Floats, Labels
@@ -133,7 +133,7 @@ class RowPredictor:
             for label, row_proba, row_values in zip(labels.tolist(), proba.tolist(), values.tolist(), strict=True)
         ]
         for cell in unreadable:
-            predictions[cell.row].setdefault("unreadable", {})[cell.column] = shorten(cell.value)
+            predictions[cell.row].setdefault("unreadable", {})[cell.column] = cell.text
         return predictions
 
     def _predict(self, X: FeatureMatrix) -> tuple[Labels, Floats, Floats]:

@@ -26,19 +26,8 @@ def serving():
     for name, train, test, label, options in (_survey(), _remarks()):
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "train.csv").write_bytes(train)
-            _run(
-                folder,
-                "fit",
-                "train.csv",
-                "--labels",
-                label,
-                "--method",
-                "LOORidge",
-                "--folds",
-                "2",
-                "--json",
-                *options,
-            )
+            method = ("--method", "LOORidge", "--folds", "2")
+            _run(folder, "fit", "train.csv", "--labels", label, *method, *options)
             path = Path(folder, "train-oneof/model.skops")
             predictor = RowPredictor(load(path))
             for form, rows in test.items():
@@ -55,7 +44,8 @@ def _measure_server(path, rows, expected):
     command = [sys.executable, "-m", "oneof.cli", "serve", str(path), "--port", "0", "--json"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     try:
-        address = urlsplit(json.loads(process.stdout.readline())["url"]).netloc
+        facts = "".join(iter(process.stdout.readline, "}\n")) + "}"
+        address = urlsplit(json.loads(facts)["url"]).netloc
         connection = http.client.HTTPConnection(address)
         singles = [_seconds(_post, connection, {"row": row}) for row in rows[:N_SINGLE]]
         batches = [_seconds(_post, connection, {"rows": rows}) for _ in range(N_BATCHES)]
@@ -91,10 +81,8 @@ def _measure_server(path, rows, expected):
 def _survey():
     """Return the messy survey of 124 columns, and clean rows of the same distribution."""
     test = make_survey(N_BATCH, seed=1)
-    cells = {
-        "text as exported": _records(test.messy.decode("latin-1"), ";"),
-        "JSON": _records(test.clean.decode(), ","),
-    }
+    messy, clean = _records(test.messy.decode("latin-1"), ";"), _records(test.clean.decode(), ",")
+    cells = {"text as exported": messy, "JSON": clean}
     for row in cells["JSON"]:
         for name in row.keys() - {"region", "day", "consent"}:
             row[name] = float(row[name]) if name.startswith("q") and row[name] else row[name] or None

@@ -12,7 +12,8 @@ def describe(predictor: RowPredictor, max_rows: int) -> dict[str, Any]:
     """Return the OpenAPI description, in the types of JSON."""
     prediction = _reference("Prediction")
     several = {"rows": {"type": "array", "items": _reference("Row"), "maxItems": max_rows}}
-    body = {"oneOf": [_object({"row": _reference("Row")}), _object(several)]}
+    closed = {"additionalProperties": False}
+    body = {"oneOf": [_object({"row": _reference("Row")}) | closed, _object(several) | closed]}
     notes = {"notes": {"type": "array", "items": {"type": "string"}}}
     answer = {
         "oneOf": [

@@ -36,6 +36,10 @@ def serving():
                 singles = [_seconds(predictor.predict, [row]) for row in rows[:N_SINGLE]]
                 batches = [_seconds(predictor.predict, rows) for _ in range(N_BATCHES)]
                 _report("Python", singles, batches)
+                start = time.process_time()
+                for row in rows[:N_SINGLE]:
+                    predictor.predict([row])
+                print(f"  Python: processor time of one row {1e3 * (time.process_time() - start) / N_SINGLE:.1f} ms")
                 _measure_server(path, rows, expected)
 
 

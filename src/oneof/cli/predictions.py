@@ -1,6 +1,7 @@
 """Saved models and their predictions as tables, for predictions in memory and in batches."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,8 @@ from oneof.errors import DataError, InputError, ModelFileError
 if TYPE_CHECKING:
     import polars as pl
 
+    from oneof.cli.inputs import TableOptions
+    from oneof.io import Column
     from oneof.persistence import SavedModel
 
 
@@ -46,6 +49,17 @@ def label_columns(model: "SavedModel") -> tuple[str, ...]:
     """Return the columns of labels and weights."""
     weights = weight_arguments(model).get("weights")
     return (*model.label_columns, *([] if weights is None else [weights]))
+
+
+def join_options(model: "SavedModel", table_options: "TableOptions | None") -> tuple[list["Column"], "TableOptions"]:
+    """Return the features of a model, and the options of a table with the tokens of missing values of both."""
+    from oneof.cli.inputs import TableOptions
+    from oneof.io import saved_columns
+
+    columns, trained = saved_columns(model.columns, model.summary)
+    given = table_options or TableOptions()
+    tokens = dict.fromkeys((*trained.missing, *given.cell_format.missing))
+    return columns, replace(given, cell_format=replace(trained, missing=tuple(tokens)))
 
 
 def weight_arguments(model: "SavedModel") -> dict[str, Any]:

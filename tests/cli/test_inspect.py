@@ -168,7 +168,7 @@ def test_long_lists_are_cut() -> None:
 
 def test_runs_of_names_are_listed_by_their_ends() -> None:
     """Consecutive numbered columns are one item; hidden columns are counted, and names with a comma are quoted."""
-    names = ["size, m", *(f"q{j}" for j in range(8, 12)), "q13", "q14", *(f"{letter}" for letter in "abcdefg"), "id"]
+    names = ["size, m", *(f"q{j}" for j in range(8, 12)), "q13", "q14", *"abcdefg", "id"]
     plan = Plan("t.csv", 10, [ColumnFacts(name, "number", 0) for name in names], [])
     assert plan.lines() == [
         "t.csv: 10 rows, 15 columns",

@@ -17,7 +17,7 @@ from oneof.files import atomic_directory, check_not_input, check_writable
 from oneof.io import describe_cells, read_text_options
 
 if TYPE_CHECKING:
-    from oneof.cli.plan import Inspection
+    from oneof.cli.plan import Inspection, Plan
     from oneof.stream import ProgressiveValidation, Source, StreamOptions, StreamResult
 
 OUTPUTS = ("model.skops", "summary.json", "curve.csv")
@@ -178,6 +178,16 @@ def inspect_stream(
     features = read_features(table, read_options)
     facts = replace(describe(table, features.columns, features.frame), table=source.name, is_complete=is_complete)
     return Inspection(facts, features.findings, (*features.findings.sentences(), *label_notes))
+
+
+def plan_of_fit(path: Path, read_options: ReadOptions, online_options: OnlineOptions, *, method: str) -> "Plan | None":
+    """Return the plan of `fit_online` without a time; None for standard input and for defects that the fit names."""
+    from oneof.errors import OneofError
+
+    try:
+        return inspect_stream(path, read_options, online_options, method=method, is_timed=False).plan
+    except OneofError:
+        return None
 
 
 def _estimate_pass(

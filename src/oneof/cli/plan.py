@@ -143,12 +143,8 @@ class Plan:
         classes = list(self.classes)
         if len(classes) > _MAX_LISTED:
             classes.sort(key=lambda facts: -facts.rows)
-        counts = [
-            f"{facts.label} ({facts.rows:,})"
-            if number
-            else f"{facts.label} (a candidate in {_count(facts.rows, 'row')})"
-            for number, facts in enumerate(classes)
-        ]
+        first = f"{classes[0].label} (a candidate in {_count(classes[0].rows, 'row')})"
+        counts = [first, *(f"{facts.label} ({facts.rows:,})" for facts in classes[1:])]
         rarest = f"; the rarest is {counts[-1]}" * (len(counts) > _MAX_LISTED)
         return [f"  labels    {source}: {rows}", f"  classes   {len(counts):,}: {_join(counts)}{rarest}"]
 

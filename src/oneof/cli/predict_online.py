@@ -13,6 +13,7 @@ from oneof.cli.predictions import (
     join_options,
     label_columns,
     print_rates,
+    print_unreadable,
     to_frame,
     weight_arguments,
 )
@@ -66,6 +67,7 @@ def predict_stream(
         terminal.print_json(summary | ({"predictions": rows} if out == "-" else {"file": str(path)}))
     elif out != "-":
         terminal.print_line(f"{saved.method} predicted {prediction.rows} labels. File: {path}")
+        print_unreadable(prediction.unreadable.to_dict())
         print_rates(prediction.covering_rate, prediction.accuracy)
 
 

@@ -1,6 +1,6 @@
 """Saved models and their predictions as tables, for predictions in memory and in batches."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from oneof.cli.inputs import TableOptions
     from oneof.io import Column
     from oneof.persistence import SavedModel
+
+MAX_NAMED_COLUMNS = 8
+"""Number of columns with unreadable cells that are printed; the summary has all."""
 
 
 def load_model(path: Path) -> "SavedModel":
@@ -141,6 +144,19 @@ def check_output(path: Path, *, read: Sequence[Path]) -> None:
             f"cannot write {path}: the folder {path.parent} does not exist. Create it, or choose another --out."
         )
     check_writable(path.parent)
+
+
+def print_unreadable(unreadable: Mapping[str, Any]) -> None:
+    """Print the number of unreadable cells of each column; none is printed if there are none."""
+    if not unreadable:
+        return
+    counts = {name: entry["count"] for name, entry in unreadable.items()}
+    total = sum(counts.values())
+    cells = "1 unreadable cell is a missing value" if total == 1 else f"{total:,} unreadable cells are missing values"
+    ordered = sorted(counts.items(), key=lambda item: -item[1])
+    listed = [f"{name} ({n:,})" for name, n in ordered[:MAX_NAMED_COLUMNS]]
+    more = f" and {len(counts) - len(listed):,} more columns" * (len(counts) > len(listed))
+    terminal.print_line(f"{cells}: {', '.join(listed)}{more}.")
 
 
 def print_rates(covering_rate: float | None, accuracy: float | None) -> None:

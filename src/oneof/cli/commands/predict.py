@@ -18,6 +18,7 @@ from oneof.cli.predictions import (
     load_model,
     no_probabilities,
     print_rates,
+    print_unreadable,
     to_frame,
     weight_arguments,
     written_separator,
@@ -158,6 +159,7 @@ def run(
             terminal.print_json(summary | {"file": str(path)})
             return
         terminal.print_line(f"{result.method} predicted {result.frame.height} labels. File: {path}")
+        print_unreadable(result.unreadable)
         print_rates(result.covering_rate, result.accuracy)
         if result.sets is not None:
             print_sets(result.sets)

@@ -5,6 +5,7 @@ import csv
 import json
 import shlex
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.cli.inputs import ReadOptions, prepare_rows, read_features, resolve_separator
 from oneof.cli.terminal import Progress, ProgressFactory, format_percent
-from oneof.errors import InputError
+from oneof.errors import InputError, OneofError
 from oneof.files import atomic_directory, check_not_input, check_writable
 from oneof.io import describe_cells, read_text_options
 
@@ -63,10 +64,12 @@ def fit_online(
     method: str,
     folder: Path,
     progress: ProgressFactory,
+    show_plan: "Callable[[Plan], None] | None" = None,
 ) -> OnlineResult:
     """Fit a stream, save checkpoints, and write model, summary and curve into a folder.
 
-    The checkpoint is removed after the other files are written.
+    The checkpoint is removed after the other files are written. `show_plan` is called with the facts of the first batch
+    before the fit, unless the batch cannot be read twice or has defects, which are errors of the fit.
     """
     from oneof.stream import CheckpointConfig, fit_stream, open_source
 
@@ -78,6 +81,11 @@ def fit_online(
     classifier = _make_classifier(method)
     separator, separator_notes = _resolve_separator(source, read_options)
     options = _stream_options(replace(read_options, separator=separator), online_options)
+    if show_plan is not None and source.can_be_read_again:
+        with contextlib.suppress(OneofError):
+            plan = inspect_stream(path, read_options, online_options, method=method, is_timed=False).plan
+            if plan.method is not None:  # the labels of the first rows could be read
+                show_plan(plan)
     checkpoint = folder / CHECKPOINT
     if online_options.resume is False:
         checkpoint.unlink(missing_ok=True)
@@ -178,16 +186,6 @@ def inspect_stream(
     features = read_features(table, read_options)
     facts = replace(describe(table, features.columns, features.frame), table=source.name, is_complete=is_complete)
     return Inspection(facts, features.findings, (*features.findings.sentences(), *label_notes))
-
-
-def plan_of_fit(path: Path, read_options: ReadOptions, online_options: OnlineOptions, *, method: str) -> "Plan | None":
-    """Return the plan of `fit_online` without a time; None for standard input and for defects that the fit names."""
-    from oneof.errors import OneofError
-
-    try:
-        return inspect_stream(path, read_options, online_options, method=method, is_timed=False).plan
-    except OneofError:
-        return None
 
 
 def _estimate_pass(

@@ -182,7 +182,7 @@ class Plan:
         if self.limit_minutes is not None:
             return [*method, ("time", f"up to {self.limit_minutes:g} min (--budget), and the fit of the best method")]
         if self.seconds is None:
-            return [*method, ("time", "unknown")]
+            return [*method, *([("time", "unknown")] if self.epochs is None else [])]
         if self.epochs is not None:
             passes = f"for {_count(self.epochs, 'pass')}".replace("passs", "passes")
             return [*method, ("time", f"about {_duration(self.seconds)} {passes}")]

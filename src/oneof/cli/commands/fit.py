@@ -183,12 +183,15 @@ def _fit_online(
     from oneof.cli import online
 
     folder = out or online.default_folder(table)
-    plan = online.plan_of_fit(table, read_options, online_options, method=method)
-    if plan is not None:
-        _print_plan(plan)
     try:
         result = online.fit_online(
-            table, read_options, online_options, method=method, folder=folder, progress=terminal.progress
+            table,
+            read_options,
+            online_options,
+            method=method,
+            folder=folder,
+            progress=terminal.progress,
+            show_plan=_print_plan,
         )
     except KeyboardInterrupt:
         sentence = online.resume_hint(folder, sys.argv[1:])

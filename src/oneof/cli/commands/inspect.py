@@ -31,6 +31,11 @@ Examples:
   oneof inspect birds-oneof/model.skops
 """
 
+_NEEDS_LABELS = (
+    *("separator", "classes", "weighted", "weights", "kind", "rest", "truth"),
+    *("noise_rate", "folds", "budget", "seed"),
+)
+
 
 def run(
     context: typer.Context,
@@ -80,19 +85,8 @@ def run(
         rate = options.read_noise_rate(noise_rate)
         online_group.check(context)
         if not read_options.labels and read_options.answers is None:
-            needs_labels = (
-                "method",
-                "weighted",
-                "weights",
-                "kind",
-                "rest",
-                "separator",
-                "classes",
-                "truth",
-                "noise_rate",
-            )
-            needs_labels += ("folds", "budget", "seed", "epochs", "hash_bits")
-            check_unused(context, needs_labels, "needs --labels: add it")
+            names = _NEEDS_LABELS if online_group.online else (*_NEEDS_LABELS, "method")
+            check_unused(context, names, "needs --labels: add it")
         if online_group.online:
             from oneof.cli.online import OnlineOptions, inspect_stream
 

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from oneof.cli.plan import AnswerFacts, ClassFacts, ColumnFacts, Plan, announce, count_fits, estimate_seconds
+from oneof.comparison import cost
 from oneof.comparison import folds as folds_module
 from oneof.comparison.folds import check_task, make_folds
 from tests.cli.conftest import QUICK, Run, make_birds
@@ -286,3 +287,22 @@ def test_options_of_a_table_are_refused_for_a_model(run: Run, model: Path) -> No
     result = run("inspect", model, "--labels", "species")
     assert result.code == 2
     assert "--labels needs a table" in result.err
+
+
+@pytest.mark.parametrize(
+    ("args", "expected"),
+    [
+        (("audit", "--method", "AvgPerceptron", "--folds", "5"), "the audit takes about 6.7 min; --method LOORidge "),
+        (("compare", "--method", "AvgPerceptron", "--folds", "5"), "validation of AvgPerceptron takes about 6.9 min;"),
+    ],
+)
+def test_long_commands_announce_their_time(
+    run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], expected: str
+) -> None:
+    """Five fits, of four fifths of the labeled rows, have their predicted time printed before them."""
+    monkeypatch.setattr(cost, "estimate_seconds", lambda *_, **__: 100.0)
+    result = run(args[0], birds, "--labels", "species", "--drop", "truth", *args[1:])
+    assert result.code == 0, result.err
+    assert expected in result.err
+    monkeypatch.setattr(cost, "estimate_seconds", lambda *_, **__: 1.0)
+    assert "takes about" not in run(args[0], birds, "--labels", "species", "--drop", "truth", *args[1:]).err

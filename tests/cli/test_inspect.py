@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.cli.plan import AnswerFacts, ClassFacts, ColumnFacts, Plan, announce, count_fits, estimate_seconds
+from oneof.cli.plan import ClassFacts, ColumnFacts, Plan, announce, count_fits, estimate_seconds
 from oneof.comparison import cost
 from oneof.comparison import folds as folds_module
 from oneof.comparison.folds import check_task, make_folds
@@ -181,10 +181,10 @@ def test_a_long_fit_has_the_time_of_one_split() -> None:
     """The time with --folds 1 is named only if the fit takes more than a minute, and so are the times of commands."""
     plan = Plan("t.csv", 10, [], ["y"], method="PLGP", seconds=30.0, one_split_seconds=10.0)
     assert plan.lines()[-1] == "  time      about 30 s (fit, held-out estimate and learning curve)"
-    long = replace(plan, seconds=600.0, one_split_seconds=200.0, answers=AnswerFacts("a.csv", 1, 2))
+    long = replace(plan, seconds=600.0, one_split_seconds=200.0, round_seconds=900.0)
     assert long.lines()[-1] == (
-        "  time      about 10.0 min (fit, held-out estimate and learning curve, without the rounds of the annotators); "
-        "about 3.3 min with --folds 1"
+        "  time      about 10.0 min (fit, held-out estimate and learning curve), and up to 15.0 min for the rounds of "
+        "the annotators; about 3.3 min with --folds 1"
     )
     assert announce("the audit", 59.0, "wait") == announce("the audit", None, "wait") == []
     assert announce("the audit", 600.0, "--drop excludes columns") == [
@@ -214,7 +214,7 @@ def test_answers_of_annotators(run: Run, birds: Path) -> None:
     facts = _facts(run, *args)
     assert facts["answers"] == {"file": "answers.csv", "answers": 177, "annotators": 3}
     assert (facts["rows"], facts["unlabeled"], facts["labels"]) == (60, 1, [])
-    assert facts["seconds"] > 0
+    assert facts["round_seconds"] > facts["seconds"] > 0
     plan = run("inspect", *args)
     assert "  labels    177 answers of 3 annotators in answers.csv: " in plan.out
     fit = run("fit", *args)

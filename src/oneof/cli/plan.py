@@ -86,6 +86,8 @@ class Plan:
         The estimated time of the fit with its held-out estimate; None if it is unknown.
     one_split_seconds : float or None
         The same with --folds 1; None if that is not less.
+    round_seconds : float or None
+        The estimated time of the maximum number of rounds in which the annotators and the method are fitted in turn.
     limit_minutes : float or None
         The time for the comparison of several methods.
     epochs : int or None
@@ -109,6 +111,7 @@ class Plan:
     method: str | None = None
     seconds: float | None = None
     one_split_seconds: float | None = None
+    round_seconds: float | None = None
     limit_minutes: float | None = None
     epochs: int | None = None
     is_complete: bool = True
@@ -186,9 +189,9 @@ class Plan:
         if self.epochs is not None:
             passes = f"for {_count(self.epochs, 'pass')}".replace("passs", "passes")
             return [*method, ("time", f"about {_duration(self.seconds)} {passes}")]
-        parts = "fit, held-out estimate and learning curve"
-        parts += ", without the rounds of the annotators" * (self.answers is not None)
-        time = f"about {_duration(self.seconds)} ({parts})"
+        time = f"about {_duration(self.seconds)} (fit, held-out estimate and learning curve)"
+        if self.round_seconds is not None:
+            time += f", and up to {_duration(self.round_seconds)} for the rounds of the annotators"
         if self.seconds > MAX_ESTIMATE_SECONDS and self.one_split_seconds is not None:
             time += f"; about {_duration(self.one_split_seconds)} with --folds 1"
         return [*method, ("time", time)]
@@ -262,6 +265,14 @@ def count_fits(train_sizes: Sequence[int], n_rows: int) -> float:
     """Return the number of fits of all rows that take the time of a fit, its held-out estimate and learning curve."""
     curve = sum(CURVE_FRACTIONS) * sum(min(size, MAX_CURVE_ROWS) for size in train_sizes)
     return 1 + (sum(train_sizes) + curve) / n_rows
+
+
+def count_fits_of_rounds() -> int:
+    """Return the maximum number of fits of all rows in the rounds of `oneof.crowd.CrowdClassifier`."""
+    from oneof.crowd import CrowdClassifier
+
+    defaults = CrowdClassifier()
+    return int(defaults.max_iter * (defaults.cv - 1))  # each fold trains on the others
 
 
 def estimate_seconds(estimator: Any, task: Any, test: Any, n_fits: float, seed: int) -> float | None:

@@ -251,7 +251,7 @@ def make_plan(
 ) -> "Plan":
     """Return the facts of a table with the methods and the time of their fit."""
     from oneof.cli.inputs import resolve_methods
-    from oneof.cli.plan import count_fits, estimate_seconds
+    from oneof.cli.plan import count_fits, count_fits_of_rounds, estimate_seconds
     from oneof.comparison.methods import DEFAULT_METHOD
 
     facts = replace(describe_prepared(prepared, read_options), noise_rate=noise_rate)
@@ -270,7 +270,13 @@ def make_plan(
         [auditor] = resolve_methods(prepared, DEFAULT_METHOD, seed)[0].values()
         audit = estimate_seconds(auditor, task, test, 1, seed) or 0.0
         seconds, one_split = seconds + audit, one_split + audit
-    return replace(facts, method=name, seconds=seconds, one_split_seconds=one_split if len(splits) > 1 else None)
+    return replace(
+        facts,
+        method=name,
+        seconds=seconds,
+        one_split_seconds=one_split if len(splits) > 1 else None,
+        round_seconds=None if facts.answers is None else seconds / n_fits * count_fits_of_rounds(),
+    )
 
 
 def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") -> "Plan":

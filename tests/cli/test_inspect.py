@@ -186,6 +186,8 @@ def test_a_long_fit_has_the_time_of_one_split() -> None:
         "  time      about 10.0 min (fit, held-out estimate and learning curve), and up to 15.0 min for the rounds of "
         "the annotators; about 3.3 min with --folds 1"
     )
+    of_one_split = replace(plan, seconds=600.0, one_split_seconds=None).lines()[-1]
+    assert of_one_split.endswith("; --drop excludes columns, and --method names another method")
     assert announce("the audit", 59.0, "wait") == announce("the audit", None, "wait") == []
     assert announce("the audit", 600.0, "--drop excludes columns") == [
         "the audit takes about 10.0 min; --drop excludes columns."

@@ -149,7 +149,7 @@ class PreparedTable:
 
 
 @dataclass(frozen=True)
-class Features:
+class PreparedFeatures:
     """Features of a table: the columns, their values (see `PreparedTable`), the findings, and the options of texts."""
 
     columns: list[Column]
@@ -188,7 +188,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     if read_options.classes is None and not read_options.weights.weighted:
         check_no_weights(candidates.classes.tolist(), table.path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
-    features = read_features(table, read_options)
+    features = prepare_features(table, read_options)
     answer_notes = () if given is None else given.notes
     label_notes = (*separator_notes, *suspicious_labels(candidates.classes.tolist(), separator))
     return PreparedTable(
@@ -212,16 +212,16 @@ def read_rows(path: Path, read_options: ReadOptions) -> Table:
     return read_options.table.read(path, as_text=as_text - text_columns, labels=text_columns)
 
 
-def read_features(table: Table, read_options: ReadOptions) -> Features:
+def prepare_features(table: Table, read_options: ReadOptions) -> PreparedFeatures:
     """Return the features of a table: all columns but those of labels and truth, or the rows of a sparse matrix."""
     if table.rows is not None:
         _check_no_column_options(read_options, table.path)
-        return Features([], table.rows, TableFindings(remarks=table.remarks), TextOptions())
+        return PreparedFeatures([], table.rows, TableFindings(remarks=table.remarks), TextOptions())
     columns, findings = choose_columns(table, exclude=read_options.text_columns, overrides=read_options.overrides)
     frame = read_options.table.align(table, columns, UnreadableCells())  # the findings have the same cells
     text_options = read_text_options(read_options.stop_words, read_options.stem)
     check_texts(frame, columns, text_options, table.path)
-    return Features(columns, frame, findings, text_options)
+    return PreparedFeatures(columns, frame, findings, text_options)
 
 
 def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates.columns import DEFAULT_SEPARATOR
-from oneof.cli.inputs import ReadOptions, prepare_rows, read_features, resolve_separator
+from oneof.cli.inputs import ReadOptions, prepare_features, prepare_rows, resolve_separator
 from oneof.cli.terminal import Progress, ProgressFactory, format_percent
 from oneof.errors import InputError, OneofError
 from oneof.files import atomic_directory, check_not_input, check_writable
@@ -183,7 +183,7 @@ def inspect_stream(
                 is_complete=is_complete,
             )
             return Inspection(facts, prepared.findings, prepared.notes)
-    features = read_features(table, read_options)
+    features = prepare_features(table, read_options)
     facts = replace(describe(table, features.columns, features.frame), table=source.name, is_complete=is_complete)
     return Inspection(facts, features.findings, (*features.findings.sentences(), *label_notes))
 

@@ -192,8 +192,13 @@ class Plan:
         time = f"about {_duration(self.seconds)} (fit, held-out estimate and learning curve)"
         if self.round_seconds is not None:
             time += f", and up to {_duration(self.round_seconds)} for the rounds of the annotators"
-        if self.seconds > MAX_ESTIMATE_SECONDS and self.one_split_seconds is not None:
-            time += f"; about {_duration(self.one_split_seconds)} with --folds 1"
+        if self.seconds > MAX_ESTIMATE_SECONDS:
+            one_split = self.one_split_seconds
+            time += (
+                "; --drop excludes columns, and --method names another method"
+                if one_split is None
+                else f"; about {_duration(one_split)} with --folds 1"
+            )
         return [*method, ("time", time)]
 
 

@@ -120,7 +120,7 @@ def inspect_table(
     noise_rate: float | str | None = None,
 ) -> "Inspection":
     """Return the plan of a fit, the findings and notes; without labels, the plan has the facts of the table only."""
-    from oneof.cli.inputs import prepare, read_features, read_rows, resolve_methods
+    from oneof.cli.inputs import prepare, prepare_features, read_rows, resolve_methods
     from oneof.cli.plan import Inspection, describe
     from oneof.cli.training import make_plan
     from oneof.comparison.folds import check_task, make_folds
@@ -134,7 +134,7 @@ def inspect_table(
         plan = make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate)
         return Inspection(plan, prepared.findings, (*prepared.notes, *notes))
     table = read_rows(path, read_options)
-    features = read_features(table, read_options)
+    features = prepare_features(table, read_options)
     plan = describe(table, features.columns, features.frame)
     return Inspection(plan, features.findings, tuple(features.findings.sentences()))
 

@@ -87,7 +87,7 @@ def test_bad_cells_are_missing_at_prediction(run: Run, birds: Path) -> None:
     assert other == labels
     assert "2 cells cannot be read and are missing, in column 'span' ('broken' in row 3 and 1 more)" in note
     result = run("predict", "birds-oneof/model.skops", "new.csv", "--json")
-    assert json.loads(result.out)["unread_cells"] == {"span": {"count": 2, "cells": [[3, "broken"], [7, "broken"]]}}
+    assert json.loads(result.out)["unreadable_cells"] == {"span": {"count": 2, "cells": [[3, "broken"], [7, "broken"]]}}
     result = run("predict", "birds-oneof/model.skops", "new.csv", "--strict")
     assert result.code == 2
     assert "new.csv, row 3: column 'span' must contain numbers; got 'broken'" in result.err

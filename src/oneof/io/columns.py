@@ -122,6 +122,8 @@ def find_column(name: str, columns: Sequence[str], path: Path) -> str:
     close = difflib.get_close_matches(name.lower(), lower, n=1)
     if close:
         hint = f"did you mean {lower[close[0]]!r}?"
+        if "," in lower[close[0]] and "," not in name:
+            hint += f""" Quote a name with a comma twice: '"{lower[close[0]]}"'."""
     else:
         listed = ", ".join(columns[:10]) or "none"
         hint = f"the columns are {listed}" + (f" and {len(columns) - 10} more." if len(columns) > 10 else ".")

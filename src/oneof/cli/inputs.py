@@ -18,13 +18,11 @@ from oneof.io import (
     Table,
     TableFindings,
     TextOptions,
-    UnreadableCells,
-    align_columns,
     check_no_weights,
     check_texts,
-    choose_columns,
     find_separator,
     make_encoder,
+    read_features,
     read_labels,
     read_table,
     read_text_options,
@@ -164,9 +162,8 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
         check_no_weights(candidates.classes.tolist(), path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
     if table.rows is None:
-        columns, findings = choose_columns(table, exclude=text_columns, overrides=read_options.overrides)
-        unreadable = None if options.strict else UnreadableCells()  # the findings have the same cells
-        frame = align_columns(table.frame, columns, path, cell_format=table.cell_format, unreadable=unreadable)
+        features = read_features(table, exclude=text_columns, overrides=read_options.overrides, strict=options.strict)
+        columns, findings, frame = features.columns, features.findings, features.frame
         check_texts(frame, columns, text_options, path)
     else:
         _check_no_column_options(read_options, text_options, path)

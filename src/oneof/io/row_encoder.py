@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from oneof.errors import DataError, InputTypeError
 from oneof.io.columns import Column, align_columns
 from oneof.io.findings import format_names
+from oneof.io.formats.cells import CellFormat, missing_numbers
 from oneof.typing import FeatureMatrix, Floats
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ Align = Callable[["pl.DataFrame", Sequence[Column]], "pl.DataFrame"]
 
 _SOURCE = Path("the rows")
 _UNUSUAL = object()
-_MAX_TOKEN = 40
+_MAX_TOKEN_LENGTH = 40
 """Length up to which a text may be a token of missing values."""
 
 
@@ -45,12 +46,23 @@ class RowEncoder:
     align : callable, optional
         ``align(frame, columns)`` returns the cells of a table as the transformer expects them; by default
         `align_columns`. It reads cells whose type is not that of their kind, such as numbers in text.
+    cell_format : CellFormat, optional
+        The user's tokens of missing values.
     """
 
-    def __init__(self, columns: Sequence[Column], transformer: Any, align: Align | None = None) -> None:
+    def __init__(
+        self,
+        columns: Sequence[Column],
+        transformer: Any,
+        align: Align | None = None,
+        *,
+        cell_format: CellFormat | None = None,
+    ) -> None:
         self.columns = list(columns)
         self._transformer = transformer
-        self._align = align or (lambda frame, columns: align_columns(frame, columns, _SOURCE))
+        cell_format = cell_format or CellFormat()
+        self._align = align or (lambda frame, columns: align_columns(frame, columns, _SOURCE, cell_format=cell_format))
+        self._missing = frozenset(missing_numbers(cell_format))
         self._blocks = _compile(transformer, [column.name for column in columns])
         self._known: list[Collection[str]] = [()] * len(self.columns)
         """Texts of each column that are the values of a category."""
@@ -98,6 +110,8 @@ class RowEncoder:
         """Return the cells of a column; cells that do not show their value are converted as those of a table."""
         read = _READERS.get(column.kind, _read_other)
         cells = [read(value, known) for value in values]
+        if self._missing and column.kind in ("number", "yes/no"):
+            cells = [None if cell in self._missing else cell for cell in cells]
         unusual = [row for row, cell in enumerate(cells) if cell is _UNUSUAL]
         texts = [row for row in unusual if type(values[row]) is str]
         for row, cell in zip(texts, self._convert_texts(column, [values[row] for row in texts]), strict=True):
@@ -149,11 +163,18 @@ class RowEncoder:
         return _to_frame([column.name for column in self.columns], cells)
 
     def _agrees(self) -> bool:
-        """Return whether the blocks give the features of the transformer for a missing and a present value each."""
-        values = {"number": 1.5, "yes/no": True, "category": "a", "text": "a 1 word"}
-        probes: list[dict[str, Any]] = [{column.name: values.get(column.kind) for column in self.columns}]
-        probes.append(dict.fromkeys(probes[0]))
-        cells = self._read(probes)
+        """Return whether the blocks give the features of the transformer for a value of each kind and for missing ones.
+
+        The value of a category is one of its known values.
+        """
+        values: dict[str, Any] = {"category": "a", "text": "a 1 word", "yes/no": 1.0, "date": 18_000.25}
+        present = [
+            next(iter(sorted(known)), values.get(column.kind, 1.5))
+            for column, known in zip(self.columns, self._known, strict=True)
+        ]
+        cells: list[Cells] = [
+            [value, ""] if isinstance(value, str) else np.array([value, np.nan], dtype=np.float64) for value in present
+        ]
         expected, encoded = self._transformer.transform(self._to_table(cells)), self._encode(cells)
         if sp.issparse(expected) != sp.issparse(encoded) or expected.shape != encoded.shape:
             return False
@@ -257,13 +278,17 @@ def _read_number(value: Any, _: Collection[str]) -> Any:
     return _UNUSUAL if np.isinf(number) else number
 
 
+def _read_yes_no(value: Any, _: Collection[str]) -> Any:
+    return value if value is None or (type(value) in (float, int, bool) and value in (0, 1)) else _UNUSUAL
+
+
 def _read_category(value: Any, known: Collection[str]) -> Any:
     return value if value is None or (type(value) is str and value in known) else _UNUSUAL
 
 
 def _read_text(value: Any, _: Collection[str]) -> Any:
     # A short text may be a token of missing values.
-    return value if value is None or (type(value) is str and len(value) > _MAX_TOKEN) else _UNUSUAL
+    return value if value is None or (type(value) is str and len(value) > _MAX_TOKEN_LENGTH) else _UNUSUAL
 
 
 def _read_other(value: Any, _: Collection[str]) -> Any:
@@ -272,7 +297,7 @@ def _read_other(value: Any, _: Collection[str]) -> Any:
 
 _READERS: dict[str, Callable[[Any, Collection[str]], Any]] = {
     "number": _read_number,
-    "yes/no": _read_number,
+    "yes/no": _read_yes_no,
     "category": _read_category,
     "text": _read_text,
 }

@@ -17,7 +17,7 @@ from oneof.io.batches import BatchSpec, iterate_batches
 from oneof.io.columns import find_column
 from oneof.io.formats import excel
 from oneof.io.formats.binary import read_sparse_npz
-from oneof.io.formats.cells import CellFormat
+from oneof.io.formats.cells import MISSING, MISSING_NUMBERS, CellFormat, missing_numbers
 from oneof.io.formats.dialect import Dialect
 from oneof.io.formats.plain_file import plain_file
 from oneof.io.formats.source import STANDARD_INPUT, Source, display_path
@@ -40,7 +40,6 @@ SUFFIXES = (*_FORMATS, ".csv.gz")
 _TEXT_FORMATS = ("csv", "tsv", "jsonl")
 _COPY = Dialect("utf-8", ",", ".", '"')
 """The dialect of the copy of a spreadsheet."""
-_PLACEHOLDERS = {"na", "n/a", "nan", "none", "null", "?", "-", "unknown", "missing"}
 _SEPARATORS = (";", ",", "/", "|", "+", "&")
 _MAX_LISTED = 6
 """Maximum number of labels listed in a warning; the rest are counted."""
@@ -209,14 +208,18 @@ def find_separator(
 def _label_frame(table: Table, columns: Sequence[str]) -> "pl.DataFrame":
     """Return columns of labels in which the user's tokens of missing values are null."""
     import polars as pl
+    import polars.selectors as cs
 
     names = [find_column(name, table.frame.columns, table.path) for name in columns]
     frame = table.frame.select(names)
     if not table.cell_format.missing:
         return frame
-    tokens = [token.lower() for token in table.cell_format.missing]
-    text = pl.col(pl.String)
-    return frame.with_columns(pl.when(~text.str.strip_chars().str.to_lowercase().is_in(tokens)).then(text))
+    tokens, numbers = [token.lower() for token in table.cell_format.missing], missing_numbers(table.cell_format)
+    text, values = pl.col(pl.String), cs.numeric()
+    return frame.with_columns(
+        pl.when(~text.str.strip_chars().str.to_lowercase().is_in(tokens)).then(text),
+        pl.when(~values.cast(pl.Float64).is_in(numbers)).then(values),
+    )
 
 
 def read_labels(
@@ -344,7 +347,7 @@ def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
     """Return a warning for each group of classes that may be a set, a missing label, or another class misspelled."""
     labels = [label for label in classes if isinstance(label, str)]
     notes = [_read_as_class(["-1"])] if "-1" in labels else []
-    if missing := [label for label in labels if label.strip().lower() in _PLACEHOLDERS]:
+    if missing := [label for label in labels if label.strip().lower() in (*MISSING, *MISSING_NUMBERS)]:
         notes.append(_read_as_class(missing))
     if lists := [label for label in labels if label[:1] in tuple("[({") and label[-1:] in tuple("])}")]:
         notes.append(
@@ -361,7 +364,10 @@ def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
 
 def _read_as_class(labels: Sequence[str]) -> str:
     verb = "are read as classes" if len(labels) > 1 else "is read as a class"
-    return f"{_join_names([*map(repr, labels)])} {verb}: leave the cells of unlabeled rows empty."
+    return (
+        f"{_join_names([*map(repr, labels)])} {verb}: leave the cells of unlabeled rows empty, or add --missing with "
+        "their text."
+    )
 
 
 def _read_as_one_class(labels: Sequence[str], advice: str) -> str:

@@ -84,6 +84,7 @@ class RowPredictor:
             columns,
             steps[0][1],
             lambda frame, parts: align_columns(frame, parts, Path("the rows"), cell_format=cell_format),
+            cell_format=cell_format,
         )
         self._estimator = steps[1][1] if len(steps) == 2 else Pipeline(steps[1:])
         method = type(steps[-1][1])

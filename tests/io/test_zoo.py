@@ -6,17 +6,20 @@ import numpy as np
 import pytest
 
 from oneof.io import (
+    CellFormat,
     Column,
     UnreadableCells,
     align_columns,
     choose_columns,
     describe_cells,
     find_separator,
+    read_features,
     read_labels,
     read_table,
     saved_columns,
 )
 from oneof.io.batches import BatchSpec, iterate_batches
+from oneof.io.findings import MAX_CELLS
 from oneof.io.formats import csv_reader
 from oneof.stream import open_source
 from tests.io.messy import N_QUESTIONS, N_TOKENS, make_survey
@@ -27,7 +30,7 @@ ZOO = make_zoo()
 
 def _check(sheet: Sheet, path: Path) -> list[str]:
     """Check columns and labels of a file, and return the notes."""
-    table = read_table(path, labels=["city"])
+    table = read_table(path, labels=["city"], cell_format=CellFormat(missing=sheet.missing))
     columns, findings = choose_columns(table, exclude=["city"])
     notes = findings.sentences()
     frame = align_columns(table.frame, columns, path, cell_format=table.cell_format, unreadable=UnreadableCells())
@@ -43,9 +46,16 @@ def _check(sheet: Sheet, path: Path) -> list[str]:
     unreadable = {
         found.column: [row for row, _ in found.unreadable] for found in findings.columns if found.n_unreadable
     }
-    assert unreadable == sheet.unreadable
+    assert unreadable == {name: rows[:MAX_CELLS] for name, rows in sheet.unreadable.items()}
     for name, rows in sheet.unreadable.items():
-        assert all(any(repr(name) in note and f"row {row}" in note for note in notes) for row in rows), notes
+        index = [other.strip() for other in sheet.names].index(name)
+        first = {sheet.rows[row][index]: row for row in reversed(rows)}  # a note names the first row of each text
+        assert all(any(repr(name) in note and f"row {row}" in note for note in notes) for row in first.values()), notes
+    for name, text in sheet.notes.items():
+        assert any(repr(name) in note and text in note for note in notes), (name, notes)
+    features = read_features(table, exclude=["city"])
+    assert features.columns == columns
+    assert features.frame.equals(frame)
     separator = find_separator(table, ["city"])
     assert read_labels(table, ["city"], separator=separator, classes=CITIES).to_sets() == sheet.labels
     return notes

@@ -33,6 +33,10 @@ class Sheet:
     expected: dict[str, tuple[str, list[object]]] = field(default_factory=dict)
     unreadable: dict[str, list[int]] = field(default_factory=dict)
     """Rows of cells that are in no format; they are missing values that a note must name."""
+    missing: tuple[str, ...] = ()
+    """Tokens of missing values that the user names."""
+    notes: dict[str, str] = field(default_factory=dict)
+    """Text that a note about a column must have."""
 
     def column(self, name: str) -> int:
         """Return the index of a column."""
@@ -141,7 +145,7 @@ def _dates(form: str, every: int = 1) -> Fault:
     return _cells("day", lambda cell: date.fromisoformat(cell).strftime(form) if cell[:2] == "20" else cell, every)
 
 
-def _named(old: str, new: str) -> Fault:
+def _renamed(old: str, new: str) -> Fault:
     return lambda sheet: replace(sheet, names=[new if name == old else name for name in sheet.names])
 
 
@@ -227,7 +231,7 @@ CELLS: dict[str, Fault] = {
     "TRUE and FALSE": _cells("wet", lambda cell: "TRUE" if cell == "yes" else "FALSE"),
     "Ja and Nein": _cells("wet", lambda cell: "Ja" if cell == "yes" else "Nein"),
     "durations in words": _cells("took", lambda cell: "{}h {}min".format(*map(int, cell.split(":")))),
-    "spaces around names": lambda sheet: _named("span", " span ")(_named("city", "city ")(sheet)),
+    "spaces around names": lambda sheet: _renamed("span", " span ")(_renamed("city", "city ")(sheet)),
     "repeated name": _extra_column("count", lambda i: str(i * i % 7)),
     "no name": _extra_column("", lambda i: str(i * i % 7)),
     "empty column": _extra_column("void", lambda _: ""),
@@ -253,7 +257,82 @@ PAIRS = (
     ("British dates", "word in numbers"), ("spaces around cells", "token ?"), ("empty rows at the end", "token NA"),
     ("delimiters at the end of rows", "Latin-1"), ("decimal comma", "delimiters at the end of rows"),
 )  # fmt: skip
-FAULTS = FORMS | CELLS
+
+
+def _noted(name: str, text: str, fault: Fault) -> Fault:
+    """Return a fault with a text that the note about a column must have."""
+
+    def noted(sheet: Sheet) -> Sheet:
+        changed = fault(sheet)
+        return replace(changed, notes=changed.notes | {name: text})
+
+    return noted
+
+
+def _sentinel(token: str, name: str) -> Fault:
+    """Return the fault that a token, which the user names, is in every ninth cell."""
+    return lambda sheet: replace(_token(token, name)(sheet), missing=(*sheet.missing, token))
+
+
+def _words(*words: str, name: str) -> Fault:
+    """Return the fault that every fifth cell of a column is one of a few words."""
+    rows = range(3, N_ROWS, 5)
+
+    def fault(sheet: Sheet) -> Sheet:
+        changed = sheet.with_cells(name, lambda i, cell: words[i % len(words)] if i in rows else cell)
+        changed = changed.without_values(name, rows)
+        return replace(changed, unreadable=sheet.unreadable | {name: [*rows]})
+
+    return fault
+
+
+def _with_dates(change: Callable[[date, bool], date], form: str, text: str) -> Fault:
+    """Return the fault of other dates in a format, with the text of its note; the last date is marked."""
+
+    def fault(sheet: Sheet) -> Sheet:
+        j = sheet.column("day")
+        days = [change(date.fromisoformat(row[j]), i == N_ROWS - 1) for i, row in enumerate(sheet.rows)]
+        values: list[object] = [float((day - date(1970, 1, 1)).days) for day in days]
+        changed = sheet.with_cells("day", lambda i, _: days[i].strftime(form))
+        return replace(changed, expected=sheet.expected | {"day": ("date", values)})
+
+    return _noted("day", text, fault)
+
+
+def _first_days(day: date, is_last: bool) -> date:
+    return day.replace(day=28 if is_last else 1 + day.day % 12)
+
+
+def _minutes(cell: str) -> str:
+    hours, minutes = map(int, cell.split(":"))
+    return f"{60 * hours + minutes}m"
+
+
+READINGS: dict[str, Fault] = {
+    "sentinel in decimals": _sentinel("999", "span"),
+    "sentinel in integers": _sentinel("-9", "count"),
+    "sentinel among empty cells": _sentinel("99.0", "mass"),
+    "one word in a fifth of the numbers": _words("refused", name="span"),
+    "two words in a fifth of the numbers": _words("refused", "n/k", name="count"),
+    "a word in a fifth of the dates": _words("ongoing", name="day"),
+    "a word in a fifth of the durations": _words("did not finish", name="took"),
+    "dates of which the last one shows the order": _with_dates(_first_days, "%d/%m/%Y", "'%d/%m/%Y'"),
+    "dates with hyphens in either order": _with_dates(
+        lambda day, _: _first_days(day, is_last=False), "%m-%d-%Y", "If the day is first, add --date-format %d-%m-%Y"
+    ),
+    "months": _with_dates(lambda day, _: day.replace(day=1), "%Y-%m", "'%Y-%m'"),
+    "dates of eight digits": _with_dates(lambda day, _: day, "%Y%m%d", "add --numeric day"),
+    "minutes": _noted("took", "in hours: ", _cells("took", _minutes)),
+    "letters of yes and no": _noted("wet", "'n' is 0 and 'y' is 1", _cells("wet", lambda cell: cell[0])),
+    "percent signs": _noted("span", "in '%'", _cells("span", lambda cell: f"{cell}%")),
+    "currency after numbers": _noted("span", "in 'EUR'", _cells("span", lambda cell: f"{cell} EUR")),
+    "currency before numbers": _noted("mass", "in '$'", _cells("mass", lambda cell: f"${cell}")),
+    "unit of measurement": _noted("mass", "in 'kg'", _cells("mass", lambda cell: f"{cell} kg")),
+    "spaces between digits": _cells("mass", lambda cell: f"{float(cell):,.2f}".replace(",", "\u00a0")),
+    "apostrophes between digits": _cells("mass", lambda cell: f"{float(cell):,.2f}".replace(",", "'")),
+}
+"""Faults of cells that have several readings; some need an option or a note."""
+FAULTS = FORMS | CELLS | READINGS
 
 
 def make_zoo() -> dict[str, Sheet]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from oneof.io.formats.dates import COMPACT_DATE
 from oneof.io.formats.dialect import COMMON, Dialect
 
 Kind = Literal["number", "yes/no", "category", "text", "date", "duration"]
@@ -179,15 +180,11 @@ class UnreadableCells:
         more = len(self.counts) - len(listed)
         total = sum(self.counts.values())
         verb = "cells cannot be read and are" if total > 1 else "cell cannot be read and is"
-        advice = (
-            "Correct them, or add --strict to refuse them."
-            if total > 1
-            else "Correct it, or add --strict to refuse it."
-        )
+        pronoun = "them" if total > 1 else "it"
         return [
             f"{total:,} {verb} missing, in column{'s' * (len(self.counts) > 1)} {', '.join(listed)}"
             + f" and {more} more" * bool(more)
-            + f". {advice}"
+            + f". Correct {pronoun}, or add --strict to refuse {pronoun}."
         ]
 
 
@@ -267,9 +264,9 @@ def _sentences_of_unreadable(columns: Sequence[ColumnFinding]) -> list[str]:
     unreadable = [column for column in columns if column.kind and column.n_unreadable]
     for column in unreadable[:_MAX_LISTED]:
         kind = KINDS[str(column.kind)]
-        cells = "cells are" if column.n_unreadable > 1 else "cell is"
+        cells = "other cells are missing values" if column.n_unreadable > 1 else "other cell is a missing value"
         sentences.append(
-            f"column {column.column!r} is read as {kind}; {column.n_unreadable:,} {cells} not, and missing: "
+            f"column {column.column!r} is read as {kind}; {column.n_unreadable:,} {cells}: "
             f"{_examples(column.unreadable, column.n_unreadable, 3)}. To refuse such cells, add --strict; to read "
             f"categories, add {_option('--categorical', [column.column])}."
         )
@@ -299,6 +296,8 @@ def _sentences_of_formats(columns: Sequence[ColumnFinding]) -> list[str]:
         }
         values = join([f"{text!r} is {value}" for text, value in examples])
         options = "--date-format or " * (kind == "date" and bool(examples)) + _option("--categorical", names)
+        if formats == (COMPACT_DATE,):
+            options = _option("--numeric", names)
         if not examples:  # dates of a binary file
             values = "the features are year, month, day of the week, hour and elapsed time"
         sentences.append(
@@ -317,7 +316,7 @@ def _sentences_of_alternatives(columns: Sequence[ColumnFinding]) -> list[str]:
         if group[0].kind == "number":
             sentences.append(
                 f"{is_are} read with {alternative[0]!r} between groups of three digits. If it is the decimal "
-                f"separator, add --decimal {shlex.quote(alternative[0])}."
+                f"separator, add --decimal {alternative[0]!r}."
             )
             continue
         exchanged = next(other for other, known in zip(alternative, formats, strict=True) if other != known)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from oneof.io.columns import Column, list_cells, to_text, to_values, unreadable_cell
 from oneof.io.findings import KINDS, ColumnFinding, Kind
 from oneof.io.formats.cells import (
+    GROUPS,
     CellFormat,
     count_tokens,
     detect_number_format,
@@ -27,7 +28,7 @@ from oneof.io.formats.dates import (
     ambiguous_formats,
     days_to_text,
     detect_date_formats,
-    is_compact_date,
+    has_compact_dates,
     read_dates,
     read_durations,
 )
@@ -142,12 +143,12 @@ def _infer_kind_of_text(cells: "pl.Series", cell_format: CellFormat) -> Inferred
     if column is None:
         return _text_finding(cells, text), None
     values, unreadable = to_values(cells, column, cell_format)
-    n_unreadable = int(unreadable.sum())
     if column == Column(cells.name, "number"):
         column = _dates_of_numbers(column, values, cell_format)
         if column.kind == "date":
             values, unreadable = to_values(cells, column, cell_format)
-    share = 1 - n_unreadable / len(present)
+            return _finding(cells, column, values, unreadable, cell_format, stripped), values
+    share = 1 - int(unreadable.sum()) / len(present)
     if share >= _MIN_READ or (share >= _MIN_READ_IF_NAMED and _are_words(stripped.filter(unreadable), values)):
         if not _varies(values):
             return _constant(cells.name), None
@@ -194,10 +195,10 @@ def _number_column(name: str, text: "pl.Series", cell_format: CellFormat) -> Col
 
 
 def _dates_of_numbers(column: Column, values: "pl.Series", cell_format: CellFormat) -> Column:
-    """Return a column of dates if all numbers are dates such as 20210314, or dates in a format of the user."""
+    """Return a column of dates if the numbers are dates such as 20210314, or all are in a format of the user."""
     import polars as pl
 
-    if is_compact_date(values):
+    if has_compact_dates(values):
         return Column(column.name, "date", (COMPACT_DATE,))
     present = values.drop_nulls()
     if not cell_format.dates or not (present % 1 == 0).all():
@@ -286,7 +287,8 @@ def _examples(
     if column.kind == "number":
         if not column.formats:
             return ()
-        shown = is_read & text.str.contains(r"[^\d+-]")
+        group = column.formats[0][0] if len(column.formats[0]) == 2 else ""
+        shown = is_read & text.str.contains(GROUPS[group] if group else r"[^\d+-]")
     elif alternative:
         shown = is_read & (values != read_dates(text, alternative)).fill_null(value=False)
     row = int((shown if shown.any() else is_read).arg_true()[0])

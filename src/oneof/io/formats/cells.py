@@ -33,7 +33,7 @@ _YES_NO = {word: value for pair in _PAIRS for word, value in zip(pair, (1.0, 0.0
 NumberFormat = Literal[".", ",", ",.", ".,", " .", " ,", "'.", "',"]
 """Decimal separator, after the separator of groups of three digits if there is one."""
 NUMBER_FORMATS: tuple[NumberFormat, ...] = get_args(NumberFormat)
-_GROUPS = {",": ",", ".": r"\.", " ": "[ \u00a0\u2007\u2009\u202f]", "'": "['\u2019\u02bc]"}
+GROUPS = {",": ",", ".": r"\.", " ": "[ \u00a0\u2007\u2009\u202f]", "'": "['\u2019\u02bc]"}
 """Separators of groups of digits, with a pattern of the characters that are read as each of them."""
 
 _SIGN = "[-+\u2212]?"
@@ -139,9 +139,9 @@ def read_numbers(text: "pl.Series", number_format: NumberFormat = ".", unit: str
     text = (_without_unit(text, unit) if unit else text).str.replace("^\u2212", "-")
     if len(number_format) == 2:
         group, decimal = number_format
-        is_grouped = text.str.contains(rf"^[+-]?\d{{1,3}}({_GROUPS[group]}\d{{3}})+({re.escape(decimal)}\d+)?$")
-        is_wrong = text.str.contains(_GROUPS[group]) & ~is_grouped
-        text = text.str.replace_all(_GROUPS[group], "").set(is_wrong.fill_null(value=False), None)
+        is_grouped = text.str.contains(rf"^[+-]?\d{{1,3}}({GROUPS[group]}\d{{3}})+({re.escape(decimal)}\d+)?$")
+        is_wrong = text.str.contains(GROUPS[group]) & ~is_grouped
+        text = text.str.replace_all(GROUPS[group], "").set(is_wrong.fill_null(value=False), None)
     if number_format[-1] == ",":
         text = text.set(text.str.contains(".", literal=True).fill_null(value=False), None)
         text = text.str.replace(",", ".", literal=True)
@@ -154,7 +154,7 @@ def detect_number_format(text: "pl.Series", decimal: str = ".", unit: str = "") 
     present = text.drop_nulls()
     best, best_count = NUMBER_FORMATS[0], -1
     for number_format in sorted(NUMBER_FORMATS, key=lambda known: known[-1] != decimal):
-        if len(number_format) == 2 and not present.str.contains(_GROUPS[number_format[0]]).any():
+        if len(number_format) == 2 and not present.str.contains(GROUPS[number_format[0]]).any():
             continue  # the same as the format without groups
         count = len(present) - read_numbers(present, number_format, unit).null_count()
         if count > best_count:
@@ -165,15 +165,19 @@ def detect_number_format(text: "pl.Series", decimal: str = ".", unit: str = "") 
 
 
 def detect_unit(text: "pl.Series") -> str:
-    """Return the most frequent unit of cells such as "12.5%", "$3.00", "3 EUR" and "12 cm"; none if few have one."""
+    """Return the most frequent unit of cells such as "12.5%", "$3.00", "3 EUR" and "12 cm", and "" if few have one.
+
+    A letter such as that of "1a" and "1b" is a unit only if nine of ten cells have it.
+    """
     groups = text.drop_nulls().str.extract_groups(_WITH_UNIT).struct.unnest()
     before, after = groups.to_series(0), groups.to_series(1)
     units = before.fill_null("") + after.fill_null("")
     has_one = before.is_not_null() ^ after.is_not_null()
     counts = units.filter(has_one).alias("unit").value_counts(sort=True, name="n")
-    if not len(counts) or counts["n"][0] < 0.5 * len(units):
+    if not len(counts):
         return ""
-    return str(counts["unit"][0])
+    unit, count = counts.row(0)
+    return str(unit) if count >= (0.9 if unit.isalpha() and len(unit) == 1 else 0.5) * len(units) else ""
 
 
 def _without_unit(text: "pl.Series", unit: str) -> "pl.Series":

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _MAX_SAMPLE = 1_000
 """Number of distinct cells from which formats of dates are detected at a time."""
-_MIN_YEAR = 1000
+_MIN_YEAR, _MAX_YEAR = 1000, 9999
 _MICROSECONDS_PER_DAY = 86_400_000_000
 
 _DAYS = (
@@ -33,6 +33,7 @@ UNAMBIGUOUS_DATES = (*(date + time for date in _DAYS for time in _TIMES if date.
 COMPACT_DATE = "%Y%m%d"
 """Format of dates that are whole numbers, such as 20210314."""
 _MIN_COMPACT, _MAX_COMPACT = 1800_01_01, 2199_12_31
+_MAX_OTHERS = 2
 _LIKE_DATE = (
     r"^\d{1,4}[-/. ]+\w{1,9}[-/. ,]+\d{2,4}|^[A-Za-z]{3,9} \d{1,2},? \d{4}"
     r"|^(\d{4}[-/]\d\d?|(\d\d?/|[A-Za-z]{3,9}[ -])\d{4})$"
@@ -144,18 +145,20 @@ def ambiguous_formats(text: "pl.Series", formats: Sequence[str], cell_format: Ce
     return ()
 
 
-def is_compact_date(numbers: "pl.Series") -> bool:
-    """Return whether all numbers are dates such as 20210314, and at least two differ.
+def has_compact_dates(numbers: "pl.Series") -> bool:
+    """Return whether at least half of the numbers are dates such as 20210314, and the others are at most two values.
 
-    Of the whole numbers of eight digits, one in 600 is a date of the years 1800 to 2199.
+    The others, such as 0 and 99999999, stand for missing dates. Of all numbers of eight digits, one in 600 is a date of
+    the years 1800 to 2199.
     """
     import polars as pl
 
     present = numbers.drop_nulls()
-    if not len(present) or not (present.min() >= _MIN_COMPACT and present.max() <= _MAX_COMPACT):  # type: ignore[operator]
+    in_range = present.is_between(_MIN_COMPACT, _MAX_COMPACT)
+    if not len(present) or in_range.mean() < 0.5:  # type: ignore[operator]  # a column of booleans
         return False
-    distinct = present.unique()
-    if len(distinct) < 2 or not (distinct.cast(pl.Int64) == distinct).all():
+    distinct = present.filter(in_range).unique()
+    if len(distinct) < 2 or present.filter(~in_range).n_unique() > _MAX_OTHERS or (distinct % 1 != 0).any():
         return False
     return _read_dates(distinct.cast(pl.Int64).cast(pl.String), COMPACT_DATE).null_count() == 0
 
@@ -209,7 +212,8 @@ def _read_dates(text: "pl.Series", date_format: str) -> "pl.Series":
         dates = text.str.to_datetime(date_format, strict=False, exact=True, time_unit="us")
     except pl.exceptions.PolarsError:  # no cell has this format, or the format has no date
         return pl.Series(text.name, [None] * len(text), dtype=pl.Float64)
-    dates = dates.set((dates.dt.year() < _MIN_YEAR).fill_null(value=False), None)
+    years = (_MIN_COMPACT // 10_000, _MAX_COMPACT // 10_000) if date_format == COMPACT_DATE else (_MIN_YEAR, _MAX_YEAR)
+    dates = dates.set(~dates.dt.year().is_between(*years).fill_null(value=True), None)
     return dates_to_days(dates)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
 
 from oneof.errors import DataError, InputTypeError
-from oneof.io import Column, align_columns, make_encoder
+from oneof.io import CellFormat, Column, align_columns, make_encoder
 from oneof.io.imputer import MedianImputer
 from oneof.io.row_encoder import RowEncoder
 from oneof.stream.encoder import StreamEncoder
@@ -126,6 +126,31 @@ def test_unusual_cells_are_read_as_those_of_a_table(cells: dict[str, Any], expec
     assert_same(encoder.transform([BIRD | cells]), encoder.transform([BIRD | expected]))
 
 
+@pytest.mark.parametrize("value", [999, 999.0, "999", "999.0", np.float32(999)])
+@pytest.mark.parametrize("name", ["span", "mass"])
+def test_numbers_that_are_tokens_are_missing(name: str, value: Any) -> None:
+    """A token that is a number is missing in a row of any type, as in a table."""
+    model = MODELS["sparse"]
+    columns = [Column(*column) for column in model.columns]
+    encoder = RowEncoder(columns, model.pipeline[0], cell_format=CellFormat(missing=("999",)))
+    assert_same(encoder.transform([BIRD | {name: value}]), encoder.transform([BIRD | {name: None}]))
+    assert_same(encoder.transform([BIRD | {name: value}] * 2), encoder.transform([BIRD | {name: None}] * 2))
+    assert_same(encoder.transform([BIRD]), ENCODERS["sparse"].transform([BIRD]))
+
+
+def test_the_arrays_of_categories_are_compared_with_the_transformer() -> None:
+    """If the codes of a known category do not give its features, the rows become a table."""
+    model = fit_birds("AvgPerceptron")
+    columns = [Column(*column) for column in model.columns]
+    transformer = make_encoder(columns).fit(to_table(model, new_rows()))
+    categories = transformer.named_transformers_["categories"]
+    transform = categories.transform
+    categories.transform = lambda X: transform(X) * 2.0
+    encoder = RowEncoder(columns, transformer)
+    assert encoder._blocks is None
+    assert_same(encoder.transform(new_rows()), transformer.transform(to_table(model, new_rows())))
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
@@ -135,6 +160,8 @@ def test_unusual_cells_are_read_as_those_of_a_table(cells: dict[str, Any], expec
         (BIRD | {"span": {"a": 1}}, "row 1: column 'span' must contain numbers"),
         (BIRD | {"span": 10**400}, "row 1: column 'span' must contain finite numbers"),
         (BIRD | {"span": float("inf")}, "row 1: column 'span' must contain finite numbers"),
+        (BIRD | {"migrates": 7}, "row 1: column 'migrates' must contain yes/no values; got 7"),
+        (BIRD | {"migrates": -1.0}, "row 1: column 'migrates' must contain yes/no values; got -1.0"),
         (BIRD | {"color": ["red"]}, "row 1: column 'color' must contain text"),
         (BIRD | {"remark": object()}, "row 1: column 'remark' must contain text"),
         ({"span": 1.0}, "row 1: missing columns 'mass', 'migrates', 'color', 'remark'"),

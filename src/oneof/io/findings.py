@@ -3,6 +3,7 @@
 A finding is data. `TableFindings.sentences` are the notes of the command line, `TableFindings.to_dict` is their JSON.
 """
 
+import re
 import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,6 +29,7 @@ MAX_CELLS = 10
 """Maximum number of cells of a column that are listed with their rows."""
 _MAX_LISTED = 5
 _MAX_TOKENS = 8
+_SPACES = re.compile(r"\s")
 
 
 @dataclass(frozen=True)
@@ -284,48 +286,43 @@ def _sentences_of_formats(columns: Sequence[ColumnFinding]) -> list[str]:
     """Return a sentence for each format of dates, numbers, durations and yes/no values, with an example."""
     sentences = []
     shown = [column for column in columns if column.kind == "date" or (column.kind and column.examples)]
-    for (kind, formats), group in _grouped(shown, lambda c: (c.kind, c.formats)):
+    for (kind, formats, alternative), group in _grouped(shown, lambda c: (c.kind, c.formats, c.alternative)):
         names, examples = _names(group), next((column.examples for column in group if column.examples), ())
         if kind == "yes/no" and {text.lower() for text, _ in examples} <= {"true", "false"}:
             continue
-        quoted = join([repr(date_format) for date_format in formats])
         details = {
-            "date": f" ({quoted})" * bool(formats),
+            "date": f" ({join([repr(date_format) for date_format in formats])})" * bool(formats),
             "number": f" in {formats[1]!r}" if len(formats) > 1 else "",
             "duration": " in hours",
         }
-        values = join([f"{text!r} is {value}" for text, value in examples])
-        options = "--date-format or " * (kind == "date" and bool(examples)) + _option("--categorical", names)
-        if formats == (COMPACT_DATE,):
-            options = _option("--numeric", names)
+        values = join([f"{_SPACES.sub(' ', text)!r} is {value}" for text, value in examples])
         if not examples:  # dates of a binary file
             values = "the features are year, month, day of the week, hour and elapsed time"
         sentences.append(
-            f"{_columns_are(names)} read as {KINDS[kind]}{details.get(kind, '')}: {values}. To change this, add "
-            f"{options}."
+            f"{_columns_are(names)} read as {KINDS[kind]}{details.get(kind, '')}: {values}"
+            + (_advice_on_alternative(kind, formats, alternative) if alternative else f". {_advice(group[0], names)}")
         )
-        sentences += _sentences_of_alternatives(group)
     return sentences
 
 
-def _sentences_of_alternatives(columns: Sequence[ColumnFinding]) -> list[str]:
-    """Return a sentence about columns whose cells have two meanings."""
-    sentences = []
-    for alternative, group in _grouped((column for column in columns if column.alternative), lambda c: c.alternative):
-        is_are, formats = _columns_are(_names(group)), group[0].formats
-        if group[0].kind == "number":
-            sentences.append(
-                f"{is_are} read with {alternative[0]!r} between groups of three digits. If it is the decimal "
-                f"separator, add --decimal {alternative[0]!r}."
-            )
-            continue
-        exchanged = next(other for other, known in zip(alternative, formats, strict=True) if other != known)
-        first, second = ("month", "day") if exchanged.startswith("%d") else ("day", "month")
-        sentences.append(
-            f"{is_are} read with the {first} first, but no cell shows the order. If the {second} is first, add "
-            f"--date-format {shlex.quote(exchanged)}."
-        )
-    return sentences
+def _advice(column: ColumnFinding, names: Sequence[str]) -> str:
+    """Return a sentence with the options that change the kind or the format of columns."""
+    if column.formats == (COMPACT_DATE,):
+        return f"To read numbers, add {_option('--numeric', names)}."
+    first = "To read another format, add --date-format; to" if column.kind == "date" and column.examples else "To"
+    return f"{first} read categories, add {_option('--categorical', names)}."
+
+
+def _advice_on_alternative(kind: Kind, formats: Sequence[str], alternative: Sequence[str]) -> str:
+    """Return the end of a sentence about cells that have two meanings, with the option for the other one."""
+    if kind == "number":
+        return f". If {alternative[0]!r} is the decimal separator, add --decimal {alternative[0]!r}."
+    exchanged = next(other for other, known in zip(alternative, formats, strict=True) if other != known)
+    first = "day" if exchanged.startswith("%d") else "month"
+    return (
+        ", but no cell shows the order of day and month. "
+        f"If the {first} is first, add --date-format {shlex.quote(exchanged)}."
+    )
 
 
 def _sentences_of_exclusion(columns: Sequence[ColumnFinding], scope: str) -> list[str]:

@@ -131,7 +131,6 @@ def ambiguous_formats(text: "pl.Series", formats: Sequence[str], cell_format: Ce
     cell_format : CellFormat
         Its formats of dates are those that the user named.
     """
-    cells = text.drop_nulls().unique()
     for separator in "/-":
         affected = [
             date_format
@@ -139,10 +138,17 @@ def ambiguous_formats(text: "pl.Series", formats: Sequence[str], cell_format: Ce
             if (_month_and_day(date_format) or "   ")[2] == separator and date_format not in cell_format.dates
         ]
         swapped = _swap_all(affected, separator)
-        n_read = read_dates(cells, affected).is_not_null().sum()
-        if affected and n_read == read_dates(cells, swapped).is_not_null().sum() > 0:
+        present = text.drop_nulls()
+        # A sample shows that most columns are not ambiguous.
+        if all(_read_the_same(cells, affected, swapped) for cells in (sample_cells(present, _MAX_SAMPLE), present)):
             return tuple(_swap_all(formats, separator))
     return ()
+
+
+def _read_the_same(cells: "pl.Series", formats: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether formats read as many cells as others, at least one."""
+    n_read = read_dates(cells, formats).is_not_null().sum()
+    return n_read > 0 and n_read == read_dates(cells, others).is_not_null().sum()
 
 
 def has_compact_dates(numbers: "pl.Series") -> bool:
@@ -200,6 +206,8 @@ def _swap(date_format: str) -> str:
 
 def _normalize_times(text: "pl.Series") -> "pl.Series":
     """Return dates with a space before the time, and with +00:00 for Z."""
+    if not any(text.str.contains(letter, literal=True).any() for letter in "TZ"):
+        return text
     return text.str.replace(r"^(\d{4}-\d{1,2}-\d{1,2})T", "${1} ").str.replace(r"(:\d{2}(?:\.\d+)?) ?Z$", "${1}+00:00")
 
 

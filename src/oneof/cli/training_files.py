@@ -131,7 +131,7 @@ def write_model(
         | {
             "separator": prepared.separator,
             "weights": asdict(read_options.weights),
-            "cells": describe_cells(prepared.columns, read_options.table.cell_format),
+            "cells": describe_cells(prepared.columns, prepared.table.cell_format),
         },
         calibration=calibration,
     )

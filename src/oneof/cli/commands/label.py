@@ -145,7 +145,8 @@ def run(
         from oneof.cli.inputs import ReadOptions
         from oneof.files import check_not_input
         from oneof.io import Overrides
-        from oneof.labeling.server import LabelingServer, check_server_installed
+        from oneof.labeling.server import LabelingServer
+        from oneof.sockets import check_server_installed
 
         table_options = options.read_table_options(
             delimiter=delimiter,
@@ -177,7 +178,7 @@ def run(
         for option, path in (("--export", export), ("--answers", answers_file)):
             check_not_input([path] if path else [], [table, *(imports or ())], option)
         if export is None:
-            check_server_installed()  # before the file of the answers is created
+            check_server_installed("labeling")  # before the file of the answers is created
         opened = open_session(table, read_options, label_options, background=export is None)
         with opened.session as session:
             for sentence in opened.notes:

@@ -21,7 +21,12 @@ def _with(forms, **options):
 
 def _online(task, make, n_rows, forms, peer, learners, sets=False, asked=10):
     # The scale of the weights does not change predictions, so that the learner is chosen by accuracy alone.
-    variants = tuple(option for learner in learners for option in _with(forms, learner=learner, sets=sets))
+    variants = tuple(
+        option
+        for learner in learners
+        for average in (False, True)
+        for option in _with(forms, learner=learner, sets=sets, average=average)
+    )
     return Race("online", task, make, Entrant("oneof", "online", variants, EPOCHS), peer, ONE_PASS, asked, n_rows)
 
 

@@ -185,14 +185,18 @@ def test_features_without_information_are_reported():
     assert issues.noise_rate_interval[1] > 0.3
 
 
-@pytest.mark.parametrize(("n_classes", "separation"), [(5, 0.6), (3, 0.6), (2, 0.0)])
-def test_clean_labels_of_weak_features_are_not_called_wrong(n_classes, separation):
+@pytest.mark.parametrize(
+    ("n_classes", "separation", "n_distractors"), [(5, 0.6, 0), (3, 0.6, 0), (2, 0.0, 0), (5, 0.6, 2), (3, 0.6, 1)]
+)
+def test_clean_labels_of_weak_features_are_not_called_wrong(n_classes, separation, n_distractors):
     """With weak features the rate is unknown, no row is suspected, and the weights for a refit are the labels."""
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        y = rng.integers(n_classes, size=300)
+        y = truth = rng.integers(n_classes, size=300)
+        if n_distractors:
+            y = make_partial_labels(y, n_distractors=n_distractors, random_state=seed)
         X = rng.normal(size=(300, 4))
-        X[:, 0] += separation * y
+        X[:, 0] += separation * truth
         with pytest.warns(UserWarning, match="wrong labels cannot be found"):
             issues = find_label_issues(X, y)
         assert issues.is_rate_unknown

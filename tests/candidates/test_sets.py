@@ -14,7 +14,7 @@ from sklearn.exceptions import DataConversionWarning
 
 from oneof import CandidateSets
 from oneof.candidates import as_candidates
-from oneof.errors import InputTypeError, LabelError
+from oneof.errors import InputError, InputTypeError, LabelError
 
 MASK = np.array([[1, 0, 0], [1, 1, 0], [1, 1, 1], [0, 0, 1]], dtype=bool)
 
@@ -28,13 +28,31 @@ def test_indexing_selects_rows(rows):
     assert len(y[rows]) == y[rows].shape[0] == len(MASK[rows])
 
 
-def test_indexing_by_one_row_or_column_is_an_error():
-    """An integer index and an index of columns are errors."""
+def test_one_row_is_a_set():
+    """The index of a row gives its set of labels, as iteration does; rows and columns that do not exist are errors."""
     y = CandidateSets(MASK, ["a", "b", "c"])
-    with pytest.raises(InputTypeError, match=r"candidates\[\[1\]\]"):
-        y[1]
+    assert [y[i] for i in range(4)] == list(y) == y.to_sets()
+    assert y[-1] == y[np.int64(3)] == {"c"}
+    assert type(y[0]) is set
+    for row in (4, -5):
+        with pytest.raises(InputError, match=f"4 rows cannot be indexed by {row}"):
+            y[row]
     with pytest.raises(InputTypeError, match="rows only"):
         y[:, 1]
+
+
+def test_an_array_of_candidate_sets_has_sets():
+    """The array has the same sets and is read back; it cannot be sorted as classes, nor converted to numbers."""
+    y = CandidateSets(MASK, ["a", "b", "c"])
+    array = np.asarray(y)
+    assert array.tolist() == y.to_sets()
+    assert repr(array[0]) == "{'a'}"
+    assert CandidateSets.from_sets(array, classes=y.classes) == y
+    with pytest.raises(InputTypeError, match="cannot be sorted"):
+        np.unique(array)
+    for options in ({"dtype": float}, {"copy": False}):
+        with pytest.raises(InputTypeError, match="new array of sets only"):
+            np.array(y, **options)
 
 
 def test_the_mask_cannot_be_changed():

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from oneof import AvgPegasos, AvgPerceptron, MaxPegasos, MaxPerceptron
+from oneof import AvgPegasos, AvgPerceptron, CandidateSets, MaxPegasos, MaxPerceptron
 from oneof.errors import InputError
 from tests.estimators.panel import table
 from tests.oracles import online as oracle
@@ -65,6 +65,41 @@ def test_sample_weights_multiply_the_steps(estimator, options):
     history, _, decided = oracle.run(X[counted], mask[counted], sample_weight=weight[counted], **options)
     assert decided == counted.sum()
     np.testing.assert_allclose(model.coef_, history[-1], rtol=1e-9, atol=1e-10 * np.abs(history[-1]).max())
+
+
+@every
+@pytest.mark.parametrize("average", [False, True])
+@pytest.mark.parametrize("classes", [[3, 1, 7], [-1, 1, 4]])
+def test_plain_batches_are_learned_like_checked_ones(estimator, options, average, classes):
+    """Arrays of whole numbers, which are read without other checks, give the same bits as lists and candidate sets."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 5))
+    labels = rng.choice([*classes, -1], size=60)
+    batches = [clone(estimator).set_params(average=average, fit_intercept=True) for _ in range(3)]
+    for i in range(60):
+        rows, y = X[i : i + 1], labels[i : i + 1]
+        given = [y.tolist(), y, CandidateSets.from_labels(y, classes=classes)]
+        for model, label in zip(batches, given, strict=True):
+            model.partial_fit(rows, label, classes=classes if i == 0 else None)
+    for model in batches[1:]:
+        assert np.array_equal(model.coef_, batches[0].coef_)
+        assert np.array_equal(model.intercept_, batches[0].intercept_)
+        assert (model.t_, model.progressive_loss_) == (batches[0].t_, batches[0].progressive_loss_)
+
+
+def test_plain_batches_are_checked():
+    """Unknown labels, other widths, lengths and numbers that are not finite are errors; the model is unchanged."""
+    model = AvgPerceptron().partial_fit(np.eye(3), np.arange(3), classes=[0, 1, 2])
+    before = model.coef_.copy()
+    for X, y in (
+        (np.eye(3), np.array([0, 1, 5])),
+        (np.eye(2), np.array([0, 1])),
+        (np.eye(3), np.array([0, 1])),
+        (np.full((1, 3), np.nan), np.array([1])),
+    ):
+        with pytest.raises(InputError):
+            model.partial_fit(X, y)
+        assert np.array_equal(model.coef_, before)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])

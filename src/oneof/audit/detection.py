@@ -59,9 +59,9 @@ def find_label_issues(
         Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights. Unlabeled rows are ignored.
     estimator : estimator or Pipeline, default=None
         An estimator of oneof, or for exact labels any classifier, with `predict_proba` or `decision_function`. None is
-        ``LOORidge()``. It is cloned. The predictions of `LOORidge` are its leave-one-out scores, from one fit, or with
-        partial rows from a fit and a refit on the corrected weights. Any other estimator predicts each row by
-        cross-validation.
+        ``LOORidge()``. It is cloned. The predictions of `LOORidge` for exact labels are its leave-one-out scores, from
+        one fit. With partial rows that fit corrects the weights, and the rows are predicted by cross-validation of the
+        corrected weights. Any other estimator predicts each row by cross-validation.
     proba : array-like of shape (n_samples, n_classes), default=None
         Held-out probabilities of the classes, in place of an estimator: each row predicted without its own label. The
         columns are the sorted classes of `y`, or those of a `CandidateSets` in their order. The columns of a DataFrame
@@ -155,19 +155,27 @@ def find_label_issues(
     if not isinstance(last_step(classifier), LOORidge):
         scores = _cross_validated_scores(classifier, X, candidates, cv, n_jobs, random_state)
         return issues_from_scores(scores, candidates, noise_rate, seed)
-    issues = issues_from_scores(_leave_one_out_scores(classifier, X, candidates), candidates, noise_rate, seed)
-    changed = issues.probability >= MIN_CORRECTION
-    if (candidates.is_exact | candidates.is_unlabeled).all() or not changed.any():
-        return issues
-    # The labels of the first fit are members of the sets: wrong partial sets have changed the predictions.
-    corrected = mix_weights(candidates, issues.probability, issues.outside, changed)
-    return issues_from_scores(_leave_one_out_scores(classifier, X, corrected), candidates, noise_rate, seed)
+    scores = _leave_one_out_scores(classifier, X, candidates)
+    if (candidates.is_exact | candidates.is_unlabeled).all():
+        return issues_from_scores(scores, candidates, noise_rate, seed)
+    first = issues_from_scores(scores, candidates, noise_rate, seed, warn=False)
+    # Wrong partial sets have changed the labels of their neighbors: the second model is fitted to corrected weights.
+    # Leave-one-out scores of partial rows depend on their own sets in this way, predictions by cross-validation do not.
+    changed = first.probability >= MIN_CORRECTION
+    corrected = mix_weights(candidates, first.probability, first.outside, changed) if changed.any() else candidates
+    scores = _cross_validated_scores(classifier, X, corrected, cv, n_jobs, random_state)
+    return issues_from_scores(scores, candidates, noise_rate, seed)
 
 
 def issues_from_scores(
-    scores: Floats, candidates: CandidateSets, noise_rate: float | None = None, seed: int = 0
+    scores: Floats,
+    candidates: CandidateSets,
+    noise_rate: float | None = None,
+    seed: int = 0,
+    *,
+    warn: bool = True,
 ) -> LabelIssues:
-    """Fit the model of noise to held-out scores, (n, K), of which the softmax is taken."""
+    """Fit the model of noise to held-out scores, (n, K), of which the softmax is taken; `warn` of weak predictions."""
     labeled = np.flatnonzero(~candidates.is_unlabeled)
     evidence, classes = candidates.evidence, candidates.classes
     size = np.where(candidates.is_weighted, WEIGHTED_GROUP, candidates.sizes)
@@ -175,7 +183,7 @@ def issues_from_scores(
     solution = solve_noise(scores[labeled], evidence[labeled], group, total_rate=noise_rate, seed=seed)
     gains, min_gain = information_gains(solution.likelihood, evidence[labeled])
     is_weak = not is_better_than_frequencies(gains) or (noise_rate is None and gains.mean() < min_gain)
-    if is_weak:
+    if is_weak and warn:
         warnings.warn(WEAK_PREDICTIONS, UserWarning, stacklevel=3)
     result: NoiseSolution | NoiseEstimate = solution
     model = solution.model

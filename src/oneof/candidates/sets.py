@@ -1,7 +1,7 @@
 """The candidate sets of a data set: one representation of exact, partial and missing labels."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Self
+from typing import Any, Self, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,19 @@ from oneof.candidates.row_weights import RowWeights, same_weights, soften_weight
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
 from oneof.validation import as_array
+
+
+class _UnorderedSet(set[Any]):
+    """Set of an array of sets. ``<`` is an error, so that it is not sorted as if each set were a class."""
+
+    def __lt__(self, other: object) -> bool:
+        raise InputTypeError(
+            "candidate sets cannot be sorted: this function needs exact labels. Pass those of `disambiguate`, or use "
+            "an estimator of oneof."
+        )
+
+    def __repr__(self) -> str:
+        return repr(set(self))
 
 
 class CandidateSets(Constructors):
@@ -273,12 +286,17 @@ class CandidateSets(Constructors):
     def __len__(self) -> int:
         return self._mask.shape[0]
 
-    def __getitem__(self, rows: Any) -> "CandidateSets":
+    @overload
+    def __getitem__(self, rows: int) -> set[Any]: ...
+
+    @overload
+    def __getitem__(self, rows: Any) -> "CandidateSets": ...
+
+    def __getitem__(self, rows: Any) -> "CandidateSets | set[Any]":
         if isinstance(rows, int | np.integer) and not isinstance(rows, bool | np.bool_):
-            raise InputTypeError(
-                f"the index of candidate sets must be a slice, mask or array; got {rows}. Use "
-                f"candidates[[{rows}]], or to_sets()[{rows}]."
-            )
+            if not -len(self) <= rows < len(self):
+                raise InputError(f"candidate sets of {len(self)} rows cannot be indexed by {rows}.")
+            return collections.write_sets(self._mask[rows][None, :], self._classes)[0]
         try:
             mask = self._mask[rows]
         except (IndexError, TypeError, ValueError) as error:
@@ -289,6 +307,17 @@ class CandidateSets(Constructors):
             )
         row_weights = None if self._row_weights is None else self._row_weights.select(rows)
         return CandidateSets._from_validated(mask, self._classes, row_weights)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        """Return an array of Python sets: the form in which scikit-learn inspects labels."""
+        if (dtype is not None and np.dtype(dtype) != object) or copy is False:
+            raise InputTypeError(
+                f"candidate sets are converted to a new array of sets only; got dtype={dtype}, copy={copy}. For "
+                "numbers use `mask`, `weights` or to_indicator()."
+            )
+        array = np.empty(len(self), dtype=object)
+        array[:] = [_UnorderedSet(labels) for labels in self.to_sets()]
+        return array
 
     def __iter__(self) -> Iterator[set[Any]]:
         return iter(self.to_sets())

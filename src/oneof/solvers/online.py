@@ -25,7 +25,7 @@ theorem 3 extends the bound on mistakes to such means, whose coefficients sum to
 to 1/t; here t counts the rows that the block itself has processed, over all iterations.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -186,11 +186,13 @@ def _run(
 ) -> OnlineState:
     n, d = X.shape
     evidence = without_small_weights(evidence)  # they would break ties between classes that no row has changed yet
+    is_in_range = order is None or len(order) == 0
     order = np.arange(n) if order is None else np.asarray(order, dtype=np.int64)
+    is_in_range = is_in_range or bool(0 <= order.min() <= order.max() < n)
     weight = np.ones(n) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     # An empty array means that no predictions are stored.
     predicted = np.empty(0, dtype=np.int64) if predicted is None else predicted
-    _check_shapes(initial, evidence.shape, weight.shape, (n, d), order)
+    _check_shapes(initial, evidence.shape, weight.shape, (n, d), len(order), is_in_range)
     if predicted.shape not in ((n,), (0,)) or predicted.dtype != np.int64:
         raise InputError(
             f"`predicted` must be int64 of shape ({n},); got {predicted.dtype} of shape {predicted.shape}."
@@ -211,29 +213,33 @@ def _run(
     if overflowed >= 0:
         check_finite(X)
         raise InputError(f"row {overflowed}: the scores overflow. Scale the features, for example with StandardScaler.")
-    return replace(
-        initial, V=V, U=U if has_mean else initial.U, scale=scalars[0], square=scalars[1], total_scale=scalars[2],
-        n_mistakes=int(scalars[3]) if scalars[3].is_integer() else scalars[3],
-        n_summed=counts[0], n_rows=counts[1], n_updates=counts[2],
-    )  # fmt: skip
+    scale, square, total_scale, n_mistakes = scalars
+    n_mistakes = int(n_mistakes) if n_mistakes.is_integer() else n_mistakes
+    U = U if has_mean else initial.U
+    return OnlineState(V, scale, square, U, total_scale, counts[0], counts[1], n_mistakes, counts[2])
 
 
 def _check_shapes(
-    state: OnlineState, evidence: tuple[int, ...], weight: tuple[int, ...], rows: tuple[int, int], order: Ints
+    state: OnlineState,
+    evidence: tuple[int, ...],
+    weight: tuple[int, ...],
+    rows: tuple[int, int],
+    n_order: int,
+    is_in_range: bool,
 ) -> None:
-    """Raise unless all shapes agree: compiled loops do not check bounds."""
+    """Raise unless all shapes agree and the order is in range: compiled loops do not check bounds."""
     n, d = rows
     shapes_agree = (
         state.V.shape in ((evidence[1], d), (evidence[1], d + 1))
         and state.U.shape in (state.V.shape, (0, 0))
         and evidence[0] == n
         and weight == (n,)
-        and (len(order) == 0 or 0 <= order.min() <= order.max() < n)
+        and is_in_range
     )
     if not shapes_agree:
         raise InputError(
             f"`initial` must be a state for these rows; got rows of shape {rows}, evidence of shape {evidence}, "
-            f"weights of shape {weight}, an order of {len(order)} rows and a state of shape {state.V.shape}."
+            f"weights of shape {weight}, an order of {n_order} rows and a state of shape {state.V.shape}."
         )
 
 

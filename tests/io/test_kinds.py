@@ -19,7 +19,7 @@ from oneof.io import (
     UnreadableCells,
     align_columns,
     choose_columns,
-    read_features,
+    choose_features,
 )
 
 PATH = Path("t.csv")
@@ -298,6 +298,14 @@ def test_durations_and_yes_no_have_a_note(cells: list[str | None], sentence: str
     assert all(str(expected) in note for note in notes)
 
 
+def test_durations_that_are_named_as_numbers_have_a_unit() -> None:
+    """The option in the note reads '1.5m' as 1.5."""
+    table = Table(pl.DataFrame({"x": ["1.5m", "2 m", "-"] * 10}), PATH)
+    features = choose_features(table, exclude=[], overrides=Overrides(numbers=("x",)))
+    assert features.columns == [Column("x", "number", (".", "m"))]
+    assert features.frame["x"].to_list()[:2] == [1.5, 2.0]
+
+
 def test_notes_name_columns_as_the_command_line_does() -> None:
     """Names with spaces are quoted for a shell, and names with commas for the lists of options."""
     frame = pl.DataFrame({name: ["1", "2", "-"] * 10 for name in ("a b",)})
@@ -332,7 +340,7 @@ def test_features_are_read_once_as_they_are_aligned() -> None:
         }
     )
     table = Table(frame, PATH, cell_format=SENTINELS)
-    features = read_features(table, exclude=["y"])
+    features = choose_features(table, exclude=["y"])
     columns, findings = choose_columns(table, exclude=["y"])
     assert (features.columns, features.findings) == (columns, findings)
     unreadable = UnreadableCells()

@@ -11,9 +11,9 @@ from oneof.io import (
     UnreadableCells,
     align_columns,
     choose_columns,
+    choose_features,
     describe_cells,
     find_separator,
-    read_features,
     read_labels,
     read_table,
     saved_columns,
@@ -53,7 +53,7 @@ def _check(sheet: Sheet, path: Path) -> list[str]:
         assert all(any(repr(name) in note and f"row {row}" in note for note in notes) for row in first.values()), notes
     for name, text in sheet.notes.items():
         assert any(repr(name) in note and text in note for note in notes), (name, notes)
-    features = read_features(table, exclude=["city"])
+    features = choose_features(table, exclude=["city"])
     assert features.columns == columns
     assert features.frame.equals(frame)
     separator = find_separator(table, ["city"])

@@ -20,9 +20,9 @@ from oneof.io import (
     TextOptions,
     check_no_weights,
     check_texts,
+    choose_features,
     find_separator,
     make_encoder,
-    read_features,
     read_labels,
     read_table,
     read_text_options,
@@ -162,7 +162,7 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
         check_no_weights(candidates.classes.tolist(), path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
     if table.rows is None:
-        features = read_features(table, exclude=text_columns, overrides=read_options.overrides, strict=options.strict)
+        features = choose_features(table, exclude=text_columns, overrides=read_options.overrides, strict=options.strict)
         columns, findings, frame = features.columns, features.findings, features.frame
         check_texts(frame, columns, text_options, path)
     else:

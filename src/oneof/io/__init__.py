@@ -14,7 +14,7 @@ from oneof.io.columns import (
     saved_columns,
 )
 from oneof.io.encoder import TextOptions, check_texts, make_encoder, read_text_options
-from oneof.io.features import Features, Overrides, choose_columns, read_features
+from oneof.io.features import Overrides, TableFeatures, choose_columns, choose_features
 from oneof.io.findings import ColumnFinding, Kind, TableFindings, UnreadableCells
 from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
@@ -36,7 +36,7 @@ __all__ = [
     "Column",
     "ColumnFinding",
     "Dialect",
-    "Features",
+    "TableFeatures",
     "Kind",
     "Overrides",
     "Table",
@@ -55,7 +55,7 @@ __all__ = [
     "make_encoder",
     "match_columns",
     "read_answers_npz",
-    "read_features",
+    "choose_features",
     "read_labels",
     "read_table",
     "read_text_options",

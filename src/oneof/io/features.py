@@ -1,6 +1,6 @@
 """Features of a table: the choice of its columns.
 
-Reading order: `read_features` chooses columns by their kinds (`kinds`) and reads their cells, `columns.align_columns`
+Reading order: `choose_features` chooses columns by their kinds (`kinds`) and reads their cells, `columns.align_columns`
 converts another table to numbers and text, `encoder` builds the transformer of the values.
 """
 
@@ -37,7 +37,7 @@ class Overrides:
 
 
 @dataclass(frozen=True)
-class Features:
+class TableFeatures:
     """Features of a table.
 
     Attributes
@@ -55,9 +55,9 @@ class Features:
     frame: "pl.DataFrame"
 
 
-def read_features(
+def choose_features(
     table: "Table", *, exclude: Collection[str], overrides: Overrides | None = None, strict: bool = False
-) -> Features:
+) -> TableFeatures:
     """Choose the features of a table, infer their kinds and read their cells, each column once.
 
     Parameters
@@ -92,7 +92,7 @@ def read_features(
             frame.append(to_text(cells, table.cell_format) if numbers is None else numbers.fill_null(float("nan")))
     except DataError as error:
         raise error.at(table.path) from None
-    return Features(columns, TableFindings(tuple(findings), table.dialect, table.remarks), pl.DataFrame(frame))
+    return TableFeatures(columns, TableFindings(tuple(findings), table.dialect, table.remarks), pl.DataFrame(frame))
 
 
 def choose_columns(

@@ -106,10 +106,14 @@ class TableFindings:
             *self.remarks,
             *_sentences_of_missing(self.columns),
             *_sentences_of_unreadable(self.columns),
-            *_sentences_of_formats(self.columns),
+            *_sentences_of_formats([column for column in self.columns if not self._has_decimal_of_file(column)]),
             *_sentences_of_exclusion(self.columns, self.scope),
             *_sentences_of_reasons(self.columns),
         ]
+
+    def _has_decimal_of_file(self, column: ColumnFinding) -> bool:
+        """Return whether the format of numbers is that of the file, which has a sentence of its own."""
+        return column.kind == "number" and self.dialect is not None and column.formats == (self.dialect.decimal,)
 
     def reasons_of_exclusion(self) -> str:
         """Return the excluded columns with the reasons, in one clause; the first 5 reasons and names are listed."""
@@ -309,7 +313,11 @@ def _advice(column: ColumnFinding, names: Sequence[str]) -> str:
     """Return a sentence with the options that change the kind or the format of columns."""
     if column.formats == (COMPACT_DATE,):
         return f"To read numbers, add {_option('--numeric', names)}."
-    first = "To read another format, add --date-format; to" if column.kind == "date" and column.examples else "To"
+    first = "To"
+    if column.kind == "date" and column.examples:
+        first = "To read another format, add --date-format; to"
+    elif column.kind == "duration" and ":" not in column.examples[0][0]:  # "1.5m" may be a length
+        first = f"To read numbers with a unit, add {_option('--numeric', names)}; to"
     return f"{first} read categories, add {_option('--categorical', names)}."
 
 

@@ -291,6 +291,8 @@ def _examples(
         shown = is_read & text.str.contains(GROUPS[group] if group else r"[^\d+-]")
     elif alternative:
         shown = is_read & (values != read_dates(text, alternative)).fill_null(value=False)
+    elif column.kind == "date":
+        shown = is_read & read_dates(text, column.formats[:1]).is_not_null()
     row = int((shown if shown.any() else is_read).arg_true()[0])
     value = float(values[row])
     written = days_to_text(value) if column.kind == "date" else f"{value:.{12 if column.kind == 'number' else 4}g}"

@@ -282,7 +282,7 @@ def test_yes_no_has_two_values(cells: list[Any]) -> None:
     [
         (
             ["1.5m", "2.5m"],
-            "read as durations or times in hours: '1.5m' is 0.025. To read categories, add --categorical x.",
+            "read as durations or times in hours: '1.5m' is 0.025. To read numbers with a unit, add --numeric x; to",
         ),
         (["y", "n"], "read as yes/no values: 'n' is 0 and 'y' is 1. To read categories, add --categorical x."),
         (["oui", None], None),

@@ -232,7 +232,7 @@ def _read_numbers(text: "pl.Series", formats: tuple[str, ...], cell_format: Cell
     """Return text as numbers in the format of training, or in the format of this table if that reads more cells."""
     trained, unit = (*formats, "")[:2] if formats else (".", "")
     if trained in NUMBER_FORMATS and trained[-1] == cell_format.decimal:
-        values = read_numbers(text, trained, unit)  # type: ignore[arg-type]  # one of the formats
+        values = read_numbers(text, trained, unit)
         if values.null_count() == text.null_count():
             return values
     return read_numbers(text, detect_number_format(text, cell_format.decimal, unit), unit)

@@ -403,7 +403,7 @@ _READERS: dict[str, Callable[[Any, Collection[str]], Any]] = {
 def _number_formats(column: Column) -> tuple[NumberFormat, str]:
     """Return the format and the unit of the numbers of a column in training."""
     number_format, unit = (*column.formats, "", "")[:2]
-    return (number_format if number_format in NUMBER_FORMATS else ".", unit)  # type: ignore[return-value]
+    return (number_format if number_format in NUMBER_FORMATS else ".", unit)
 
 
 def _is_unicode(text: str) -> bool:

@@ -190,7 +190,7 @@ def test_empty_rows_and_columns(write: Write) -> None:
     rows = [(None, "a", None, "b"), (None, 1, None, 2), (None,) * 4, (None, 3, None, None), (None,) * 4]
     table = read_table(write(s=rows))
     assert table.frame.rows() == [(1, 2), (3, None)]
-    assert table.remarks == ("1 empty row of the sheet is ignored.",)
+    assert table.remarks == ("1 empty row of the sheet is ignored; rows are counted without empty rows.",)
 
 
 def test_names_of_columns(write: Write) -> None:

@@ -4,9 +4,7 @@
 """
 
 import difflib
-import re
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,13 +24,13 @@ from oneof.io.formats.cells import (
     strip_text,
     to_hours,
 )
+from oneof.io.formats.names import is_pattern, matching
 
 if TYPE_CHECKING:
     import polars as pl
 
 _MIN_WRONG = 10
 """Number of cells of which not even one is of the kind of the column, from which the column is another one."""
-_PATTERN = re.compile(r"[*?\[]")
 
 
 class Column(NamedTuple):
@@ -113,11 +111,8 @@ def find_column(name: str, columns: Sequence[str], path: Path) -> str:
 
     Otherwise raise an error that names the closest column.
     """
-    if name in columns:
-        return name
-    stripped = [column for column in columns if column.strip() == name.strip()]
-    if len(stripped) == 1:
-        return stripped[0]
+    if same := matching(name, columns, patterns=False):
+        return same[0]
     lower = {column.lower(): column for column in columns}
     close = difflib.get_close_matches(name.lower(), lower, n=1)
     if close:
@@ -138,15 +133,12 @@ def match_columns(patterns: Sequence[str], columns: Sequence[str], path: Path) -
     """
     found: list[str] = []
     for pattern in patterns:
-        if pattern in columns or not _PATTERN.search(pattern):
-            found.append(find_column(pattern, columns, path))
-            continue
-        matching = [name for name in columns if fnmatchcase(name, pattern)]
-        if not matching:
+        matches = matching(pattern, columns)
+        if not matches and is_pattern(pattern):
             raise DataError(
                 f"no column matches {pattern!r}: the columns are {format_names(columns)}.", source=str(path)
             )
-        found += matching
+        found += matches or [find_column(pattern, columns, path)]
     return list(dict.fromkeys(found))
 
 

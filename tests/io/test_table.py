@@ -352,7 +352,7 @@ def test_title_lines_above_the_header_are_ignored(tmp_path: Path, name: str) -> 
     path.write_text(content)
     table = read_table(path)
     assert table.frame.rows() == [(1, 2, 3)[:n_cells]]
-    assert name.split()[0] in table.remarks[0]
+    assert name.split(maxsplit=1)[0] in table.remarks[0]
     assert "above the header" in table.remarks[0]
     assert repr(content.split("\n")[0]) in table.remarks[0]
     assert [batch.rows() for batch in read_batches(path, n_rows=1)] == [table.frame.rows()]

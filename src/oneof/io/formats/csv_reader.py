@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from oneof.io.columns import Column
 
+_CHECKED_ROWS = 10_000
+"""Number of rows that are checked at once."""
 _MAX_SHOWN = 60
 """Maximum number of characters of a line in a message."""
 
@@ -65,8 +67,8 @@ class CsvReader:
         tab: bool,
         dialect: Dialect | None = None,
         display: Path | None = None,
-        sample_rows: int = 10_000,
-        part_bytes: int = 2**25,
+        sample_rows: int = 2_000,
+        part_bytes: int = 2**24,
     ) -> None:
         self._given = dialect or Dialect()
         self._file = path
@@ -203,7 +205,7 @@ class CsvReader:
             yield previous
 
     def _checked_parts(self) -> Iterator[bytes]:
-        for block, _ in self.blocks(self._sample_rows, RecordOffset()):
+        for block, _ in self.blocks(_CHECKED_ROWS, RecordOffset()):
             if block.records:
                 yield b"".join(block.records)
 

@@ -6,6 +6,7 @@ again. A cell that is a number in the sense of polars but has leading zeros, suc
 
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
     import polars as pl
 
 _LEADING_ZERO = r"^\s*[+-]?0\d+\s*$"
-_MAX_CODE_LENGTH = 40
-"""Maximum number of digits of a cell that is checked as a code with leading zeros."""
+_MAX_EMPTY_SHARE = 0.1
+"""Number of missing numbers per row from which polars separates them from cells that are not numbers.
+
+It raises an error for the latter, and the part is parsed again. Below this share, single rows are parsed again.
+"""
 
 
 class ParseRecords(Protocol):
@@ -68,6 +72,7 @@ class TableParser:
         self._dialect = dialect
         self._last = header.columns[header.n_named - 1]
         self._began: dict[str, int] = {}
+        self._has_empty_cells = False
 
     def read(self, parts: Callable[[], Iterable[bytes]], *, checked: bool, extra: Sequence[str] = ()) -> "pl.DataFrame":
         """Return the columns of all parts.
@@ -96,8 +101,7 @@ class TableParser:
             if not checked:
                 self._check_part(part, frame, extra)
             frames.append(frame.select(self._names))
-        for later in self._read_again(parts):
-            number, columns = later
+        for number, columns in self._read_again(parts):
             frames[number] = frames[number].with_columns(columns)
         frame = pl.concat(frames, rechunk=False)
         numbers = [
@@ -111,38 +115,54 @@ class TableParser:
         """Return the columns of a part, in the types of the parts before it as far as its cells allow."""
         import polars as pl
 
-        types = self._types
-        has_codes = bool(types) and has_leading_zeros(part, self._dialect)
+        numbers = list(self._types)
+        is_strict = self._has_empty_cells or str(self._dialect.quote).encode() in part
         try:
-            frame = self._parse(part, types, names)
-            suspects = [name for name, dtype in types.items() if dtype == pl.Float64 and not _is_finite(frame[name])]
+            frame = self._parse(part, self._types, names, ignore_errors=not is_strict)
         except pl.exceptions.PolarsError as error:
             if not str(error).startswith("could not parse"):  # a line with more cells, or a misplaced quotation mark
                 raise IrregularRecordsError from None
-            frame = self._parse_leniently(part, names)
-            suspects = [name for name in types if frame[name].null_count() or not _is_finite(frame[name])]
-        suspects = list(types) if has_codes else suspects
-        if not suspects:
+            is_strict = False
+            try:
+                frame = self._parse(part, self._types, names, ignore_errors=True)
+            except pl.exceptions.PolarsError:
+                raise IrregularRecordsError from None
+        if not numbers:
             return frame
-        text = self._parse(part, {}, suspects)
-        changed = []
-        for cells in text.iter_columns():
-            is_code = has_leading_zero(cells)
-            if is_code or not _same_missing(cells, frame[cells.name]):
-                changed.append(cells)
-                del self._types[cells.name]
-                self._began[cells.name] = number
-                if is_code or plain_numbers(cells, str(self._dialect.decimal)) is None:
-                    self._text.add(cells.name)
-        return frame.with_columns(changed)
+        is_float = [name for name in numbers if self._types[name] == pl.Float64]
+        infinite = frame.select(pl.col(is_float).is_finite().not_().any()).row(0) if is_float else ()
+        suspects = {name for name, found in zip(is_float, infinite, strict=True) if found}
+        n_empty = dict(zip(frame.columns, frame.null_count().row(0), strict=True))
+        self._has_empty_cells = sum(n_empty[name] for name in numbers) > _MAX_EMPTY_SHARE * len(frame)
+        if not is_strict:  # a missing value is an empty cell, or one that is not a number
+            suspects |= {name for name in numbers if n_empty[name]}
+        has_codes = has_leading_zeros(part, self._dialect)
+        changed = self._text_columns(part, frame.select(numbers), numbers if has_codes else sorted(suspects))
+        for name in changed:
+            del self._types[name]
+            self._began[name] = number
+        return frame.with_columns(self._parse(part, {}, changed)) if changed else frame
 
-    def _parse_leniently(self, part: bytes, names: Sequence[str]) -> "pl.DataFrame":
+    def _text_columns(self, part: bytes, frame: "pl.DataFrame", suspects: Sequence[str]) -> list[str]:
+        """Return those of the columns of numbers that have a cell of text or a code with leading zeros."""
         import polars as pl
 
-        try:
-            return self._parse(part, self._types, names, ignore_errors=True)
-        except pl.exceptions.PolarsError:
-            raise IrregularRecordsError from None
+        if not suspects:
+            return []
+        lines = part.removesuffix(b"\n").split(b"\n")
+        if len(lines) == len(frame):  # rows without a suspect cell are not parsed again
+            missing = pl.any_horizontal(~pl.col(suspects).is_finite().fill_null(value=False))
+            zeros = pl.any_horizontal(pl.col(suspects).cast(pl.Float64) % 1 == 0).fill_null(value=False)
+            rows = frame.select(missing | zeros).to_series().arg_true()
+            part, frame = b"\n".join([lines[i] for i in rows]), frame[rows]
+        changed = []
+        for cells in self._parse(part, {}, suspects).iter_columns():
+            is_code = has_leading_zero(cells)
+            if is_code or not _same_missing(cells, frame[cells.name]):
+                changed.append(cells.name)
+                if is_code or plain_numbers(cells, str(self._dialect.decimal)) is None:
+                    self._text.add(cells.name)
+        return changed
 
     def _read_again(self, parts: Callable[[], Iterable[bytes]]) -> "Iterator[tuple[int, pl.DataFrame]]":
         """Yield the columns of text in the parts before the first one in which they are text."""
@@ -224,44 +244,70 @@ def has_leading_zero(cells: "pl.Series") -> bool:
 
 
 def has_leading_zeros(content: bytes, dialect: Dialect) -> bool:
-    """Return whether records may have a cell such as 007, 007 with a sign, or 007 in quotation marks.
+    """Return whether records have a cell such as 007, with or without a sign, spaces or quotation marks.
 
-    The function is exact for cells without spaces that have no delimiter within quotation marks. It takes about a
-    hundredth of the time of parsing.
+    Text with such a word, such as "born 07", has the same result: the cells decide.
     """
-    delimiter, quote = str(dialect.delimiter), str(dialect.quote)
-    begin = np.zeros(256, dtype=bool)
-    begin[[*(delimiter + quote + "\n\r ").encode()]] = True
-    sign = np.zeros(256, dtype=bool)
-    sign[[*b"+-"]] = True
-    # A separator before the first cell and after the last one.
-    cells = np.frombuffer(b"\n\n" + content + b"\n" * (_MAX_CODE_LENGTH + 2), dtype=np.uint8)
+    if not _may_have_code(content, ord(str(dialect.delimiter))):
+        return False
+    kinds = np.zeros(256, dtype=np.uint8)
+    kinds[[*b"0123456789"]] = _DIGIT
+    kinds[[*b"+-"]] = _SIGN
+    kinds[[*f"{dialect.delimiter}{dialect.quote}\n\r ".encode()]] = _BORDER
+    return bool(_compiled_search()(np.frombuffer(content, dtype=np.uint8), kinds))
+
+
+def _may_have_code(content: bytes, delimiter: int) -> bool:
+    """Return whether a zero is before a digit, and after a border or a sign; an exponent such as e-05 is also found.
+
+    All borders and signs, apart from some delimiters, are less than the decimal point.
+    """
+    if content[:1] == b"0" and content[1:2].isdigit():
+        return True
+    cells = np.frombuffer(content, dtype=np.uint8)
     for start in range(0, len(cells), _SLICE_BYTES):
-        part = cells[start : start + _SLICE_BYTES + _MAX_CODE_LENGTH + 4]
-        is_digit = (part[3:] - 48) < 10  # uint8: smaller bytes wrap around
-        zeros = np.flatnonzero((part[2:-1] == 48) & is_digit) + 2
-        if not len(zeros):
-            continue
-        before = part[zeros - 1]
-        zeros = zeros[begin[before] | (sign[before] & begin[part[zeros - 2]])]
-        ends = zeros + 2
-        for _ in range(_MAX_CODE_LENGTH):
-            alive = ends < len(part)
-            digits = alive & ((part[np.minimum(ends, len(part) - 1)] - 48) < 10)
-            if not digits.any():
-                break
-            ends = ends + digits
-        ends = np.minimum(ends, len(part) - 1)
-        if begin[part[ends]].any():
+        part = cells[start : start + _SLICE_BYTES + 2]
+        may_be = part[1:-1] == _ZERO
+        may_be &= (part[2:] - _ZERO) < 10  # smaller bytes wrap around
+        before = part[:-2]
+        may_be &= (before < ord(".")) if delimiter < ord(".") else ((before < ord(".")) | (before == delimiter))
+        if may_be.any():
             return True
     return False
 
 
-_SLICE_BYTES = 2**18
+_ZERO = np.uint8(ord("0"))
+_SLICE_BYTES = 2**17
+"""Number of bytes that are searched at once, which fit in the cache of a processor."""
+_DIGIT, _SIGN, _BORDER = 1, 2, 3
+"""Kinds of bytes; others are 0."""
 
 
-def _is_finite(cells: "pl.Series") -> bool:
-    return not cells.dtype.is_float() or bool(cells.is_finite().all())
+@cache
+def _compiled_search() -> Callable[..., bool]:
+    """Return `_search_code`, compiled on first use: importing numba takes longer than reading a small table."""
+    from oneof.jit import compiled
+
+    return compiled(_search_code)
+
+
+def _search_code(content: Any, kinds: Any) -> bool:
+    """Return whether a border, possibly a sign, a zero, further digits and a border follow each other."""
+    n = len(content)
+    for i in range(n - 1):
+        if content[i] != _ZERO or kinds[content[i + 1]] != _DIGIT:
+            continue
+        begin = i - 1
+        if begin >= 0 and kinds[content[begin]] == _SIGN:
+            begin -= 1
+        if begin >= 0 and kinds[content[begin]] != _BORDER:
+            continue
+        end = i + 2
+        while end < n and kinds[content[end]] == _DIGIT:
+            end += 1
+        if end == n or kinds[content[end]] == _BORDER:
+            return True
+    return False
 
 
 def _same_missing(text: "pl.Series", numbers: "pl.Series") -> bool:

@@ -127,19 +127,18 @@ class RecordReader:
         IrregularRecordsError
             If quotation marks do not show the ends of the records, or a record is longer than `n_bytes`.
         """
-        quote = b""
         with self._opened() as content:
             self._read_header(content)
             quote = str(self.dialect.quote).encode()
             pending = b""
             while read := content.read(n_bytes):
-                pending += read
-                end = _end_of_records(pending, quote)
+                part = b"".join((pending, read, content.readline(n_bytes)))
+                end = len(part) if part.endswith(b"\n") and not part.count(quote) % 2 else _end_of_records(part, quote)
                 if end:
-                    yield pending[:end]
-                elif len(pending) > n_bytes:
+                    yield part if end == len(part) else part[:end]
+                elif len(part) > 2 * n_bytes:
                     raise IrregularRecordsError
-                pending = pending[end:]
+                pending = part[end:]
             if pending:
                 yield pending
 

@@ -1,11 +1,14 @@
-"""Tables as people have them: the columns are those of the clean file, or a sentence names row and column."""
+"""Messy tables: the columns are those of the clean file, or a sentence names file, row and column."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+from benchmarks.survey import N_QUESTIONS, N_TOKENS, make_survey
+from oneof.errors import DataError, LabelError
 from oneof.io import (
     Column,
     Table,
@@ -21,8 +24,8 @@ from oneof.io import (
 from oneof.io.batches import BatchSpec, iterate_batches
 from oneof.io.formats.csv_reader import CsvReader
 from oneof.stream import open_source
-from tests.io.messy import N_QUESTIONS, N_TOKENS, make_survey
-from tests.io.zoo import CITIES, FORMS, Sheet, make_zoo
+from tests.io.spreadsheets import WRITERS
+from tests.io.zoo import CITIES, FAULTS, FORMS, REFUSED, Sheet, make_zoo
 
 ZOO = make_zoo()
 
@@ -48,6 +51,9 @@ def _check(sheet: Sheet, table: Table) -> list[str]:
     assert unreadable == sheet.unreadable
     for name, rows in sheet.unreadable.items():
         assert all(any(repr(name) in note and f"row {row}" in note for note in notes) for row in rows), notes
+        with pytest.raises(DataError) as caught:
+            align_columns(table.frame, [Column(name, kinds[name])], path, cell_format=table.cell_format)
+        assert all(part in str(caught.value) for part in (str(path), repr(name), f"row {rows[0]}"))
     separator = find_separator(table, ["city"])
     assert read_labels(table, ["city"], separator=separator, classes=CITIES).to_sets() == sheet.labels
     return notes
@@ -68,6 +74,45 @@ def test_columns_are_those_of_the_clean_file(tmp_path: Path, name: str) -> None:
     filled = [each.with_columns(pl.col(pl.String).fill_null("")) for each in (frame, table.frame)]
     assert filled[0].equals(filled[1])
     assert (frame.schema, reader.dialect, tuple(reader.remarks)) == (table.frame.schema, table.dialect, table.remarks)
+
+
+@pytest.mark.parametrize("suffix", [".csv.gz", "-", ".jsonl", ".parquet", ".xlsx", ".ods"])
+@pytest.mark.parametrize("part", range(4))
+def test_other_formats_have_the_columns_of_the_clean_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, part: int
+) -> None:
+    """The faults of names and cells are read in the same way from other formats; compressed text may have all faults."""
+    if suffix in WRITERS:
+        pytest.importorskip("fastexcel", reason="fastexcel is in the extra `excel`")
+    is_text = suffix in (".csv.gz", "-")
+    names = [name for name in FAULTS if is_text or (name not in FORMS and ZOO[name].is_plain)]
+    for name in names[part :: 8 if is_text else 4]:
+        if suffix == "-":
+            path = ZOO[name].write(tmp_path / "table.csv")
+            with path.open() as file:
+                monkeypatch.setattr(sys, "stdin", file)
+                table = read_table("-", format="csv", labels=["city"])
+        else:
+            table = read_table(ZOO[name].write(tmp_path / f"table{suffix}"), labels=["city"])
+        _check(ZOO[name], table)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+def test_labels_that_cannot_be_read_are_errors(tmp_path: Path, name: str, suffix: str) -> None:
+    """The error names the file, the column, and the rows or the cell."""
+    fault, parts = REFUSED[name]
+    path = fault(ZOO["clean"]).write(tmp_path / f"table{suffix}")
+    table = read_table(path, labels=["city"])
+    with pytest.raises(LabelError) as caught:
+        read_labels(table, ["city"], separator=find_separator(table, ["city"]))
+    assert all(part in str(caught.value) for part in (str(path), *parts)), str(caught.value)
+
+
+def test_title_lines_and_blank_lines_are_in_the_notes(tmp_path: Path) -> None:
+    for name, part in (("title lines", "2 lines above the header"), ("blank lines between rows", "3 blank lines")):
+        table = read_table(ZOO[name].write(tmp_path / "table.csv"), labels=["city"])
+        assert any(part in remark for remark in table.remarks)
 
 
 def test_a_messy_survey_has_the_features_of_the_clean_one(tmp_path: Path) -> None:

@@ -74,8 +74,26 @@ def _table(path: Path) -> None:
         columns, findings = choose_columns(table, exclude=("species",))
         assert "\n" not in "".join(findings.sentences())
         json.dumps(findings.to_dict())
-        align_columns(table.frame, columns, path, form=table.form, unreadable=UnreadableCells())
-        align_columns(table.frame, columns, path, form=table.form)
+        align_columns(table.frame, columns, path, cell_format=table.cell_format, unreadable=UnreadableCells())
+        align_columns(table.frame, columns, path, cell_format=table.cell_format)
+
+
+def _archive(path: Path) -> None:
+    """Read a table with a sparse matrix, or the answers of annotators."""
+    _table(path)
+    with suppress(DataError):
+        read_answers_npz(path)
+
+
+def _sheets(_: Path) -> list[bytes]:
+    rows = (("span", "species", "when"), (3.1, "wren|owl", date(2021, 2, 3)), (None, "owl", None), ("-", "wren", "soon"))
+    file = io.BytesIO()
+    files = []
+    for write in WRITERS.values():
+        write(file, birds=rows, other=rows[:2])
+        files.append(file.getvalue())
+        file = io.BytesIO()
+    return files[:1]
 
 
 def _stream(path: Path) -> None:

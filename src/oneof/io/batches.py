@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import DataError, InputError
 from oneof.io.columns import Column, find_column
-from oneof.io.findings import format_names
 from oneof.io.formats import binary
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.csv_reader import CsvReader
 from oneof.io.formats.csv_table import as_plain_numbers
 from oneof.io.formats.dialect import Dialect
 from oneof.io.formats.json_lines import JsonLinesReader, objects_to_frame
-from oneof.io.formats.names import match_all
+from oneof.io.formats.names import format_names, match_all
 from oneof.io.formats.records import RecordOffset
 from oneof.io.formats.source import TEXT_FORMATS, Source, open_source, polars_errors_as_data_errors
 from oneof.io.formats.svmlight import IndexedRows, SvmlightReader

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import DataError
-from oneof.io.findings import KINDS, MAX_CELLS, Kind, UnreadableCells, format_names
+from oneof.io.findings import KINDS, MAX_CELLS, Kind, UnreadableCells
 from oneof.io.formats.cells import (
     NUMBER_FORMATS,
     UNAMBIGUOUS_DATES,
@@ -24,7 +24,8 @@ from oneof.io.formats.cells import (
     strip_text,
     to_hours,
 )
-from oneof.io.formats.names import is_pattern, matching
+from oneof.io.formats.names import format_names, is_pattern, matching
+from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl
@@ -118,8 +119,7 @@ def find_column(name: str, columns: Sequence[str], path: Path) -> str:
     if close:
         hint = f"did you mean {lower[close[0]]!r}?"
     else:
-        listed = ", ".join(columns[:10]) or "none"
-        hint = f"the columns are {listed}" + (f" and {len(columns) - 10} more." if len(columns) > 10 else ".")
+        hint = f"the columns are {enumerate_items(columns, 10, conjunction=False) or 'none'}."
     raise DataError(f"column {name!r} does not exist: {hint}", source=str(path))
 
 

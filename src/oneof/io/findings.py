@@ -9,6 +9,8 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from oneof.io.formats.dialect import COMMON, Dialect
+from oneof.io.formats.names import format_names
+from oneof.wording import enumerate_items
 
 Kind = Literal["number", "yes/no", "category", "text", "date", "duration"]
 
@@ -178,18 +180,7 @@ def dialect_sentences(dialect: Dialect | None) -> list[str]:
     differences = [] if dialect is None else dialect.differences(COMMON)
     if not differences:
         return []
-    return [f"the file is read with {join(differences)}; --delimiter, --decimal and --encoding set others."]
-
-
-def join(items: Sequence[str]) -> str:
-    """Return items separated by commas and "and"."""
-    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
-
-
-def format_names(names: Sequence[str]) -> str:
-    """Return the first 5 names, and the number of omitted names."""
-    more = f" and {len(names) - _MAX_LISTED} more" * (len(names) > _MAX_LISTED)
-    return ", ".join(repr(name) for name in names[:_MAX_LISTED]) + more
+    return [f"the file is read with {enumerate_items(differences)}; --delimiter, --decimal and --encoding set others."]
 
 
 def _columns_are(names: Sequence[str]) -> str:
@@ -222,7 +213,7 @@ def _sentences_of_missing(columns: Sequence[ColumnFinding]) -> list[str]:
         advice = "" if kind in ("text", "category") else " --text or --categorical reads text."
         sentences.append(
             f"{_columns_are([column.column for column in group])} read as {KINDS[kind]}; "
-            f"{'their' if several else 'its'} cells {join(tokens)} are missing.{advice}"
+            f"{'their' if several else 'its'} cells {enumerate_items(tokens)} are missing.{advice}"
         )
     return sentences
 
@@ -249,7 +240,7 @@ def _sentences_of_formats(columns: Sequence[ColumnFinding]) -> list[str]:
     dates = [column for column in columns if column.kind == "date"]
     for formats, group in _grouped(dates, lambda c: c.formats):
         names = [column.column for column in group]
-        listed = f" ({join([repr(date_format) for date_format in formats])})" if formats else ""
+        listed = f" ({enumerate_items([repr(date_format) for date_format in formats])})" if formats else ""
         sentences.append(
             f"{_columns_are(names)} read as dates{listed}: year, month, day of the week, hour and elapsed time."
         )

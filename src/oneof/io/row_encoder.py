@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from oneof.errors import DataError, InputTypeError
 from oneof.io.columns import Column, align_columns
-from oneof.io.findings import format_names
+from oneof.io.formats.names import format_names
 from oneof.typing import FeatureMatrix, Floats
 
 if TYPE_CHECKING:

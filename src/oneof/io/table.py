@@ -29,6 +29,7 @@ from oneof.io.formats.source import (
     suffixes_of,
 )
 from oneof.typing import Labels
+from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl
@@ -377,21 +378,25 @@ def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
     return notes + _misspelled(labels)
 
 
+def _quote(labels: Iterable[str]) -> str:
+    return enumerate_items([*map(repr, labels)], _MAX_LISTED)
+
+
 def _read_as_class(labels: Sequence[str]) -> str:
     verb = "are read as classes" if len(labels) > 1 else "is read as a class"
-    return f"{_join_names([*map(repr, labels)])} {verb}: leave the cells of unlabeled rows empty."
+    return f"{_quote(labels)} {verb}: leave the cells of unlabeled rows empty."
 
 
 def _read_as_one_class(labels: Sequence[str], advice: str) -> str:
     verb = "are each read as one class" if len(labels) > 1 else "is read as one class"
-    return f"{_join_names([*map(repr, labels)])} {verb}: {advice}."
+    return f"{_quote(labels)} {verb}: {advice}."
 
 
 def _misspelled(labels: Sequence[str]) -> list[str]:
     spellings: dict[str, list[str]] = {}
     for label in labels:
         spellings.setdefault(label.strip().casefold(), []).append(label)
-    groups = [_join_names([*map(repr, group)]) for group in spellings.values() if len(group) > 1]
+    groups = [_quote(group) for group in spellings.values() if len(group) > 1]
     if not groups:
         return []
     listed = groups if len(groups) <= _MAX_LISTED else [*groups[:_MAX_LISTED], f"and {len(groups) - _MAX_LISTED} more"]
@@ -399,11 +404,3 @@ def _misspelled(labels: Sequence[str]) -> list[str]:
         f"{'; '.join(listed)} differ only in case or in surrounding spaces, and are read as different classes: use one "
         "spelling if they are the same class."
     ]
-
-
-def _join_names(names: Sequence[str]) -> str:
-    """Return names separated by commas and "and"; long lists are truncated, with the number of omitted names."""
-    listed = list(names)
-    if len(listed) > _MAX_LISTED:
-        listed = [*listed[:_MAX_LISTED], f"{len(names) - _MAX_LISTED} more"]
-    return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)

@@ -6,6 +6,7 @@ polars pads short lines and accepts misplaced quotation marks, so lines are chec
 import csv
 import io
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -191,7 +192,7 @@ def are_complete(lines: list[bytes], header: Header, dialect: Dialect) -> bool:
     return len(counts) == len(quoted) and all(low < count <= high + 1 for count in counts)
 
 
-def make_csv_reader(text: str, dialect: Dialect) -> "csv._reader":
+def make_csv_reader(text: str, dialect: Dialect) -> Iterator[list[str]]:
     """Return a reader of the records of a text."""
     return csv.reader(
         io.StringIO(text, newline=""), delimiter=str(dialect.delimiter), quotechar=str(dialect.quote), strict=True

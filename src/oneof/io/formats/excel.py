@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError, MissingExtraError
 from oneof.files import check_members
-from oneof.io.formats.names import quote_names
+from oneof.io.formats.names import format_names
 
 if TYPE_CHECKING:
     import polars as pl
@@ -54,7 +54,7 @@ def _choose_sheet(path: Path, names: list[str], requested: str | None) -> str:
     if requested is None and names:
         return names[0]
     if requested not in names:
-        raise DataError(f"{path} has no sheet {requested or ''!r}; its sheets are {quote_names(names) or 'none'}.")
+        raise DataError(f"{path} has no sheet {requested or ''!r}; its sheets are {format_names(names) or 'none'}.")
     return str(requested)
 
 
@@ -113,4 +113,4 @@ def _other_sheets(name: str, names: list[str], requested: str | None) -> list[st
     others = [other for other in names if other != name]
     if requested is not None or not others:
         return []
-    return [f"the sheet {name!r} is read; --sheet names another one: {quote_names(others)}."]
+    return [f"the sheet {name!r} is read; --sheet names another one: {format_names(others)}."]

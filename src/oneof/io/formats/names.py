@@ -75,14 +75,14 @@ def make_unique(cells: Sequence[str]) -> tuple[list[str], list[str]]:
             renamed.append(names[number])
     remarks = []
     if stripped:
-        remarks.append(f"spaces around the names of columns are removed: {quote_names(stripped)}.")
+        remarks.append(f"spaces around the names of columns are removed: {format_names(stripped)}.")
     if renamed:
-        remarks.append(f"columns with the name of another column are renamed: {quote_names(renamed)}.")
+        remarks.append(f"columns with the name of another column are renamed: {format_names(renamed)}.")
     if inner := [names[number] for number in unnamed if number < n_named]:
-        remarks.append(f"columns without a name are named by their position, from 0: {quote_names(inner)}.")
+        remarks.append(f"columns without a name are named by their position, from 0: {format_names(inner)}.")
     return names, remarks
 
 
-def quote_names(names: Sequence[str]) -> str:
+def format_names(names: Sequence[str]) -> str:
     """Return the first 5 names in quotation marks, and the number of the others."""
     return enumerate_items([repr(name) for name in names], _MAX_NAMES, conjunction=False)

@@ -140,7 +140,7 @@ def open_source(path: str | os.PathLike[str], format: str | None = None) -> Sour
 
 def open_standard_input() -> io.BufferedReader:
     """Return the bytes of standard input."""
-    return open(sys.stdin.fileno(), "rb", buffering=CHUNK_BYTES, closefd=False)
+    return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), CHUNK_BYTES)
 
 
 def display_path(path: Path) -> Path:

@@ -51,8 +51,8 @@ def _check(sheet: Sheet, table: Table) -> list[str]:
     assert unreadable == sheet.unreadable
     for name, rows in sheet.unreadable.items():
         assert all(any(repr(name) in note and f"row {row}" in note for note in notes) for row in rows), notes
+        named = [column for column in columns if column.name == name]
         with pytest.raises(DataError) as caught:
-            named = [column for column in columns if column.name == name]
             align_columns(table.frame, named, path, cell_format=table.cell_format)
         assert all(part in str(caught.value) for part in (str(path), repr(name), f"row {rows[0]}"))
     separator = find_separator(table, ["city"])
@@ -82,7 +82,7 @@ def test_columns_are_those_of_the_clean_file(tmp_path: Path, name: str) -> None:
 def test_other_formats_have_the_columns_of_the_clean_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, part: int
 ) -> None:
-    """The faults of names and cells are read in the same way from other formats, and all faults from compressed text."""
+    """The faults of names and cells are read from other formats too, and all faults from compressed text."""
     if suffix in WRITERS:
         pytest.importorskip("fastexcel", reason="fastexcel is in the extra `excel`")
     is_text = suffix in (".csv.gz", "-")

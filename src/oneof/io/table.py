@@ -196,12 +196,6 @@ def is_whole_table(path: Path) -> bool:
     return format_of(path, TABLE_FORMATS) in ("npz", "excel")
 
 
-def stem_of(path: Path) -> str:
-    """Return the name of a table without its folder and suffix, for the names of output files."""
-    name = "stdin" if path in (STANDARD_INPUT, display_path(STANDARD_INPUT)) else path.name
-    return Path(name[:-3] if name.lower().endswith(".gz") else name).stem
-
-
 def find_separator(
     table: Table, columns: Sequence[str], *, classes: Sequence[str] | None = None, weighted: bool = False
 ) -> str:

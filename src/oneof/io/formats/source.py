@@ -148,6 +148,12 @@ def display_path(path: Path) -> Path:
     return Path("standard input") if path == STANDARD_INPUT else path
 
 
+def stem_of(path: Path) -> str:
+    """Return the name of a table without its folder and suffix, for the names of output files."""
+    name = "stdin" if path in (STANDARD_INPUT, display_path(STANDARD_INPUT)) else path.name
+    return Path(name[:-3] if name.lower().endswith(".gz") else name).stem
+
+
 def format_of(path: Path, formats: Mapping[str, tuple[str, ...]] = FORMATS) -> str | None:
     """Return the format given by the suffix of a file's name, or None."""
     name = path.name.lower()

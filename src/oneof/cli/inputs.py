@@ -136,6 +136,7 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
         path,
         as_text=as_text - text_columns,
         labels=text_columns,
+        drop=read_options.overrides.drop,
         dialect=options.dialect,
         cell_format=options.cell_format,
         format=read_options.format,

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from oneof.wording import enumerate_items
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -246,5 +248,4 @@ def _names(columns: Sequence[ColumnFacts], *, missing: bool = True) -> list[str]
 
 
 def _join(items: Sequence[str]) -> str:
-    more = f" and {len(items) - _MAX_LISTED:,} more" * (len(items) > _MAX_LISTED)
-    return ", ".join(items[:_MAX_LISTED]) + more
+    return enumerate_items(list(items), _MAX_LISTED, conjunction=False)

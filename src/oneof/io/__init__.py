@@ -19,6 +19,7 @@ from oneof.io.findings import ColumnFinding, Kind, TableFindings, UnreadableCell
 from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.dialect import Dialect, make_dialect
+from oneof.io.formats.source import stem_of
 from oneof.io.table import (
     Table,
     check_no_weights,
@@ -27,7 +28,6 @@ from oneof.io.table import (
     read_labels,
     read_table,
     read_truth,
-    stem_of,
     suspicious_labels,
 )
 

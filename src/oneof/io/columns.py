@@ -4,14 +4,12 @@
 """
 
 import difflib
-import re
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import DataError
-from oneof.io.findings import KINDS, MAX_CELLS, Kind, UnreadableCells, format_names
+from oneof.io.findings import KINDS, MAX_CELLS, Kind, UnreadableCells
 from oneof.io.formats.cells import (
     NUMBER_FORMATS,
     CellFormat,
@@ -23,6 +21,8 @@ from oneof.io.formats.cells import (
     strip_text,
 )
 from oneof.io.formats.dates import UNAMBIGUOUS_DATES, dates_to_days, read_dates, read_durations, to_hours
+from oneof.io.formats.names import format_names, is_pattern, matching
+from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,7 +31,6 @@ _MIN_UNREADABLE = 10
 """Minimum number of unreadable cells for an error, if no cell of the column can be read."""
 _MAX_EXACT = 2.0**53
 """Largest float up to which all whole numbers are floats."""
-_PATTERN = re.compile(r"[*?\[]")
 
 
 class Column(NamedTuple):
@@ -112,18 +111,14 @@ def find_column(name: str, columns: Sequence[str], path: Path) -> str:
 
     Otherwise raise an error that names the closest column.
     """
-    if name in columns:
-        return name
-    stripped = [column for column in columns if column.strip() == name.strip()]
-    if len(stripped) == 1:
-        return stripped[0]
+    if same := matching(name, columns, patterns=False):
+        return same[0]
     lower = {column.lower(): column for column in columns}
     close = difflib.get_close_matches(name.lower(), lower, n=1)
     if close:
         hint = f"did you mean {lower[close[0]]!r}?"
     else:
-        listed = ", ".join(columns[:10]) or "none"
-        hint = f"the columns are {listed}" + (f" and {len(columns) - 10} more." if len(columns) > 10 else ".")
+        hint = f"the columns are {enumerate_items(columns, 10, conjunction=False) or 'none'}."
     raise DataError(f"column {name!r} does not exist: {hint}", source=str(path))
 
 
@@ -137,15 +132,12 @@ def match_columns(patterns: Sequence[str], columns: Sequence[str], path: Path) -
     """
     found: list[str] = []
     for pattern in patterns:
-        if pattern in columns or not _PATTERN.search(pattern):
-            found.append(find_column(pattern, columns, path))
-            continue
-        matching = [name for name in columns if fnmatchcase(name, pattern)]
-        if not matching:
+        matches = matching(pattern, columns)
+        if not matches and is_pattern(pattern):
             raise DataError(
                 f"no column matches {pattern!r}: the columns are {format_names(columns)}.", source=str(path)
             )
-        found += matching
+        found += matches or [find_column(pattern, columns, path)]
     return list(dict.fromkeys(found))
 
 

@@ -143,7 +143,7 @@ def _infer_columns(
     """Return the findings of the columns, and the values of those that are numbers in the table of features."""
     stripped = {name.strip() for name in exclude}  # as `find_column` finds them
     excluded = {name for name in table.frame.columns if name.strip() in stripped}
-    dropped = {*excluded, *table.label_columns, *match_columns(overrides.drop, table.frame.columns, table.path)}
+    dropped = {*excluded, *table.label_columns, *match_columns(overrides.drop, table.names, table.path)}
     forced = _forced_kinds(table, overrides)
     findings, values = [], {}
     for cells in table.frame.iter_columns():
@@ -185,7 +185,7 @@ def _forced_kinds(table: "Table", overrides: Overrides) -> dict[str, Kind]:
     ]
     for patterns, kind in kinds:
         for pattern in patterns:
-            for name in match_columns([pattern], table.frame.columns, table.path):
+            for name in match_columns([pattern], table.names, table.path):
                 is_exact = name == pattern
                 if forced.get(name, kind) != kind and is_exact == (name in exact):
                     raise DataError(f"column {name!r} must have one kind; got {forced[name]} and {kind}.")

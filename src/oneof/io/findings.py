@@ -12,6 +12,8 @@ from typing import Any, Literal
 
 from oneof.io.formats.dates import COMPACT_DATE
 from oneof.io.formats.dialect import COMMON, Dialect
+from oneof.io.formats.names import format_names
+from oneof.wording import enumerate_items
 
 Kind = Literal["number", "yes/no", "category", "text", "date", "duration"]
 
@@ -199,18 +201,9 @@ def dialect_sentences(dialect: Dialect | None) -> list[str]:
     differences = [] if dialect is None else dialect.differences(COMMON)
     if not differences:
         return []
-    return [f"the file is read with {join(differences)}; to change this, use --delimiter, --decimal and --encoding."]
-
-
-def join(items: Sequence[str]) -> str:
-    """Return items separated by commas and "and"."""
-    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
-
-
-def format_names(names: Sequence[str]) -> str:
-    """Return the first 5 names, and the number of omitted names."""
-    more = f" and {len(names) - _MAX_LISTED} more" * (len(names) > _MAX_LISTED)
-    return ", ".join(repr(name) for name in names[:_MAX_LISTED]) + more
+    return [
+        f"the file is read with {enumerate_items(differences)}; to change this, use --delimiter, --decimal and --encoding."
+    ]
 
 
 def _columns_are(names: Sequence[str]) -> str:
@@ -261,7 +254,9 @@ def _sentences_of_missing(columns: Sequence[ColumnFinding]) -> list[str]:
         names = _names(group)
         advice = "" if kind in ("text", "category") else f" To read categories, add {_option('--categorical', names)}."
         own = ", which are a category of their own" * (kind == "category")
-        sentences.append(f"{_columns_are(names)} read as {KINDS[kind]}; {cells}{own}: {join(tokens)}.{advice}")
+        sentences.append(
+            f"{_columns_are(names)} read as {KINDS[kind]}; {cells}{own}: {enumerate_items(tokens)}.{advice}"
+        )
     return sentences
 
 
@@ -295,11 +290,11 @@ def _sentences_of_formats(columns: Sequence[ColumnFinding]) -> list[str]:
         if kind == "yes/no" and {text.lower() for text, _ in examples} <= {"true", "false"}:
             continue
         details = {
-            "date": f" ({join([repr(date_format) for date_format in formats])})" * bool(formats),
+            "date": f" ({enumerate_items([repr(date_format) for date_format in formats])})" * bool(formats),
             "number": f" in {formats[1]!r}" if len(formats) > 1 else "",
             "duration": " in hours",
         }
-        values = join([f"{_SPACES.sub(' ', text)!r} is {value}" for text, value in examples])
+        values = enumerate_items([f"{_SPACES.sub(' ', text)!r} is {value}" for text, value in examples])
         if not examples:  # dates of a binary file
             values = "the features are year, month, day of the week, hour and elapsed time"
         sentences.append(

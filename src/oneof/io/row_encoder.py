@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from oneof.errors import DataError, InputTypeError
 from oneof.io.columns import Column, align_columns, to_values
-from oneof.io.findings import KINDS, Kind, format_names
+from oneof.io.findings import KINDS, Kind
 from oneof.io.formats.cells import (
     NUMBER_FORMATS,
     CellFormat,
@@ -25,6 +25,7 @@ from oneof.io.formats.cells import (
     strip_missing_numbers,
     strip_text,
 )
+from oneof.io.formats.names import format_names
 from oneof.typing import FeatureMatrix, Floats
 
 if TYPE_CHECKING:

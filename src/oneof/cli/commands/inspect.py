@@ -128,6 +128,8 @@ def inspect_table(
     table = read_table(
         path,
         as_text=as_text,
+        labels=read_options.text_columns,
+        drop=overrides.drop,
         dialect=table_options.dialect,
         cell_format=table_options.cell_format,
         format=read_options.format,

@@ -201,9 +201,8 @@ def dialect_sentences(dialect: Dialect | None) -> list[str]:
     differences = [] if dialect is None else dialect.differences(COMMON)
     if not differences:
         return []
-    return [
-        f"the file is read with {enumerate_items(differences)}; to change this, use --delimiter, --decimal and --encoding."
-    ]
+    listed = enumerate_items(differences)
+    return [f"the file is read with {listed}; to change this, use --delimiter, --decimal and --encoding."]
 
 
 def _columns_are(names: Sequence[str]) -> str:

@@ -69,6 +69,7 @@ def test_the_command_of_the_report_repeats_the_options(run: Run) -> None:
     saved = persistence.load("birds-oneof/model.skops")
     assert saved.summary["cells"] == {
         "missing": ["-", "x"],
+        "decimal": ",",
         "formats": {"span": [","], "day": ["%d.%m.%Y"]},
     }
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
+from tests.io.messy import make_survey
 
 from oneof.persistence import load
 from oneof.serving import RowPredictor
-from tests.io.messy import make_survey
 
 N_SINGLE, N_BATCH, N_CLIENTS, N_BATCHES = 200, 1_000, 8, 5
 

@@ -69,6 +69,7 @@ def test_the_command_of_the_report_repeats_the_options(run: Run) -> None:
     saved = persistence.load("birds-oneof/model.skops")
     assert saved.summary["cells"] == {
         "missing": ["-", "x"],
+        "decimal": ",",
         "formats": {"span": [","], "day": ["%d.%m.%Y"]},
     }
 
@@ -96,7 +97,7 @@ def test_bad_cells_are_missing_at_prediction(run: Run, birds: Path) -> None:
     rows.write_csv("birds.csv")
     result = run(*FIT)
     assert result.code == 0
-    assert "1 other cell is missing: 'broken' in row 9" in result.err
+    assert "1 other cell is a missing value: 'broken' in row 9" in result.err
     result = run(*FIT, "--strict")
     assert result.code == 2
     assert "row 9: column 'span' must contain numbers; got 'broken'" in result.err

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
 
 from oneof.errors import DataError, InputTypeError
-from oneof.io import CellFormat, Column, UnreadableCells, align_columns, make_encoder
+from oneof.io import CellFormat, Column, Table, UnreadableCells, align_columns, choose_columns, make_encoder
 from oneof.io.imputer import MedianImputer
 from oneof.io.row_encoder import RowEncoder, UnreadableCell
 from oneof.stream.encoder import StreamEncoder
@@ -120,6 +120,46 @@ def test_a_part_with_other_numbers_is_not_compiled() -> None:
 def test_unusual_cells_are_read_as_those_of_a_table(cells: dict[str, Any], expected: dict[str, Any]) -> None:
     encoder = ENCODERS["sparse"]
     assert_same(encoder.transform([BIRD | cells]), encoder.transform([BIRD | expected]))
+
+
+@pytest.mark.parametrize("value", [999, 999.0, "999", "999.0", np.float32(999)])
+@pytest.mark.parametrize("name", ["span", "mass"])
+def test_numbers_that_are_tokens_are_missing(name: str, value: Any) -> None:
+    """A token that is a number is missing in a row of any type, as in a table."""
+    model = MODELS["sparse"]
+    columns = [Column(*column) for column in model.columns]
+    encoder = RowEncoder(columns, model.pipeline[0], CellFormat(missing=("999",)))
+    assert_same(encoder.transform([BIRD | {name: value}]), encoder.transform([BIRD | {name: None}]))
+    assert_same(encoder.transform([BIRD | {name: value}] * 2), encoder.transform([BIRD | {name: None}] * 2))
+    assert_same(encoder.transform([BIRD]), ENCODERS["sparse"].transform([BIRD]))
+
+
+@pytest.mark.parametrize("value", [7, -1.0, "7", 0.5])
+def test_other_numbers_are_not_yes_or_no(value: Any) -> None:
+    """A number other than 0 and 1 is an error, or a missing value that is reported."""
+    encoder = ENCODERS["sparse"]
+    with pytest.raises(DataError, match="row 1: column 'migrates' must contain yes/no values; got"):
+        encoder.transform([BIRD, BIRD | {"migrates": value}])
+    unreadable: list[UnreadableCell] = []
+    encoded = encoder.transform([BIRD | {"migrates": value}], unreadable)
+    assert unreadable == [UnreadableCell(0, "migrates", value)]
+    assert_same(encoded, encoder.transform([BIRD | {"migrates": None}]))
+
+
+def test_units_and_dates_of_rows_are_read_as_those_of_a_table() -> None:
+    """Prices with a unit, and dates of eight digits, have the features of the same cells of a table."""
+    table = pl.DataFrame({"price": ["1,234.50 EUR", "2 EUR", "3 EUR"] * 7, "day": [20210314, 20210401, 20191231] * 7})
+    columns, _ = choose_columns(Table(table, PATH), exclude=[])
+    assert [column.kind for column in columns] == ["number", "date"]
+    frame = align_columns(table, columns, PATH)
+    transformer = make_encoder(columns).fit(frame)
+    encoder = RowEncoder(columns, transformer)
+    expected = transformer.transform(frame[:3])
+    assert_same(encoder.transform(table[:3].to_dicts()), expected)
+    assert_same(encoder.transform(table[1:2].with_columns(pl.col("day").cast(float)).to_dicts()), expected[1:2])
+    unreadable: list[UnreadableCell] = []
+    encoder.transform([{"price": "2 USD", "day": "2021-03-14"}], unreadable)
+    assert [cell.column for cell in unreadable] == ["price"]
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ from oneof.io import (
     align_columns,
     check_no_weights,
     check_texts,
-    choose_columns,
+    choose_features,
     find_separator,
     make_encoder,
     read_labels,
@@ -59,12 +59,20 @@ class TableOptions:
     format: str | None = None
     sheet: str | None = None
 
-    def read(self, path: Path, *, as_text: Collection[str] = (), labels: Collection[str] = ()) -> Table:
+    def read(
+        self,
+        path: Path,
+        *,
+        as_text: Collection[str] = (),
+        labels: Collection[str] = (),
+        drop: Collection[str] = (),
+    ) -> Table:
         """Read a table; see `oneof.io.read_table`."""
         return read_table(
             path,
             as_text=as_text,
             labels=labels,
+            drop=drop,
             dialect=self.dialect,
             cell_format=self.cell_format,
             format=self.format,
@@ -209,7 +217,8 @@ def read_rows(path: Path, read_options: ReadOptions) -> Table:
     """Read the file of a table."""
     text_columns = read_options.text_columns
     as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
-    return read_options.table.read(path, as_text=as_text - text_columns, labels=text_columns)
+    drop = read_options.overrides.drop
+    return read_options.table.read(path, as_text=as_text - text_columns, labels=text_columns, drop=drop)
 
 
 def prepare_features(table: Table, read_options: ReadOptions) -> PreparedFeatures:
@@ -217,11 +226,12 @@ def prepare_features(table: Table, read_options: ReadOptions) -> PreparedFeature
     if table.rows is not None:
         _check_no_column_options(read_options, table.path)
         return PreparedFeatures([], table.rows, TableFindings(remarks=table.remarks), TextOptions())
-    columns, findings = choose_columns(table, exclude=read_options.text_columns, overrides=read_options.overrides)
-    frame = read_options.table.align(table, columns, UnreadableCells())  # the findings have the same cells
+    features = choose_features(
+        table, exclude=read_options.text_columns, overrides=read_options.overrides, strict=read_options.table.strict
+    )
     text_options = read_text_options(read_options.stop_words, read_options.stem)
-    check_texts(frame, columns, text_options, table.path)
-    return PreparedFeatures(columns, frame, findings, text_options)
+    check_texts(features.frame, features.columns, text_options, table.path)
+    return PreparedFeatures(features.columns, features.frame, features.findings, text_options)
 
 
 def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:

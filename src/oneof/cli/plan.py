@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.options import write_names
+from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl
@@ -355,8 +356,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def _join(items: Sequence[str]) -> str:
-    more = f" and {len(items) - _MAX_LISTED:,} more" * (len(items) > _MAX_LISTED)
-    return ", ".join(items[:_MAX_LISTED]) + more
+    return enumerate_items(list(items), _MAX_LISTED, conjunction=False)
 
 
 def _join_columns(names: Sequence[str]) -> str:

@@ -15,15 +15,17 @@ import scipy.sparse as sp
 
 from oneof.errors import DataError, InputTypeError
 from oneof.io.columns import Column, align_columns, to_values
-from oneof.io.findings import KINDS, Kind, format_names
+from oneof.io.findings import KINDS, Kind
 from oneof.io.formats.cells import (
     NUMBER_FORMATS,
     CellFormat,
     NumberFormat,
+    missing_numbers,
     read_numbers,
     strip_missing_numbers,
     strip_text,
 )
+from oneof.io.formats.names import format_names
 from oneof.typing import FeatureMatrix, Floats
 
 if TYPE_CHECKING:
@@ -38,7 +40,7 @@ _UNUSUAL = object()
 """A cell that needs a conversion."""
 _UNREADABLE = object()
 """A cell that is not of the kind of its column."""
-_MAX_TOKEN = 40
+_MAX_TOKEN_LENGTH = 40
 """Length up to which a text may be a token of missing values."""
 _MAX_CONVERTED = 10_000
 _MAX_PROBES = 100
@@ -75,6 +77,7 @@ class RowEncoder:
 
     def __init__(self, columns: Sequence[Column], transformer: Any, cell_format: CellFormat | None = None) -> None:
         self._cell_format = cell_format or CellFormat()
+        self._missing = frozenset(missing_numbers(self._cell_format))
         # A column without a format was read as numbers with the decimal separator of the table of training.
         default = {"number": (self._cell_format.decimal,)}
         self.columns = [column._replace(formats=column.formats or default.get(column.kind, ())) for column in columns]
@@ -132,6 +135,8 @@ class RowEncoder:
             read, known = _READERS.get(column.kind, _read_other), self._categories[j]
             values = [row[column.name] for row in rows]
             cells = [read(value, known) for value in values]
+            if self._missing and column.kind in ("number", "yes/no"):
+                cells = [None if cell in self._missing else cell for cell in cells]
             table.append(cells)
             for i, cell in enumerate(cells):
                 if cell is not _UNUSUAL:
@@ -172,7 +177,7 @@ class RowEncoder:
         for j, i, text in group:
             table[j][i] = values[text] if text in values else self._converted[(*key, text)]
         for text, value in values.items():
-            if len(text) <= _MAX_TOKEN and len(self._converted) < _MAX_CONVERTED:
+            if len(text) <= _MAX_TOKEN_LENGTH and len(self._converted) < _MAX_CONVERTED:
                 self._converted[(*key, text)] = value
 
     def _convert_numbers(self, group: Sequence[tuple[int, int, str]], table: list[list[Any]]) -> None:
@@ -376,13 +381,17 @@ def _read_number(value: Any, _: Collection[str]) -> Any:
     return _UNUSUAL if np.isinf(number) else number
 
 
+def _read_yes_no(value: Any, _: Collection[str]) -> Any:
+    return value if value is None or (type(value) in (float, int, bool) and value in (0, 1)) else _UNUSUAL
+
+
 def _read_category(value: Any, known: Collection[str]) -> Any:
     return value if value is None or (type(value) is str and value in known) else _UNUSUAL
 
 
 def _read_text(value: Any, _: Collection[str]) -> Any:
     # A short text may be a token of missing values.
-    is_long = type(value) is str and len(value) > _MAX_TOKEN and _is_unicode(value)
+    is_long = type(value) is str and len(value) > _MAX_TOKEN_LENGTH and _is_unicode(value)
     return value if value is None or is_long else _UNUSUAL
 
 
@@ -392,17 +401,17 @@ def _read_other(value: Any, _: Collection[str]) -> Any:
 
 _READERS: dict[str, Callable[[Any, Collection[str]], Any]] = {
     "number": _read_number,
-    "yes/no": _read_number,
+    "yes/no": _read_yes_no,
     "category": _read_category,
     "text": _read_text,
 }
 """Readers of cells by kind: the value, None if it is missing, or `_UNUSUAL` if it needs a conversion."""
 
 
-def _number_formats(column: Column) -> tuple[NumberFormat]:
-    """Return the format of the numbers of a column in training."""
-    known = column.formats and column.formats[0] in NUMBER_FORMATS
-    return column.formats if known else (".",)  # type: ignore[return-value]  # one of the formats
+def _number_formats(column: Column) -> tuple[NumberFormat, str]:
+    """Return the format and the unit of the numbers of a column in training."""
+    number_format, unit = (*column.formats, "", "")[:2]
+    return (number_format if number_format in NUMBER_FORMATS else ".", unit)
 
 
 def _is_unicode(text: str) -> bool:

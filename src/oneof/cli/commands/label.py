@@ -241,9 +241,8 @@ def open_session(
     from oneof.cli.inputs import PreparedTable
     from oneof.errors import InputError
     from oneof.io import (
-        UnreadableCells,
         check_texts,
-        choose_columns,
+        choose_features,
         find_column,
         find_separator,
         make_encoder,
@@ -286,15 +285,12 @@ def open_session(
         if label_options.method.lower() != DEFAULT:
             raise InputError("--method needs feature columns besides the images. Remove the option, or add columns.")
     else:
-        columns, findings = choose_columns(table, exclude=exclude, overrides=overrides)
-        frame = read_options.table.align(table, columns, UnreadableCells())
-        check_texts(frame, columns, text_options, path)
-        prepared = PreparedTable(table, start, None, columns, frame, text_options, ())
-        X, estimator = (
-            make_encoder(columns, text_options).fit_transform(frame),
-            _make_estimator(prepared, label_options),
-        )
-        notes = (*notes, *findings.sentences())
+        features = choose_features(table, exclude=exclude, overrides=overrides, strict=read_options.table.strict)
+        check_texts(features.frame, features.columns, text_options, path)
+        prepared = PreparedTable(table, start, None, features.columns, features.frame, text_options, ())
+        X = make_encoder(features.columns, text_options).fit_transform(features.frame)
+        estimator = _make_estimator(prepared, label_options)
+        notes = (*notes, *features.findings.sentences())
     queue = None
     if label_options.audit:
         queue, sentence = _find_suspects(X, start)

@@ -140,8 +140,8 @@ def detect_encoding(head: bytes) -> str:
     """Return the encoding of the first bytes of a file.
 
     The encoding is that of the byte order mark, if there is one. Otherwise text with many zero bytes is UTF-16, valid
-    UTF-8 is UTF-8, and other text is Windows-1252, or Latin-1 if a byte is not defined there. Text with valid multi-byte characters of UTF-8 before an
-    invalid one is damaged UTF-8: the reader names its line.
+    UTF-8 is UTF-8, and other text is Windows-1252, or Latin-1 if a byte is not defined there. Text with valid
+    multi-byte characters of UTF-8 before an invalid one is damaged UTF-8: the reader names its line.
     """
     for mark, name in _BYTE_ORDER_MARKS:
         if head.startswith(mark):

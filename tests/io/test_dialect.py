@@ -1,4 +1,4 @@
-"""Dialects: what is detected from the first bytes, what a user may set, and what is damaged."""
+"""Dialects: detection from the first bytes, properties set by a user, and damaged text."""
 
 from pathlib import Path
 
@@ -67,7 +67,7 @@ def test_given_properties_are_not_detected(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("latin-99",), "`encoding` must be a known encoding such as latin-1; got 'latin-99'"),
-        ((None, ";;"), "`delimiter` must be one character such as ';', or tab; got ';;'"),
+        ((None, ";;"), "`delimiter` must be one character, comma, semicolon, tab or pipe; got ';;'"),
         ((None, '"'), "`delimiter` must be one character"),
         ((None, None, "'"), "`decimal` must be"),
         ((None, ",", ","), "`decimal` and `delimiter` must differ; got ',' for both"),

@@ -149,12 +149,12 @@ class TableParser:
 
         if not suspects:
             return []
-        lines = part.removesuffix(b"\n").split(b"\n")
-        if len(lines) == len(frame):  # rows without a suspect cell are not parsed again
-            missing = pl.any_horizontal(~pl.col(suspects).is_finite().fill_null(value=False))
-            zeros = pl.any_horizontal(pl.col(suspects).cast(pl.Float64) % 1 == 0).fill_null(value=False)
-            rows = frame.select(missing | zeros).to_series().arg_true()
-            part, frame = b"\n".join([lines[i] for i in rows]), frame[rows]
+        missing = pl.any_horizontal(~pl.col(suspects).is_finite().fill_null(value=False))
+        zeros = pl.any_horizontal(pl.col(suspects).cast(pl.Float64) % 1 == 0).fill_null(value=False)
+        rows = frame.select(missing | zeros).to_series().arg_true()
+        lines = _lines_of(part, rows.to_numpy(), len(frame))
+        if lines is not None:  # rows without a suspect cell are not parsed again
+            part, frame = b"\n".join(lines), frame[rows]
         changed = []
         for cells in self._parse(part, {}, suspects).iter_columns():
             is_code = has_leading_zero(cells)
@@ -192,8 +192,9 @@ class TableParser:
                 raise IrregularRecordsError
         last = frame[self._last]
         if last.null_count():
-            lines = part.removesuffix(b"\n").split(b"\n")
-            incomplete = [lines[i] for i in last.is_null().arg_true()] if len(lines) == len(frame) else lines
+            incomplete = _lines_of(part, last.is_null().arg_true().to_numpy(), len(frame))
+            if incomplete is None:
+                incomplete = part.removesuffix(b"\n").split(b"\n")
             if not are_complete(incomplete, self._header, self._dialect):
                 raise IrregularRecordsError
 
@@ -308,6 +309,17 @@ def _search_code(content: Any, kinds: Any) -> bool:
         if end == n or kinds[content[end]] == _BORDER:
             return True
     return False
+
+
+def _lines_of(part: bytes, rows: Any, n_rows: int) -> list[bytes] | None:
+    """Return the lines of some rows; None if the number of lines is not that of the rows."""
+    ends = np.flatnonzero(np.frombuffer(part, dtype=np.uint8) == ord("\n"))
+    if not part.endswith(b"\n"):
+        ends = np.append(ends, len(part))
+    if len(ends) != n_rows:
+        return None
+    starts = np.concatenate(([0], ends[:-1] + 1))
+    return [part[start:end] for start, end in zip(starts[rows].tolist(), ends[rows].tolist(), strict=True)]
 
 
 def _same_missing(text: "pl.Series", numbers: "pl.Series") -> bool:

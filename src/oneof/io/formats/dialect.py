@@ -77,7 +77,7 @@ class Dialect:
         if delimiter is not None and not (
             isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii() and delimiter not in "\"'\n\r\0"
         ):
-            raise InputError(f"`delimiter` must be one character such as ';', or tab; got {delimiter!r}.")
+            raise InputError(f"`delimiter` must be one character, comma, semicolon, tab or pipe; got {delimiter!r}.")
         if self.decimal not in (None, ".", ","):
             raise InputError(f"`decimal` must be '.' or ','; got {self.decimal!r}.")
         if self.decimal is not None and self.decimal == delimiter:
@@ -139,9 +139,9 @@ def detect_dialect(head: bytes, given: Dialect, *, tab: bool = False) -> tuple[D
 def detect_encoding(head: bytes) -> str:
     """Return the encoding of the first bytes of a file.
 
-    A byte order mark decides. Otherwise text with many zero bytes is UTF-16, valid UTF-8 is UTF-8, and other text is
-    Windows-1252, or Latin-1 if a byte is not defined there. Text with valid multi-byte characters of UTF-8 before an
-    invalid one is damaged UTF-8: the reader names its line.
+    The encoding is that of the byte order mark, if there is one. Otherwise text with many zero bytes is UTF-16, valid
+    UTF-8 is UTF-8, and other text is Windows-1252, or Latin-1 if a byte is not defined there. Text with valid
+    multi-byte characters of UTF-8 before an invalid one is damaged UTF-8: the reader names its line.
     """
     for mark, name in _BYTE_ORDER_MARKS:
         if head.startswith(mark):

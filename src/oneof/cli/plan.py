@@ -35,11 +35,14 @@ _PLURALS = {"number": "numbers", "category": "categories", "text": "texts", "dat
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """Facts about a column: the kind is None if it is not a feature; missing is the number of missing cells."""
+    """Facts about a column.
+
+    The kind is None if it is not a feature; missing is the number of missing cells, None if the column is not read.
+    """
 
     name: str
     kind: str | None
-    missing: int
+    missing: int | None
 
 
 @dataclass(frozen=True)
@@ -166,9 +169,9 @@ class Plan:
             lines.append(f"  features  {self.sparse_features:,} of a sparse matrix")
         if excluded:
             lines.append(f"  excluded  {len(excluded):,}: {_join_columns(excluded)}")
-        incomplete = sorted((c for c in self.columns if c.missing and c.kind), key=lambda column: -column.missing)
+        incomplete = sorted((c for c in self.columns if c.missing and c.kind), key=lambda column: -(column.missing or 0))
         if incomplete:
-            n_cells = sum(column.missing for column in incomplete)
+            n_cells = sum(column.missing or 0 for column in incomplete)
             listed = [f"{write_names([column.name])} ({column.missing:,})" for column in incomplete]
             lines.append(
                 f"  missing   {_count(n_cells, 'cell')} of {_count(len(incomplete), 'feature')}: {_join(listed)}"
@@ -245,6 +248,7 @@ def describe(
         for name in table.frame.columns
         if name not in skipped
     ]
+    facts += [ColumnFacts(name, None, None) for name in table.dropped if name not in skipped]
     if table.rows is None:
         plan = Plan(str(table.path), table.frame.height, facts, list(labels))
     else:

@@ -169,10 +169,11 @@ class Plan:
             lines.append(f"  features  {self.sparse_features:,} of a sparse matrix")
         if excluded:
             lines.append(f"  excluded  {len(excluded):,}: {_join_columns(excluded)}")
-        incomplete = sorted((c for c in self.columns if c.missing and c.kind), key=lambda column: -(column.missing or 0))
+        missing = {column.name: column.missing for column in self.columns if column.kind and column.missing}
+        incomplete = sorted(missing, key=lambda name: -missing[name])
         if incomplete:
-            n_cells = sum(column.missing or 0 for column in incomplete)
-            listed = [f"{write_names([column.name])} ({column.missing:,})" for column in incomplete]
+            n_cells = sum(missing.values())
+            listed = [f"{write_names([name])} ({missing[name]:,})" for name in incomplete]
             lines.append(
                 f"  missing   {_count(n_cells, 'cell')} of {_count(len(incomplete), 'feature')}: {_join(listed)}"
             )

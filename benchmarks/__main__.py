@@ -152,11 +152,14 @@ THEMES: dict[str, dict[str, Part]] = {
         ("labeling", "accuracy by the number of answers in a labeling session", "hours", True),
         ("latency", "time to the next question over HTTP", "5 min", True),
     ),
-    "tables": _parts(
-        "tables",
-        ("messy", "accuracy from a messy CSV file without an option, compared with the clean file", "1 min"),
-        ("numbers", "a million rows of 50 numbers in CSV, compared with one polars read", "3 min"),
-    ),
+    "tables": {
+        **_parts(
+            "tables",
+            ("messy", "accuracy from a messy CSV file without an option, compared with the clean file", "1 min"),
+            ("numbers", "a million rows of 50 numbers in CSV, compared with one polars read", "3 min"),
+        ),
+        **_parts("serving", ("serving", "time of predictions of rows, in Python and over HTTP", "3 min")),
+    },
     "weights": {
         **_parts(
             "weights",

@@ -1,9 +1,10 @@
-"""Listening sockets of the local servers."""
+"""Listening sockets and web servers of this machine: of the labeling page, and of predictions."""
 
+import importlib
 import socket
 from typing import Any
 
-from oneof.errors import InputError, InputTypeError
+from oneof.errors import InputError, InputTypeError, MissingExtraError
 
 LOCALHOST = "127.0.0.1"
 _MAX_PORT = 65_535
@@ -48,3 +49,65 @@ def listen(port: Any, host: str = LOCALHOST) -> socket.socket:
         listener.close()
         raise
     return listener
+
+
+def check_server_installed(extra: str) -> None:
+    """Raise unless the packages of a web server are installed.
+
+    Parameters
+    ----------
+    extra : str
+        The optional extra that has them.
+
+    Raises
+    ------
+    MissingExtraError
+    """
+    for package in ("starlette", "uvicorn"):
+        try:
+            importlib.import_module(package)
+        except ImportError as error:
+            raise MissingExtraError(error.name or package, extra) from None
+
+
+class WebServer:
+    """Web server of an application on a listening socket.
+
+    Parameters
+    ----------
+    app : ASGI application
+    listener : socket.socket
+        It is closed when the server stops.
+    stop_seconds : int
+        Time in which open requests must end when the server stops.
+    **options
+        Further options of `uvicorn.Config`.
+    """
+
+    def __init__(self, app: Any, listener: socket.socket, *, stop_seconds: int, **options: Any) -> None:
+        import uvicorn
+
+        self.socket = listener
+        all_options: dict[str, Any] = {"log_level": "warning", "access_log": False} | options
+        config = uvicorn.Config(
+            app,
+            **all_options,
+            lifespan="off",
+            ws="none",
+            http="h11",
+            proxy_headers=False,
+            server_header=False,
+            timeout_graceful_shutdown=stop_seconds,
+        )
+        self._server = uvicorn.Server(config)
+
+    def run(self) -> None:
+        """Serve until `stop` is called or the process is interrupted; a KeyboardInterrupt propagates."""
+        try:
+            self._server.run(sockets=[self.socket])
+        finally:
+            self.socket.close()
+
+    def stop(self) -> None:
+        """Stop `run` from another thread."""
+        self._server.should_exit = True

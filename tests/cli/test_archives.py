@@ -136,7 +136,7 @@ def test_answers_of_an_archive(run: Run) -> None:
     assert prepared.candidates.is_unlabeled[50:].all()
     result = run("fit", "crowd.npz", "--answers", "crowd.npz", "--truth", "y", *QUICK)
     assert result.code == 0, result.err
-    assert "  labels    answers of annotators: " in result.err
+    assert f"  labels    {given.n_answers} answers of 6 annotators in crowd.npz: " in result.err
     assert pl.read_csv("crowd-oneof/annotators.csv")["annotator"].to_list() == names.tolist()
 
 

@@ -267,7 +267,8 @@ def test_the_time_of_a_fit_is_announced(run: Run, birds: Path, monkeypatch: pyte
     args = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
     monkeypatch.setattr(cost, "estimate_seconds", lambda *_, **__: 100.0)
     # Two folds of 25 labeled and all 10 unlabeled rows, 1.4 times as many for the curve, and the final fit of 60 rows.
-    assert "AvgPerceptron; time with the held-out estimate: about 6.3 min" in run(*args).err
+    expected = "about 6.3 min (fit, held-out estimate and learning curve); about 4.0 min with --folds 1"
+    assert f"  method    AvgPerceptron\n  time      {expected}" in run(*args).err
 
 
 def test_ctrl_c_fits_the_best_method_so_far(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:

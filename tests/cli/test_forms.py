@@ -69,6 +69,7 @@ def test_the_command_of_the_report_repeats_the_options(run: Run) -> None:
     saved = persistence.load("birds-oneof/model.skops")
     assert saved.summary["cells"] == {
         "missing": ["-", "x"],
+        "decimal": ",",
         "formats": {"span": [","], "day": ["%d.%m.%Y"]},
     }
 
@@ -87,7 +88,7 @@ def test_bad_cells_are_missing_at_prediction(run: Run, birds: Path) -> None:
     assert other == labels
     assert "2 cells cannot be read and are missing, in column 'span' ('broken' in row 3 and 1 more)" in note
     result = run("predict", "birds-oneof/model.skops", "new.csv", "--json")
-    assert json.loads(result.out)["unread_cells"] == {"span": {"count": 2, "cells": [[3, "broken"], [7, "broken"]]}}
+    assert json.loads(result.out)["unreadable_cells"] == {"span": {"count": 2, "cells": [[3, "broken"], [7, "broken"]]}}
     result = run("predict", "birds-oneof/model.skops", "new.csv", "--strict")
     assert result.code == 2
     assert "new.csv, row 3: column 'span' must contain numbers; got 'broken'" in result.err
@@ -96,7 +97,7 @@ def test_bad_cells_are_missing_at_prediction(run: Run, birds: Path) -> None:
     rows.write_csv("birds.csv")
     result = run(*FIT)
     assert result.code == 0
-    assert "1 other cell is missing: 'broken' in row 9" in result.err
+    assert "1 other cell is a missing value: 'broken' in row 9" in result.err
     result = run(*FIT, "--strict")
     assert result.code == 2
     assert "row 9: column 'span' must contain numbers; got 'broken'" in result.err

@@ -308,3 +308,13 @@ def test_a_missing_extra_leaves_no_file(run: Run, bare: Path, monkeypatch: pytes
     assert result.code == 2
     assert "oneof[labeling]" in result.err
     assert set(Path.cwd().iterdir()) == before
+
+
+def test_a_file_without_a_known_suffix(run: Run) -> None:
+    """--format names the format, as for the other commands; the answers are named after the file."""
+    make_birds().write_csv("birds.dat")
+    assert run("label", "birds.dat", *LABEL, *CLASSES, "--export", "out.csv").code == 2
+    result = run("label", "birds.dat", *LABEL, *CLASSES, "--format", "csv", "--export", "out.csv")
+    assert result.code == 0, result.err
+    assert pl.read_csv("out.csv").columns[0] == "id"
+    assert Path("birds-answers.sqlite").exists()

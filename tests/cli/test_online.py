@@ -61,6 +61,8 @@ def test_fit_prints_the_loss_and_the_files(run: Run, birds: Path) -> None:
     for part in ("60 rows (20 exact, 30 partial, 10 unlabeled), 3 classes", "of the model", "0 to 19", "all"):
         assert part in result.out
     assert "birds-oneof/model.skops" in result.out
+    assert result.err.splitlines()[0] == "birds.csv: the first 20 rows, 8 columns"
+    assert "  time  " not in result.err
 
 
 @pytest.mark.parametrize("in_runs", [True, False])

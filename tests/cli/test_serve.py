@@ -3,6 +3,7 @@
 import http.client
 import json
 import threading
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,10 +12,11 @@ import polars as pl
 import pytest
 
 from oneof.errors import DataError
-from oneof.persistence import load
+from oneof.persistence import load, save
 from oneof.serving import RowPredictor
 from oneof.serving.server import PredictionServer
-from tests.cli.conftest import Run, make_birds
+from tests.cli.conftest import Run, check_error, make_birds
+from tests.serving.models import fit_birds
 
 
 @pytest.fixture
@@ -100,4 +102,85 @@ def test_cells_are_read_as_those_of_a_table(run: Run) -> None:
     assert [row["label"] for row in predictions] == expected["label"].to_list()
     assert [row["confidence"] for row in predictions] == pytest.approx(expected["confidence"].to_list(), rel=1e-9)
     with pytest.raises(DataError, match="row 0"):
-        RowPredictor(saved).predict([birds.to_dicts()[0] | {"day": "tomorrow"}])
+        RowPredictor(saved, strict=True).predict([birds.to_dicts()[0] | {"day": "tomorrow"}])
+
+
+def make_messy_birds(n_bad: int) -> pl.DataFrame:
+    """Return birds as text with a day, a duration, words of yes and no, and bad cells in the last rows."""
+    birds, rows = make_birds(), range(60)
+    days = [f"{1 + i % 28:02}.{1 + i % 12:02}.2026" if i % 3 else f"2026-{1 + i % 12:02}-{1 + i % 28:02}" for i in rows]
+    birds = birds.with_columns(
+        mass=pl.Series([f"{value:.2f}".replace(".", ",") if i % 7 else "-" for i, value in enumerate(birds["mass"])]),
+        migrates=pl.Series(["ja" if value else "nein" for value in birds["migrates"]]),
+        day=pl.Series(days),
+        time=pl.Series([f"{i % 5}:{i:02}" if i % 4 else "n.a." for i in rows]),
+    ).cast(pl.String)
+    bad = {"span": "wide", "mass": "1,2,3", "migrates": "perhaps", "color": "blue", "day": "soon", "time": "x"}
+    changed = [pl.when(pl.int_range(60) >= 60 - n_bad).then(pl.lit(text)).otherwise(name).alias(name)
+               for name, text in bad.items()]  # fmt: skip
+    return birds.with_columns(changed)
+
+
+@pytest.mark.parametrize("method", ["PLEM", "LOORidge"])
+def test_messy_rows_are_predicted_as_by_predict(run: Run, method: str) -> None:
+    """Labels, confidences, and row, column and text of the unreadable cells are those of `oneof predict`.
+
+    The rows are texts: dates, durations, words of yes and no, tokens of missing values, numbers, unseen categories and
+    bad cells. Missing values may also be None.
+    """
+    make_messy_birds(0).write_csv("birds.csv", separator=";")
+    args = ("--labels", "species", "--drop", "truth", "--method", method, "--folds", "2")
+    result = run("fit", "birds.csv", *args)
+    assert result.code == 0, result.err
+    saved = load("birds-oneof/model.skops")
+    assert {kind for _, kind in saved.columns} == {"number", "yes/no", "category", "date", "duration", "text"}
+    rows = make_messy_birds(3)
+    rows.write_csv("new.csv", separator=";")
+    result = run("predict", "birds-oneof/model.skops", "new.csv", "--json")
+    assert result.code == 0, result.err
+    summary, expected = json.loads(result.out), pl.read_csv("new-predictions.csv")
+    predictions = RowPredictor(saved).predict(rows.to_dicts())
+    assert [row["label"] for row in predictions] == expected["label"].to_list()
+    assert [row["confidence"] for row in predictions] == pytest.approx(expected["confidence"].to_list(), rel=1e-9)
+    named = {
+        (i, column, text) for i, row in enumerate(predictions) for column, text in row.get("unreadable", {}).items()
+    }
+    cells = next(value for name, value in summary.items() if name.startswith("unread"))
+    assert named == {(row, column, text) for column, found in cells.items() for row, text in found["cells"]}
+    assert {column for _, column, _ in named} == {"span", "mass", "migrates", "day", "time"}
+    # A row alone is predicted as in the table, up to rounding.
+    for i in (0, 7, 58):
+        [alone] = RowPredictor(saved).predict(rows.to_dicts()[i : i + 1])
+        assert alone["label"] == predictions[i]["label"]
+        assert alone.get("unreadable") == predictions[i].get("unreadable")
+        assert alone["confidence"] == pytest.approx(predictions[i]["confidence"], rel=1e-6)
+
+
+def test_decimal_commas_of_the_table_of_training(run: Run) -> None:
+    """A text such as "1,234" is read with the decimal separator of the table of training, although no cell shows it."""
+    birds = make_birds()
+    numbers = birds.with_columns(pl.col("span").fill_null(1.0)).cast(pl.String)
+    commas = numbers.with_columns(pl.col("span", "mass").str.replace(".", ",", literal=True))
+    commas.write_csv("birds.csv", separator=";")
+    args = ("--labels", "species", "--drop", "truth,remark", "--method", "PLEM", "--folds", "2")
+    assert run("fit", "birds.csv", *args).code == 0
+    predictor = RowPredictor(load("birds-oneof/model.skops"))
+    row = birds.row(1, named=True) | {"span": 1.234}
+    assert predictor.predict([row | {"span": "1,234"}]) == predictor.predict([row])
+
+
+def test_strict(run: Run, model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """--strict and --allowed-host reach the server."""
+    given: dict[str, Any] = {}
+    monkeypatch.setattr("oneof.serving.server.PredictionServer", lambda _, **options: given.update(options))
+    run("serve", model, "--strict", "--log", "--allowed-host", "a.example", "--allowed-host", "b.example")
+    assert (given["strict"], given["log"], given["allowed_hosts"]) == (True, True, ["a.example", "b.example"])
+    run("serve", model)
+    assert (given["strict"], given["log"], given["allowed_hosts"]) == (False, False, ())
+    assert (given["max_rows"], given["max_body_bytes"], given["port"]) == (1_000, 4 * 2**20, 8_000)
+
+
+def test_a_model_without_columns(run: Run) -> None:
+    """A model of a sparse matrix cannot be served; the error says so in one sentence."""
+    save("model.skops", replace(fit_birds("PLEM"), columns=[]))
+    check_error(run, "serve", "model.skops", message="it was fitted to a sparse matrix")

@@ -7,6 +7,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,15 @@ import oneof
 from oneof.datasets import load_mat
 from oneof.datasets.npz import read_npz, read_shape
 from oneof.errors import DataError, InputError
-from oneof.io import UnreadableCells, align_columns, choose_columns, find_separator, read_labels, read_table
+from oneof.io import (
+    UnreadableCells,
+    align_columns,
+    choose_columns,
+    find_separator,
+    read_answers_npz,
+    read_labels,
+    read_table,
+)
 from oneof.io.formats.annotations import read_doccano, read_label_studio
 from oneof.labeling.answer_log import AnswerLog, Entry, stored_classes
 from oneof.labeling.answer_store import AnswerStore
@@ -26,6 +35,7 @@ from reproduction.records import Record
 from reproduction.store import Store
 from reproduction.trial import Trial
 from tests.fuzz_files.containers import GZIP, PLAIN, RECORDS, ZIP, Container, json_lines
+from tests.io.spreadsheets import WRITERS
 
 
 @dataclass(frozen=True)
@@ -40,6 +50,8 @@ class Target:
         Returns valid files, given that folder.
     name_of_file : str
     container : Container
+    requires : str
+        The module that the reader needs, which is not always installed.
     can_abort : bool
         Whether polars' reader of the format may end the process: its compiled code allocates as much memory as a
         damaged page claims. Such a target needs a separate process.
@@ -50,6 +62,7 @@ class Target:
     name_of_file: str
     container: Container = PLAIN
     can_abort: bool = False
+    requires: str = ""
 
 
 _CSV = (
@@ -74,8 +87,22 @@ def _table(path: Path) -> None:
         columns, findings = choose_columns(table, exclude=("species",))
         assert "\n" not in "".join(findings.sentences())
         json.dumps(findings.to_dict())
-        align_columns(table.frame, columns, path, form=table.form, unreadable=UnreadableCells())
-        align_columns(table.frame, columns, path, form=table.form)
+        align_columns(table.frame, columns, path, cell_format=table.cell_format, unreadable=UnreadableCells())
+        align_columns(table.frame, columns, path, cell_format=table.cell_format)
+
+
+def _sheets(suffix: str) -> Callable[[Path], list[bytes]]:
+    rows = (
+        ("span", "species", "when"),
+        (3.1, "wren|owl", date(2021, 2, 3)),
+        (None, "owl", None),
+        ("-", "wren", "soon"),
+    )
+
+    def seeds(folder: Path) -> list[bytes]:
+        return [WRITERS[suffix](folder / f"seed{suffix}", birds=rows, other=rows[:2]).read_bytes()]
+
+    return seeds
 
 
 def _stream(path: Path) -> None:
@@ -100,7 +127,7 @@ def _frames(write: str, **options: Any) -> Callable[[Path], list[bytes]]:
     return seeds
 
 
-def _arrays(*, sparse_too: bool) -> Callable[[Path], list[bytes]]:
+def _arrays(*, dense_too: bool = True, sparse_too: bool = True) -> Callable[[Path], list[bytes]]:
     codes, classes = np.array([0, 1, -1, 1, 0, 2]), np.array(["a", "b", "c"])
     packed = np.packbits(np.eye(3, dtype=bool)[[0, 1, 2, 1, 0, 2]], axis=1)
     dense = {"X": np.arange(12.0).reshape(6, 2), "y": codes, "classes": classes, "candidates": packed}
@@ -119,7 +146,7 @@ def _arrays(*, sparse_too: bool) -> Callable[[Path], list[bytes]]:
 
     def seeds(_: Path) -> list[bytes]:
         files = []
-        for arrays in (dense | {"n_train": np.array(4)}, words, *([sparse] * sparse_too)):
+        for arrays in (*([dense | {"n_train": np.array(4)}, words] * dense_too), *([sparse] * sparse_too)):
             file = io.BytesIO()
             np.savez_compressed(file, **arrays)
             files.append(file.getvalue())
@@ -276,13 +303,18 @@ TARGETS = {
     "table.jsonl": Target(_table, _given(*_OBJECTS), "a.jsonl"),
     "table.parquet": Target(_table, _frames("write_parquet"), "a.parquet", can_abort=True),
     "table.npz": Target(_table, _arrays(sparse_too=False), "a.npz", ZIP),
+    "table.csv.gz": Target(_table, _given(*map(gzip.compress, _CSV)), "a.csv.gz", GZIP),
+    "table.xlsx": Target(_table, _sheets(".xlsx"), "a.xlsx", ZIP, requires="fastexcel"),
+    "table.ods": Target(_table, _sheets(".ods"), "a.ods", ZIP, requires="fastexcel"),
+    "sparse table.npz": Target(_table, _arrays(dense_too=False), "a.npz", ZIP),
+    "answers.npz": Target(read_answers_npz, _arrays(dense_too=False), "a.npz", ZIP),
     "stream.csv": Target(_stream, _given(*_CSV), "a.csv"),
     "stream.csv.gz": Target(_stream, _given(*map(gzip.compress, _CSV)), "a.csv.gz", GZIP),
     "stream.jsonl": Target(_stream, _given(*_OBJECTS), "a.jsonl"),
     "stream.svmlight": Target(_stream, _given(*_PAIRS), "a.svmlight"),
     "stream.parquet": Target(_stream, _frames("write_parquet"), "a.parquet", can_abort=True),
     "stream.arrow": Target(_stream, _frames("write_ipc"), "a.arrow", can_abort=True),
-    "data set.npz": Target(_dataset, _arrays(sparse_too=True), "a.npz", ZIP),
+    "data set.npz": Target(_dataset, _arrays(), "a.npz", ZIP),
     "data set.mat": Target(load_mat, _mat_seeds, "a.mat"),
     "answers.sqlite": Target(_answers, _answer_seeds, "a.sqlite"),
     "label studio.json": Target(lambda path: read_label_studio(path, item="id"), _studio_seeds, "a.json"),

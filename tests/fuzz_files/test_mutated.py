@@ -49,6 +49,8 @@ def test_a_truncated_columnar_file_is_rejected(name: str, tmp_path: Path) -> Non
 
 def check(name: str, folder: Path, n: int, seed: int) -> None:
     target = TARGETS[name]
+    if target.requires:
+        pytest.importorskip(target.requires)
     seeds = target.seeds(folder)
     path = folder / target.name_of_file
     for good in seeds:

@@ -1,4 +1,4 @@
-"""Dialects: what is detected from the first bytes, what a user may set, and what is damaged."""
+"""Dialects: detection from the first bytes, properties set by a user, and damaged text."""
 
 from pathlib import Path
 
@@ -27,7 +27,8 @@ from oneof.io.formats.dialect import detect_dialect, detect_encoding
 )
 def test_delimiters_and_decimals(text: str, expected: tuple[str, str]) -> None:
     """The delimiter splits the records into as many cells as the header; a comma within numbers is decimal."""
-    dialect = detect_dialect(text.encode(), Dialect())
+    dialect, n_above = detect_dialect(text.encode(), Dialect())
+    assert n_above == 0
     assert (dialect.delimiter, dialect.decimal) == expected
 
 
@@ -66,7 +67,7 @@ def test_given_properties_are_not_detected(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         (("latin-99",), "`encoding` must be a known encoding such as latin-1; got 'latin-99'"),
-        ((None, ";;"), "`delimiter` must be one character such as ';', or tab; got ';;'"),
+        ((None, ";;"), "`delimiter` must be one character, comma, semicolon, tab or pipe; got ';;'"),
         ((None, '"'), "`delimiter` must be one character"),
         ((None, None, "'"), "`decimal` must be"),
         ((None, ",", ","), "`decimal` and `delimiter` must differ; got ',' for both"),

@@ -10,6 +10,7 @@ import pytest
 from oneof import AvgPerceptron
 from oneof.errors import DataError, LabelError, OneofError
 from oneof.io import CellFormat, Table, find_separator, read_labels, read_table, read_truth, suspicious_labels
+from oneof.io.formats.cells import MISSING, MISSING_NUMBERS
 from oneof.stream import StreamOptions, fit_stream
 
 SETS = [{"a", "b"}, {"b"}, {"a", "b", "c"}, {"c"}]
@@ -167,6 +168,21 @@ def test_tokens_of_missing_values_are_unlabeled_rows() -> None:
     )
 
 
+def test_numbers_that_are_tokens_are_unlabeled_rows() -> None:
+    """A token that is a number is a missing label in numbers and in text."""
+    for cells in ([1, 999, 2], [1.0, 999.0, 2.0], ["1", "999", "2"]):
+        table = Table(pl.DataFrame({"y": cells}), Path("t.csv"), cell_format=CellFormat(missing=("999",)))
+        assert read_labels(table, ["y"]).to_sets() == [{1}, {1, 2}, {2}]
+        assert read_truth(table, "y", np.array([1, 2])).tolist() == [1, None, 2]
+
+
+@pytest.mark.parametrize("token", [*MISSING, *MISSING_NUMBERS])
+def test_each_token_of_missing_values_has_a_warning_as_a_class(token: str) -> None:
+    (note,) = suspicious_labels([token.upper(), "owl"], "|")
+    assert "is read as a class" in note
+    assert "--missing" in note
+
+
 def test_truth_is_read_over_the_classes() -> None:
     """A label is the same as a number or as text; a missing true label is allowed, an unknown label is not."""
     table = _table(y=["1|2", "2", "3"], t=[1, 2, 3], u=["3", None, "1"], w=["1", "2", "9"], e=[None, None, None])
@@ -206,6 +222,11 @@ def test_lists_within_lists_are_errors(tmp_path: Path, cell: str) -> None:
             ["-", "?", "missing", "n/a", "na", "nan", "none", "null", "owl"],
             "'-', '?', 'missing', 'n/a', 'na', 'nan' and 2 more are read as classes",
         ),
+        (
+            ["#N/A", "n.a.", "owl"],
+            "'#N/A' and 'n.a.' are read as classes: leave the cells of unlabeled rows empty, or add",
+        ),
+        (["k.A.", "#DIV/0!", "owl"], "'k.A.' and '#DIV/0!' are read as classes"),
         (["OWL", "owl", "wren"], "'OWL' and 'owl' differ only in case or in surrounding spaces"),
         (["OWL", "Owl", "owl", "wren", "wren "], "'OWL', 'Owl' and 'owl'; 'wren' and 'wren ' differ only"),
         ([*"ABCDEFGHabcdefgh"], "'F' and 'f'; and 2 more differ only"),

@@ -12,6 +12,7 @@ import pytest
 
 from oneof.errors import DataError
 from oneof.io import read_table, stem_of
+from oneof.stream import read_batches
 
 CONTENT = b"x,n,label\n1.5,1,a|b\n,2,\n-,3,b\n"
 
@@ -117,6 +118,25 @@ def test_a_file_that_expands_too_far(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path.write_bytes(gzip.compress(b"a\n" + b"0" * 2**23))
     with pytest.raises(DataError, match=r"t\.csv\.gz: its content would expand to 0\.0 GB"):
         read_table(path)
+
+
+def test_standard_input_that_expands_too_far(stdin: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compressed standard input has the limit of a compressed file."""
+    monkeypatch.setattr("oneof.files.MAX_BYTES", 2**20)
+    stdin(gzip.compress(b"a\n" + b"0" * 2**23))
+    with pytest.raises(DataError, match=r"^standard input: its content would expand to 0\.0 GB"):
+        read_table("-", format="csv")
+
+
+def test_a_stream_reads_compressed_standard_input(stdin: Callable[[bytes], None]) -> None:
+    """The rule for a stream is that of a table: compressed standard input is read."""
+    content = b"x,n\n" + b"".join(b"%d,%d\n" % (i, i * i) for i in range(999))
+    batches = []
+    for given in (content, gzip.compress(content)):
+        stdin(given)
+        batches.append([batch["n"].to_list() for batch in read_batches("-", n_rows=100, format="csv")])
+    assert batches[0] == batches[1]
+    assert sum(map(len, batches[0])) == 999
 
 
 def test_stems() -> None:

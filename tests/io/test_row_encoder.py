@@ -1,6 +1,7 @@
 """Rows given as mappings have the features of the same rows in a table."""
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from hypothesis import strategies as st
 from sklearn.compose import ColumnTransformer
 
 from oneof.errors import DataError, InputTypeError
-from oneof.io import Column, align_columns, make_encoder
+from oneof.io import CellFormat, Column, Table, UnreadableCells, align_columns, choose_columns, make_encoder
 from oneof.io.imputer import MedianImputer
-from oneof.io.row_encoder import RowEncoder
+from oneof.io.row_encoder import RowEncoder, UnreadableCell
 from oneof.stream.encoder import StreamEncoder
 from tests.serving.models import NUMBERS, PATH, fit_birds, new_rows, to_table
 
@@ -82,14 +83,9 @@ def test_an_unknown_part_gets_a_table_of_its_columns() -> None:
 
 
 def test_texts_are_read_as_those_of_a_table() -> None:
-    """Texts that are not known values are read by the given function: spaces, tokens of missing values, other kinds."""
-
-    def align(frame: pl.DataFrame, columns: list[Column]) -> pl.DataFrame:
-        texts = pl.col(pl.String).str.strip_chars().replace("?", "")
-        return align_columns(frame.with_columns(texts), columns, PATH)
-
-    encoder = RowEncoder(ENCODERS["sparse"].columns, MODELS["sparse"].pipeline[0], align)
-    rows = [BIRD | {"color": " red", "remark": "?"}, BIRD | {"color": "?", "span": " 1.5 "}, BIRD | {"color": "red"}]
+    """Spaces and tokens of missing values, the known and the given ones, are read as in the cells of a table."""
+    encoder = RowEncoder(ENCODERS["sparse"].columns, MODELS["sparse"].pipeline[0], CellFormat(missing=("+",)))
+    rows = [BIRD | {"color": " red", "remark": "+"}, BIRD | {"color": "?", "span": " 1.5 "}, BIRD | {"color": "red"}]
     plain = [BIRD | {"remark": None}, BIRD | {"color": None}, BIRD]
     assert_same(encoder.transform(rows), ENCODERS["sparse"].transform(plain))
     for row, other in zip(rows, plain, strict=True):
@@ -126,6 +122,46 @@ def test_unusual_cells_are_read_as_those_of_a_table(cells: dict[str, Any], expec
     assert_same(encoder.transform([BIRD | cells]), encoder.transform([BIRD | expected]))
 
 
+@pytest.mark.parametrize("value", [999, 999.0, "999", "999.0", np.float32(999)])
+@pytest.mark.parametrize("name", ["span", "mass"])
+def test_numbers_that_are_tokens_are_missing(name: str, value: Any) -> None:
+    """A token that is a number is missing in a row of any type, as in a table."""
+    model = MODELS["sparse"]
+    columns = [Column(*column) for column in model.columns]
+    encoder = RowEncoder(columns, model.pipeline[0], CellFormat(missing=("999",)))
+    assert_same(encoder.transform([BIRD | {name: value}]), encoder.transform([BIRD | {name: None}]))
+    assert_same(encoder.transform([BIRD | {name: value}] * 2), encoder.transform([BIRD | {name: None}] * 2))
+    assert_same(encoder.transform([BIRD]), ENCODERS["sparse"].transform([BIRD]))
+
+
+@pytest.mark.parametrize("value", [7, -1.0, "7", 0.5])
+def test_other_numbers_are_not_yes_or_no(value: Any) -> None:
+    """A number other than 0 and 1 is an error, or a missing value that is reported."""
+    encoder = ENCODERS["sparse"]
+    with pytest.raises(DataError, match="row 1: column 'migrates' must contain yes/no values; got"):
+        encoder.transform([BIRD, BIRD | {"migrates": value}])
+    unreadable: list[UnreadableCell] = []
+    encoded = encoder.transform([BIRD | {"migrates": value}], unreadable)
+    assert unreadable == [UnreadableCell(0, "migrates", value)]
+    assert_same(encoded, encoder.transform([BIRD | {"migrates": None}]))
+
+
+def test_units_and_dates_of_rows_are_read_as_those_of_a_table() -> None:
+    """Prices with a unit, and dates of eight digits, have the features of the same cells of a table."""
+    table = pl.DataFrame({"price": ["1,234.50 EUR", "2 EUR", "3 EUR"] * 7, "day": [20210314, 20210401, 20191231] * 7})
+    columns, _ = choose_columns(Table(table, PATH), exclude=[])
+    assert [column.kind for column in columns] == ["number", "date"]
+    frame = align_columns(table, columns, PATH)
+    transformer = make_encoder(columns).fit(frame)
+    encoder = RowEncoder(columns, transformer)
+    expected = transformer.transform(frame[:3])
+    assert_same(encoder.transform(table[:3].to_dicts()), expected)
+    assert_same(encoder.transform(table[1:2].with_columns(pl.col("day").cast(float)).to_dicts()), expected[1:2])
+    unreadable: list[UnreadableCell] = []
+    encoder.transform([{"price": "2 USD", "day": "2021-03-14"}], unreadable)
+    assert [cell.column for cell in unreadable] == ["price"]
+
+
 @pytest.mark.parametrize(
     ("row", "message"),
     [
@@ -134,6 +170,7 @@ def test_unusual_cells_are_read_as_those_of_a_table(cells: dict[str, Any], expec
         (BIRD | {"span": [1.0]}, "row 1: column 'span' must contain numbers"),
         (BIRD | {"span": {"a": 1}}, "row 1: column 'span' must contain numbers"),
         (BIRD | {"span": 10**400}, "row 1: column 'span' must contain finite numbers"),
+        (BIRD | {"remark": "\ud800"}, "row 1: column 'remark' must contain text"),
         (BIRD | {"span": float("inf")}, "row 1: column 'span' must contain finite numbers"),
         (BIRD | {"color": ["red"]}, "row 1: column 'color' must contain text"),
         (BIRD | {"remark": object()}, "row 1: column 'remark' must contain text"),
@@ -146,6 +183,107 @@ def test_faults_of_cells(row: dict[str, Any], message: str) -> None:
         ENCODERS["sparse"].transform([BIRD, row])
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+TEXTS = {
+    "number": st.sampled_from(
+        [
+            "1.5",
+            "-2",
+            "1,5",
+            "1,234.5",
+            "1.234,5",
+            "1,234",
+            " 7 ",
+            "1e3",
+            "-",
+            "n.a.",
+            "?",
+            "",
+            "+",
+            "999",
+            "wide",
+            "inf",
+        ]
+    ),
+    "yes/no": st.sampled_from(["yes", "No", "TRUE", "0", "1", "7", "perhaps", "-", "+", ""]),
+    "category": st.sampled_from(["red", " red", "Red", "new", "NA", "-", "+", "", "3", "3.0"]),
+    "date": st.sampled_from(["2021-03-04", "04.03.2021", "3/4/2021", "2021-03-04 10:30", "31.12.", "-", "+", ""]),
+    "duration": st.sampled_from(["1:30", "2h 30min", "90", "2 days 03:04:05", "soon", "none", "+", ""]),
+    "text": st.sampled_from(["the river", "NA", "+", "", "a hedge by the river, and then another hedge by the barn"]),
+}
+MESSY = [
+    Column("plain", "number"), Column("comma", "number", (",",)), Column("grouped", "number", (",.",)),
+    Column("other", "number"), Column("migrates", "yes/no"), Column("color", "category"),
+    Column("day", "date", ("%Y-%m-%d", "%d.%m.%Y")), Column("time", "duration"), Column("remark", "text"),
+]  # fmt: skip
+
+
+def fit_messy() -> Any:
+    """Return the encoder of a table with columns of every kind."""
+    numbers = {column.name: [1.0, None, 3.5, 2.0] for column in MESSY if column.kind in ("number", "duration")}
+    frame = pl.DataFrame(
+        numbers
+        | {"migrates": [1.0, 0.0, None, 1.0], "color": ["red", "", "gray", "red"]}
+        | {"day": [18_000.25, 18_400.5, None, 18_800.0], "remark": ["the river", "a barn", "", "the hedge"]}
+    )
+    frame = frame.select(column.name for column in MESSY).with_columns(pl.col(pl.Float64).fill_null(float("nan")))
+    return make_encoder(MESSY).fit(frame)
+
+
+MESSY_TRANSFORMER = fit_messy()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    rows=st.lists(st.fixed_dictionaries({c.name: TEXTS[c.kind] for c in MESSY}), min_size=1, max_size=5),
+    decimal=st.sampled_from([".", ","]),
+)
+def test_texts_have_the_features_of_a_table_of_texts(rows: list[dict[str, str]], decimal: str) -> None:
+    """The features, and the row, column and text of each unreadable cell, are those of the table of the same cells."""
+    cell_format = CellFormat(decimal, missing=("+", "999"))
+    encoder = RowEncoder(MESSY, MESSY_TRANSFORMER, cell_format)
+    assert encoder._blocks is not None
+    frame, expected, features = pl.DataFrame(rows), [], []
+    for column in encoder.columns:
+        own = replace(cell_format, decimal=column.formats[0][-1]) if column.kind == "number" else cell_format
+        counted = UnreadableCells()
+        features.append(align_columns(frame, [column], PATH, cell_format=own, unreadable=counted))
+        expected += [(row, column.name, rows[row][column.name]) for row, _ in counted.examples.get(column.name, [])]
+    unreadable: list[UnreadableCell] = []
+    encoded = encoder.transform(rows, unreadable)
+    assert_same(encoded, MESSY_TRANSFORMER.transform(pl.concat(features, how="horizontal")))
+    assert sorted(unreadable) == sorted(expected)
+    if expected:
+        with pytest.raises(DataError, match="must contain"):
+            encoder.transform(rows)
+    again: list[UnreadableCell] = []
+    assert_same(encoder.transform(rows, again), encoded)
+    assert again == unreadable
+
+
+@pytest.mark.parametrize("part", ["numbers", "dates", "booleans", "categories"])
+def test_each_part_is_compared(part: str) -> None:
+    """If the compiled form of any part differs from the fitted part, rows become a table."""
+    transformer = fit_messy()
+    fitted = transformer.named_transformers_[part]
+    transform = fitted.transform
+    object.__setattr__(fitted, "transform", lambda X: transform(X) * 2)
+    encoder = RowEncoder(MESSY, transformer)
+    assert (encoder._blocks is None) == (part != "dates")  # the part of dates is called, not compiled
+    row = {"plain": 1.0, "comma": 2.0, "grouped": 3.0, "other": 4.0, "migrates": True, "color": "red"}
+    row |= {"day": "2021-03-04", "time": "1:30", "remark": "the river"}
+    table = align_columns(pl.DataFrame([row]), MESSY, PATH)
+    assert_same(encoder.transform([row]), transformer.transform(table))
+
+
+def test_permuted_categories_are_noticed() -> None:
+    """The codes of all categories are compared, not only those of missing and unseen values."""
+    transformer = fit_messy()
+    fitted = transformer.named_transformers_["categories"]
+    transform = fitted.transform
+    object.__setattr__(fitted, "transform", lambda X: transform(X)[:, [0, 2, 1]])
+    assert RowEncoder(MESSY, transformer)._blocks is None
 
 
 def test_rows_that_are_not_mappings() -> None:

@@ -2,6 +2,8 @@
 
 import csv
 import gzip
+import io
+import itertools
 import threading
 from pathlib import Path
 from typing import Any
@@ -11,8 +13,8 @@ import polars as pl
 import pytest
 
 from oneof.errors import DataError, InputTypeError
-from oneof.io import align_columns, choose_columns, find_column, read_table
-from oneof.io.formats import csv_reader
+from oneof.io import Dialect, Overrides, align_columns, choose_columns, find_column, read_table
+from oneof.io.formats.csv_reader import CsvReader
 from oneof.io.formats.records import long_cells
 from oneof.stream import read_batches
 
@@ -67,7 +69,6 @@ def test_blank_lines_at_the_end_are_ignored(tmp_path: Path) -> None:
     [
         ("t.csv", b"a,b\n1,2\n3\n", "line 3: found 1 cells, but the header has 2"),
         ("t.csv", b"a,b\n1,2,3\n", "line 2: found 3 cells"),
-        ("t.csv", b"a,b\n1,2\n\n3,4\n", "line 3: the line is blank"),
         ("t.csv", "a,b\n\u00e9,2\n".encode() + b"\xff,4\n", r"UTF-8 \(line 3\)"),
         ("t.csv", b'a,b\n1,"2\n', "line 2: a quotation mark is not closed"),
         ("t.csv", b",\n1,2\n", "is empty. The first line must have the names"),
@@ -231,41 +232,181 @@ ODD_CELLS = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("common", ["7", "7.5", "-1e3"])
-def test_types_inferred_from_the_first_rows_are_those_of_all_rows(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, common: str
-) -> None:
-    """An unusual cell after the sample gives the column that the inference from all cells gives."""
+@pytest.mark.parametrize("common", ["7", "7.5", "-1e3", "0.5", '"7"'])
+@pytest.mark.parametrize("place", [3, 14, 21])
+def test_types_inferred_from_the_first_rows_are_those_of_all_rows(tmp_path: Path, common: str, place: int) -> None:
+    """An unusual cell in any part of the file gives the column that the inference from all cells gives."""
     path = tmp_path / "table.csv"
     for cell in ODD_CELLS:
-        rows = [f"{common},1,a"] * 20 + [f"{cell},2,b", f"{common},3,a"]
+        rows = [f"{common},1,a"] * 24
+        rows[place] = f"{cell},2,b"
         path.write_text("\n".join(["x,n,label", *rows]) + "\n")
-        monkeypatch.setattr(csv_reader, "_SAMPLE_RECORDS", 10)
-        frame = read_table(path, labels=["label"]).frame
-        monkeypatch.setattr(csv_reader, "_SAMPLE_RECORDS", 1000)
         expected = read_table(path, labels=["label"]).frame
-        if cell == "0005":  # only the first rows show that a column has codes
-            expected = expected.with_columns(pl.col("x").cast(frame["x"].dtype))
+        frame = CsvReader(path, tab=False, sample_rows=10, part_bytes=60).parse_file(labels=["label"])
         assert frame.equals(expected), cell
         assert frame.dtypes == expected.dtypes, cell
 
 
-def test_a_table_of_numbers_is_parsed_without_inference_from_all_cells(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """With numbers only, and quoted labels, all cells are parsed once, with the types of the first."""
-    monkeypatch.setattr(csv_reader, "_SAMPLE_RECORDS", 10)
+def test_a_table_of_numbers_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers, empty cells and quoted labels are parsed once after the sample, with the types of the sample."""
     types = []
     read_csv = pl.read_csv
 
     def watch(*args: Any, **options: Any) -> pl.DataFrame:
-        types.append(list((options.get("schema") or options["schema_overrides"]).values()))
+        types.append(list(options["schema_overrides"].values()))
         return read_csv(*args, **options)
 
     monkeypatch.setattr(pl, "read_csv", watch)
     path = tmp_path / "table.csv"
     path.write_text("x,n,label\n" + '1.5,1,"a"\n,2,""\n' * 20)
-    frame = read_table(path, labels=["label"]).frame
+    frame = CsvReader(path, tab=False, sample_rows=10).parse_file(labels=["label"])
     assert frame.dtypes == [pl.Float64, pl.Int64, pl.String]
     assert frame["x"].null_count() == 20
-    assert types == [[pl.String] * 3, frame.dtypes, [pl.String] * 3]  # the last call reads the column with empty cells
+    assert types == [[pl.String] * 3, frame.dtypes]
+
+
+@pytest.mark.parametrize(
+    ("length", "part_bytes"), [(4, 12), (4, 20), (4, 10_000), pytest.param(6, 12, marks=pytest.mark.slow)]
+)
+def test_every_short_text_is_read_as_the_csv_module_reads_it(tmp_path: Path, length: int, part_bytes: int) -> None:
+    """A text of quotation marks, delimiters and line ends gives the cells of the csv module, or both refuse it.
+
+    The rows are read without a check of each line where possible, so this compares all texts of some length with an
+    oracle: the csv module, with short lines and blank lines as errors or ignored lines.
+    """
+    path = tmp_path / "t.csv"
+    for letters in itertools.product('",\nab', repeat=length):
+        text = "".join(letters)
+        path.write_text("x,y\n" + "1,2\n" * 2 + text + "\n1,2\n")
+        try:
+            rows = list(csv.reader(io.StringIO("1,2\n" * 2 + text + "\n1,2\n", newline=""), strict=True))
+            expected = [row for row in rows if row]
+            is_table = all(len(row) == 2 or (len(row) > 2 and not any(map(str.strip, row[2:]))) for row in expected)
+        except csv.Error:
+            is_table = False
+        reader = CsvReader(path, tab=False, sample_rows=2, part_bytes=part_bytes)
+        if not is_table:
+            with pytest.raises(DataError):
+                reader.parse_file(labels=["x", "y"])
+            continue
+        frame = reader.parse_file(labels=["x", "y"])
+        assert [[cell or "" for cell in row] for row in frame.rows()] == [row[:2] for row in expected], text
+
+
+def test_cells_beyond_the_header_are_not_lost(tmp_path: Path) -> None:
+    """Empty cells at the end of lines are ignored; a cell with a value there is an error, in any row."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "1,2,\n" * 30)
+    assert CsvReader(path, tab=False, sample_rows=5).parse_file(labels=[]).shape == (30, 2)
+    path.write_text("a,b\n" + "1,2,\n" * 20 + "1,2,3\n")
+    with pytest.raises(DataError, match="line 22: found 3 cells"):
+        CsvReader(path, tab=False, sample_rows=5).parse_file(labels=[])
+
+
+@pytest.mark.parametrize("code", ["007", "-01", "+02", '"007"', " 08 ", "0" * 30])
+@pytest.mark.parametrize("common", ["12", "12.5"])
+def test_codes_with_leading_zeros_anywhere_in_a_file(tmp_path: Path, code: str, common: str) -> None:
+    """A code after the rows from which types are inferred makes the column text; other numbers do not."""
+    path = tmp_path / "t.csv"
+    for other in ("0", "0.5", "-0.5", "1e-05", "10", "05.01.2021"):
+        rows = [f"{common},{other}"] * 30
+        path.write_text("\n".join(["x,y", *rows, f"{code},{other}", *rows]) + "\n")
+        frame = CsvReader(path, tab=False, sample_rows=5, part_bytes=100).parse_file(labels=[])
+        assert frame["x"].to_list() == [common] * 30 + [code.strip('"')] + [common] * 30
+        assert frame["y"].dtype.is_numeric() == (other != "05.01.2021")
+
+
+def test_dropped_columns_are_not_parsed(tmp_path: Path) -> None:
+    """A dropped column is not in the table; a column of labels is never dropped, and errors of lines remain."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,b1,b2,label\n" + "1,x,2,u\n" * 3)
+    for suffix in (".csv", ".jsonl", ".parquet"):
+        other = path.with_suffix(suffix)
+        if suffix != ".csv":
+            getattr(pl.read_csv(path), "write_parquet" if suffix == ".parquet" else "write_ndjson")(other)
+        table = read_table(other, labels=["label"], drop=["b*", "label"])
+        assert (table.frame.columns, table.dropped) == (["a", "label"], ("b1", "b2"))
+        columns, _ = choose_columns(table, exclude=["label"], overrides=Overrides(drop=("b*",), numbers=("a",)))
+        assert [column.name for column in columns] == ["a"]
+        with pytest.raises(DataError, match="no column matches 'c"):
+            choose_columns(table, exclude=["label"], overrides=Overrides(drop=("c*",)))
+    path.write_text("a,b1,b2,label\n1,x,2,u\n1,x\n")
+    with pytest.raises(DataError, match="line 3: found 2 cells"):
+        read_table(path, drop=["b2", "label"])
+
+
+TITLES = {
+    "1 line above": "# exported 2021-03-04\na,b\n1,2\n",
+    "2 lines above": "Birds of Lyon\n\na,b\n1,2\n",
+    "2 lines": "Birds\nof Lyon\na,b,c\n1,2,3\n",
+    "1 line": "Birds;;\na;b;c\n1;2;3\n",
+}
+
+
+@pytest.mark.parametrize("name", TITLES)
+def test_title_lines_above_the_header_are_ignored(tmp_path: Path, name: str) -> None:
+    """A note names them; rows and lines in errors are those of the file."""
+    path = tmp_path / "t.csv"
+    content = TITLES[name]
+    n_cells = content.split("\n")[-2].count(";" if ";" in content else ",") + 1
+    path.write_text(content)
+    table = read_table(path)
+    assert table.frame.rows() == [(1, 2, 3)[:n_cells]]
+    assert name.split(maxsplit=1)[0] in table.remarks[0]
+    assert "above the header" in table.remarks[0]
+    assert repr(content.split("\n")[0]) in table.remarks[0]
+    assert [batch.rows() for batch in read_batches(path, n_rows=1)] == [table.frame.rows()]
+    content += content.split("\n")[-2] + "\n"
+    path.write_text(content + content[content.rindex("\n", 0, -1) + 1 :] * 8 + "1\n")
+    with pytest.raises(DataError, match=rf"line {content.count(chr(10)) + 9}: found 1 cells"):
+        read_table(path)
+
+
+def test_lines_that_may_be_a_header_are_never_ignored(tmp_path: Path) -> None:
+    """In case of doubt the first line is the header; the error names the cause."""
+    path = tmp_path / "t.csv"
+    for content in ("place\nParis, France\nRome, Italy\n", "x\n1,2\n"):
+        path.write_text(content)
+        with pytest.raises(DataError, match=r"line 2: found 2 cells, but the header has 1.*above it.*delete them"):
+            read_table(path)
+    path.write_text(",x\n0,1.5\n1,2.5\n")
+    assert read_table(path).frame.columns == ["column 0", "x"]
+    path.write_text("remark\nrain\nsnow\n")
+    assert read_table(path).frame.columns == ["remark"]
+
+
+def test_blank_lines_between_rows_are_ignored(tmp_path: Path) -> None:
+    """A note counts them; in a table of one column they are missing values."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n\n3,4\n  \n\n5,6\n\n")
+    table = read_table(path)
+    assert table.frame["a"].to_list() == [1, 3, 5]
+    note = "3 blank lines are ignored, the first one in line 3; rows are counted without blank lines."
+    assert table.remarks == (note,)
+    reader = CsvReader(path, tab=False, sample_rows=1)
+    assert reader.parse_file(labels=[]).equals(table.frame)
+    assert reader.remarks == [note]
+    assert [batch["a"].to_list() for batch in read_batches(path, n_rows=2)] == [[1], [3], [5]]
+    path.write_text("a\n1\n\n3\n")
+    assert read_table(path).frame["a"].to_list() == [1, None, 3]
+
+
+@pytest.mark.parametrize("name", ["t.jsonl", "t.parquet", "t.npz"])
+def test_options_of_delimited_text_are_refused_for_other_formats(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    if name == "t.npz":
+        np.savez(path, X=np.eye(2))
+    else:
+        _write(path)
+    for dialect, message in (
+        (Dialect(delimiter=";"), "--delimiter applies to CSV and TSV files only"),
+        (Dialect(encoding="latin-1", delimiter="|"), "--delimiter and --encoding apply to CSV and TSV files only"),
+    ):
+        with pytest.raises(DataError, match=message):
+            read_table(path, dialect=dialect)
+    if name == "t.npz":
+        with pytest.raises(DataError, match="--decimal applies"):
+            read_table(path, dialect=Dialect(decimal=","))
+    else:
+        assert read_table(path, dialect=Dialect(decimal=",")).cell_format.decimal == ","
+        assert read_table(path).cell_format.decimal == "."

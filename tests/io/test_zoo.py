@@ -1,15 +1,22 @@
-"""Tables as people have them: the columns are those of the clean file, or a sentence names row and column."""
+"""Messy tables: the columns are those of the clean file, or a sentence names file, row and column."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 
+from benchmarks.survey import N_QUESTIONS, N_TOKENS, make_survey
+from oneof.errors import DataError, LabelError
 from oneof.io import (
+    CellFormat,
     Column,
+    Table,
     UnreadableCells,
     align_columns,
     choose_columns,
+    choose_features,
     describe_cells,
     find_separator,
     read_labels,
@@ -17,17 +24,18 @@ from oneof.io import (
     saved_columns,
 )
 from oneof.io.batches import BatchSpec, iterate_batches
-from oneof.io.formats import csv_reader
+from oneof.io.findings import MAX_CELLS
+from oneof.io.formats.csv_reader import CsvReader
 from oneof.stream import open_source
-from tests.io.messy import N_QUESTIONS, N_TOKENS, make_survey
-from tests.io.zoo import CITIES, FORMS, Sheet, make_zoo
+from tests.io.spreadsheets import WRITERS
+from tests.io.zoo import CITIES, FAULTS, FORMS, REFUSED, Sheet, make_zoo
 
 ZOO = make_zoo()
 
 
-def _check(sheet: Sheet, path: Path) -> list[str]:
+def _check(sheet: Sheet, table: Table) -> list[str]:
     """Check columns and labels of a file, and return the notes."""
-    table = read_table(path, labels=["city"])
+    path = table.path
     columns, findings = choose_columns(table, exclude=["city"])
     notes = findings.sentences()
     frame = align_columns(table.frame, columns, path, cell_format=table.cell_format, unreadable=UnreadableCells())
@@ -43,30 +51,80 @@ def _check(sheet: Sheet, path: Path) -> list[str]:
     unreadable = {
         found.column: [row for row, _ in found.unreadable] for found in findings.columns if found.n_unreadable
     }
-    assert unreadable == sheet.unreadable
+    assert unreadable == {name: rows[:MAX_CELLS] for name, rows in sheet.unreadable.items()}
     for name, rows in sheet.unreadable.items():
-        assert all(any(repr(name) in note and f"row {row}" in note for note in notes) for row in rows), notes
+        index = [other.strip() for other in sheet.names].index(name)
+        first = {sheet.rows[row][index]: row for row in reversed(rows)}  # a note names the first row of each text
+        assert all(any(repr(name) in note and f"row {row}" in note for note in notes) for row in first.values()), notes
+        named = [column for column in columns if column.name == name]
+        with pytest.raises(DataError) as caught:
+            align_columns(table.frame, named, path, cell_format=table.cell_format)
+        assert all(part in str(caught.value) for part in (str(path), repr(name), f"row {rows[0]}"))
+    for name, text in sheet.notes.items():
+        assert any(repr(name) in note and text in note for note in notes), (name, notes)
+    features = choose_features(table, exclude=["city"])
+    assert features.columns == columns
+    assert features.frame.equals(frame)
     separator = find_separator(table, ["city"])
     assert read_labels(table, ["city"], separator=separator, classes=CITIES).to_sets() == sheet.labels
     return notes
 
 
 @pytest.mark.parametrize("name", ZOO)
-def test_columns_are_those_of_the_clean_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_columns_are_those_of_the_clean_file(tmp_path: Path, name: str) -> None:
     """Kinds, values, missing cells and labels do not depend on the form of the file; unreadable cells are named.
 
     The same applies, with the same notes, if the file is larger than the rows from which types are inferred.
     """
     path = ZOO[name].write(tmp_path / "table.csv")
-    notes = _check(ZOO[name], path)
+    table = read_table(path, labels=["city"], cell_format=CellFormat(missing=ZOO[name].missing))
+    notes = _check(ZOO[name], table)
     assert all(note.endswith(".") and "\n" not in note for note in notes)
-    monkeypatch.setattr(csv_reader, "_SAMPLE_RECORDS", 3)
-    monkeypatch.setattr(csv_reader, "_CHECKED_RECORDS", 7)
-    assert _check(ZOO[name], path) == notes
+    reader = CsvReader(path, tab=False, sample_rows=3, part_bytes=800)
+    frame = reader.parse_file(labels=["city"])
+    filled = [each.with_columns(pl.col(pl.String).fill_null("")) for each in (frame, table.frame)]
+    assert filled[0].equals(filled[1])
+    assert (frame.schema, reader.dialect, tuple(reader.remarks)) == (table.frame.schema, table.dialect, table.remarks)
 
 
-def test_the_zoo_has_sixty_files() -> None:
-    assert len(ZOO) >= 60
+@pytest.mark.parametrize("suffix", [".csv.gz", "-", ".jsonl", ".parquet", ".xlsx", ".ods"])
+@pytest.mark.parametrize("part", range(4))
+def test_other_formats_have_the_columns_of_the_clean_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, part: int
+) -> None:
+    """The faults of names and cells are read from other formats too, and all faults from compressed text."""
+    if suffix in WRITERS:
+        pytest.importorskip("fastexcel", reason="fastexcel is in the extra `excel`")
+    is_text = suffix in (".csv.gz", "-")
+    names = [name for name in FAULTS if is_text or (name not in FORMS and ZOO[name].is_plain)]
+    for name in names[part :: 8 if is_text else 4]:
+        cell_format = CellFormat(missing=ZOO[name].missing)
+        if suffix == "-":
+            path = ZOO[name].write(tmp_path / "table.csv")
+            with path.open() as file:
+                monkeypatch.setattr(sys, "stdin", file)
+                table = read_table("-", format="csv", labels=["city"], cell_format=cell_format)
+        else:
+            table = read_table(ZOO[name].write(tmp_path / f"table{suffix}"), labels=["city"], cell_format=cell_format)
+        _check(ZOO[name], table)
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+def test_labels_that_cannot_be_read_are_errors(tmp_path: Path, name: str, suffix: str) -> None:
+    """The error names the file, the column, and the rows or the cell."""
+    fault, parts = REFUSED[name]
+    path = fault(ZOO["clean"]).write(tmp_path / f"table{suffix}")
+    table = read_table(path, labels=["city"])
+    with pytest.raises(LabelError) as caught:
+        read_labels(table, ["city"], separator=find_separator(table, ["city"]))
+    assert all(part in str(caught.value) for part in (str(path), *parts)), str(caught.value)
+
+
+def test_title_lines_and_blank_lines_are_in_the_notes(tmp_path: Path) -> None:
+    for name, part in (("title lines", "2 lines above the header"), ("blank lines between rows", "3 blank lines")):
+        table = read_table(ZOO[name].write(tmp_path / "table.csv"), labels=["city"])
+        assert any(part in remark for remark in table.remarks)
 
 
 def test_a_messy_survey_has_the_features_of_the_clean_one(tmp_path: Path) -> None:

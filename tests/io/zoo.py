@@ -1,13 +1,21 @@
-"""Tables as people have them: a clean table whose values are known, and files of it with one or two faults each."""
+"""Messy tables: a clean table whose values are known, and files of it with one or two faults each."""
 
 import csv
+import gzip
 import io
+import itertools
+import json
+import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
 
 import numpy as np
+import polars as pl
+
+from tests.io.spreadsheets import WRITERS
 
 N_ROWS = 60
 CITIES = ("Lyon", "Oslo", "S\u00e3o Paulo", "Z\u00fcrich")
@@ -27,12 +35,18 @@ class Sheet:
     quoting: int = csv.QUOTE_MINIMAL
     quote: str = '"'
     mark: bytes = b""
+    above: tuple[str, ...] = ()
+    """Lines above the header."""
     end: str = ""
     final_line_end: bool = True
     labels: list[set[str]] = field(default_factory=list)
     expected: dict[str, tuple[str, list[object]]] = field(default_factory=dict)
     unreadable: dict[str, list[int]] = field(default_factory=dict)
     """Rows of cells that are in no format; they are missing values that a note must name."""
+    missing: tuple[str, ...] = ()
+    """Tokens of missing values that the user names."""
+    notes: dict[str, str] = field(default_factory=dict)
+    """Text that a note about a column must have."""
 
     def column(self, name: str) -> int:
         """Return the index of a column."""
@@ -51,17 +65,47 @@ class Sheet:
         changed = [empty if i in missing else value for i, value in enumerate(values)]
         return replace(self, expected=self.expected | {name: (kind, changed)})
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether the table has no fault of a text file, and unique names, so that other formats can have it."""
+        is_text = self.above or self.end or any(len(row) != len(self.names) for row in self.rows)
+        names = {name for name in self.names if name and name == name.strip()}
+        return not is_text and len(names) == len(self.names)
+
     def write(self, path: Path) -> Path:
-        """Write the sheet to a file."""
+        """Write the sheet to a file in the format of its suffix."""
+        suffix = "".join(path.suffixes)
+        if suffix == ".csv.gz":
+            path.write_bytes(gzip.compress(self.to_csv()))
+        elif suffix == ".csv":
+            path.write_bytes(self.to_csv())
+        elif suffix in WRITERS:
+            WRITERS[suffix](path, table=[self.names, *([_to_value(cell) for cell in row] for row in self.rows)])
+        elif suffix == ".jsonl":
+            rows = [dict(zip(self.names, map(_to_value, row), strict=True)) for row in self.rows]
+            path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows), encoding="utf-8")
+        else:
+            pl.DataFrame(self.rows, schema=dict.fromkeys(self.names, pl.String), orient="row").write_parquet(path)
+        return path
+
+    def to_csv(self) -> bytes:
+        """Return the content of a CSV file."""
         text = io.StringIO(newline="")
+        text.writelines(line + self.line_end for line in self.above)
         writer = csv.writer(
             text, delimiter=self.delimiter, lineterminator=self.line_end, quoting=self.quoting, quotechar=self.quote
         )
         writer.writerows([self.names, *self.rows])
         content = text.getvalue() + self.end
         content = content if self.final_line_end else content.removesuffix(self.line_end)
-        path.write_bytes(self.mark + content.encode(self.encoding))
-        return path
+        return self.mark + content.encode(self.encoding)
+
+
+def _to_value(cell: str) -> str | float | None:
+    """Return a cell as a spreadsheet program stores it: numbers without leading zeros are not text."""
+    if re.fullmatch(r"-?(0|[1-9]\d*)(\.\d+)?", cell):
+        return float(cell) if "." in cell else int(cell)
+    return cell or None
 
 
 def make_clean(seed: int = 0) -> Sheet:
@@ -141,7 +185,7 @@ def _dates(form: str, every: int = 1) -> Fault:
     return _cells("day", lambda cell: date.fromisoformat(cell).strftime(form) if cell[:2] == "20" else cell, every)
 
 
-def _named(old: str, new: str) -> Fault:
+def _renamed(old: str, new: str) -> Fault:
     return lambda sheet: replace(sheet, names=[new if name == old else name for name in sheet.names])
 
 
@@ -227,7 +271,7 @@ CELLS: dict[str, Fault] = {
     "TRUE and FALSE": _cells("wet", lambda cell: "TRUE" if cell == "yes" else "FALSE"),
     "Ja and Nein": _cells("wet", lambda cell: "Ja" if cell == "yes" else "Nein"),
     "durations in words": _cells("took", lambda cell: "{}h {}min".format(*map(int, cell.split(":")))),
-    "spaces around names": lambda sheet: _named("span", " span ")(_named("city", "city ")(sheet)),
+    "spaces around names": lambda sheet: _renamed("span", " span ")(_renamed("city", "city ")(sheet)),
     "repeated name": _extra_column("count", lambda i: str(i * i % 7)),
     "no name": _extra_column("", lambda i: str(i * i % 7)),
     "empty column": _extra_column("void", lambda _: ""),
@@ -253,16 +297,174 @@ PAIRS = (
     ("British dates", "word in numbers"), ("spaces around cells", "token ?"), ("empty rows at the end", "token NA"),
     ("delimiters at the end of rows", "Latin-1"), ("decimal comma", "delimiters at the end of rows"),
 )  # fmt: skip
-FAULTS = FORMS | CELLS
+
+
+def _noted(name: str, text: str, fault: Fault) -> Fault:
+    """Return a fault with a text that the note about a column must have."""
+
+    def noted(sheet: Sheet) -> Sheet:
+        changed = fault(sheet)
+        return replace(changed, notes=changed.notes | {name: text})
+
+    return noted
+
+
+def _sentinel(token: str, name: str) -> Fault:
+    """Return the fault that a token, which the user names, is in every ninth cell."""
+    return lambda sheet: replace(_token(token, name)(sheet), missing=(*sheet.missing, token))
+
+
+def _words(*words: str, name: str) -> Fault:
+    """Return the fault that every fifth cell of a column is one of a few words."""
+    rows = range(3, N_ROWS, 5)
+
+    def fault(sheet: Sheet) -> Sheet:
+        changed = sheet.with_cells(name, lambda i, cell: words[i % len(words)] if i in rows else cell)
+        changed = changed.without_values(name, rows)
+        return replace(changed, unreadable=sheet.unreadable | {name: [*rows]})
+
+    return fault
+
+
+def _with_dates(change: Callable[[date, bool], date], form: str, text: str) -> Fault:
+    """Return the fault of other dates in a format, with the text of its note; the last date is marked."""
+
+    def fault(sheet: Sheet) -> Sheet:
+        j = sheet.column("day")
+        days = [change(date.fromisoformat(row[j]), i == N_ROWS - 1) for i, row in enumerate(sheet.rows)]
+        values: list[object] = [float((day - date(1970, 1, 1)).days) for day in days]
+        changed = sheet.with_cells("day", lambda i, _: days[i].strftime(form))
+        return replace(changed, expected=sheet.expected | {"day": ("date", values)})
+
+    return _noted("day", text, fault)
+
+
+def _first_days(day: date, is_last: bool) -> date:
+    return day.replace(day=28 if is_last else 1 + day.day % 12)
+
+
+def _minutes(cell: str) -> str:
+    hours, minutes = map(int, cell.split(":"))
+    return f"{60 * hours + minutes}m"
+
+
+READINGS: dict[str, Fault] = {
+    "sentinel in decimals": _sentinel("999", "span"),
+    "sentinel in integers": _sentinel("-9", "count"),
+    "sentinel among empty cells": _sentinel("99.0", "mass"),
+    "one word in a fifth of the numbers": _words("refused", name="span"),
+    "two words in a fifth of the numbers": _words("refused", "n/k", name="count"),
+    "a word in a fifth of the dates": _words("ongoing", name="day"),
+    "a word in a fifth of the durations": _words("did not finish", name="took"),
+    "dates of which the last one shows the order": _with_dates(_first_days, "%d/%m/%Y", "'%d/%m/%Y'"),
+    "dates with hyphens in either order": _with_dates(
+        lambda day, _: _first_days(day, is_last=False), "%m-%d-%Y", "If the day is first, add --date-format %d-%m-%Y"
+    ),
+    "months": _with_dates(lambda day, _: day.replace(day=1), "%Y-%m", "'%Y-%m'"),
+    "dates of eight digits": _with_dates(lambda day, _: day, "%Y%m%d", "add --numeric day"),
+    "minutes": _noted("took", "in hours: ", _cells("took", _minutes)),
+    "letters of yes and no": _noted("wet", "'n' is 0 and 'y' is 1", _cells("wet", lambda cell: cell[0])),
+    "percent signs": _noted("span", "in '%'", _cells("span", lambda cell: f"{cell}%")),
+    "currency after numbers": _noted("span", "in 'EUR'", _cells("span", lambda cell: f"{cell} EUR")),
+    "currency before numbers": _noted("mass", "in '$'", _cells("mass", lambda cell: f"${cell}")),
+    "unit of measurement": _noted("mass", "in 'kg'", _cells("mass", lambda cell: f"{cell} kg")),
+    "spaces between digits": _cells("mass", lambda cell: f"{float(cell):,.2f}".replace(",", "\u00a0")),
+    "apostrophes between digits": _cells("mass", lambda cell: f"{float(cell):,.2f}".replace(",", "'")),
+}
+"""Faults of cells that have several readings; some need an option or a note."""
+
+
+def _comma_in_name(sheet: Sheet) -> Sheet:
+    new = "span, m"
+    expected = {new if name == "span" else name: value for name, value in sheet.expected.items()}
+    unreadable = {new if name == "span" else name: rows for name, rows in sheet.unreadable.items()}
+    return replace(_renamed("span", new)(sheet), expected=expected, unreadable=unreadable)
+
+
+def _late_code(sheet: Sheet) -> Sheet:
+    cells = ["007" if i == 50 else str(10 + i * i % 7) for i in range(N_ROWS)]
+    changed = _extra_column("zone", cells.__getitem__)(sheet)
+    return replace(changed, expected=sheet.expected | {"zone": ("category", list(cells))})
+
+
+def _blank_lines(sheet: Sheet) -> Sheet:
+    return replace(sheet, rows=[*sheet.rows[:9], [], *sheet.rows[9:40], [], [], *sheet.rows[40:]])
+
+
+LINES: dict[str, Fault] = {
+    "title lines": lambda sheet: replace(sheet, above=("Survey of the birds", "")),
+    "blank lines between rows": _blank_lines,
+    "comma in a name": _comma_in_name,
+    "code at the end": _late_code,
+    "dates with time zones": _dates("%Y-%m-%d 02:00:00+02:00"),
+    "dates in UTC": _dates("%Y-%m-%dT00:00:00Z"),
+}
+"""Faults of lines and of single columns."""
+
+FAULTS = FORMS | CELLS | LINES | READINGS
+
+_LAST = ("comma in a name", "spaces around names", "empty rows at the end", "blank lines between rows")
+_INCOMPATIBLE = ({"labels joined by ,", "labels joined by ;"},)
+"""Pairs that are another table, or have no unique reading."""
+
+
+def _order(name: str) -> tuple[int, int]:
+    """Return the place of a fault in a pair: formats of cells, single cells, names, lines."""
+    is_single = name.startswith(("token", "word", "infinite", "impossible"))
+    return (_LAST.index(name) if name in _LAST else -1, is_single)
+
+
+def changed_columns(name: str, clean: Sheet) -> set[str]:
+    """Return the columns whose cells a fault changes."""
+    sheet = FAULTS[name](clean)
+    return {
+        column
+        for column in clean.names
+        if column in sheet.names
+        and all(len(row) >= len(clean.names) for row in sheet.rows)
+        and [row[sheet.column(column)] for row in sheet.rows] != [row[clean.column(column)] for row in clean.rows]
+    }
+
+
+def random_pairs(n: int, seed: int) -> list[tuple[str, str]]:
+    """Return pairs of faults; of two formats of the same cells, only one can apply."""
+    clean = make_clean()
+    columns = {name: changed_columns(name, clean) for name in FAULTS}
+    pairs = [
+        pair
+        for pair in itertools.combinations(FORMS | CELLS | LINES, 2)
+        if pair not in PAIRS
+        and set(pair) not in _INCOMPATIBLE
+        and (not columns[pair[0]] & columns[pair[1]] or _order(pair[0])[1] != _order(pair[1])[1])
+    ]
+    generator = random.Random(seed)
+    same = [pair for pair in pairs if columns[pair[0]] & columns[pair[1]]]
+    return list(dict.fromkeys([*generator.sample(same, n // 3), *generator.sample(pairs, n)]))[:n]
 
 
 def make_zoo() -> dict[str, Sheet]:
-    """Return the clean table, each fault alone, and pairs of faults; the delimiter of empty rows is set before."""
+    """Return the clean table, each fault alone, the chosen pairs of faults, and 60 random pairs."""
     clean = make_clean()
     sheets = {"clean": clean} | {name: fault(clean) for name, fault in FAULTS.items()}
-    for pair in PAIRS:
+    for pair in (*PAIRS, *random_pairs(60, seed=0)):
         sheet = clean
-        for name in sorted(pair, key="empty rows at the end".__eq__):
+        for name in sorted(pair, key=_order):
             sheet = FAULTS[name](sheet)
         sheets[" and ".join(pair)] = sheet
     return sheets
+
+
+def _bad_labels(sheet: Sheet) -> Sheet:
+    return sheet.with_cells("city", {7: "Lyon||Oslo", 31: "|"}.get)
+
+
+def _doubtful_labels(sheet: Sheet) -> Sheet:
+    rows = (3, 30)
+    return sheet.with_cells("city", lambda i, cell: "S\u00e3o Paulo;Z\u00fcrich" if i in rows else cell.split("|")[0])
+
+
+REFUSED: dict[str, tuple[Fault, tuple[str, ...]]] = {
+    "bad label cells": (_bad_labels, ("row 7", "row 31", "'city'")),
+    "class with a semicolon": (_doubtful_labels, ("S\u00e3o Paulo;Z\u00fcrich", "'city'", "--separator")),
+}
+"""Faults that are errors, with the parts of the message besides the name of the file."""

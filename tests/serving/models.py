@@ -63,9 +63,19 @@ class Reply(NamedTuple):
 
 
 def call(
-    app: Starlette, path: str, body: Any = None, *, method: str | None = None, chunk: int = 2**16, **headers: str | None
+    app: Starlette,
+    path: str,
+    body: Any = None,
+    *,
+    method: str | None = None,
+    chunk: int = 2**16,
+    replies: list[Any] | None = None,
+    **headers: str | None,
 ) -> Reply:
-    """Send one request to the application; a body that is not bytes is sent as JSON."""
+    """Send one request to the application; a body that is not bytes is sent as JSON.
+
+    `replies` receives the messages of the application, which are of interest if it raises.
+    """
     content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
     sent = {"host": "127.0.0.1:8000", "content-type": "application/json"}
     sent |= {name.replace("_", "-"): value for name, value in headers.items()}  # type: ignore[misc]
@@ -80,7 +90,7 @@ def call(
     chunks = [content[start : start + chunk] for start in range(0, len(content), chunk)] or [b""]
     messages = [{"type": "http.request", "body": part, "more_body": True} for part in chunks]
     messages[-1]["more_body"] = False
-    replies: list[Any] = []
+    replies = [] if replies is None else replies
 
     async def receive() -> Any:
         return messages.pop(0) if messages else {"type": "http.disconnect"}

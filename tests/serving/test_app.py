@@ -40,7 +40,8 @@ def test_the_model_and_its_limits() -> None:
         "span": "number", "mass": "number", "migrates": "yes/no", "color": "category", "remark": "text"
     }  # fmt: skip
     assert facts["values"] == "scores"
-    assert facts["limits"] == {"rows": 5, "body_bytes": 5_000}
+    assert facts["limits"] == {"max_rows": 5, "max_body_bytes": 5_000}
+    assert facts["strict"] is False
 
 
 def test_the_description_matches_the_application() -> None:
@@ -93,8 +94,7 @@ FAULTS: list[tuple[Any, int, str]] = [
     ({"rows": ROW}, 400, "must be a list"),
     ({"rows": [ROW, [1]]}, 400, "row 1 must be an object"),
     ({"rows": [ROW, {}]}, 400, "row 1: missing columns"),
-    ({"row": ROW | {"span": "wide"}}, 400, "row 0: column 'span' must contain numbers"),
-    ({"row": ROW | {"span": 10**400}}, 400, "finite"),
+    ({"row": ROW | {"span": ["wide"]}}, 400, "row 0: column 'span' must contain numbers"),
     ({"row": ROW | {"span": 1e308, "mass": -1e308}}, 400, ""),
     ({"row": ROW | {"span": {"\ud800": "\udfff"}}}, 400, "column 'span'"),
     ({"rows": [ROW] * 6}, 413, "at most 5 rows; got 6"),
@@ -125,9 +125,62 @@ def test_invalid_requests() -> None:
     for kind in (None, "text/plain", "application/x-www-form-urlencoded"):
         assert predict({"row": ROW}, content_type=kind).status == 415
     for host in ("evil.example", "evil.example:8000", "127.0.0.1.evil.example", "", None):
-        assert predict({"row": ROW}, host=host).status == 400
-        assert call(APP, "/model", host=host).status == 400
-    assert predict({"row": ROW}, host="localhost:8000").status == 200
+        assert "not a name of this server" in predict({"row": ROW}, host=host).json()["error"]
+        assert call(APP, "/model", host=host).status == 421
+    for host in ("localhost:8000", "LOCALHOST", "10.0.0.5", "10.0.0.5:80", "[::1]:8000"):
+        assert predict({"row": ROW}, host=host).status == 200
+
+
+def test_unreadable_cells_are_missing_and_named() -> None:
+    """The prediction is that of the row with missing cells; the response has each cell and a note that counts them."""
+    rows = [ROW, ROW | {"span": "wide", "migrates": "perhaps"}, ROW | {"mass": 10**400}]
+    reply = predict({"rows": rows}).json()
+    plain = predict({"rows": [ROW, ROW | {"span": None, "migrates": None}, ROW | {"mass": None}]}).json()
+    cells = [prediction.pop("unreadable", {}) for prediction in reply["predictions"]]
+    assert reply["predictions"] == plain["predictions"]
+    assert cells[:2] == [{}, {"span": "wide", "migrates": "perhaps"}]
+    assert list(cells[2]) == ["mass"]
+    [note] = reply["notes"]
+    assert note.startswith("3 cells cannot be read and are missing")
+    assert "'wide' in row 1" in note
+    assert "notes" not in plain
+
+
+def test_a_strict_application_refuses_unreadable_cells() -> None:
+    """The error names the first row and column, and no row of the request is predicted."""
+    app = make_app(RowPredictor(fit_birds("AvgPerceptron"), strict=True))
+    reply = call(app, "/predict", {"rows": [ROW, ROW | {"span": "wide"}]})
+    assert (reply.status, list(reply.json())) == (400, ["error"])
+    assert "row 1: column 'span' must contain numbers; got 'wide'" in reply.json()["error"]
+    assert call(app, "/predict", {"rows": [ROW]}).status == 200
+    assert call(app, "/model").json()["strict"] is True
+
+
+def test_any_host_name() -> None:
+    app = make_app(PREDICTOR, hosts=("*",))
+    assert call(app, "/health", host="evil.example").status == 200
+
+
+def test_a_model_that_fails_is_an_error_of_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The response has status 500 and no traceback; the exception goes to the log of the web server."""
+    predictor = RowPredictor(fit_birds("AvgPerceptron"))
+    monkeypatch.setattr(predictor, "_predict", lambda _: 1 / 0)
+    replies: list[Any] = []
+    with pytest.raises(ZeroDivisionError):
+        call(make_app(predictor), "/predict", {"row": ROW}, replies=replies)
+    assert replies[0]["status"] == 500
+    assert json.loads(replies[1]["body"]) == {
+        "error": "the model failed to predict these rows: the log of the server has the cause."
+    }
+
+
+def test_too_many_requests_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Predictions beyond the limit have status 503 and say when to try again; /health still responds."""
+    monkeypatch.setattr("oneof.serving.app.MAX_REQUESTS", 0)
+    reply = predict({"row": ROW})
+    assert (reply.status, reply.headers["retry-after"]) == (503, "1")
+    assert "try again later" in reply.json()["error"]
+    assert call(APP, "/health").status == 200
 
 
 def test_other_sites_cannot_read() -> None:
@@ -169,7 +222,7 @@ def test_any_body_is_predicted_or_an_error(body: bytes, flip: int) -> None:
     reply = predict(body, method="POST")
     content = reply.json()
     if reply.status == 200:
-        assert content.keys() <= {"prediction", "predictions"}
+        assert content.keys() <= {"prediction", "predictions", "notes"}
     else:
         assert 400 <= reply.status < 500
         assert "\n" not in content["error"]

@@ -1,8 +1,12 @@
 """The server on a socket."""
 
+import contextlib
 import http.client
 import json
+import logging
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -68,6 +72,85 @@ def test_bytes_that_are_not_http(server: PredictionServer) -> None:
         with socket.create_connection(tuple(server._socket.getsockname()), timeout=20) as connection:
             connection.sendall(content)
             assert b" 400 " in connection.recv(100)
+
+
+def test_open_requests_end_before_the_server() -> None:
+    """After SIGTERM no connection is accepted, an open request is predicted, and the process ends without an error."""
+    code = (
+        "from oneof.serving.server import PredictionServer\n"
+        "from tests.serving.models import fit_birds\n"
+        "server = PredictionServer(fit_birds('PLEM'), port=0)\n"
+        "print(server.url, flush=True)\n"
+        "signal.signal(signal.SIGTERM, lambda *_: None)\n"
+        "server.run()\n"
+    )
+    command = [sys.executable, "-c", "import signal\n" + code]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    address = urlsplit(process.stdout.readline().strip())
+    body = json.dumps({"row": new_rows()[0]}).encode()
+    head = f"host: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}"
+    with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
+        connection.sendall(b"GET /health HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n")
+        reply = b""
+        while not reply.endswith(b"}"):  # the server runs
+            reply += connection.recv(1000)
+        connection.sendall(f"POST /predict HTTP/1.1\r\n{head}\r\n\r\n".encode() + body[:20])
+        process.terminate()
+        with contextlib.suppress(ConnectionError):
+            while process.poll() is None:
+                socket.create_connection((address.hostname, address.port), timeout=20).close()
+        connection.sendall(body[20:])
+        assert connection.recv(20).startswith(b"HTTP/1.1 200")
+    assert process.wait(20) == 0
+    process.stdout.close()
+
+
+def test_the_log_has_one_line_for_each_request(capfd: pytest.CaptureFixture[str]) -> None:
+    """Each line has the time, the path and the status; nothing is written to standard output."""
+    server = PredictionServer(fit_birds("PLEM"), port=0, log=True)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    try:
+        for path in ("/health", "/nothing"):
+            connection = connect(server)
+            connection.request("GET", path)
+            connection.getresponse().read()
+            connection.close()
+    finally:
+        server.stop()
+        thread.join()
+        logging.getLogger("uvicorn.access").handlers.clear()
+        logging.getLogger("uvicorn").handlers.clear()
+    out, err = capfd.readouterr()
+    lines = err.splitlines()
+    assert out == ""
+    assert len(lines) == 2
+    assert '"GET /health HTTP/1.1" 200' in lines[0]
+    assert '"GET /nothing HTTP/1.1" 404' in lines[1]
+
+
+def test_several_clients_get_their_own_rows(server: PredictionServer) -> None:
+    """Eight clients at once each get the predictions of the rows that they sent."""
+    rows = new_rows()
+    expected = RowPredictor(fit_birds("PLEM")).predict(rows)
+    wrong: list[int] = []
+
+    def ask(first: int) -> None:
+        connection = connect(server)
+        for i in range(first, len(rows), 8):
+            connection.request("POST", "/predict", json.dumps({"row": rows[i]}), {"content-type": "application/json"})
+            reply = json.loads(connection.getresponse().read())
+            if reply["prediction"]["label"] != expected[i]["label"]:
+                wrong.append(i)
+        connection.close()
+
+    threads = [threading.Thread(target=ask, args=(first,)) for first in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
 
 
 def test_it_listens_on_localhost_only(server: PredictionServer) -> None:

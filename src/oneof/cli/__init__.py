@@ -1,8 +1,8 @@
 """Command line `oneof`. Heavy imports happen only when a command runs, so every ``--help`` is quick.
 
-Reading order: `app` (the application), `options` (shared options), `terminal` (output and exit codes), one file for
-each of the `commands`, `inputs` (the table as candidate sets, features and methods), `training` (the fit and its
-files).
+Reading order: `app` (the application), `options` and `option_groups` (shared options), `terminal` (output and exit
+codes), one file for each of the `commands`, `inputs` (the table as candidate sets, features and methods), `plan` (the
+facts of a table, and the time of a fit), `training` (the fit and its files).
 """
 
 import io

@@ -6,6 +6,7 @@ import typer
 
 import oneof
 from oneof.cli.commands import audit, compare, datasets, demo, fit, inspect, label, predict, serve
+from oneof.cli.option_groups import expand
 
 app = typer.Typer(
     name="oneof",
@@ -23,7 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (fit, predict, compare, inspect, audit, serve, label, demo, datasets):
-    app.command(command.NAME, epilog=command.EXAMPLES)(command.run)
+    app.command(command.NAME, epilog=command.EXAMPLES)(expand(command.run))
 
 
 def _print_help(context: typer.Context, requested: bool) -> None:

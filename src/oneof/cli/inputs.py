@@ -1,7 +1,7 @@
 """Reading of a training table as candidate sets, true labels and features, and selection of its methods."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +22,7 @@ from oneof.io import (
     align_columns,
     check_no_weights,
     check_texts,
-    choose_columns,
+    choose_features,
     find_separator,
     make_encoder,
     read_labels,
@@ -51,11 +51,43 @@ class WeightArguments:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """Options of the form of a table: known properties of its text and cells, and the refusal of unreadable cells."""
+    """Options of the file of a table: known properties of its text and cells, and the refusal of unreadable cells."""
 
     dialect: Dialect = Dialect()  # noqa: RUF009 - frozen
     cell_format: CellFormat = CellFormat()  # noqa: RUF009 - frozen
     strict: bool = False
+    format: str | None = None
+    sheet: str | None = None
+
+    def read(
+        self,
+        path: Path,
+        *,
+        as_text: Collection[str] = (),
+        labels: Collection[str] = (),
+        drop: Collection[str] = (),
+    ) -> Table:
+        """Read a table; see `oneof.io.read_table`."""
+        return read_table(
+            path,
+            as_text=as_text,
+            labels=labels,
+            drop=drop,
+            dialect=self.dialect,
+            cell_format=self.cell_format,
+            format=self.format,
+            sheet=self.sheet,
+        )
+
+    def align(self, table: Table, columns: Sequence[Column], unreadable: UnreadableCells) -> "pl.DataFrame":
+        """Return the features of a table; see `oneof.io.align_columns`. Unreadable cells are errors if `strict`."""
+        return align_columns(
+            table.frame,
+            columns,
+            table.path,
+            cell_format=table.cell_format,
+            unreadable=None if self.strict else unreadable,
+        )
 
 
 @dataclass(frozen=True)
@@ -72,8 +104,6 @@ class ReadOptions:
     weights: WeightArguments = WeightArguments()
     answers: AnswerOptions | None = None
     table: TableOptions = TableOptions()
-    format: str | None = None
-    sheet: str | None = None
 
     @property
     def text_columns(self) -> set[str]:
@@ -126,23 +156,26 @@ class PreparedTable:
     answers: TableAnswers | None = None
 
 
+@dataclass(frozen=True)
+class PreparedFeatures:
+    """Features of a table: the columns, their values (see `PreparedTable`), the findings, and the options of texts."""
+
+    columns: list[Column]
+    frame: "pl.DataFrame | Any"
+    findings: TableFindings
+    text_options: TextOptions
+
+
 def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
-    """Read a table from a file; defects raise errors of `oneof.errors`."""
+    """Read a table from a file with its labels and features; defects raise errors of `oneof.errors`."""
     if not read_options.labels and read_options.answers is None:
         raise InputError(f"--labels must name the label column of {path}; got none. Add --labels COLUMN.")
-    text_options = read_text_options(read_options.stop_words, read_options.stem)
-    text_columns = read_options.text_columns
-    as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
-    options = read_options.table
-    table = read_table(
-        path,
-        as_text=as_text - text_columns,
-        labels=text_columns,
-        dialect=options.dialect,
-        cell_format=options.cell_format,
-        format=read_options.format,
-        sheet=read_options.sheet,
-    )
+    read_text_options(read_options.stop_words, read_options.stem)  # defects are errors before the file is read
+    return prepare_rows(read_rows(path, read_options), read_options)
+
+
+def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
+    """Return the rows of a file with their labels and features."""
     given = None
     separator_notes: tuple[str, ...] = ()
     if read_options.answers is None:
@@ -161,22 +194,44 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
         separator = given.separator
         candidates = estimate_candidates(given)
     if read_options.classes is None and not read_options.weights.weighted:
-        check_no_weights(candidates.classes.tolist(), path)
+        check_no_weights(candidates.classes.tolist(), table.path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
-    if table.rows is None:
-        columns, findings = choose_columns(table, exclude=text_columns, overrides=read_options.overrides)
-        unreadable = None if options.strict else UnreadableCells()  # the findings have the same cells
-        frame = align_columns(table.frame, columns, path, cell_format=table.cell_format, unreadable=unreadable)
-        check_texts(frame, columns, text_options, path)
-    else:
-        _check_no_column_options(read_options, text_options, path)
-        columns, findings, frame = [], TableFindings(), table.rows
+    features = prepare_features(table, read_options)
     answer_notes = () if given is None else given.notes
     label_notes = (*separator_notes, *suspicious_labels(candidates.classes.tolist(), separator))
-    notes = (*findings.sentences(), *label_notes, *answer_notes)
     return PreparedTable(
-        table, candidates, truth, columns, frame, text_options, notes, findings, separator, answers=given
+        table,
+        candidates,
+        truth,
+        features.columns,
+        features.frame,
+        features.text_options,
+        notes=(*features.findings.sentences(), *label_notes, *answer_notes),
+        findings=features.findings,
+        separator=separator,
+        answers=given,
     )
+
+
+def read_rows(path: Path, read_options: ReadOptions) -> Table:
+    """Read the file of a table."""
+    text_columns = read_options.text_columns
+    as_text = {*read_options.overrides.texts, *read_options.overrides.categories}
+    drop = read_options.overrides.drop
+    return read_options.table.read(path, as_text=as_text - text_columns, labels=text_columns, drop=drop)
+
+
+def prepare_features(table: Table, read_options: ReadOptions) -> PreparedFeatures:
+    """Return the features of a table: all columns but those of labels and truth, or the rows of a sparse matrix."""
+    if table.rows is not None:
+        _check_no_column_options(read_options, table.path)
+        return PreparedFeatures([], table.rows, TableFindings(remarks=table.remarks), TextOptions())
+    features = choose_features(
+        table, exclude=read_options.text_columns, overrides=read_options.overrides, strict=read_options.table.strict
+    )
+    text_options = read_text_options(read_options.stop_words, read_options.stem)
+    check_texts(features.frame, features.columns, text_options, table.path)
+    return PreparedFeatures(features.columns, features.frame, features.findings, text_options)
 
 
 def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:
@@ -191,9 +246,10 @@ def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tup
     return separator, (f"labels are separated by {separator!r}; --separator sets another text.",)
 
 
-def _check_no_column_options(read_options: ReadOptions, text_options: TextOptions, path: Path) -> None:
+def _check_no_column_options(read_options: ReadOptions, path: Path) -> None:
     """Raise if an option names columns of a sparse matrix."""
-    if read_options.overrides != Overrides() or text_options != TextOptions():
+    has_words = any(value.lower() != "none" for value in (read_options.stop_words, read_options.stem))
+    if read_options.overrides != Overrides() or has_words:
         raise InputError(
             f"{path} has a sparse matrix, which has no columns: remove --numeric, --categorical, --text, --drop, "
             "--stop-words and --stem."

@@ -1,21 +1,25 @@
 """Online learning from a stream: `oneof fit --online`."""
 
+import contextlib
 import csv
 import json
 import shlex
+import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates.columns import DEFAULT_SEPARATOR
-from oneof.cli.inputs import ReadOptions, resolve_separator
+from oneof.cli.inputs import ReadOptions, prepare_features, prepare_rows, resolve_separator
 from oneof.cli.terminal import Progress, ProgressFactory, format_percent
-from oneof.errors import InputError
+from oneof.errors import InputError, OneofError
 from oneof.files import atomic_directory, check_not_input, check_writable
 from oneof.io import describe_cells, read_text_options
 
 if TYPE_CHECKING:
-    from oneof.stream import ProgressiveValidation, Source, StreamResult
+    from oneof.cli.plan import Inspection, Plan
+    from oneof.stream import ProgressiveValidation, Source, StreamOptions, StreamResult
 
 OUTPUTS = ("model.skops", "summary.json", "curve.csv")
 CHECKPOINT = "checkpoint.npz"
@@ -27,7 +31,6 @@ DEFAULT_METHOD = "MaxPerceptron"
 class OnlineOptions:
     """Options of `oneof fit` for streams."""
 
-    format: str | None = None
     epochs: int = 1
     batch_rows: int = 10_000
     hash_bits: int = 18
@@ -61,34 +64,28 @@ def fit_online(
     method: str,
     folder: Path,
     progress: ProgressFactory,
+    show_plan: "Callable[[Plan], None] | None" = None,
 ) -> OnlineResult:
     """Fit a stream, save checkpoints, and write model, summary and curve into a folder.
 
-    The checkpoint is removed after the other files are written.
+    The checkpoint is removed after the other files are written. `show_plan` is called with the facts of the first batch
+    before the fit, unless the batch cannot be read twice or has defects, which are errors of the fit.
     """
-    from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, open_source
+    from oneof.stream import CheckpointConfig, fit_stream, open_source
 
     check_writable(folder)
-    source = open_source(path, online_options.format)
+    source = open_source(path, read_options.table.format)
     check_not_input((folder / name for name in (*OUTPUTS, CHECKPOINT)), source.files)
     if read_options.truth is not None:
         raise InputError("--truth cannot be used with --online: the running loss is computed from the candidate sets.")
     classifier = _make_classifier(method)
     separator, separator_notes = _resolve_separator(source, read_options)
-    options = StreamOptions(
-        labels=read_options.labels,
-        separator=separator,
-        dialect=read_options.table.dialect,
-        cell_format=read_options.table.cell_format,
-        strict=read_options.table.strict,
-        classes=read_options.classes,
-        **asdict(read_options.weights),
-        overrides=read_options.overrides,
-        text_options=read_text_options(read_options.stop_words, read_options.stem),
-        batch_rows=online_options.batch_rows,
-        hash_bits=online_options.hash_bits,
-        n_epochs=online_options.epochs,
-    )
+    options = _stream_options(replace(read_options, separator=separator), online_options)
+    if show_plan is not None and source.can_be_read_again:
+        with contextlib.suppress(OneofError):
+            plan = inspect_stream(path, read_options, online_options, method=method, is_timed=False).plan
+            if plan.method is not None:  # the labels of the first rows could be read
+                show_plan(plan)
     checkpoint = folder / CHECKPOINT
     if online_options.resume is False:
         checkpoint.unlink(missing_ok=True)
@@ -110,6 +107,119 @@ def fit_online(
         _write_curve(curve, fit.validation)
     checkpoint.unlink(missing_ok=True)
     return OnlineResult(summary, fit, [str(folder / name) for name in OUTPUTS])
+
+
+def _stream_options(read_options: ReadOptions, online_options: OnlineOptions) -> "StreamOptions":
+    """Return the options of a stream, whose separator is known."""
+    from oneof.stream import StreamOptions
+
+    return StreamOptions(
+        labels=read_options.labels,
+        separator=str(read_options.separator),
+        dialect=read_options.table.dialect,
+        cell_format=read_options.table.cell_format,
+        strict=read_options.table.strict,
+        classes=read_options.classes,
+        **asdict(read_options.weights),
+        overrides=read_options.overrides,
+        text_options=read_text_options(read_options.stop_words, read_options.stem),
+        batch_rows=online_options.batch_rows,
+        hash_bits=online_options.hash_bits,
+        n_epochs=online_options.epochs,
+    )
+
+
+def inspect_stream(
+    path: Path, read_options: ReadOptions, online_options: OnlineOptions, *, method: str, is_timed: bool = True
+) -> "Inspection":
+    """Return the plan of an online fit: the facts of the first batch, and the time predicted from two parts of it."""
+    from oneof.cli.plan import Inspection, Plan, describe
+    from oneof.cli.training import describe_prepared
+    from oneof.errors import LabelError
+    from oneof.io import Table, TableFindings
+    from oneof.io.batches import BatchSpec, file_sizes, iterate_batches, progress_fraction
+    from oneof.stream import open_source
+
+    classifier = _make_classifier(method)
+    source = open_source(path, read_options.table.format)
+    if not source.can_be_read_again:
+        raise InputError("standard input is read once: inspect a file with its first rows instead.")
+    is_sparse, overrides = source.format == "svmlight", read_options.overrides
+    spec = BatchSpec(
+        () if is_sparse else tuple(read_options.text_columns),
+        as_text={*overrides.texts, *overrides.categories} - read_options.text_columns,
+        labels_required=False,
+        n_columns=2**online_options.hash_bits,
+        dialect=read_options.table.dialect,
+        cell_format=read_options.table.cell_format,
+    )
+    batch = next(iter(iterate_batches(source, online_options.batch_rows, spec)), None)
+    if batch is None:
+        raise InputError(f"{source.display_name} has no rows.")
+    is_complete = progress_fraction(file_sizes(source), batch.after) == 1.0
+    if is_sparse:
+        facts = Plan(source.name, len(batch), [], [], sparse_features=2**online_options.hash_bits)
+        return Inspection(replace(facts, is_complete=is_complete), TableFindings(), ())
+    table = Table(batch.content, batch.path, (), batch.cell_format, batch.dialect, batch.remarks)
+    label_notes: tuple[str, ...] = ()
+    if read_options.labels:
+        try:
+            prepared = prepare_rows(table, read_options)
+        except LabelError as error:  # the first rows may have a single class, or no label
+            label_notes = (f"the labels of the first rows cannot be described: {error}",)
+        else:
+            facts = describe_prepared(prepared, read_options)
+            seconds = None
+            if is_timed:
+                known = replace(read_options, separator=prepared.separator)
+                classes = tuple(map(str, prepared.candidates.classes.tolist()))
+                seconds = _estimate_pass(source, classifier, known, online_options, len(batch), classes)
+            facts = replace(
+                facts,
+                table=source.name,
+                method=type(classifier).__name__,
+                seconds=None if seconds is None else seconds * online_options.epochs,
+                epochs=online_options.epochs,
+                is_complete=is_complete,
+            )
+            return Inspection(facts, prepared.findings, prepared.notes)
+    features = prepare_features(table, read_options)
+    facts = replace(describe(table, features.columns, features.frame), table=source.name, is_complete=is_complete)
+    return Inspection(facts, features.findings, (*features.findings.sentences(), *label_notes))
+
+
+def _estimate_pass(
+    source: "Source",
+    classifier: Any,
+    read_options: ReadOptions,
+    online_options: OnlineOptions,
+    n_rows: int,
+    classes: tuple[str, ...],
+) -> float | None:
+    """Return the seconds of a pass, predicted from the second half of the first batch; None if it is unknown."""
+    from oneof.stream import fit_stream
+
+    options = _stream_options(read_options, replace(online_options, batch_rows=max(1, n_rows // 2)))
+    options = replace(options, classes=classes if len(options.labels) == 1 else None)
+    if options.kind == "posterior":
+        options = replace(options, classes=classes, prior=(1 / len(classes),) * len(classes))
+    steps: list[tuple[float, float]] = []
+
+    def record(_: "ProgressiveValidation", fraction: float | None) -> None:
+        steps.append((time.perf_counter(), fraction or 0.0))
+        if len(steps) == 2:
+            raise _TimedError
+
+    with contextlib.suppress(_TimedError):
+        fit_stream(source, classifier, options, callback=record)
+    if len(steps) < 2 or steps[0][1] >= steps[1][1]:
+        return None
+    (start, begin), (stop, end) = steps
+    return (stop - start) / (end - begin)
+
+
+class _TimedError(Exception):
+    """Ends a fit of which the time of two batches is known."""
 
 
 def _resolve_separator(source: "Source", read_options: ReadOptions) -> tuple[str, tuple[str, ...]]:

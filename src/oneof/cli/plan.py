@@ -1,38 +1,48 @@
-"""Plan of a training: what was read from the table, and how long the fit takes.
+"""Plan of a training: the facts of a table, and the time of the fit.
 
 `describe` collects the facts of a table, `estimate_seconds` predicts the time from fits on samples of the rows, and
 `Plan` is shown by `oneof inspect`, and by `oneof fit` before the work.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+from oneof.cli.options import write_names
+from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl
 
     from oneof.candidates import CandidateSets
-    from oneof.io import Column, Table
+    from oneof.io import Column, Table, TableFindings
 
 CURVE_FRACTIONS = (0.1, 0.2, 0.4, 0.7)
 MAX_CURVE_ROWS = 4_000
 """The sizes of the learning curve are these fractions of the training rows, of at most this number, and all rows."""
-PATIENCE = 60.0
-"""Seconds from which a more exact estimate of the time is not needed."""
+MAX_ESTIMATE_SECONDS = 60.0
+"""Seconds up to which a more exact estimate of the time is not needed, and a command does not announce its time."""
 _MIN_ROWS = 40
 """Number of rows from which samples of the rows can be fitted."""
 _MAX_LISTED = 8
+_MIN_RUN = 3
+"""Number of names such as q1, q2, q3 that are listed as "q1 to q3"."""
+_NUMBERED = re.compile(r"(.*?)(\d{1,9})$")
 _PLURALS = {"number": "numbers", "category": "categories", "text": "texts", "date": "dates", "duration": "durations"}
 
 
 @dataclass(frozen=True)
 class ColumnFacts:
-    """Facts about a column: the kind is None if it is not a feature; missing is the number of missing cells."""
+    """Facts about a column.
+
+    The kind is None if it is not a feature; missing is the number of missing cells, None if the column is not read.
+    """
 
     name: str
     kind: str | None
-    missing: int
+    missing: int | None
 
 
 @dataclass(frozen=True)
@@ -45,8 +55,17 @@ class ClassFacts:
 
 
 @dataclass(frozen=True)
+class AnswerFacts:
+    """Facts about the answers of annotators: the file, and the numbers of answers and annotators."""
+
+    file: str
+    answers: int
+    annotators: int
+
+
+@dataclass(frozen=True)
 class Plan:
-    """What was read from a table, and the fit.
+    """Facts of a table, and the method and the time of a fit.
 
     Attributes
     ----------
@@ -55,18 +74,30 @@ class Plan:
     columns : list of ColumnFacts
         All columns except those of labels and truth.
     labels : list of str
-        The columns of labels; empty if none is named, or if the labels are answers of annotators.
+        The columns of labels; with answers, that of the known labels. Empty if none is named.
     exact, partial, unlabeled, weighted : int
         The numbers of rows by their labels; weighted rows are also exact or partial.
-    classes : list of ClassFacts
+    classes : tuple of ClassFacts
     sparse_features : int or None
         The number of features of a sparse matrix, which has no columns.
+    answers : AnswerFacts or None
+        The answers of annotators, from which the labels are estimated.
+    noise_rate : float, str or None
+        The rate of wrong labels that the fit corrects, or "auto".
     method : str or None
         The name of the method, or of several methods; None without labels.
     seconds : float or None
         The estimated time of the fit with its held-out estimate; None if it is unknown.
+    one_split_seconds : float or None
+        The same with --folds 1; None if that is not less.
+    round_seconds : float or None
+        The estimated time of the maximum number of rounds in which the annotators and the method are fitted in turn.
     limit_minutes : float or None
         The time for the comparison of several methods.
+    epochs : int or None
+        The number of passes of online learning.
+    is_complete : bool
+        Whether the facts are those of all rows, not of the first rows of a stream only.
     """
 
     table: str
@@ -79,9 +110,15 @@ class Plan:
     weighted: int = 0
     classes: tuple[ClassFacts, ...] = ()
     sparse_features: int | None = None
+    answers: AnswerFacts | None = None
+    noise_rate: float | str | None = None
     method: str | None = None
     seconds: float | None = None
+    one_split_seconds: float | None = None
+    round_seconds: float | None = None
     limit_minutes: float | None = None
+    epochs: int | None = None
+    is_complete: bool = True
 
     def to_dict(self) -> dict[str, Any]:
         """Return the plan in the types of JSON."""
@@ -91,42 +128,92 @@ class Plan:
         """Return the plan as text."""
         n_columns = len(self.columns) + len(self.labels)
         width = f", {_count(n_columns, 'column')}" if self.sparse_features is None else ""
-        lines = [f"{self.table}: {_count(self.rows, 'row')}{width}"]
-        if self.classes:
-            weighted = f" ({self.weighted:,} weighted)" * bool(self.weighted)
-            names = _join(self.labels) or "answers of annotators"
-            lines.append(
-                f"  labels    {names}: {self.exact:,} exact, {self.partial:,} partial{weighted}, "
-                f"{self.unlabeled:,} unlabeled"
+        first = "" if self.is_complete else "the first "
+        return [f"{self.table}: {first}{_count(self.rows, 'row')}{width}", *self._labels(), *self._features()] + [
+            f"  {name:8}  {text}" for name, text in self._work()
+        ]
+
+    def _labels(self) -> list[str]:
+        """Return the rows by their labels, and the classes."""
+        if not self.classes:
+            return []
+        weighted = f" ({self.weighted:,} weighted)" * bool(self.weighted)
+        source = _join([write_names([name]) for name in self.labels])
+        if self.answers is not None:
+            known = f" and known labels in {source}" * bool(source)
+            n_answers, n_annotators = (
+                _count(self.answers.answers, "answer"),
+                _count(self.answers.annotators, "annotator"),
             )
-            counts = [f"{facts.label} ({facts.rows:,})" for facts in self.classes]
-            lines.append(f"  classes   {len(counts):,}, with the rows whose set has them: {_join(counts)}")
-        kinds: dict[str | None, list[ColumnFacts]] = {}
+            source = f"{n_answers} of {n_annotators} in {self.answers.file}{known}"
+        rows = f"{self.exact:,} exact, {self.partial:,} partial{weighted}, {self.unlabeled:,} unlabeled"
+        classes = list(self.classes)
+        if len(classes) > _MAX_LISTED:
+            classes.sort(key=lambda facts: -facts.rows)
+        first = f"{classes[0].label} (a candidate in {_count(classes[0].rows, 'row')})"
+        counts = [first, *(f"{facts.label} ({facts.rows:,})" for facts in classes[1:])]
+        rarest = f"; the rarest is {counts[-1]}" * (len(counts) > _MAX_LISTED)
+        return [f"  labels    {source}: {rows}", f"  classes   {len(counts):,}: {_join(counts)}{rarest}"]
+
+    def _features(self) -> list[str]:
+        """Return the columns by their kinds, and the missing cells."""
+        kinds: dict[str | None, list[str]] = {}
         for column in self.columns:
-            kinds.setdefault(column.kind, []).append(column)
+            kinds.setdefault(column.kind, []).append(column.name)
         excluded = kinds.pop(None, [])
-        for number, (kind, columns) in enumerate(kinds.items()):
-            word = _PLURALS.get(str(kind), str(kind)) if len(columns) > 1 else kind
-            lines.append(f"  {'' if number else 'features':8}  {len(columns):,} {word}: {_join(_names(columns))}")
+        lines = []
+        for number, (kind, names) in enumerate(sorted(kinds.items(), key=lambda item: -len(item[1]))):
+            word = _PLURALS.get(str(kind), str(kind)) if len(names) > 1 else kind
+            lines.append(f"  {'' if number else 'features':8}  {len(names):,} {word}: {_join_columns(names)}")
         if self.sparse_features is not None:
             lines.append(f"  features  {self.sparse_features:,} of a sparse matrix")
         if excluded:
-            lines.append(f"  excluded  {_join(_names(excluded, missing=False))}")
-        return lines + self._work()
+            lines.append(f"  excluded  {len(excluded):,}: {_join_columns(excluded)}")
+        missing = {column.name: column.missing for column in self.columns if column.kind and column.missing}
+        incomplete = sorted(missing, key=lambda name: -missing[name])
+        if incomplete:
+            n_cells = sum(missing.values())
+            listed = [f"{write_names([name])} ({missing[name]:,})" for name in incomplete]
+            lines.append(
+                f"  missing   {_count(n_cells, 'cell')} of {_count(len(incomplete), 'feature')}: {_join(listed)}"
+            )
+        return lines
 
-    def _work(self) -> list[str]:
+    def _work(self) -> list[tuple[str, str]]:
         """Return the method and the time of the fit."""
-        from oneof.comparison.results import format_duration
-
         if self.method is None:
             return []
+        method = [("method", self.method)]
+        if self.noise_rate is not None:
+            rate = "an estimated rate" if self.noise_rate == "auto" else f"a rate of {self.noise_rate:g}"
+            method.append(("noise", f"wrong labels are corrected, with {rate} (--noise-rate)"))
         if self.limit_minutes is not None:
-            time = f"up to {self.limit_minutes:g} min (--budget), and the fit of the best method"
-        elif self.seconds is None:
-            time = "unknown"
-        else:
-            time = f"about {format_duration(max(self.seconds, 1.0))}"
-        return [f"  method    {self.method}; time with the held-out estimate: {time}"]
+            return [*method, ("time", f"up to {self.limit_minutes:g} min (--budget), and the fit of the best method")]
+        if self.seconds is None:
+            return [*method, *([("time", "unknown")] if self.epochs is None else [])]
+        if self.epochs is not None:
+            passes = f"for {_count(self.epochs, 'pass')}".replace("passs", "passes")
+            return [*method, ("time", f"about {_duration(self.seconds)} {passes}")]
+        time = f"about {_duration(self.seconds)} (fit, held-out estimate and learning curve)"
+        if self.round_seconds is not None:
+            time += f", and up to {_duration(self.round_seconds)} for the rounds of the annotators"
+        if self.seconds > MAX_ESTIMATE_SECONDS:
+            one_split = self.one_split_seconds
+            time += (
+                "; --drop excludes columns, and --method names another method"
+                if one_split is None
+                else f"; about {_duration(one_split)} with --folds 1"
+            )
+        return [*method, ("time", time)]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """Result of `oneof inspect` for a table: the plan, the findings about the columns, and sentences for the user."""
+
+    plan: Plan
+    findings: "TableFindings"
+    notes: tuple[str, ...]
 
 
 def describe(
@@ -162,6 +249,7 @@ def describe(
         for name in table.frame.columns
         if name not in skipped
     ]
+    facts += [ColumnFacts(name, None, None) for name in table.dropped if name not in skipped]
     if table.rows is None:
         plan = Plan(str(table.path), table.frame.height, facts, list(labels))
     else:
@@ -184,23 +272,50 @@ def describe(
     )
 
 
-def estimate_seconds(methods: Mapping[str, Any], task: Any, splits: Sequence[Any], seed: int) -> float | None:
-    """Return the estimated time of a single method with its held-out estimate and learning curve; None if unknown."""
+def count_fits(train_sizes: Sequence[int], n_rows: int) -> float:
+    """Return the number of fits of all rows that take the time of a fit, its held-out estimate and learning curve."""
+    curve = sum(CURVE_FRACTIONS) * sum(min(size, MAX_CURVE_ROWS) for size in train_sizes)
+    return 1 + (sum(train_sizes) + curve) / n_rows
+
+
+def count_fits_of_rounds() -> int:
+    """Return the maximum number of fits of all rows in the rounds of `oneof.crowd.CrowdClassifier`."""
+    from oneof.crowd import CrowdClassifier
+
+    defaults = CrowdClassifier()
+    return int(defaults.max_iter * (defaults.cv - 1))  # each fold trains on the others
+
+
+def estimate_seconds(estimator: Any, task: Any, test: Any, n_fits: float, seed: int) -> float | None:
+    """Return the estimated time of a number of fits of all rows; None if it is unknown.
+
+    Parameters
+    ----------
+    estimator : estimator
+    task : Task
+        See `oneof.comparison.folds.check_task`.
+    test : array of int
+        The rows that are predicted after a fit.
+    n_fits : float
+    seed : int
+    """
     import numpy as np
 
     from oneof.comparison import cost
 
-    [estimator] = methods.values()
-    n = len(task.candidates)
-    train_sizes = [len(train) for train, _ in splits]
-    n_fits = 1 + sum(train_sizes) / n
-    n_fits += sum(CURVE_FRACTIONS) * sum(min(size, MAX_CURVE_ROWS) for size in train_sizes) / n
-    rows, test = np.arange(n), splits[0][1]
-    options = {"enough": PATIENCE / n_fits, "patience": PATIENCE / 20, "random_state": seed}
+    rows = np.arange(len(task.candidates))
+    options = {"enough": MAX_ESTIMATE_SECONDS / n_fits, "patience": MAX_ESTIMATE_SECONDS / 20, "random_state": seed}
     seconds = cost.estimate_fold_seconds(estimator, task, rows, test, **options)
-    if math.isnan(seconds) and n >= _MIN_ROWS:
+    if math.isnan(seconds) and len(rows) >= _MIN_ROWS:
         seconds = _estimate_small(estimator, task, test, seed)
     return None if math.isnan(seconds) else seconds * n_fits
+
+
+def announce(task: str, seconds: float | None, advice: str) -> list[str]:
+    """Return a sentence with the time of a task and advice to save time, if it takes more than a minute."""
+    if seconds is None or seconds <= MAX_ESTIMATE_SECONDS:
+        return []
+    return [f"{task} takes about {_duration(seconds)}; {advice}."]
 
 
 def _estimate_small(estimator: Any, task: Any, test: Any, seed: int) -> float:
@@ -235,16 +350,39 @@ def _count_missing(cells: "pl.Series") -> int:
     return cells.null_count()
 
 
+def _duration(seconds: float) -> str:
+    from oneof.comparison.results import format_duration
+
+    return format_duration(max(seconds, 1.0))
+
+
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
-def _names(columns: Sequence[ColumnFacts], *, missing: bool = True) -> list[str]:
-    """Return the names of columns, those with the most missing cells first if these are shown."""
-    ordered = sorted(columns, key=lambda column: -column.missing) if missing else columns
-    return [column.name + f" ({column.missing:,} missing)" * bool(missing and column.missing) for column in ordered]
-
-
 def _join(items: Sequence[str]) -> str:
-    more = f" and {len(items) - _MAX_LISTED:,} more" * (len(items) > _MAX_LISTED)
-    return ", ".join(items[:_MAX_LISTED]) + more
+    return enumerate_items(list(items), _MAX_LISTED, conjunction=False)
+
+
+def _join_columns(names: Sequence[str]) -> str:
+    """Return names of columns, in which a run such as q1, q2, q3 is "q1 to q3"."""
+    runs: list[list[str]] = []
+    for name in names:
+        if runs and _follows(runs[-1][-1], name):
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    listed: list[tuple[str, int]] = []
+    for run in runs:
+        if len(run) >= _MIN_RUN:
+            listed.append((f"{write_names([run[0]])} to {write_names([run[-1]])}", len(run)))
+        else:
+            listed += [(write_names([name]), 1) for name in run]
+    n_hidden = sum(size for _, size in listed[_MAX_LISTED:])
+    return ", ".join(text for text, _ in listed[:_MAX_LISTED]) + f" and {n_hidden:,} more" * bool(n_hidden)
+
+
+def _follows(first: str, second: str) -> bool:
+    """Return whether two names differ in the number at their end, which is larger by one in the second."""
+    a, b = _NUMBERED.match(first), _NUMBERED.match(second)
+    return a is not None and b is not None and a[1] == b[1] and int(a[2]) + 1 == int(b[2])

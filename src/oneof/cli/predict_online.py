@@ -7,13 +7,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from oneof.cli import terminal
-from oneof.cli.predictions import check_output, check_stemmer, label_columns, print_rates, to_frame, weight_arguments
+from oneof.cli.predictions import (
+    check_output,
+    check_stemmer,
+    join_options,
+    label_columns,
+    print_rates,
+    print_unreadable,
+    to_frame,
+    weight_arguments,
+)
 from oneof.errors import DataError, InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.io import Dialect
+    from oneof.cli.inputs import TableOptions
     from oneof.io.batches import Batch
     from oneof.persistence import SavedModel
     from oneof.stream import Source
@@ -26,17 +35,15 @@ def predict_stream(
     *,
     out: str | None,
     truth: str | None,
-    format: str | None,  # noqa: A002 - the option's name
     json: bool,
-    dialect: "Dialect | None" = None,
-    strict: bool = False,
+    table_options: "TableOptions",
 ) -> None:
     """Predict in batches, with memory independent of the size of the table."""
     from oneof.io import stem_of
     from oneof.stream import open_source
 
-    source = open_source(table, format)
-    prediction = StreamPrediction(saved, source, truth=truth, dialect=dialect, strict=strict)
+    source = open_source(table, table_options.format)
+    prediction = StreamPrediction(saved, source, truth=truth, table_options=table_options)
     rows: list[dict[str, Any]] = []
     path = Path(out or f"{stem_of(table)}-predictions.csv")
     if out != "-":
@@ -55,11 +62,12 @@ def predict_stream(
             "rows": prediction.rows,
             "covering_rate": prediction.covering_rate,
             "accuracy": prediction.accuracy,
-            "unread_cells": prediction.unreadable.to_dict(),
+            "unreadable_cells": prediction.unreadable.to_dict(),
         }
         terminal.print_json(summary | ({"predictions": rows} if out == "-" else {"file": str(path)}))
     elif out != "-":
         terminal.print_line(f"{saved.method} predicted {prediction.rows} labels. File: {path}")
+        print_unreadable(prediction.unreadable.to_dict())
         print_rates(prediction.covering_rate, prediction.accuracy)
 
 
@@ -73,6 +81,8 @@ class StreamPrediction:
     source : Source
     truth : str, optional
         Column of true labels.
+    table_options : TableOptions, optional
+        The dialect, further tokens of missing values, and the refusal of unreadable cells.
 
     Attributes
     ----------
@@ -90,8 +100,7 @@ class StreamPrediction:
         source: "Source",
         *,
         truth: str | None = None,
-        dialect: "Dialect | None" = None,
-        strict: bool = False,
+        table_options: "TableOptions | None" = None,
     ) -> None:
         from oneof.candidates.columns import LabelReader
         from oneof.io import UnreadableCells
@@ -108,8 +117,7 @@ class StreamPrediction:
         self._model = model
         self._source = source
         self._truth = truth
-        self._dialect = dialect
-        self._strict = strict
+        self._columns, self._table_options = join_options(model, table_options)
         self.unreadable = UnreadableCells()
         self._reader: LabelReader | None = LabelReader(
             model.label_columns,
@@ -132,11 +140,10 @@ class StreamPrediction:
 
     def frames(self) -> Iterator["pl.DataFrame"]:
         """Yield the predictions of each batch: row, label, confidence, and a score for each class."""
-        from oneof.io import Dialect, align_columns, saved_columns
+        from oneof.io import align_columns
         from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
 
-        model = self._model
-        columns, cell_format = saved_columns(model.columns, model.summary)
+        model, columns, options = self._model, self._columns, self._table_options
         labels = (*label_columns(model), *([self._truth] if self._truth else []))
         method = model.pipeline[-1]
         spec = BatchSpec(
@@ -145,10 +152,10 @@ class StreamPrediction:
             labels_required=False,
             separator=model.summary["separator"],
             n_columns=method.n_features_in_,
-            dialect=self._dialect or Dialect(),
-            cell_format=cell_format,
+            dialect=options.dialect,
+            cell_format=options.cell_format,
         )
-        unreadable = None if self._strict else self.unreadable
+        unreadable = None if options.strict else self.unreadable
         without_encoder = replace(model, pipeline=method)
         for batch in iterate_batches(self._source, BATCH_ROWS, spec):
             with batch.localized():

@@ -1,6 +1,7 @@
 """Saved models and their predictions as tables, for predictions in memory and in batches."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +11,12 @@ from oneof.errors import DataError, InputError, ModelFileError
 if TYPE_CHECKING:
     import polars as pl
 
+    from oneof.cli.inputs import TableOptions
+    from oneof.io import Column
     from oneof.persistence import SavedModel
+
+MAX_NAMED_COLUMNS = 8
+"""Number of columns with unreadable cells that are printed; the summary has all."""
 
 
 def load_model(path: Path) -> "SavedModel":
@@ -46,6 +52,17 @@ def label_columns(model: "SavedModel") -> tuple[str, ...]:
     """Return the columns of labels and weights."""
     weights = weight_arguments(model).get("weights")
     return (*model.label_columns, *([] if weights is None else [weights]))
+
+
+def join_options(model: "SavedModel", table_options: "TableOptions | None") -> tuple[list["Column"], "TableOptions"]:
+    """Return the features of a model, and the options of a table with the tokens of missing values of both."""
+    from oneof.cli.inputs import TableOptions
+    from oneof.io import saved_columns
+
+    columns, trained = saved_columns(model.columns, model.summary)
+    given = table_options or TableOptions()
+    tokens = dict.fromkeys((*trained.missing, *given.cell_format.missing))
+    return columns, replace(given, cell_format=replace(trained, missing=tuple(tokens)))
 
 
 def weight_arguments(model: "SavedModel") -> dict[str, Any]:
@@ -127,6 +144,19 @@ def check_output(path: Path, *, read: Sequence[Path]) -> None:
             f"cannot write {path}: the folder {path.parent} does not exist. Create it, or choose another --out."
         )
     check_writable(path.parent)
+
+
+def print_unreadable(unreadable: Mapping[str, Any]) -> None:
+    """Print the number of unreadable cells of each column; none is printed if there are none."""
+    if not unreadable:
+        return
+    counts = {name: entry["count"] for name, entry in unreadable.items()}
+    total = sum(counts.values())
+    cells = "1 unreadable cell is a missing value" if total == 1 else f"{total:,} unreadable cells are missing values"
+    ordered = sorted(counts.items(), key=lambda item: -item[1])
+    listed = [f"{name} ({n:,})" for name, n in ordered[:MAX_NAMED_COLUMNS]]
+    more = f" and {len(counts) - len(listed):,} more columns" * (len(counts) > len(listed))
+    terminal.print_line(f"{cells}: {', '.join(listed)}{more}.")
 
 
 def print_rates(covering_rate: float | None, accuracy: float | None) -> None:

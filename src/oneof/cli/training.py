@@ -90,7 +90,7 @@ def train(
     task = check_task(frame, candidates, truth)
     splits = make_folds(task, "auto" if folds is None else folds, seed)
     if show_plan is not None:
-        show_plan(make_plan(prepared, read_options, methods, task, splits, budget, seed))
+        show_plan(make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate))
     if len(methods) > 1:
         announce(describe_comparison(len(methods), budget))
     comparison, curve = _compare(
@@ -247,9 +247,41 @@ def make_plan(
     splits: Sequence[Any],
     budget: float | None,
     seed: int,
+    noise_rate: float | str | None = None,
 ) -> "Plan":
     """Return the facts of a table with the methods and the time of their fit."""
-    from oneof.cli.plan import describe, estimate_seconds
+    from oneof.cli.inputs import resolve_methods
+    from oneof.cli.plan import count_fits, count_fits_of_rounds, estimate_seconds
+    from oneof.comparison.methods import DEFAULT_METHOD
+
+    facts = replace(describe_prepared(prepared, read_options), noise_rate=noise_rate)
+    if len(methods) > 1:
+        return replace(facts, method=f"the best of {len(methods)} methods", limit_minutes=budget)
+    [(name, estimator)] = methods.items()
+    n, test = len(task.candidates), splits[0][1]
+    n_fits, n_fits_of_one_split = (count_fits([len(train) for train, _ in parts], n) for parts in (splits, splits[:1]))
+    if noise_rate is not None and name == DEFAULT_METHOD:
+        n_fits, n_fits_of_one_split = n_fits + 1, n_fits_of_one_split + 1
+    seconds = estimate_seconds(estimator, task, test, n_fits, seed)
+    if seconds is None:
+        return replace(facts, method=name)
+    one_split = seconds / n_fits * n_fits_of_one_split
+    if noise_rate is not None and name != DEFAULT_METHOD:
+        [auditor] = resolve_methods(prepared, DEFAULT_METHOD, seed)[0].values()
+        audit = estimate_seconds(auditor, task, test, 1, seed) or 0.0
+        seconds, one_split = seconds + audit, one_split + audit
+    return replace(
+        facts,
+        method=name,
+        seconds=seconds,
+        one_split_seconds=one_split if len(splits) > 1 else None,
+        round_seconds=None if facts.answers is None else seconds / n_fits * count_fits_of_rounds(),
+    )
+
+
+def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") -> "Plan":
+    """Return the facts of a table with labels."""
+    from oneof.cli.plan import AnswerFacts, describe
 
     facts = describe(
         prepared.table,
@@ -259,7 +291,7 @@ def make_plan(
         candidates=prepared.candidates,
         exclude=sorted(read_options.text_columns),
     )
-    if len(methods) > 1:
-        return replace(facts, method=f"the best of {len(methods)} methods", limit_minutes=budget)
-    [name] = methods
-    return replace(facts, method=name, seconds=estimate_seconds(methods, task, splits, seed))
+    if prepared.answers is None or read_options.answers is None:
+        return facts
+    given = prepared.answers.answers
+    return replace(facts, answers=AnswerFacts(str(read_options.answers.path), given.n_answers, len(given.annotators)))

@@ -6,6 +6,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneof.cli.options import write_names
 from oneof.cli.prediction_sets import REPORT_COVERAGE
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def command_line(
     arguments = ["oneof", "fit", str(path)]
     given = read_options.answers
     if given is None:
-        arguments += ["--labels", ",".join(read_options.labels)]
+        arguments += ["--labels", write_names(read_options.labels)]
     else:
         arguments += ["--answers", str(given.path)]
         for option, value in (("--row", given.row), ("--annotator", given.annotator), ("--answer", given.answer)):
@@ -47,7 +48,7 @@ def command_line(
         arguments += ["--kind", weighting.kind]
         arguments += ["--rest", "auto" if weighting.rest is True else str(weighting.rest)] if weighting.rest else []
     if read_options.classes:
-        arguments.append(f"--classes={','.join(read_options.classes)}")
+        arguments.append(f"--classes={write_names(read_options.classes)}")
     overrides = read_options.overrides
     for option, names in (
         ("--drop", overrides.drop),
@@ -55,15 +56,15 @@ def command_line(
         ("--categorical", overrides.categories),
         ("--numeric", overrides.numbers),
     ):
-        arguments += [argument for name in names for argument in (option, name)]
-    for option, name in (("--format", read_options.format), ("--sheet", read_options.sheet)):
-        arguments += [] if name is None else [option, name]
+        arguments += [argument for name in names for argument in (option, write_names([name]))]
     table_options = read_options.table
+    for option, name in (("--format", table_options.format), ("--sheet", table_options.sheet)):
+        arguments += [] if name is None else [option, name]
     for option, setting in (
         ("--delimiter", table_options.dialect.delimiter),
         ("--decimal", table_options.dialect.decimal),
         ("--encoding", table_options.dialect.encoding),
-        ("--missing", ",".join(table_options.cell_format.missing)),
+        ("--missing", write_names(table_options.cell_format.missing)),
         *(("--date-format", date) for date in table_options.cell_format.dates),
     ):
         arguments += [f"{option}={setting}"] * bool(setting)
@@ -131,7 +132,7 @@ def write_model(
         | {
             "separator": prepared.separator,
             "weights": asdict(read_options.weights),
-            "cells": describe_cells(prepared.columns, read_options.table.cell_format),
+            "cells": describe_cells(prepared.columns, prepared.table.cell_format),
         },
         calibration=calibration,
     )

@@ -1,8 +1,8 @@
 """Reading of tables and streams. A table is a stream of one batch, so there is one reader for each format.
 
-Reading order: `formats` (one reader for each format of files), `columns` and `features` (names and kinds of columns),
-`findings` (notes about them), `batches` (the rows of all formats), `table` (whole files and their labels), `encoder`
-and `imputer` (the values as input of an estimator), `row_encoder` (encoding of a few rows).
+Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
+choice of columns), `findings` (notes about them), `batches` (the rows of all formats), `table` (whole files and their
+labels), `encoder` and `imputer` (the values as input of an estimator), `row_encoder` (encoding of a few rows).
 """
 
 from oneof.io.columns import (
@@ -14,11 +14,12 @@ from oneof.io.columns import (
     saved_columns,
 )
 from oneof.io.encoder import TextOptions, check_texts, make_encoder, read_text_options
-from oneof.io.features import Overrides, choose_columns
+from oneof.io.features import Overrides, TableFeatures, choose_columns, choose_features
 from oneof.io.findings import ColumnFinding, Kind, TableFindings, UnreadableCells
 from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.dialect import Dialect, make_dialect
+from oneof.io.formats.source import stem_of
 from oneof.io.table import (
     Table,
     check_no_weights,
@@ -27,7 +28,6 @@ from oneof.io.table import (
     read_labels,
     read_table,
     read_truth,
-    stem_of,
     suspicious_labels,
 )
 
@@ -36,6 +36,7 @@ __all__ = [
     "Column",
     "ColumnFinding",
     "Dialect",
+    "TableFeatures",
     "Kind",
     "Overrides",
     "Table",
@@ -54,6 +55,7 @@ __all__ = [
     "make_encoder",
     "match_columns",
     "read_answers_npz",
+    "choose_features",
     "read_labels",
     "read_table",
     "read_text_options",

@@ -11,16 +11,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import DataError, InputError
 from oneof.io.columns import Column, find_column
-from oneof.io.findings import format_names
 from oneof.io.formats import binary
 from oneof.io.formats.cells import CellFormat
-from oneof.io.formats.csv_reader import CsvReader, as_plain_numbers
+from oneof.io.formats.csv_reader import CsvReader
+from oneof.io.formats.csv_table import as_plain_numbers
 from oneof.io.formats.dialect import Dialect
 from oneof.io.formats.json_lines import JsonLinesReader, objects_to_frame
+from oneof.io.formats.names import format_names, match_all
 from oneof.io.formats.records import RecordOffset
 from oneof.io.formats.source import TEXT_FORMATS, Source, open_source, polars_errors_as_data_errors
 from oneof.io.formats.svmlight import IndexedRows, SvmlightReader
 from oneof.validation import check_positive
+from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,6 +58,8 @@ class Batch:
         None for formats that are not delimited text.
     remarks : tuple of str
         Sentences about names and cells that the reader changed.
+    dropped : tuple of str
+        Columns of the file that were not read.
     """
 
     content: Any
@@ -66,6 +70,7 @@ class Batch:
     cell_format: CellFormat = CellFormat()  # noqa: RUF009 - frozen
     dialect: Dialect | None = None
     remarks: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return int(self.content.height)
@@ -100,6 +105,8 @@ class BatchSpec:
         By default all columns, with types inferred from the cells of the batch.
     as_text : collection of str
         Columns of text even if the cells look like numbers; used only if the types are inferred.
+    drop : collection of str
+        Columns, or patterns of their names, that are not read if a file is one batch, unless they have labels.
     labels_required : bool
         Whether a missing column of labels is an error.
     separator : str
@@ -115,6 +122,7 @@ class BatchSpec:
     labels: tuple[str, ...] = ()
     features: tuple[Column, ...] | None = None
     as_text: Collection[str] = ()
+    drop: Collection[str] = ()
     labels_required: bool = True
     separator: str = "|"
     n_columns: int = 2**18
@@ -125,6 +133,16 @@ class BatchSpec:
     def names(self) -> list[str] | None:
         """The columns to read; None for all."""
         return None if self.features is None else [*self.labels, *(column.name for column in self.features)]
+
+    def dropped(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Return the columns of a file that are not read."""
+        names = match_all(self.drop, columns) - match_all(self.labels, columns)
+        return tuple(name for name in columns if name in names)
+
+    def without_dropped(self, batch: Batch) -> Batch:
+        """Return a batch without the columns that are not read."""
+        dropped = self.dropped(batch.content.columns)
+        return replace(batch, content=batch.content.drop(dropped), dropped=(*batch.dropped, *dropped))
 
 
 def read_batches(source: Any, *, n_rows: int = BATCH_ROWS, format: str | None = None) -> Iterator[Any]:  # noqa: A002
@@ -182,12 +200,33 @@ def iterate_batches(
         The ``after`` of a batch; by default the beginning. A position requires `n_rows`.
     """
     start = start or Position()
+    check_options(source.format, spec.dialect, source.display_name)
     for number, path in enumerate(source.files):
         if number < start.file:
             continue
         offset = start.offset if number == start.file else RecordOffset()
-        for batch in _READERS[source.format](path, source.format, n_rows, spec, offset):
-            yield replace(batch, after=Position(number, batch.after.offset))
+        for read in _READERS[source.format](path, source, n_rows, spec, offset):
+            batch = spec.without_dropped(read) if n_rows is None and spec.drop else read
+            decimal = spec.dialect.decimal or batch.cell_format.decimal
+            cell_format = replace(batch.cell_format, decimal=decimal)
+            yield replace(batch, after=Position(number, batch.after.offset), cell_format=cell_format)
+
+
+def check_options(format: str, dialect: Dialect, name: str) -> None:  # noqa: A002 - the option's name
+    """Raise if an option of delimited text is given for a file of another format.
+
+    The decimal separator applies to cells of text in any format that has them.
+    """
+    options = {"--delimiter": dialect.delimiter, "--encoding": dialect.encoding}
+    if format in ("npz", "svmlight"):
+        options["--decimal"] = dialect.decimal
+    given = [option for option, value in options.items() if value is not None]
+    if given and format not in ("csv", "tsv"):
+        verb = "apply" if len(given) > 1 else "applies"
+        raise DataError(
+            f"{enumerate_items(given)} {verb} to CSV and TSV files only; {name} has the format {format}. Remove the "
+            f"option{'s' * (len(given) > 1)}, or set --format."
+        )
 
 
 def file_sizes(source: Source) -> list[int] | None:
@@ -205,18 +244,20 @@ def progress_fraction(sizes: Sequence[int] | None, position: Position) -> float 
     return (sum(sizes[: position.file]) + (position.offset.offset or position.offset.row)) / sum(sizes)
 
 
-def _read_slices(path: Path, kind: str, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
-    n_rows = max(binary.count_rows(path, kind), 1) if n_rows is None else n_rows
+def _read_slices(
+    path: Path, source: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset
+) -> Iterator[Batch]:
+    n_rows = max(binary.count_rows(path, source.format), 1) if n_rows is None else n_rows
     row = start.row
-    for frame in binary.read_slices(path, kind, n_rows, row, lambda: spec.names):
+    for frame in binary.read_slices(path, source.format, n_rows, row, lambda: spec.names):
         yield _checked(
             Batch(frame, path, row, Position(0, RecordOffset(row + frame.height)), cell_format=spec.cell_format), spec
         )
         row += frame.height
 
 
-def _read_csv(path: Path, kind: str, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
-    reader = CsvReader(path, tab=kind == "tsv", dialect=spec.dialect)
+def _read_csv(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
+    reader = CsvReader(path, tab=source.format == "tsv", dialect=spec.dialect, display=source.display)
 
     def batch(frame: "pl.DataFrame", row: int = 0, after: Position = Position()) -> Batch:  # noqa: B008 - frozen
         cell_format = replace(spec.cell_format, decimal=str(reader.dialect.decimal))
@@ -224,7 +265,8 @@ def _read_csv(path: Path, kind: str, n_rows: int | None, spec: BatchSpec, start:
         return _checked(Batch(frame, reader.path, row, after, (), cell_format, reader.dialect, remarks), spec)
 
     if n_rows is None:
-        yield batch(reader.parse_file(labels=spec.labels, as_text=spec.as_text))
+        frame = reader.parse_file(labels=spec.labels, as_text=spec.as_text, drop=spec.drop)
+        yield replace(batch(frame), dropped=tuple(reader.dropped))
         return
     row = start.row
     for block, after in reader.blocks(n_rows, start):
@@ -236,15 +278,13 @@ def _read_csv(path: Path, kind: str, n_rows: int | None, spec: BatchSpec, start:
         row += frame.height
 
 
-def _read_json(path: Path, _: str, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
-    reader = JsonLinesReader(path)
+def _read_json(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
+    reader = JsonLinesReader(path, display=source.display)
     row = start.row
     if n_rows is None:
         full = [item for objects, _ in reader.blocks(BATCH_ROWS, start) for item in objects]
-        yield _checked(
-            Batch(_complete_frame(full, spec, reader.path, is_first=True), reader.path, cell_format=spec.cell_format),
-            spec,
-        )
+        frame = _complete_frame(full, spec, reader.path, is_first=True)
+        yield _checked(Batch(frame, reader.path, cell_format=spec.cell_format), spec)
         return
     for objects, after in reader.blocks(n_rows, start):
         end = row + len(objects)
@@ -255,7 +295,7 @@ def _read_json(path: Path, _: str, n_rows: int | None, spec: BatchSpec, start: R
         row = end
 
 
-def _read_svmlight(path: Path, _: str, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
+def _read_svmlight(path: Path, _: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
     labels_only = spec.features == ()
     reader = SvmlightReader(path, separator=spec.separator, n_columns=0 if labels_only else spec.n_columns)
     row = start.row
@@ -265,7 +305,7 @@ def _read_svmlight(path: Path, _: str, n_rows: int | None, spec: BatchSpec, star
         row += content.height
 
 
-def _read_npz(path: Path, _: str, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:  # noqa: ARG001 - always one batch
+def _read_npz(path: Path, _: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:  # noqa: ARG001 - always one batch
     frame, label_columns = binary.read_npz(path)
     yield _checked(Batch(frame, path, label_columns=label_columns, cell_format=spec.cell_format), spec)
 

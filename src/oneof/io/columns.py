@@ -4,42 +4,40 @@
 """
 
 import difflib
-import re
 from collections.abc import Mapping, Sequence
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import DataError
-from oneof.io.findings import KINDS, MAX_CELLS, Kind, UnreadableCells, format_names
+from oneof.io.findings import KINDS, MAX_CELLS, Kind, UnreadableCells
 from oneof.io.formats.cells import (
     NUMBER_FORMATS,
-    UNAMBIGUOUS_DATES,
     CellFormat,
-    dates_to_days,
     detect_number_format,
-    read_dates,
-    read_durations,
+    missing_numbers,
     read_numbers,
     read_yes_no,
     strip_missing_numbers,
     strip_text,
-    to_hours,
 )
+from oneof.io.formats.dates import UNAMBIGUOUS_DATES, dates_to_days, read_dates, read_durations, to_hours
+from oneof.io.formats.names import format_names, is_pattern, matching
+from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl
 
-_MIN_WRONG = 10
-"""Number of cells of which not even one is of the kind of the column, from which the column is another one."""
-_PATTERN = re.compile(r"[*?\[]")
+_MIN_UNREADABLE = 10
+"""Minimum number of unreadable cells for an error, if no cell of the column can be read."""
+_MAX_EXACT = 2.0**53
+"""Largest float up to which all whole numbers are floats."""
 
 
 class Column(NamedTuple):
     """A feature: the name and the kind of a column, and the formats of its cells of text.
 
-    The formats of dates are those of `strptime`. The format of numbers such as "1234,5", "1,234.5" and "1.234,5" is
-    ",", ",." and ".,".
+    The formats of dates are those of `strptime`. Numbers such as "1234,5", "1,234.5" and "1.234,5" have the format ",",
+    ",." and ".,", which is followed by the unit if there is one: "1.234,5 EUR" has the formats ".," and "EUR".
     """
 
     name: str
@@ -70,8 +68,8 @@ def align_columns(
     cell_format : CellFormat, optional
         The form of the cells of the table.
     unreadable : UnreadableCells, optional
-        Counts cells that are not of the kind of their column, which become missing values. Without it they are errors,
-        as are columns that begin without a cell of the kind.
+        Counts cells that are not of the kind of their column, which become missing values. Without it they are errors.
+        A column at the beginning of a file that has no cell of the kind is an error in either case.
     first_row : int
         The row of the file at which the frame begins.
 
@@ -93,13 +91,13 @@ def align_columns(
         for column in columns:
             cells = frame[column.name]
             if column.kind in ("category", "text"):
-                aligned.append(_to_text(cells, cell_format))
+                aligned.append(to_text(cells, cell_format))
                 continue
             values, is_unreadable = to_values(cells, column, cell_format)
             if (n_unreadable := int(is_unreadable.sum())) and unreadable is None:
                 raise unreadable_cell(cells, column.kind, int(is_unreadable.arg_true()[0]))
             if n_unreadable and unreadable is not None:
-                if not first_row and n_unreadable >= _MIN_WRONG and values.null_count() == len(values):
+                if not first_row and n_unreadable >= _MIN_UNREADABLE and values.null_count() == len(values):
                     raise unreadable_cell(cells, column.kind, int(is_unreadable.arg_true()[0]))
                 unreadable.add(column.name, list_cells(cells, is_unreadable), n_unreadable, first_row=first_row)
             aligned.append(values.fill_null(float("nan")))
@@ -113,18 +111,16 @@ def find_column(name: str, columns: Sequence[str], path: Path) -> str:
 
     Otherwise raise an error that names the closest column.
     """
-    if name in columns:
-        return name
-    stripped = [column for column in columns if column.strip() == name.strip()]
-    if len(stripped) == 1:
-        return stripped[0]
+    if same := matching(name, columns, patterns=False):
+        return same[0]
     lower = {column.lower(): column for column in columns}
     close = difflib.get_close_matches(name.lower(), lower, n=1)
     if close:
         hint = f"did you mean {lower[close[0]]!r}?"
+        if "," in lower[close[0]] and "," not in name:
+            hint += f""" Quote a name with a comma twice: '"{lower[close[0]]}"'."""
     else:
-        listed = ", ".join(columns[:10]) or "none"
-        hint = f"the columns are {listed}" + (f" and {len(columns) - 10} more." if len(columns) > 10 else ".")
+        hint = f"the columns are {enumerate_items(columns, 10, conjunction=False) or 'none'}."
     raise DataError(f"column {name!r} does not exist: {hint}", source=str(path))
 
 
@@ -138,15 +134,12 @@ def match_columns(patterns: Sequence[str], columns: Sequence[str], path: Path) -
     """
     found: list[str] = []
     for pattern in patterns:
-        if pattern in columns or not _PATTERN.search(pattern):
-            found.append(find_column(pattern, columns, path))
-            continue
-        matching = [name for name in columns if fnmatchcase(name, pattern)]
-        if not matching:
+        matches = matching(pattern, columns)
+        if not matches and is_pattern(pattern):
             raise DataError(
                 f"no column matches {pattern!r}: the columns are {format_names(columns)}.", source=str(path)
             )
-        found += matching
+        found += matches or [find_column(pattern, columns, path)]
     return list(dict.fromkeys(found))
 
 
@@ -157,6 +150,7 @@ def describe_cells(columns: Sequence[Column], cell_format: CellFormat) -> dict[s
     """
     return {
         "missing": list(cell_format.missing),
+        "decimal": cell_format.decimal,
         "formats": {column.name: list(column.formats) for column in columns if column.formats},
     }
 
@@ -176,11 +170,29 @@ def saved_columns(columns: Sequence[Sequence[Any]], summary: Mapping[str, Any]) 
     formats = formats if isinstance(formats, dict) else {}
     tokens = tuple(map(str, missing)) if isinstance(missing, list | tuple) else ()
     named = [Column(name, kind, tuple(map(str, formats.get(name, ())))) for name, kind in columns]
-    return named, CellFormat(missing=tokens)
+    return named, CellFormat("," if cells.get("decimal") == "," else ".", tokens)
 
 
 def to_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tuple["pl.Series", "pl.Series"]:
     """Return the cells as floats, null if missing, and a mask of the cells that are not of the kind of the column."""
+    values, unreadable = _read_values(cells, column, cell_format)
+    tokens = _missing_values(column.kind, cell_format)
+    return values.set(values.is_in(tokens).fill_null(value=False), None) if tokens else values, unreadable
+
+
+def _missing_values(kind: Kind, cell_format: CellFormat) -> list[float]:
+    """Return the values of the user's tokens of missing values, such as 999 and the days of 9999-12-31."""
+    import polars as pl
+
+    if not cell_format.missing or kind in ("number", "yes/no"):
+        return missing_numbers(cell_format) if cell_format.missing else []
+    text = pl.Series(cell_format.missing, dtype=pl.String).str.strip_chars()
+    values = read_dates(text, UNAMBIGUOUS_DATES) if kind == "date" else read_durations(text)
+    return values.drop_nulls().to_list()
+
+
+def _read_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tuple["pl.Series", "pl.Series"]:
+    """Return the cells as floats, apart from tokens that are values, and a mask of the unreadable cells."""
     import polars as pl
 
     kind, dtype = column.kind, cells.dtype
@@ -193,9 +205,10 @@ def to_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tu
         raise DataError(f"column {cells.name!r} must contain {KINDS[kind]}; got values of type {dtype}.")
     if not is_text and kind in ("number", "yes/no"):
         numbers = cells.cast(pl.Float64, strict=False).fill_nan(None)
-        infinite = numbers.is_infinite().fill_null(value=False)
-        return numbers.set(infinite, None), infinite
-    text = strip_missing_numbers(strip_text(cells.cast(pl.String), cell_format))
+        is_value = numbers.is_in([0.0, 1.0, *missing_numbers(cell_format)]) if kind == "yes/no" else numbers.is_finite()
+        unreadable = ~is_value.fill_null(value=True)
+        return numbers.set(unreadable, None), unreadable
+    text = strip_missing_numbers(strip_text(_whole_numbers(cells).cast(pl.String), cell_format))
     if kind == "number":
         values = _read_numbers(text, column.formats, cell_format)
     elif kind == "yes/no":
@@ -211,12 +224,23 @@ def to_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tu
 
 def _read_numbers(text: "pl.Series", formats: tuple[str, ...], cell_format: CellFormat) -> "pl.Series":
     """Return text as numbers in the format of training, or in the format of this table if that reads more cells."""
-    trained = formats[0] if formats else "."
+    trained, unit = (*formats, "")[:2] if formats else (".", "")
     if trained in NUMBER_FORMATS and trained[-1] == cell_format.decimal:
-        values = read_numbers(text, trained)  # type: ignore[arg-type]  # one of the formats
+        values = read_numbers(text, trained, unit)
         if values.null_count() == text.null_count():
             return values
-    return read_numbers(text, detect_number_format(text, cell_format.decimal))
+    return read_numbers(text, detect_number_format(text, cell_format.decimal, unit), unit)
+
+
+def _whole_numbers(cells: "pl.Series") -> "pl.Series":
+    """Return a column of floats that are whole numbers as integers, so that 3.0 and 3 are the same text."""
+    import polars as pl
+
+    if not cells.dtype.is_float():
+        return cells
+    present = cells.drop_nulls().drop_nans()
+    is_whole = (present % 1 == 0) & (present.abs() <= _MAX_EXACT)
+    return cells.fill_nan(None).cast(pl.Int64 if is_whole.all() else cells.dtype)
 
 
 def list_cells(cells: "pl.Series", mask: "pl.Series") -> list[tuple[int, str]]:
@@ -241,7 +265,7 @@ def unreadable_cell(cells: "pl.Series", kind: Kind, row: int) -> DataError:
     )
 
 
-def _to_text(cells: "pl.Series", cell_format: CellFormat) -> "pl.Series":
+def to_text(cells: "pl.Series", cell_format: CellFormat) -> "pl.Series":
     """Return the cells as text; a missing cell is the empty text, which is a separate category."""
     import polars as pl
 
@@ -249,6 +273,6 @@ def _to_text(cells: "pl.Series", cell_format: CellFormat) -> "pl.Series":
         raise DataError(f"column {cells.name!r} must contain text; got values of type {cells.dtype}.")
     if cells.dtype in (pl.String, pl.Categorical, pl.Enum):
         return strip_text(cells, cell_format).fill_null("")
-    if cells.dtype.is_float() and (cells.drop_nulls().drop_nans() % 1 == 0).all():
-        cells = cells.fill_nan(None).cast(pl.Int64, strict=False)  # 3.0 and 3 are the same category
-    return cells.cast(pl.String).fill_null("")
+    if cells.dtype.is_numeric() and (tokens := missing_numbers(cell_format)):
+        cells = cells.set(cells.cast(pl.Float64, strict=False).is_in(tokens).fill_null(value=False), None)
+    return _whole_numbers(cells).cast(pl.String).fill_null("")

@@ -3,12 +3,17 @@
 A finding is data. `TableFindings.sentences` are the notes of the command line, `TableFindings.to_dict` is their JSON.
 """
 
+import re
+import shlex
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from oneof.io.formats.dates import COMPACT_DATE
 from oneof.io.formats.dialect import COMMON, Dialect
+from oneof.io.formats.names import format_names
+from oneof.wording import enumerate_items
 
 Kind = Literal["number", "yes/no", "category", "text", "date", "duration"]
 
@@ -26,6 +31,7 @@ MAX_CELLS = 10
 """Maximum number of cells of a column that are listed with their rows."""
 _MAX_LISTED = 5
 _MAX_TOKENS = 8
+_SPACES = re.compile(r"\s")
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,7 @@ class ColumnFinding:
     kind : str or None
         None if the column is not a feature.
     reason : str
-        Why the column is excluded, or has its kind if that is not obvious; may be empty.
+        Reason of the exclusion or, if it is not obvious, of the kind of the column; may be empty.
     n_empty : int
         Number of empty cells.
     missing : tuple of (str, int)
@@ -48,9 +54,12 @@ class ColumnFinding:
     unreadable : tuple of (int, str)
         Row and text of the first of these cells.
     formats : tuple of str
-        Formats of dates, or the format of numbers.
-    ambiguous : bool
-        Whether day and month of the dates can be exchanged.
+        Formats of dates, or the format and the unit of numbers.
+    alternative : tuple of str
+        Other formats that read the same cells: dates with day and month exchanged, or "," and "." if this character may
+        be the decimal separator instead of a separator of groups.
+    examples : tuple of (str, str)
+        Cells of text that show the format, with their values.
     """
 
     column: str
@@ -61,7 +70,8 @@ class ColumnFinding:
     n_unreadable: int = 0
     unreadable: tuple[tuple[int, str], ...] = ()
     formats: tuple[str, ...] = ()
-    ambiguous: bool = False
+    alternative: tuple[str, ...] = ()
+    examples: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,7 +93,7 @@ class TableFindings:
     >>> from oneof.io import ColumnFinding, TableFindings
     >>> finding = ColumnFinding("span", "number", missing=(("-", 3),))
     >>> print(*TableFindings((finding,)).sentences())
-    column 'span' is read as numbers; its cells '-' (3) are missing. --text or --categorical reads text.
+    column 'span' is read as numbers; 3 cells are missing values: '-' (3). To read categories, add --categorical span.
     """
 
     columns: tuple[ColumnFinding, ...] = ()
@@ -92,15 +102,27 @@ class TableFindings:
     scope: str = field(default="", repr=False)
 
     def sentences(self) -> list[str]:
-        """Return the notes for a user: what was detected, is missing, cannot be read, or is excluded."""
+        """Return the notes for a user: detected properties, missing and unreadable cells, and excluded columns."""
         return [
             *dialect_sentences(self.dialect),
             *self.remarks,
             *_sentences_of_missing(self.columns),
             *_sentences_of_unreadable(self.columns),
-            *_sentences_of_formats(self.columns),
-            *_sentences_of_reasons(self.columns, self.scope),
+            *_sentences_of_formats([column for column in self.columns if not self._has_decimal_of_file(column)]),
+            *_sentences_of_exclusion(self.columns, self.scope),
+            *_sentences_of_reasons(self.columns),
         ]
+
+    def _has_decimal_of_file(self, column: ColumnFinding) -> bool:
+        """Return whether the format of numbers is that of the file, which has a sentence of its own."""
+        return column.kind == "number" and self.dialect is not None and column.formats == (self.dialect.decimal,)
+
+    def reasons_of_exclusion(self) -> str:
+        """Return the excluded columns with the reasons, in one clause; the first 5 reasons and names are listed."""
+        groups = _grouped((column for column in self.columns if column.kind is None), lambda c: c.reason)
+        listed = [f"{_columns_are(_names(group))} excluded since {reason}" for reason, group in groups[:_MAX_LISTED]]
+        more = sum(len(group) for _, group in groups[_MAX_LISTED:])
+        return "; ".join([*listed, *[f"{more} more are excluded"] * bool(more)]) + self.scope * bool(listed)
 
     def without_unreadable(self) -> "TableFindings":
         """Return the findings without the cells that cannot be read, for a table of which they are a part."""
@@ -166,10 +188,11 @@ class UnreadableCells:
         more = len(self.counts) - len(listed)
         total = sum(self.counts.values())
         verb = "cells cannot be read and are" if total > 1 else "cell cannot be read and is"
+        pronoun = "them" if total > 1 else "it"
         return [
             f"{total:,} {verb} missing, in column{'s' * (len(self.counts) > 1)} {', '.join(listed)}"
             + f" and {more} more" * bool(more)
-            + ". Correct them, or add --strict to refuse them."
+            + f". Correct {pronoun}, or add --strict to refuse {pronoun}."
         ]
 
 
@@ -178,18 +201,8 @@ def dialect_sentences(dialect: Dialect | None) -> list[str]:
     differences = [] if dialect is None else dialect.differences(COMMON)
     if not differences:
         return []
-    return [f"the file is read with {join(differences)}; --delimiter, --decimal and --encoding set others."]
-
-
-def join(items: Sequence[str]) -> str:
-    """Return items separated by commas and "and"."""
-    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
-
-
-def format_names(names: Sequence[str]) -> str:
-    """Return the first 5 names, and the number of omitted names."""
-    more = f" and {len(names) - _MAX_LISTED} more" * (len(names) > _MAX_LISTED)
-    return ", ".join(repr(name) for name in names[:_MAX_LISTED]) + more
+    listed = enumerate_items(differences)
+    return [f"the file is read with {listed}; to change this, use --delimiter, --decimal and --encoding."]
 
 
 def _columns_are(names: Sequence[str]) -> str:
@@ -197,7 +210,11 @@ def _columns_are(names: Sequence[str]) -> str:
 
 
 def _examples(cells: Iterable[tuple[int, str]], count: int, listed: int) -> str:
-    shown = [f"{text!r} in row {row}" for row, text in list(cells)[:listed]]
+    """Return the first cells with different texts, and the number of the other cells."""
+    first: dict[str, int] = {}
+    for row, text in cells:
+        first.setdefault(text, row)
+    shown = [f"{text!r} in row {row}" for text, row in list(first.items())[:listed]]
     return ", ".join(shown) + (f" and {count - len(shown):,} more" * (count > len(shown)))
 
 
@@ -210,6 +227,19 @@ def _grouped(
     return list(groups.items())
 
 
+def _names(columns: Sequence[ColumnFinding]) -> list[str]:
+    return [column.column for column in columns]
+
+
+def _option(option: str, names: Sequence[str]) -> str:
+    """Return an option of the command line with the name of a column, or with NAME for one of several."""
+    if len(names) > 1:
+        return f"{option} NAME"
+    name = names[0]
+    listed = '"' + name.replace('"', '""') + '"' if "," in name or '"' in name else name
+    return f"{option} {shlex.quote(listed)}"
+
+
 def _sentences_of_missing(columns: Sequence[ColumnFinding]) -> list[str]:
     sentences = []
     for kind, group in _grouped((column for column in columns if column.kind and column.missing), lambda c: c.kind):
@@ -218,11 +248,13 @@ def _sentences_of_missing(columns: Sequence[ColumnFinding]) -> list[str]:
             counts.update(dict(column.missing))
         tokens = [f"{token!r} ({n:,})" for token, n in counts.most_common(_MAX_TOKENS)]
         tokens += [f"{len(counts) - _MAX_TOKENS} other tokens"] * (len(counts) > _MAX_TOKENS)
-        several = len(group) > 1
-        advice = "" if kind in ("text", "category") else " --text or --categorical reads text."
+        n_missing = sum(counts.values())
+        cells = f"{n_missing:,} cells are missing values" if n_missing > 1 else "1 cell is a missing value"
+        names = _names(group)
+        advice = "" if kind in ("text", "category") else f" To read categories, add {_option('--categorical', names)}."
+        own = ", which are a category of their own" * (kind == "category")
         sentences.append(
-            f"{_columns_are([column.column for column in group])} read as {KINDS[kind]}; "
-            f"{'their' if several else 'its'} cells {join(tokens)} are missing.{advice}"
+            f"{_columns_are(names)} read as {KINDS[kind]}; {cells}{own}: {enumerate_items(tokens)}.{advice}"
         )
     return sentences
 
@@ -231,56 +263,88 @@ def _sentences_of_unreadable(columns: Sequence[ColumnFinding]) -> list[str]:
     sentences = []
     unreadable = [column for column in columns if column.kind and column.n_unreadable]
     for column in unreadable[:_MAX_LISTED]:
-        cells = "other cells are" if column.n_unreadable > 1 else "other cell is"
+        kind = KINDS[str(column.kind)]
+        cells = "other cells are missing values" if column.n_unreadable > 1 else "other cell is a missing value"
         sentences.append(
-            f"column {column.column!r} is read as {KINDS[str(column.kind)]}; {column.n_unreadable:,} {cells} missing: "
-            f"{_examples(column.unreadable, column.n_unreadable, 3)}. If these are values, add --text or --categorical."
+            f"column {column.column!r} is read as {kind}; {column.n_unreadable:,} {cells}: "
+            f"{_examples(column.unreadable, column.n_unreadable, 3)}. To refuse such cells, add --strict; to read "
+            f"categories, add {_option('--categorical', [column.column])}."
         )
     if len(unreadable) > _MAX_LISTED:
         others = unreadable[_MAX_LISTED:]
         n_cells = sum(column.n_unreadable for column in others)
-        names = [column.column for column in others]
-        sentences.append(f"{_columns_are(names)} read with {n_cells:,} other cells missing.")
+        sentences.append(
+            f"{_columns_are(_names(others))} read with {n_cells:,} other cells missing. To refuse such cells, add "
+            "--strict."
+        )
     return sentences
 
 
 def _sentences_of_formats(columns: Sequence[ColumnFinding]) -> list[str]:
+    """Return a sentence for each format of dates, numbers, durations and yes/no values, with an example."""
     sentences = []
-    dates = [column for column in columns if column.kind == "date"]
-    for formats, group in _grouped(dates, lambda c: c.formats):
-        names = [column.column for column in group]
-        listed = f" ({join([repr(date_format) for date_format in formats])})" if formats else ""
+    shown = [column for column in columns if column.kind == "date" or (column.kind and column.examples)]
+    for (kind, formats, alternative), group in _grouped(shown, lambda c: (c.kind, c.formats, c.alternative)):
+        names, examples = _names(group), next((column.examples for column in group if column.examples), ())
+        if kind == "yes/no" and {text.lower() for text, _ in examples} <= {"true", "false"}:
+            continue
+        details = {
+            "date": f" ({enumerate_items([repr(date_format) for date_format in formats])})" * bool(formats),
+            "number": f" in {formats[1]!r}" if len(formats) > 1 else "",
+            "duration": " in hours",
+        }
+        values = enumerate_items([f"{_SPACES.sub(' ', text)!r} is {value}" for text, value in examples])
+        if not examples:  # dates of a binary file
+            values = "the features are year, month, day of the week, hour and elapsed time"
         sentences.append(
-            f"{_columns_are(names)} read as dates{listed}: year, month, day of the week, hour and elapsed time."
-        )
-        ambiguous = [column.column for column in group if column.ambiguous]
-        if ambiguous:
-            first = "day" if any(date_format.startswith("%d") for date_format in formats) else "month"
-            sentences.append(
-                f"{_columns_are(ambiguous)} read with the {first} first; --date-format sets another order."
-            )
-    numbers = [column for column in columns if column.kind == "number" and column.formats]
-    for formats, group in _grouped(numbers, lambda c: c.formats):
-        words = {",": "1234,5", ",.": "1,234.5", ".,": "1.234,5"}
-        sentences.append(
-            f"{_columns_are([column.column for column in group])} read as numbers such as {words[formats[0]]}."
+            f"{_columns_are(names)} read as {KINDS[kind]}{details.get(kind, '')}: {values}"
+            + (_advice_on_alternative(kind, formats, alternative) if alternative else f". {_advice(group[0], names)}")
         )
     return sentences
 
 
-def _sentences_of_reasons(columns: Sequence[ColumnFinding], scope: str) -> list[str]:
+def _advice(column: ColumnFinding, names: Sequence[str]) -> str:
+    """Return a sentence with the options that change the kind or the format of columns."""
+    if column.formats == (COMPACT_DATE,):
+        return f"To read numbers, add {_option('--numeric', names)}."
+    first = "To"
+    if column.kind == "date" and column.examples:
+        first = "To read another format, add --date-format; to"
+    elif column.kind == "duration" and ":" not in column.examples[0][0]:  # "1.5m" may be a length
+        first = f"To read numbers with a unit, add {_option('--numeric', names)}; to"
+    return f"{first} read categories, add {_option('--categorical', names)}."
+
+
+def _advice_on_alternative(kind: Kind, formats: Sequence[str], alternative: Sequence[str]) -> str:
+    """Return the end of a sentence about cells that have two meanings, with the option for the other one."""
+    if kind == "number":
+        return f". If {alternative[0]!r} is the decimal separator, add --decimal {alternative[0]!r}."
+    exchanged = next(other for other, known in zip(alternative, formats, strict=True) if other != known)
+    first = "day" if exchanged.startswith("%d") else "month"
+    return (
+        ", but no cell shows the order of day and month. "
+        f"If the {first} is first, add --date-format {shlex.quote(exchanged)}."
+    )
+
+
+def _sentences_of_exclusion(columns: Sequence[ColumnFinding], scope: str) -> list[str]:
     sentences = []
     excluded = [column for column in columns if column.kind is None and column.reason]
     for reason, group in _grouped(excluded, lambda c: c.reason):
-        names = [column.column for column in group]
+        names = _names(group)
         if len(names) <= 3:
             sentences += [f"column {name!r} is excluded: {reason}{scope}." for name in names]
         else:
             sentences.append(f"{_columns_are(names)} excluded: {reason}{scope}.")
-    explained = [column for column in columns if column.kind is not None and column.reason]
-    for (kind, reason), group in _grouped(explained, lambda c: (c.kind, c.reason)):
-        sentences.append(f"{_columns_are([c.column for c in group])} read as {KINDS[kind]}: {reason}.")
     return sentences
+
+
+def _sentences_of_reasons(columns: Sequence[ColumnFinding]) -> list[str]:
+    explained = [column for column in columns if column.kind is not None and column.reason]
+    return [
+        f"{_columns_are(_names(group))} read as {KINDS[kind]}: {reason}."
+        for (kind, reason), group in _grouped(explained, lambda c: (c.kind, c.reason))
+    ]
 
 
 def _to_builtin(value: Any) -> Any:

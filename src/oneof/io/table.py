@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,34 +13,33 @@ from oneof.candidates.columns import DEFAULT_SEPARATOR, detect_separator, match_
 from oneof.candidates.labels import labels_with_weights
 from oneof.errors import DataError, LabelError, MissingExtraError
 from oneof.files import as_path
-from oneof.io.batches import BatchSpec, iterate_batches
+from oneof.io.batches import BatchSpec, check_options, iterate_batches
 from oneof.io.columns import find_column
-from oneof.io.formats import excel
 from oneof.io.formats.binary import read_sparse_npz
-from oneof.io.formats.cells import CellFormat
+from oneof.io.formats.cells import MISSING, MISSING_NUMBERS, CellFormat, missing_numbers
 from oneof.io.formats.dialect import Dialect
 from oneof.io.formats.plain_file import plain_file
-from oneof.io.formats.source import STANDARD_INPUT, Source, display_path
+from oneof.io.formats.source import (
+    STANDARD_INPUT,
+    TABLE_FORMATS,
+    TEXT_FORMATS,
+    Source,
+    display_path,
+    format_of,
+    suffixes_of,
+)
 from oneof.typing import Labels
+from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl
 
-_FORMATS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": "parquet",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".npz": "npz",
-} | dict.fromkeys(excel.SUFFIXES, "excel")
-"""Formats of tables by suffix; a text format may also have .gz after the suffix."""
-SUFFIXES = (*_FORMATS, ".csv.gz")
+SUFFIXES = tuple(suffix for known in TABLE_FORMATS for suffix in suffixes_of(known, TABLE_FORMATS))
+"""Suffixes of the files that `read_table` reads."""
 
-_TEXT_FORMATS = ("csv", "tsv", "jsonl")
+_TEXT_FORMATS = tuple(known for known in TABLE_FORMATS if known in TEXT_FORMATS)
 _COPY = Dialect("utf-8", ",", ".", '"')
 """The dialect of the copy of a spreadsheet."""
-_PLACEHOLDERS = {"na", "n/a", "nan", "none", "null", "?", "-", "unknown", "missing"}
 _SEPARATORS = (";", ",", "/", "|", "+", "&")
 _MAX_LISTED = 6
 """Maximum number of labels listed in a warning; the rest are counted."""
@@ -65,6 +64,8 @@ class Table:
         Sentences about names, cells and sheets that the reader changed or did not read.
     rows : CSR matrix of shape (n_rows, n_features), optional
         The features of a sparse matrix, which has no columns; `frame` then has the labels only.
+    dropped : tuple of str
+        Columns of the file that were not read.
     """
 
     frame: "pl.DataFrame"
@@ -74,6 +75,12 @@ class Table:
     dialect: Dialect | None = None
     remarks: tuple[str, ...] = ()
     rows: Any = None
+    dropped: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> list[str]:
+        """The columns of the file: those of the frame, and those that were not read."""
+        return [*self.frame.columns, *self.dropped]
 
 
 def read_table(
@@ -81,6 +88,7 @@ def read_table(
     *,
     as_text: Collection[str] = (),
     labels: Collection[str] = (),
+    drop: Collection[str] = (),
     dialect: Dialect | None = None,
     cell_format: CellFormat | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
@@ -99,8 +107,11 @@ def read_table(
     labels : collection of str
         Columns of labels of a CSV or TSV file, which are text. Of the other columns, those in which each cell is a
         number or empty are numbers.
+    drop : collection of str
+        Columns, or patterns of their names, that are not read, unless they have labels.
     dialect : Dialect, optional
-        The known properties of a CSV or TSV file; the others are detected.
+        The known properties of a CSV or TSV file; the others are detected. The decimal separator also applies to the
+        cells of text of other formats.
     cell_format : CellFormat, optional
         The known tokens of missing values and formats of dates.
     format : {"csv", "tsv", "jsonl", "parquet", "npz", "excel"}, optional
@@ -115,7 +126,8 @@ def read_table(
     Raises
     ------
     DataError
-        If the file does not exist, is empty, damaged or of an unknown format; the error names the line if possible.
+        If the file does not exist, is empty, damaged or of an unknown format, or `dialect` or `sheet` do not apply to
+        the format; the error names the line if possible.
     InputTypeError
         If `path` is not a path.
     MissingExtraError
@@ -127,6 +139,9 @@ def read_table(
         raise MissingExtraError("polars", "cli") from None
     path = as_path(path)
     known = _check_format(path, format)
+    name = display_path(path)
+    dialect = dialect or Dialect()
+    check_options(known, dialect, str(name))
     sparse = read_sparse_npz(path) if known == "npz" else None
     if sparse is not None and sparse.rows.shape[0]:
         return Table(sparse.labels, path, tuple(sparse.labels.columns), rows=sparse.rows)
@@ -134,36 +149,39 @@ def read_table(
     spec = BatchSpec(
         tuple(labels),
         as_text=as_text,
+        drop=drop,
         labels_required=False,
-        dialect=_COPY if is_sheet else dialect or Dialect(),
+        dialect=_COPY if is_sheet else dialect,
         cell_format=cell_format or CellFormat(),
     )
     with plain_file(path, known, sheet) as file:
-        batches = list(iterate_batches(Source(str(file.path), (file.path,), file.format), None, spec))
-    name = display_path(path)
+        batches = list(iterate_batches(Source(str(path), (file.path,), file.format, name), None, spec))
     if not any(len(batch) for batch in batches):
         raise DataError(f"{name} has no rows. Add at least one.")
     [batch] = batches
-    remarks = (*file.notes, *batch.remarks)
     return Table(
-        batch.content, name, batch.label_columns, batch.cell_format, None if is_sheet else batch.dialect, remarks
+        batch.content,
+        name,
+        batch.label_columns,
+        replace(batch.cell_format, decimal=dialect.decimal or batch.cell_format.decimal),
+        None if is_sheet else batch.dialect,
+        (*file.notes, *batch.remarks),
+        dropped=batch.dropped,
     )
 
 
 def _check_format(path: Path, given: str | None) -> str:
     """Return the format of an existing file, or of standard input."""
-    if given is not None and given not in _FORMATS.values():
+    if given is not None and given not in TABLE_FORMATS:
         raise DataError(
-            f"the format must be one of {', '.join(dict.fromkeys(_FORMATS.values()))}; got {given!r}. Other formats "
-            "need --online."
+            f"the format must be one of {', '.join(TABLE_FORMATS)}; got {given!r}. Other formats need --online."
         )
     if path == STANDARD_INPUT:
         if given not in _TEXT_FORMATS:
             raise DataError(f"standard input needs a text format. Add --format with {', '.join(_TEXT_FORMATS)}.")
         return str(given)
-    plain = path.with_suffix("") if path.suffix.lower() == ".gz" else path
-    known = given or _FORMATS.get(plain.suffix.lower())
-    if known is None or (plain != path and known not in _TEXT_FORMATS):
+    known = given or format_of(path, TABLE_FORMATS)
+    if known is None or (path.suffix.lower() == ".gz" and known not in _TEXT_FORMATS):
         raise DataError(f"{path} has an unknown format. Give a file that ends in {', '.join(SUFFIXES)}, or --format.")
     if not path.exists():
         raise DataError(f"the file {path} does not exist. Check its name and folder.")
@@ -174,13 +192,7 @@ def _check_format(path: Path, given: str | None) -> str:
 
 def is_whole_table(path: Path) -> bool:
     """Return whether a file has a format that is read at once, not as a stream."""
-    return _FORMATS.get(path.suffix.lower()) in ("npz", "excel")
-
-
-def stem_of(path: Path) -> str:
-    """Return the name of a table without its folder and suffix, for the names of output files."""
-    name = "stdin" if path in (STANDARD_INPUT, display_path(STANDARD_INPUT)) else path.name
-    return Path(name[:-3] if name.lower().endswith(".gz") else name).stem
+    return format_of(path, TABLE_FORMATS) in ("npz", "excel")
 
 
 def find_separator(
@@ -209,14 +221,18 @@ def find_separator(
 def _label_frame(table: Table, columns: Sequence[str]) -> "pl.DataFrame":
     """Return columns of labels in which the user's tokens of missing values are null."""
     import polars as pl
+    import polars.selectors as cs
 
     names = [find_column(name, table.frame.columns, table.path) for name in columns]
     frame = table.frame.select(names)
     if not table.cell_format.missing:
         return frame
-    tokens = [token.lower() for token in table.cell_format.missing]
-    text = pl.col(pl.String)
-    return frame.with_columns(pl.when(~text.str.strip_chars().str.to_lowercase().is_in(tokens)).then(text))
+    tokens, numbers = [token.lower() for token in table.cell_format.missing], missing_numbers(table.cell_format)
+    text, values = pl.col(pl.String), cs.numeric()
+    return frame.with_columns(
+        pl.when(~text.str.strip_chars().str.to_lowercase().is_in(tokens)).then(text),
+        pl.when(~values.cast(pl.Float64).is_in(numbers)).then(values),
+    )
 
 
 def read_labels(
@@ -344,7 +360,7 @@ def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
     """Return a warning for each group of classes that may be a set, a missing label, or another class misspelled."""
     labels = [label for label in classes if isinstance(label, str)]
     notes = [_read_as_class(["-1"])] if "-1" in labels else []
-    if missing := [label for label in labels if label.strip().lower() in _PLACEHOLDERS]:
+    if missing := [label for label in labels if label.strip().lower() in (*MISSING, *MISSING_NUMBERS)]:
         notes.append(_read_as_class(missing))
     if lists := [label for label in labels if label[:1] in tuple("[({") and label[-1:] in tuple("])}")]:
         notes.append(
@@ -359,21 +375,25 @@ def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
     return notes + _misspelled(labels)
 
 
+def _quote(labels: Iterable[str]) -> str:
+    return enumerate_items([*map(repr, labels)], _MAX_LISTED)
+
+
 def _read_as_class(labels: Sequence[str]) -> str:
     verb = "are read as classes" if len(labels) > 1 else "is read as a class"
-    return f"{_join_names([*map(repr, labels)])} {verb}: leave the cells of unlabeled rows empty."
+    return f"{_quote(labels)} {verb}: leave the cells of unlabeled rows empty, or add --missing with their text."
 
 
 def _read_as_one_class(labels: Sequence[str], advice: str) -> str:
     verb = "are each read as one class" if len(labels) > 1 else "is read as one class"
-    return f"{_join_names([*map(repr, labels)])} {verb}: {advice}."
+    return f"{_quote(labels)} {verb}: {advice}."
 
 
 def _misspelled(labels: Sequence[str]) -> list[str]:
     spellings: dict[str, list[str]] = {}
     for label in labels:
         spellings.setdefault(label.strip().casefold(), []).append(label)
-    groups = [_join_names([*map(repr, group)]) for group in spellings.values() if len(group) > 1]
+    groups = [_quote(group) for group in spellings.values() if len(group) > 1]
     if not groups:
         return []
     listed = groups if len(groups) <= _MAX_LISTED else [*groups[:_MAX_LISTED], f"and {len(groups) - _MAX_LISTED} more"]
@@ -381,11 +401,3 @@ def _misspelled(labels: Sequence[str]) -> list[str]:
         f"{'; '.join(listed)} differ only in case or in surrounding spaces, and are read as different classes: use one "
         "spelling if they are the same class."
     ]
-
-
-def _join_names(names: Sequence[str]) -> str:
-    """Return names separated by commas and "and"; long lists are truncated, with the number of omitted names."""
-    listed = list(names)
-    if len(listed) > _MAX_LISTED:
-        listed = [*listed[:_MAX_LISTED], f"{len(names) - _MAX_LISTED} more"]
-    return " and ".join([", ".join(listed[:-1]), listed[-1]] if len(listed) > 1 else listed)

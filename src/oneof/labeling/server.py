@@ -6,14 +6,13 @@ that writes must come from the page of the server, which the browser confirms by
 which a form cannot send. No response may be read by another origin.
 """
 
-import importlib
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
-from oneof.errors import InputTypeError, MissingExtraError
+from oneof.errors import InputTypeError
 from oneof.labeling.session import LabelingSession
-from oneof.sockets import LOCALHOST, listen
+from oneof.sockets import LOCALHOST, WebServer, check_server_installed, listen
 
 if TYPE_CHECKING:
     from oneof.labeling.table import ImageFolder
@@ -147,20 +146,6 @@ def _limit_body(receive: Receive) -> Receive:
     return receiving
 
 
-def check_server_installed() -> None:
-    """Raise unless the packages of the server are installed.
-
-    Raises
-    ------
-    MissingExtraError
-    """
-    for package in ("starlette", "uvicorn"):
-        try:
-            importlib.import_module(package)
-        except ImportError as error:
-            raise MissingExtraError(error.name or package, "labeling") from None
-
-
 class LabelingServer:
     """Server of the labeling page of a session, on localhost only.
 
@@ -199,9 +184,7 @@ class LabelingServer:
         images: "ImageFolder | None" = None,
         port: int = 0,
     ) -> None:
-        check_server_installed()
-        import uvicorn
-
+        check_server_installed("labeling")
         from oneof.labeling.app import PageOptions, make_app
 
         if not isinstance(session, LabelingSession):
@@ -212,32 +195,19 @@ class LabelingServer:
             token = secrets.token_urlsafe(24)
             self.link = f"http://{LOCALHOST}:{port}/{token}/"
             app = AccessMiddleware(make_app(session, PageOptions(title, annotator, images)), token, hosts_at(port))
-            config = uvicorn.Config(
-                app,
-                log_level="warning",
-                access_log=False,  # it would contain the secret
-                lifespan="off",
-                ws="none",
-                http="h11",
-                proxy_headers=False,
-                server_header=False,
-                timeout_graceful_shutdown=2,
-            )
-            self._server = uvicorn.Server(config)
+            # Without a log of the requests, since it would contain the secret.
+            self._server = WebServer(app, self._socket, stop_seconds=2)
         except BaseException:  # the caller gets no server to stop
             self._socket.close()
             raise
 
     def run(self) -> None:
         """Serve until `stop` is called or the process is interrupted; a KeyboardInterrupt propagates."""
-        try:
-            self._server.run(sockets=[self._socket])
-        finally:
-            self._socket.close()
+        self._server.run()
 
     def stop(self) -> None:
         """Stop `run` from another thread."""
-        self._server.should_exit = True
+        self._server.stop()
 
 
 def serve(

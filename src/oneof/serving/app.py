@@ -1,48 +1,31 @@
 """HTTP application of predictions: health, the model's columns and classes, and predictions of one row or several.
 
-Every response of an endpoint is a JSON object. An error is `{"error": "one sentence"}` with a status from 400 to 499. A
-request can make the server predict, and nothing else: there are no files, no names of functions and no pickles. A page
-of another site cannot read a response, since no header permits it. It cannot send rows either, since the content type
-of JSON needs such a permission.
+Every response is a JSON object. An error is `{"error": "one sentence"}`. Its status is from 400 to 499 if the request
+is invalid, 500 if the model fails, and 503 if too many requests are open. A request can make the server predict, and
+nothing else: there are no files, no names of functions and no pickles. A page of another site cannot read a response,
+since no header permits it. It cannot send rows either, since the content type of JSON needs such a permission.
 """
 
 import asyncio
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict
 from typing import Any, NoReturn
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
 from oneof.errors import InputError, InputTypeError, OneofError
+from oneof.io.findings import UnreadableCells
+from oneof.serving.hosts import HostMiddleware
+from oneof.serving.limits import MAX_BODY_BYTES, MAX_BODY_SECONDS, MAX_REQUESTS, MAX_ROWS, Limits
 from oneof.serving.openapi import describe
 from oneof.serving.predictor import RowPredictor
-
-MAX_ROWS = 1_000
-MAX_BODY_BYTES = 4 * 2**20
-BODY_SECONDS = 30.0
-"""Time in which the body of a request must arrive."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """Limits of one request.
-
-    Attributes
-    ----------
-    rows : int
-    body_bytes : int
-    """
-
-    rows: int = MAX_ROWS
-    body_bytes: int = MAX_BODY_BYTES
 
 
 def make_app(
@@ -62,8 +45,8 @@ def make_app(
     max_body_bytes : int, default=4194304
         Maximum size of the body of a request.
     hosts : tuple of str
-        The names under which the server may be addressed, without ports; "*" for any. The default prevents that a page
-        of another site reaches the server by a DNS name of its own.
+        The names under which the server may be addressed, without ports, in addition to IP addresses; "*" for any.
+        With "*", a page of another site can reach the server by a DNS name of its own (DNS rebinding).
 
     Returns
     -------
@@ -84,9 +67,6 @@ def make_app(
     """
     if not isinstance(predictor, RowPredictor):
         raise InputTypeError(f"`predictor` must be a RowPredictor; got {type(predictor).__name__}.")
-    for name, value in (("max_rows", max_rows), ("max_body_bytes", max_body_bytes)):
-        if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise InputError(f"`{name}` must be an integer above 0; got {value!r}.")
     api = _Endpoints(predictor, Limits(max_rows, max_body_bytes))
     routes = [
         Route("/health", api.health, methods=["GET"]),
@@ -96,8 +76,8 @@ def make_app(
     ]
     return Starlette(
         routes=routes,
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts), www_redirect=False)],
-        exception_handlers={HTTPException: _on_http_error},
+        middleware=[Middleware(HostMiddleware, hosts=hosts, refuse=_refuse)],
+        exception_handlers={HTTPException: _on_http_error, Exception: _on_internal_error},
     )
 
 
@@ -107,7 +87,8 @@ class _Endpoints:
     def __init__(self, predictor: RowPredictor, limits: Limits) -> None:
         self._predictor, self._limits = predictor, limits
         self._model = describe_model(predictor, limits)
-        self._openapi = describe(predictor, limits.rows)
+        self._openapi = describe(predictor, limits.max_rows)
+        self._n_open = 0
 
     async def health(self, _: Request) -> Response:
         return _respond({"status": "ok"})
@@ -119,28 +100,34 @@ class _Endpoints:
         return _respond(self._openapi)
 
     async def predict(self, request: Request) -> Response:
+        if self._n_open >= MAX_REQUESTS:
+            raise HTTPException(503, f"{MAX_REQUESTS} requests are open: try again later.", {"retry-after": "1"})
+        self._n_open += 1
         try:
             content = _parse(await self._read(request))
             rows, single = self._rows(content)
             predictions = await run_in_threadpool(self._predictor.predict, rows)
         except OneofError as error:
-            return _respond({"error": str(error)}, 400)
-        return _respond({"prediction": predictions[0]} if single else {"predictions": predictions})
+            return _refuse(400, str(error))
+        finally:
+            self._n_open -= 1
+        answer: dict[str, Any] = {"prediction": predictions[0]} if single else {"predictions": predictions}
+        return _respond(answer | _describe_unreadable(predictions))
 
     async def _read(self, request: Request) -> bytes:
         """Return the body of a request, unless it is too long, too slow, or not JSON."""
         if request.headers.get("content-type", "").split(";")[0].strip().lower() != "application/json":
             raise HTTPException(415, "the body must be JSON: send the header `content-type: application/json`.")
-        limit = self._limits.body_bytes
+        limit = self._limits.max_body_bytes
         content = bytearray()
         try:
-            async with asyncio.timeout(BODY_SECONDS):
+            async with asyncio.timeout(MAX_BODY_SECONDS):
                 async for chunk in request.stream():
                     content += chunk
                     if len(content) > limit:
                         raise HTTPException(413, f"the body must have at most {limit:,} bytes: send fewer rows.")
         except TimeoutError:
-            raise HTTPException(408, f"the body must arrive within {BODY_SECONDS:g} seconds.") from None
+            raise HTTPException(408, f"the body must arrive within {MAX_BODY_SECONDS:g} seconds.") from None
         except ClientDisconnect:
             raise HTTPException(400, "the body ended early.") from None
         return bytes(content)
@@ -157,8 +144,8 @@ class _Endpoints:
         rows = content["rows"]
         if not isinstance(rows, list):
             raise InputError('"rows" must be a list of objects.')
-        if len(rows) > self._limits.rows:
-            raise HTTPException(413, f"a request may have at most {self._limits.rows:,} rows; got {len(rows):,}.")
+        if len(rows) > self._limits.max_rows:
+            raise HTTPException(413, f"a request may have at most {self._limits.max_rows:,} rows; got {len(rows):,}.")
         return rows, False
 
 
@@ -173,8 +160,18 @@ def describe_model(predictor: RowPredictor, limits: Limits) -> dict[str, Any]:
         "labels": list(model.label_columns),
         "training_rows": model.summary.get("rows"),
         "oneof_version": model.oneof_version,
-        "limits": {"rows": limits.rows, "body_bytes": limits.body_bytes},
+        "strict": predictor.strict,
+        "limits": asdict(limits),
     }
+
+
+def _describe_unreadable(predictions: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the note of `oneof predict` about cells that cannot be read, if there are any."""
+    cells = UnreadableCells()
+    for row, prediction in enumerate(predictions):
+        for column, value in prediction.get("unreadable", {}).items():
+            cells.add(column, [(row, value)], 1)
+    return {"notes": cells.sentences()} if cells.counts else {}
 
 
 def _parse(body: bytes) -> Any:
@@ -201,6 +198,10 @@ def _respond(content: dict[str, Any], status: int = 200) -> Response:
     return Response(body, status, headers=_HEADERS, media_type="application/json")
 
 
+def _refuse(status: int, sentence: str) -> Response:
+    return _respond({"error": sentence}, status)
+
+
 _HEADERS = {"x-content-type-options": "nosniff", "cache-control": "no-store"}
 
 
@@ -212,6 +213,11 @@ async def _on_http_error(_: Request, error: Exception) -> Response:
         405: lambda: "the method is not allowed: /predict needs POST, all other paths GET.",
     }
     sentence = sentences.get(error.status_code, lambda: error.detail)()
-    response = _respond({"error": sentence}, error.status_code)
+    response = _refuse(error.status_code, sentence)
     response.headers.update(error.headers or {})
     return response
+
+
+async def _on_internal_error(_: Request, __: Exception) -> Response:
+    """Return an error of one sentence; the web server writes the traceback to its log."""
+    return _refuse(500, "the model failed to predict these rows: the log of the server has the cause.")

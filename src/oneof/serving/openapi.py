@@ -4,24 +4,21 @@ from typing import Any
 
 from oneof.serving.predictor import RowPredictor
 
-_CELLS: dict[str, list[str]] = {
-    "number": ["number", "null"],
-    "yes/no": ["boolean", "null"],
-    "category": ["string", "null"],
-    "text": ["string", "null"],
-}
-"""JSON types of the cells of a column by its kind."""
+_CELL = ["string", "number", "boolean", "null"]
+"""JSON types of a cell: any column may also be given as text, as in a table."""
 
 
 def describe(predictor: RowPredictor, max_rows: int) -> dict[str, Any]:
     """Return the OpenAPI description, in the types of JSON."""
     prediction = _reference("Prediction")
     several = {"rows": {"type": "array", "items": _reference("Row"), "maxItems": max_rows}}
-    body = {"oneOf": [_object({"row": _reference("Row")}), _object(several)]}
+    closed = {"additionalProperties": False}
+    body = {"oneOf": [_object({"row": _reference("Row")}) | closed, _object(several) | closed]}
+    notes = {"notes": {"type": "array", "items": {"type": "string"}}}
     answer = {
         "oneOf": [
-            _object({"prediction": prediction}),
-            _object({"predictions": {"type": "array", "items": prediction}}),
+            _object({"prediction": prediction}, notes),
+            _object({"predictions": {"type": "array", "items": prediction}}, notes),
         ]
     }
     return {
@@ -42,14 +39,20 @@ def describe(predictor: RowPredictor, max_rows: int) -> dict[str, Any]:
 
 
 def _schemas(predictor: RowPredictor) -> dict[str, Any]:
-    kinds = {name: {"type": _CELLS.get(kind, ["string", "number", "boolean", "null"]), "description": kind}
-             for name, kind in predictor.columns}  # fmt: skip
+    cells = {name: {"type": _CELL, "description": kind} for name, kind in predictor.columns}
+    unreadable = {
+        "type": "object",
+        "additionalProperties": {"type": "string"},
+        "description": "The cells that cannot be read and are missing values, by column.",
+    }
     label = {"enum": predictor.classes}
     values = {"type": "object", "additionalProperties": {"type": "number"}}
     confidence = {"type": "number", "minimum": 0, "maximum": 1}
     return {
-        "Row": _object(kinds) | {"description": "Null is a missing value. Other keys are ignored."},
-        "Prediction": _object({"label": label, "confidence": confidence, predictor.value_name: values}),
+        "Row": _object(cells) | {"description": "Null is a missing value. Other keys are ignored."},
+        "Prediction": _object(
+            {"label": label, "confidence": confidence, predictor.value_name: values}, {"unreadable": unreadable}
+        ),
         "Error": _object({"error": {"type": "string"}}),
     }
 
@@ -60,12 +63,14 @@ def _operation(summary: str, answer: dict[str, Any]) -> dict[str, Any]:
         "responses": {
             "200": {"description": "OK", "content": _json(answer)},
             "4XX": {"description": "The request is invalid.", "content": _json(_reference("Error"))},
+            "500": {"description": "The model failed.", "content": _json(_reference("Error"))},
+            "503": {"description": "Too many requests are open.", "content": _json(_reference("Error"))},
         },
     }
 
 
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": properties, "required": list(properties)}
+def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) -> dict[str, Any]:
+    return {"type": "object", "properties": required | (optional or {}), "required": list(required)}
 
 
 def _reference(name: str) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
@@ -10,9 +9,9 @@ from sklearn.pipeline import Pipeline
 
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import CandidateClassifier
-from oneof.io.columns import align_columns, saved_columns
+from oneof.io.columns import saved_columns
 from oneof.io.findings import Kind
-from oneof.io.row_encoder import RowEncoder
+from oneof.io.row_encoder import RowEncoder, UnreadableCell
 from oneof.likelihoods import softmax
 from oneof.persistence import SavedModel
 from oneof.typing import FeatureMatrix, Floats, Labels
@@ -24,21 +23,25 @@ _TIE = 1e-9
 class RowPredictor:
     """Predictor of rows given as mappings from the names of columns to cells.
 
-    It gives the predictions of `oneof predict`, but a cell that cannot be read is an error. It takes a few milliseconds
-    for one row. Several threads may call it; one row or batch is predicted at a time.
+    The predictions are those of `oneof predict` for a table of the rows: a cell that cannot be read is a missing value,
+    and is named in the prediction of its row. One row takes a few milliseconds. Several threads may call the predictor;
+    one row or batch is predicted at a time.
 
     Parameters
     ----------
     model : SavedModel
         A model of `oneof fit`, as `oneof.persistence.load` returns it.
+    strict : bool, default=False
+        Whether a cell that cannot be read is an error.
 
     Attributes
     ----------
     columns : list of (name, kind)
         The columns that a row must have.
     classes : list
+    strict : bool
     value_name : {"probabilities", "scores"}
-        What the values of the classes are: probabilities, or scores if the method has no probabilities.
+        Name of the values of the classes: scores if the method has no probabilities.
 
     Raises
     ------
@@ -61,9 +64,12 @@ class RowPredictor:
     >>> predictor = RowPredictor(SavedModel(fitted, ["owl", "wren"], [("span", "number")], ["species"], "PLEM"))
     >>> [row["label"] for row in predictor.predict([{"span": 8.5}, {"span": 1.5}])]
     ['owl', 'wren']
+    >>> [row] = predictor.predict([{"span": "wide"}])
+    >>> row["unreadable"]
+    {'span': 'wide'}
     """
 
-    def __init__(self, model: SavedModel) -> None:
+    def __init__(self, model: SavedModel, *, strict: bool = False) -> None:
         if not isinstance(model, SavedModel):
             raise InputTypeError(
                 f"`model` must be a oneof.persistence.SavedModel; got {type(model).__name__}. Use a model of `oneof "
@@ -80,11 +86,8 @@ class RowPredictor:
         self.classes = list(model.classes)
         self._lock = threading.Lock()
         steps = model.pipeline.steps
-        self._encoder = RowEncoder(
-            columns,
-            steps[0][1],
-            lambda frame, parts: align_columns(frame, parts, Path("the rows"), cell_format=cell_format),
-        )
+        self._encoder = RowEncoder(columns, steps[0][1], cell_format)
+        self.strict = strict
         self._estimator = steps[1][1] if len(steps) == 2 else Pipeline(steps[1:])
         method = type(steps[-1][1])
         self._predicts_largest = issubclass(method, CandidateClassifier) and (
@@ -105,12 +108,14 @@ class RowPredictor:
         -------
         list of dict
             For each row `label`, `confidence`, and `probabilities` or `scores`, a dict from the classes as text to
-            numbers.
+            numbers. A row with cells that cannot be read has `unreadable`, a dict from their columns to their values
+            as text.
 
         Raises
         ------
         DataError
-            If a row lacks a column, or a cell cannot be read; the error names the row and the column.
+            If a row lacks a column, a cell is a list or an object, or a cell cannot be read and the predictor is
+            strict; the error names the row and the column.
         InputTypeError
             If a row is not a mapping.
         InputError
@@ -118,14 +123,18 @@ class RowPredictor:
         """
         if not len(rows):
             return []
+        unreadable: list[UnreadableCell] = []
         with self._lock:
-            X = self._encoder.transform(rows)
+            X = self._encoder.transform(rows, None if self.strict else unreadable)
             labels, proba, values = self._predict(X)
         names = [str(label) for label in self.classes]
-        return [
+        predictions: list[dict[str, Any]] = [
             {"label": label, "confidence": max(row_proba), self.value_name: dict(zip(names, row_values, strict=True))}
             for label, row_proba, row_values in zip(labels.tolist(), proba.tolist(), values.tolist(), strict=True)
         ]
+        for cell in unreadable:
+            predictions[cell.row].setdefault("unreadable", {})[cell.column] = cell.text
+        return predictions
 
     def _predict(self, X: FeatureMatrix) -> tuple[Labels, Floats, Floats]:
         """Return the labels, the probabilities, and the probabilities or scores of rows."""

@@ -1,20 +1,28 @@
 """Server of predictions, by default on localhost."""
 
-import importlib
 import ipaddress
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from oneof.errors import MissingExtraError
-from oneof.sockets import LOCALHOST, listen
+from oneof.serving.limits import DEFAULT_PORT, MAX_CONNECTIONS
+from oneof.sockets import LOCALHOST, WebServer, check_server_installed, listen
 
 if TYPE_CHECKING:
     from oneof.persistence import SavedModel
 
-DEFAULT_PORT = 8000
-MAX_CONNECTIONS = 100
-"""Number of open connections from which further requests are answered with status 503."""
 _KEEP_ALIVE_SECONDS = 30
 _STOP_SECONDS = 5
+_LOG = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "loggers": {
+        "uvicorn": {"handlers": ["stderr"], "level": "WARNING", "propagate": False},
+        "uvicorn.access": {"handlers": ["stderr"], "level": "INFO", "propagate": False},
+    },
+}
+"""Configuration of `logging`: one line for each request on standard error, after its time."""
 
 
 class PredictionServer:
@@ -28,6 +36,12 @@ class PredictionServer:
         The interface of this machine that accepts connections.
     port : int, default=8000
         0 selects a free port.
+    allowed_hosts : sequence of str
+        Further host names of the server, in addition to localhost, `host` and IP addresses; "*" for any.
+    strict : bool, default=False
+        Whether a cell that cannot be read is an error.
+    log : bool, default=False
+        Whether each request is written to standard error as one line.
     **limits
         `max_rows` and `max_body_bytes`; see `make_app`.
 
@@ -47,53 +61,50 @@ class PredictionServer:
         If starlette or uvicorn is not installed.
     """
 
-    def __init__(self, model: "SavedModel", *, host: str = LOCALHOST, port: int = DEFAULT_PORT, **limits: int) -> None:
-        check_server_installed()
-        import uvicorn
-
+    def __init__(
+        self,
+        model: "SavedModel",
+        *,
+        host: str = LOCALHOST,
+        port: int = DEFAULT_PORT,
+        allowed_hosts: Sequence[str] = (),
+        strict: bool = False,
+        log: bool = False,
+        **limits: int,
+    ) -> None:
+        check_server_installed("serving")
         from oneof.serving.app import make_app
         from oneof.serving.predictor import RowPredictor
 
-        predictor = RowPredictor(model)
+        predictor = RowPredictor(model, strict=strict)
         predictor.predict([dict.fromkeys(name for name, _ in predictor.columns)])  # the first prediction is slow
         self._socket = listen(port, host)
         try:
             address, port = self._socket.getsockname()
             self.is_local = ipaddress.ip_address(address).is_loopback
             self.url = f"http://{host}:{port}"
-            # Other machines use names that only their users know; a page of another site cannot send JSON there.
-            hosts = (LOCALHOST, "localhost", host) if self.is_local else ("*",)
-            config = uvicorn.Config(
-                make_app(predictor, hosts=hosts, **limits),
-                log_level="warning",
-                access_log=False,
-                lifespan="off",
-                ws="none",
-                http="h11",
-                proxy_headers=False,
-                server_header=False,
+            self._server = WebServer(
+                make_app(predictor, hosts=("localhost", host, *allowed_hosts), **limits),
+                self._socket,
+                stop_seconds=_STOP_SECONDS,
                 limit_concurrency=MAX_CONNECTIONS,
                 timeout_keep_alive=_KEEP_ALIVE_SECONDS,
-                timeout_graceful_shutdown=_STOP_SECONDS,
+                **{"log_config": _LOG, "log_level": None, "access_log": True} if log else {},
             )
-            self._server = uvicorn.Server(config)
         except BaseException:  # the caller gets no server to stop
             self._socket.close()
             raise
 
     def run(self) -> None:
         """Serve until `stop` is called or the process is interrupted; a KeyboardInterrupt propagates."""
-        try:
-            self._server.run(sockets=[self._socket])
-        finally:
-            self._socket.close()
+        self._server.run()
 
     def stop(self) -> None:
         """Stop `run` from another thread."""
-        self._server.should_exit = True
+        self._server.stop()
 
 
-def serve(model: "SavedModel", *, host: str = LOCALHOST, port: int = DEFAULT_PORT, **limits: int) -> None:
+def serve(model: "SavedModel", *, host: str = LOCALHOST, port: int = DEFAULT_PORT, **options: Any) -> None:
     """Serve the predictions of a model over HTTP until the process is interrupted.
 
     The server has neither a password nor encryption. Other machines should be served by a web server of your choice,
@@ -107,8 +118,10 @@ def serve(model: "SavedModel", *, host: str = LOCALHOST, port: int = DEFAULT_POR
         The interface of this machine that accepts connections.
     port : int, default=8000
         0 selects a free port.
-    **limits
-        `max_rows` and `max_body_bytes`; see `make_app`.
+    **options
+        `allowed_hosts`, host names of the server in addition to localhost and IP addresses; `strict`, whether a cell
+        that cannot be read is an error; `log`, whether each request is written to standard error; `max_rows` and
+        `max_body_bytes`, see `make_app`.
 
     Raises
     ------
@@ -126,20 +139,6 @@ def serve(model: "SavedModel", *, host: str = LOCALHOST, port: int = DEFAULT_POR
     >>> serve(load("birds-oneof/model.skops"))  # doctest: +SKIP
     http://127.0.0.1:8000
     """
-    server = PredictionServer(model, host=host, port=port, **limits)
+    server = PredictionServer(model, host=host, port=port, **options)
     print(server.url, flush=True)  # noqa: T201 - the purpose of the function
     server.run()
-
-
-def check_server_installed() -> None:
-    """Raise unless the packages of the server are installed.
-
-    Raises
-    ------
-    MissingExtraError
-    """
-    for package in ("starlette", "uvicorn"):
-        try:
-            importlib.import_module(package)
-        except ImportError as error:
-            raise MissingExtraError(error.name or package, "serving") from None

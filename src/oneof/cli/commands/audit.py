@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli import options, terminal
+from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
     from oneof.cli.inputs import PreparedTable
 
 NAME = "audit"
+MIN_TIMED_ROWS = 5_000
+"""Number of rows from which the time of the default method, which is fitted once, is estimated beforehand."""
 MAX_PRINTED = 0.995
 """Probabilities above this would be rounded to 1.00."""
 EXAMPLES = """\b
@@ -41,26 +44,10 @@ def run(
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write a page with the suspected rows (.html).")
     ] = None,
-    separator: options.Separator = None,
-    weighted: options.Weighted = False,
+    label_group: LabelGroup,
     weights: options.Weights = None,
-    kind: options.WeightKind = None,
-    rest: options.Rest = None,
-    classes: options.Classes = None,
-    drop: options.Drop = None,
-    text: options.Text = None,
-    stop_words: options.StopWords = "none",
-    stem: options.Stem = "none",
-    categorical: options.Categorical = None,
-    numeric: options.Numeric = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    missing: options.Missing = None,
-    date_format: options.DateFormat = None,
-    strict: options.Strict = False,
-    format: options.Format = None,  # noqa: A002 - the option's name
-    sheet: options.Sheet = None,
+    feature_group: FeatureGroup,
+    file_group: FileGroup,
     folds: Annotated[
         int,
         typer.Option("--folds", min=2, help="Number of folds of the held-out predictions; LOORidge requires no folds."),
@@ -76,10 +63,9 @@ def run(
     --noise-rate auto learns from it without relying on these rows, and label --audit opens them for labeling.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.inputs import ReadOptions, prepare
+        from oneof.cli.inputs import prepare
         from oneof.errors import InputError
         from oneof.files import atomic_write, check_not_input, check_writable, create_directories
-        from oneof.io import Overrides
 
         if method.lower() == "best":
             raise InputError("--method must name one method, or be auto; got best. `oneof compare` finds the best.")
@@ -88,35 +74,14 @@ def run(
             raise InputError(f"--output and --report must be different files; got {output} for both.")
         for path in outputs:
             check_writable(path.absolute().parent)
-        table_options = options.read_table_options(
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
-            missing=missing,
-            date_format=date_format,
-            strict=strict,
-        )
         for option, file in (("--output", output), ("--report", report)):
             check_not_input([file] if file is not None else [], [table], option)
-        overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
-        named = None if classes is None else options.split([classes])
-        weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
-        read_options = ReadOptions(
-            options.split(labels),
-            None,
-            separator,
-            named,
-            overrides,
-            stop_words,
-            stem,
-            weighting,
-            table=table_options,
-            format=format,
-            sheet=sheet,
-        )
+        read_options = make_read_options(labels, label_group, feature_group, file_group, weights=weights)
         prepared = prepare(table, read_options)
         separator = prepared.separator
         for sentence in prepared.notes:
+            terminal.print_note(sentence)
+        for sentence in _announce_time(prepared, method, folds, seed):
             terminal.print_note(sentence)
         name, issues = find_issues(prepared, method, folds=folds, seed=seed)
         with contextlib.ExitStack() as files:  # each file replaces an older one when both are complete
@@ -133,6 +98,24 @@ def run(
         print_issues(issues, table, separator=separator, top=top)
         for path in outputs:
             terminal.print_line(f"File: {path}")
+
+
+def _announce_time(prepared: "PreparedTable", method: str, folds: int, seed: int) -> list[str]:
+    """Return a sentence with the time of the held-out predictions, if they take more than a minute."""
+    from oneof.cli.inputs import resolve_methods
+    from oneof.cli.plan import announce, estimate_seconds
+    from oneof.comparison.folds import check_task, make_folds
+    from oneof.comparison.methods import DEFAULT_METHOD
+
+    is_default = method.lower() in ("auto", DEFAULT_METHOD.lower())
+    if is_default and len(prepared.candidates) < MIN_TIMED_ROWS:
+        return []
+    [estimator] = resolve_methods(prepared, DEFAULT_METHOD if is_default else method, seed)[0].values()
+    task = check_task(prepared.frame, prepared.candidates, None)
+    test = make_folds(task, 1, seed)[0][1]
+    seconds = estimate_seconds(estimator, task, test, 1 if is_default else folds - 1, seed)
+    advice = "--drop excludes columns" if is_default else f"--method {DEFAULT_METHOD} requires no folds"
+    return announce("the audit", seconds, advice)
 
 
 def find_issues(

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from oneof.cli import options, terminal
+from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
 
 NAME = "compare"
 EXAMPLES = """\b
@@ -23,26 +24,10 @@ def run(
     method: Annotated[
         str, typer.Option("--method", help="Name of one method, or auto: all methods except slow ones such as PLGP.")
     ] = "auto",
-    separator: options.Separator = None,
-    weighted: options.Weighted = False,
+    label_group: LabelGroup,
     weights: options.Weights = None,
-    kind: options.WeightKind = None,
-    rest: options.Rest = None,
-    classes: options.Classes = None,
-    drop: options.Drop = None,
-    text: options.Text = None,
-    stop_words: options.StopWords = "none",
-    stem: options.Stem = "none",
-    categorical: options.Categorical = None,
-    numeric: options.Numeric = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    missing: options.Missing = None,
-    date_format: options.DateFormat = None,
-    strict: options.Strict = False,
-    format: options.Format = None,  # noqa: A002 - the option's name
-    sheet: options.Sheet = None,
+    feature_group: FeatureGroup,
+    file_group: FileGroup,
     folds: options.Folds = None,
     budget: options.Budget = options.DEFAULT_BUDGET,
     seed: options.Seed = 0,
@@ -56,46 +41,34 @@ def run(
     comparison and prints the methods compared so far.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.inputs import ReadOptions, describe_comparison, prepare, resolve_methods
+        from oneof.cli.inputs import describe_comparison, prepare, resolve_methods
+        from oneof.cli.plan import announce, estimate_seconds
         from oneof.comparison import compare
-        from oneof.io import Overrides
+        from oneof.comparison.folds import check_task, make_folds
 
-        table_options = options.read_table_options(
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
-            missing=missing,
-            date_format=date_format,
-            strict=strict,
-        )
-        overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
-        named = None if classes is None else options.split([classes])
-        weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
-        read_options = ReadOptions(
-            options.split(labels),
-            truth,
-            separator,
-            named,
-            overrides,
-            stop_words,
-            stem,
-            weighting,
-            table=table_options,
-            format=format,
-            sheet=sheet,
-        )
+        read_options = make_read_options(labels, label_group, feature_group, file_group, truth=truth, weights=weights)
         prepared = prepare(table, read_options)
         methods, notes = resolve_methods(prepared, "best" if method.lower() == "auto" else method, seed)
         for sentence in (*prepared.notes, *notes):
             terminal.print_note(sentence)
         limit = budget if len(methods) > 1 else None  # a single method is not left out
-        terminal.print_note(describe_comparison(len(methods), limit))
+        task = check_task(prepared.frame, prepared.candidates, prepared.truth)
+        splits = make_folds(task, "auto" if folds is None else folds, seed)
+        if len(methods) > 1:
+            terminal.print_note(describe_comparison(len(methods), budget))
+        else:
+            [(name, estimator)] = methods.items()
+            n_fits = sum(len(train) for train, _ in splits) / len(task.candidates)
+            seconds = estimate_seconds(estimator, task, splits[0][1], n_fits, seed)
+            advice = "--folds 1 is one split; --drop excludes columns"
+            for sentence in announce(f"the cross-validation of {name}", seconds, advice):
+                terminal.print_note(sentence)
         with terminal.progress("Comparing methods", each_name=len(methods) > 1) as progress:
             comparison = compare(
                 prepared.frame,
                 prepared.candidates,
                 methods,
-                cv="auto" if folds is None else folds,
+                cv=splits,
                 truth=prepared.truth,
                 budget=limit,
                 refit=False,

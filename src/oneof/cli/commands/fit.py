@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli import options, terminal
+from oneof.cli.option_groups import (
+    AnswerGroup,
+    FeatureGroup,
+    FileGroup,
+    LabelGroup,
+    OnlineGroup,
+    make_read_options,
+)
 
 if TYPE_CHECKING:
     from oneof.cli.inputs import ReadOptions
@@ -50,82 +58,16 @@ def run(
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default TABLE-oneof.")
     ] = None,
-    separator: options.Separator = None,
-    weighted: options.Weighted = False,
+    label_group: LabelGroup,
     weights: options.Weights = None,
-    kind: options.WeightKind = None,
-    rest: options.Rest = None,
-    noise_rate: Annotated[
-        str | None,
-        typer.Option(
-            "--noise-rate",
-            metavar="RATE|auto",
-            help="Fit labels that may exclude the true one: in this fraction of the rows, or auto to estimate it. Rows "
-            "whose labels are probably wrong get weights for the labels proposed instead. If no labels are suspected, "
-            "the fit is the same as without this option.",
-        ),
-    ] = None,
-    answers: Annotated[
-        Path | None,
-        typer.Option(
-            "--answers",
-            metavar="FILE",
-            help="Learn from the answers of annotators, and fit their accuracies: a table with a line for each, where "
-            "'a|b' is a set; or an export of Label Studio (.json) or doccano (.zip).",
-        ),
-    ] = None,
-    row: Annotated[
-        str, typer.Option("--row", metavar="COLUMN", help="Answers: column of the names of the rows, in both tables.")
-    ] = "row",
-    annotator: Annotated[
-        str | None,
-        typer.Option("--annotator", metavar="COLUMN", help="Answers: column of the annotators; by default annotator."),
-    ] = None,
-    answer: Annotated[
-        str | None,
-        typer.Option(
-            "--answer",
-            metavar="COLUMN",
-            help="Answers: column of the labels, by default answer; or tag of Label Studio, by default the only one.",
-        ),
-    ] = None,
-    gold: Annotated[
-        str | None,
-        typer.Option(
-            "--gold",
-            metavar="COLUMN",
-            help="Answers: column of TABLE with known labels of some rows, which are used in training.",
-        ),
-    ] = None,
-    classes: options.Classes = None,
-    drop: options.Drop = None,
-    text: options.Text = None,
-    stop_words: options.StopWords = "none",
-    stem: options.Stem = "none",
-    categorical: options.Categorical = None,
-    numeric: options.Numeric = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    missing: options.Missing = None,
-    date_format: options.DateFormat = None,
-    strict: options.Strict = False,
-    format: options.Format = None,  # noqa: A002 - the option's name
-    sheet: options.Sheet = None,
+    noise_rate: options.NoiseRate = None,
+    answer_group: AnswerGroup,
+    feature_group: FeatureGroup,
+    file_group: FileGroup,
     folds: options.Folds = None,
     budget: options.Budget = options.DEFAULT_BUDGET,
     seed: options.Seed = 0,
-    online: Annotated[
-        bool, typer.Option("--online", help="Learn in batches from data that may be larger than memory.")
-    ] = False,
-    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Online: number of passes over the data.")] = 1,
-    batch_rows: Annotated[
-        int, typer.Option("--batch-rows", min=1, help="Online: maximum number of rows in memory.")
-    ] = 10_000,
-    hash_bits: Annotated[
-        int,
-        typer.Option("--hash-bits", min=1, max=30, help="Online: hash words and categories to 2^BITS feature columns."),
-    ] = 18,
+    online_group: OnlineGroup,
     checkpoint_rows: Annotated[
         int | None,
         typer.Option("--checkpoint-rows", min=1, help="Online: save a checkpoint after this number of rows."),
@@ -155,66 +97,33 @@ def run(
     summary.json and curve.csv (the running loss), and saves checkpoint.npz while it runs.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.answers import AnswerOptions, print_annotators
-        from oneof.cli.inputs import ReadOptions
+        from oneof.cli.answers import print_annotators
         from oneof.cli.online import OnlineOptions
         from oneof.cli.training import train
-        from oneof.io import Overrides, stem_of
+        from oneof.io import stem_of
 
-        table_options = options.read_table_options(
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
-            missing=missing,
-            date_format=date_format,
-            strict=strict,
+        read_options = make_read_options(
+            labels,
+            label_group,
+            feature_group,
+            file_group,
+            truth=truth,
+            weights=weights,
+            answers=answer_group.answer_options(context),
         )
-        overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
-        named = None if classes is None else options.split([classes])
-        weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
-        given = None
-        if answers is None:
-            _check_unused(context, ("row", "annotator", "answer", "gold"), "needs --answers: add it")
-        else:
-            remedy = ": name known labels by --gold" if labels else ""
-            _check_unused(
-                context,
-                ("labels", "weighted", "weights", "online", "noise_rate"),
-                f"cannot be combined with --answers{remedy}",
-            )
-            given = AnswerOptions(answers, row, annotator, answer, gold)
-        read_options = ReadOptions(
-            options.split(labels),
-            truth,
-            separator,
-            named,
-            overrides,
-            stop_words,
-            stem,
-            weighting,
-            given,
-            table=table_options,
-            format=format,
-            sheet=sheet,
-        )
-        rate = _read_noise_rate(noise_rate)
-        if online:
-            _check_unused(
-                context, ("noise_rate",), "cannot be combined with --online, which has no held-out predictions"
-            )
-            _check_unused(
-                context,
-                ("folds", "budget", "seed", "sheet"),
-                "cannot be combined with --online, which reads the rows in order",
-            )
+        rate = options.read_noise_rate(noise_rate)
+        online_group.check(context, "checkpoint_rows", "checkpoint_seconds", "resume")
+        if online_group.online:
             online_options = OnlineOptions(
-                format, epochs, batch_rows, hash_bits, checkpoint_rows, checkpoint_seconds or None, resume
+                online_group.epochs,
+                online_group.batch_rows,
+                online_group.hash_bits,
+                checkpoint_rows,
+                checkpoint_seconds or None,
+                resume,
             )
             _fit_online(table, read_options, online_options, method=method, out=out, json=json)
             return
-        _check_unused(context, _ONLY_ONLINE, "needs --online: add it")
-        if method.lower() != "best":
-            _check_unused(context, ("budget",), "needs --method best: add it")
         folder = out or Path(f"{stem_of(table)}-oneof")
         training = train(
             table,
@@ -249,44 +158,16 @@ def run(
             terminal.print_line(f"  {file}")
 
 
-def _read_noise_rate(text: str | None) -> float | str | None:
-    """Return the number, "auto", or None."""
-    from oneof.errors import InputError
-    from oneof.solvers.noise import MAX_RATE
-
-    if text is None or text.strip().lower() == "auto":
-        return text and "auto"
-    try:
-        rate = float(text)
-    except ValueError:
-        rate = float("nan")
-    if not 0 <= rate <= MAX_RATE:
-        raise InputError(f"--noise-rate must be auto, or a number from 0 to {MAX_RATE}; got {text!r}.")
-    return rate
-
-
 def _print_plan(plan: "Plan") -> None:
     """Write the plan to standard error, so that standard output has the results only."""
     for line in plan.lines():
         terminal.print_progress(line)
 
 
-_ONLY_ONLINE = ("epochs", "batch_rows", "hash_bits", "checkpoint_rows", "checkpoint_seconds", "resume")
-
-
 def _count_rows(summary: Mapping[str, Any]) -> str:
     """Format the numbers of exact, partial and unlabeled rows of a summary, and of partial rows with weights."""
     weighted = f" ({summary['weighted']:,} weighted)" if summary["weighted"] else ""
     return f"{summary['exact']:,} exact, {summary['partial']:,} partial{weighted}, {summary['unlabeled']:,} unlabeled"
-
-
-def _check_unused(context: typer.Context, names: tuple[str, ...], reason: str) -> None:
-    """Raise if one of these options was given on the command line."""
-    from oneof.errors import InputError
-
-    for name in names:
-        if getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE":
-            raise InputError(f"--{name.replace('_', '-')} {reason}.")
 
 
 def _fit_online(
@@ -304,7 +185,13 @@ def _fit_online(
     folder = out or online.default_folder(table)
     try:
         result = online.fit_online(
-            table, read_options, online_options, method=method, folder=folder, progress=terminal.progress
+            table,
+            read_options,
+            online_options,
+            method=method,
+            folder=folder,
+            progress=terminal.progress,
+            show_plan=_print_plan,
         )
     except KeyboardInterrupt:
         sentence = online.resume_hint(folder, sys.argv[1:])

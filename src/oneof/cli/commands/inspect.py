@@ -1,4 +1,4 @@
-"""`oneof inspect`: print what was read from a table, and how long a fit takes; or describe a model."""
+"""`oneof inspect`: print a summary of a table and the time of a fit, or a description of a model."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -6,10 +6,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli import options, terminal
+from oneof.cli.option_groups import (
+    AnswerGroup,
+    FeatureGroup,
+    FileGroup,
+    LabelGroup,
+    OnlineGroup,
+    check_unused,
+    make_read_options,
+)
 
 if TYPE_CHECKING:
     from oneof.cli.inputs import ReadOptions
-    from oneof.cli.plan import Plan
+    from oneof.cli.plan import Inspection
 
 NAME = "inspect"
 EXAMPLES = """\b
@@ -17,11 +26,19 @@ Examples:
   oneof inspect birds.csv
   oneof inspect birds.csv --labels species
   oneof inspect birds.csv --labels species --method PLEM --json
+  oneof inspect birds.csv --answers answers.csv --row id --annotator worker --answer label
+  oneof inspect clicks/ --labels topic --online
   oneof inspect birds-oneof/model.skops
 """
 
+_NEEDS_LABELS = (
+    *("separator", "classes", "weighted", "weights", "kind", "rest", "truth"),
+    *("noise_rate", "folds", "budget", "seed"),
+)
+
 
 def run(
+    context: typer.Context,
     table: Annotated[
         Path, typer.Argument(metavar="TABLE|MODEL", help="A table as for fit, or a model file (model.skops).")
     ],
@@ -31,115 +48,95 @@ def run(
         str, typer.Option("--method", help="Name of the method whose time is estimated, best, or auto (LOORidge).")
     ] = "auto",
     truth: options.Truth = None,
-    separator: options.Separator = None,
-    weighted: options.Weighted = False,
+    label_group: LabelGroup,
     weights: options.Weights = None,
-    kind: options.WeightKind = None,
-    rest: options.Rest = None,
-    classes: options.Classes = None,
-    drop: options.Drop = None,
-    text: options.Text = None,
-    stop_words: options.StopWords = "none",
-    stem: options.Stem = "none",
-    categorical: options.Categorical = None,
-    numeric: options.Numeric = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    missing: options.Missing = None,
-    date_format: options.DateFormat = None,
-    strict: options.Strict = False,
-    format: options.Format = None,  # noqa: A002 - the option's name
-    sheet: options.Sheet = None,
+    noise_rate: options.NoiseRate = None,
+    answer_group: AnswerGroup,
+    feature_group: FeatureGroup,
+    file_group: FileGroup,
     folds: options.Folds = None,
     budget: options.Budget = options.DEFAULT_BUDGET,
     seed: options.Seed = 0,
+    online_group: OnlineGroup,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Print a summary of a table: columns by kind, missing cells, rows by their labels, and classes.
 
-    With --labels also how long the fit takes, estimated from fits on samples of the rows; no file is written. For a
-    model file, print its method, columns, classes and estimated rates.
+    With --labels or --answers, the summary has the time of `oneof fit` with the same options, estimated from fits on
+    samples of the rows. With --online, it is the summary of the first batch. No file is written. For a model file,
+    print its method, columns, classes and estimated rates.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.inputs import ReadOptions
-        from oneof.io import Overrides
-
         if table.suffix.lower() == ".skops":
+            given = [name for name in context.params if name not in ("table", "json", "debug")]
+            check_unused(context, given, "needs a table: remove it, or name a table instead of a model")
             _inspect_model(table, json=json)
             return
-        table_options = options.read_table_options(
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
-            missing=missing,
-            date_format=date_format,
-            strict=strict,
+        read_options = make_read_options(
+            labels,
+            label_group,
+            feature_group,
+            file_group,
+            truth=truth,
+            weights=weights,
+            answers=answer_group.answer_options(context),
         )
-        overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
-        named = None if classes is None else options.split([classes])
-        weighting = options.read_weight_options(weighted=weighted, weights=weights, kind=kind, rest=rest)
-        read_options = ReadOptions(
-            options.split(labels),
-            truth,
-            separator,
-            named,
-            overrides,
-            stop_words,
-            stem,
-            weighting,
-            table=table_options,
-            format=format,
-            sheet=sheet,
-        )
-        plan, notes = inspect_table(table, read_options, method=method, folds=folds, budget=budget, seed=seed)
-        for sentence in notes:
+        rate = options.read_noise_rate(noise_rate)
+        online_group.check(context)
+        if not read_options.labels and read_options.answers is None:
+            names = _NEEDS_LABELS if online_group.online else (*_NEEDS_LABELS, "method")
+            check_unused(context, names, "needs --labels: add it")
+        if online_group.online:
+            from oneof.cli.online import OnlineOptions, inspect_stream
+
+            online_options = OnlineOptions(online_group.epochs, online_group.batch_rows, online_group.hash_bits)
+            inspection = inspect_stream(table, read_options, online_options, method=method)
+        else:
+            inspection = inspect_table(
+                table, read_options, method=method, folds=folds, budget=budget, seed=seed, noise_rate=rate
+            )
+        plan = inspection.plan
+        for sentence in inspection.notes:
             terminal.print_note(sentence)
         if json:
-            terminal.print_json(plan.to_dict() | {"notes": list(notes)})
+            content = {"findings": inspection.findings.to_dict(), "notes": list(inspection.notes)}
+            terminal.print_json(plan.to_dict() | content)
             return
         for line in plan.lines():
             terminal.print_line(line)
-        if not plan.labels:
+        if not plan.classes:
             terminal.print_line("Add --labels COLUMN for the classes and the time of a fit.")
 
 
 def inspect_table(
-    path: Path, read_options: "ReadOptions", *, method: str, folds: int | None, budget: float, seed: int
-) -> "tuple[Plan, tuple[str, ...]]":
-    """Return the plan of a fit, and notes about the table; without labels, the plan has the facts of the table only."""
-    from oneof.cli.inputs import prepare, resolve_methods
-    from oneof.cli.plan import describe
+    path: Path,
+    read_options: "ReadOptions",
+    *,
+    method: str,
+    folds: int | None,
+    budget: float,
+    seed: int,
+    noise_rate: float | str | None = None,
+) -> "Inspection":
+    """Return the plan of a fit, the findings and notes; without labels, the plan has the facts of the table only."""
+    from oneof.cli.inputs import prepare, prepare_features, read_rows, resolve_methods
+    from oneof.cli.plan import Inspection, describe
     from oneof.cli.training import make_plan
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
-    from oneof.io import UnreadableCells, align_columns, choose_columns, read_table
 
-    if read_options.labels:
+    if read_options.labels or read_options.answers is not None:
         prepared = prepare(path, read_options)
         methods, notes = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)
         task = check_task(prepared.frame, prepared.candidates, prepared.truth)
         splits = make_folds(task, "auto" if folds is None else folds, seed)
-        return make_plan(prepared, read_options, methods, task, splits, budget, seed), (*prepared.notes, *notes)
-    overrides = read_options.overrides
-    as_text = {*overrides.texts, *overrides.categories}
-    table_options = read_options.table
-    table = read_table(
-        path,
-        as_text=as_text,
-        dialect=table_options.dialect,
-        cell_format=table_options.cell_format,
-        format=read_options.format,
-        sheet=read_options.sheet,
-    )
-    if table.rows is not None:
-        return describe(table, [], table.rows), table.remarks
-    columns, findings = choose_columns(table, exclude=read_options.text_columns, overrides=overrides)
-    unreadable = None if table_options.strict else UnreadableCells()
-    frame = align_columns(table.frame, columns, table.path, cell_format=table.cell_format, unreadable=unreadable)
-    plan = describe(table, columns, frame, exclude=sorted(read_options.text_columns))
-    return plan, tuple(findings.sentences())
+        plan = make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate)
+        return Inspection(plan, prepared.findings, (*prepared.notes, *notes))
+    table = read_rows(path, read_options)
+    features = prepare_features(table, read_options)
+    plan = describe(table, features.columns, features.frame)
+    return Inspection(plan, features.findings, tuple(features.findings.sentences()))
 
 
 def _inspect_model(path: Path, *, json: bool) -> None:

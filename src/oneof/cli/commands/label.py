@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli import options, terminal
+from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,7 +42,6 @@ def run(
             "--labels", metavar="COLUMN", help="Column for the labels; it may be empty, or missing in the table."
         ),
     ],
-    classes: options.Classes = None,
     show: Annotated[
         tuple[str, str] | None,
         typer.Option(
@@ -114,22 +114,9 @@ def run(
             help="Exclude a column from the page and from the features, such as true labels.",
         ),
     ] = None,
-    separator: options.Separator = None,
-    weighted: options.Weighted = False,
-    kind: options.WeightKind = None,
-    rest: options.Rest = None,
-    drop: options.Drop = None,
-    text: options.Text = None,
-    stop_words: options.StopWords = "none",
-    stem: options.Stem = "none",
-    categorical: options.Categorical = None,
-    numeric: options.Numeric = None,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    missing: options.Missing = None,
-    date_format: options.DateFormat = None,
-    strict: options.Strict = False,
+    label_group: LabelGroup,
+    feature_group: FeatureGroup,
+    file_group: FileGroup,
     seed: options.Seed = 0,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -142,30 +129,17 @@ def run(
     with terminal.handle_errors(debug=debug):
         import webbrowser
 
-        from oneof.cli.inputs import ReadOptions
         from oneof.files import check_not_input
-        from oneof.io import Overrides
-        from oneof.labeling.server import LabelingServer, check_server_installed
+        from oneof.io import stem_of
+        from oneof.labeling.server import LabelingServer
+        from oneof.sockets import check_server_installed
 
-        table_options = options.read_table_options(
-            delimiter=delimiter,
-            decimal=decimal,
-            encoding=encoding,
-            missing=missing,
-            date_format=date_format,
-            strict=strict,
-        )
-        named = None if classes is None else options.split([classes])
-        overrides = Overrides(*map(options.split, (numeric, categorical, text, drop)))
-        weighting = options.read_weight_options(weighted=weighted, weights=None, kind=kind, rest=rest)
-        read_options = ReadOptions(
-            options.split(labels), None, separator, named, overrides, stop_words, stem, weighting, table=table_options
-        )
-        answers_file = answers or Path(f"{table.stem}-answers.sqlite")
+        read_options = make_read_options(labels, label_group, feature_group, file_group)
+        answers_file = answers or Path(f"{stem_of(table)}-answers.sqlite")
         label_options = LabelOptions(
             show,
             images,
-            options.split(hide),
+            options.read_names("--hide", hide),
             method,
             strategy,
             annotations_per_item,
@@ -177,7 +151,7 @@ def run(
         for option, path in (("--export", export), ("--answers", answers_file)):
             check_not_input([path] if path else [], [table, *(imports or ())], option)
         if export is None:
-            check_server_installed()  # before the file of the answers is created
+            check_server_installed("labeling")  # before the file of the answers is created
         opened = open_session(table, read_options, label_options, background=export is None)
         with opened.session as session:
             for sentence in opened.notes:
@@ -217,7 +191,7 @@ def run(
 
 @dataclass(frozen=True)
 class LabelOptions:
-    """Options of `oneof label`, without those for reading the table.
+    """Options of `oneof label`, without those for read_options the table.
 
     Attributes
     ----------
@@ -267,14 +241,11 @@ def open_session(
     from oneof.cli.inputs import PreparedTable
     from oneof.errors import InputError
     from oneof.io import (
-        UnreadableCells,
-        align_columns,
         check_texts,
-        choose_columns,
+        choose_features,
         find_column,
         find_separator,
         make_encoder,
-        read_table,
         read_text_options,
     )
     from oneof.labeling.answer_log import stored_classes
@@ -288,14 +259,7 @@ def open_session(
     text_options = read_text_options(read_options.stop_words, read_options.stem)
     overrides = read_options.overrides
     as_text = {*overrides.texts, *overrides.categories, *([column] if column else [])}
-    table_options = read_options.table
-    table = read_table(
-        path,
-        as_text=as_text - {label},
-        labels=[label],
-        dialect=table_options.dialect,
-        cell_format=table_options.cell_format,
-    )
+    table = read_options.table.read(path, as_text=as_text - {label}, labels=[label])
     if table.rows is not None:
         raise InputError(f"{path} has a sparse matrix, which has no columns to show. Label a table.")
     hidden = tuple(find_column(name, table.frame.columns, path) for name in label_options.hide)
@@ -321,21 +285,12 @@ def open_session(
         if label_options.method.lower() != DEFAULT:
             raise InputError("--method needs feature columns besides the images. Remove the option, or add columns.")
     else:
-        columns, findings = choose_columns(table, exclude=exclude, overrides=overrides)
-        frame = align_columns(
-            table.frame,
-            columns,
-            path,
-            cell_format=table.cell_format,
-            unreadable=None if table_options.strict else UnreadableCells(),
-        )
-        check_texts(frame, columns, text_options, path)
-        prepared = PreparedTable(table, start, None, columns, frame, text_options, ())
-        X, estimator = (
-            make_encoder(columns, text_options).fit_transform(frame),
-            _make_estimator(prepared, label_options),
-        )
-        notes = (*notes, *findings.sentences())
+        features = choose_features(table, exclude=exclude, overrides=overrides, strict=read_options.table.strict)
+        check_texts(features.frame, features.columns, text_options, path)
+        prepared = PreparedTable(table, start, None, features.columns, features.frame, text_options, ())
+        X = make_encoder(features.columns, text_options).fit_transform(features.frame)
+        estimator = _make_estimator(prepared, label_options)
+        notes = (*notes, *features.findings.sentences())
     queue = None
     if label_options.audit:
         queue, sentence = _find_suspects(X, start)

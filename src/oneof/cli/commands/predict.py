@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli import options, terminal
+from oneof.cli.option_groups import FileGroup
 from oneof.cli.predict_online import predict_stream
 from oneof.cli.predictions import (
     check_output,
     check_stemmer,
+    join_options,
     label_columns,
     load_model,
     no_probabilities,
     print_rates,
+    print_unreadable,
     to_frame,
     weight_arguments,
     written_separator,
@@ -26,8 +29,9 @@ if TYPE_CHECKING:
     import polars as pl
 
     from oneof.candidates import CandidateSets
+    from oneof.cli.inputs import TableOptions
     from oneof.cli.prediction_sets import SetOptions
-    from oneof.io import Dialect, Table
+    from oneof.io import Table
     from oneof.persistence import SavedModel
 
 NAME = "predict"
@@ -94,12 +98,7 @@ def run(
             help="Prediction sets: cover each class with the probability, and not only the classes on average.",
         ),
     ] = False,
-    delimiter: options.Delimiter = None,
-    decimal: options.Decimal = None,
-    encoding: options.Encoding = None,
-    strict: options.Strict = False,
-    format: options.Format = None,  # noqa: A002 - the option's name
-    sheet: options.Sheet = None,
+    file_group: FileGroup,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -111,25 +110,23 @@ def run(
     """
     with terminal.handle_errors(debug=debug):
         from oneof.cli.prediction_sets import SetOptions, print_sets
-        from oneof.io import is_whole_table, make_dialect, stem_of
+        from oneof.io import is_whole_table, stem_of
 
         if coverage is None and (set_method, calibration, class_conditional) != ("lac", "sampled", False):
             raise InputError("--set-method, --calibration and --class-conditional need --coverage: add it.")
         set_options = None
         if coverage is not None:
             set_options = SetOptions(coverage, set_method, calibration, class_conditional)
-        dialect = make_dialect(encoding, delimiter, decimal)
+        table_options = file_group.table_options()
         saved = load_model(model)
         if saved.summary.get("online") and not is_whole_table(table):
-            if sheet is not None:
+            if table_options.sheet is not None:
                 raise InputError("--sheet needs a spreadsheet: remove the option.")
             if as_labels:
                 raise no_probabilities(saved)
             if set_options is not None:
                 raise InputError("--coverage needs a model of `oneof fit` without --online.")
-            predict_stream(
-                saved, model, table, out=out, truth=truth, format=format, json=json, dialect=dialect, strict=strict
-            )
+            predict_stream(saved, model, table, out=out, truth=truth, json=json, table_options=table_options)
             return
         result = predict(
             saved,
@@ -137,10 +134,7 @@ def run(
             truth=truth,
             as_labels=as_labels,
             sets=set_options,
-            dialect=dialect,
-            strict=strict,
-            format=format,
-            sheet=sheet,
+            table_options=table_options,
         )
         for sentence in result.notes:
             terminal.print_note(sentence)
@@ -151,7 +145,7 @@ def run(
             "rows": result.frame.height,
             "covering_rate": result.covering_rate,
             "accuracy": result.accuracy,
-            "unread_cells": result.unreadable,
+            "unreadable_cells": result.unreadable,
         } | ({} if result.sets is None else {"prediction_sets": result.sets})
         if out == "-":
             if json:
@@ -165,6 +159,7 @@ def run(
             terminal.print_json(summary | {"file": str(path)})
             return
         terminal.print_line(f"{result.method} predicted {result.frame.height} labels. File: {path}")
+        print_unreadable(result.unreadable)
         print_rates(result.covering_rate, result.accuracy)
         if result.sets is not None:
             print_sets(result.sets)
@@ -207,40 +202,25 @@ def predict(
     truth: str | None = None,
     as_labels: bool = False,
     sets: "SetOptions | None" = None,
-    dialect: "Dialect | None" = None,
-    strict: bool = False,
-    format: str | None = None,  # noqa: A002 - the option's name
-    sheet: str | None = None,
+    table_options: "TableOptions | None" = None,
 ) -> PredictionResult:
     """Predict a label for every row of a table.
 
-    `as_labels` adds the probabilities as the text of weighted labels, `sets` the prediction sets. Cells that are not of
-    the kind of their column are missing values, with a note, unless `strict`.
+    `as_labels` adds the probabilities as the text of weighted labels, `sets` the prediction sets. The tokens of missing
+    values of `table_options` are joined to those of the model. Cells that are not of the kind of their column are
+    missing values, with a note, unless `table_options.strict`.
     """
-    from oneof.io import UnreadableCells, align_columns, read_table, read_truth, saved_columns
+    from oneof.io import UnreadableCells, read_truth
     from oneof.io.findings import dialect_sentences
     from oneof.metrics import covering_rate
 
-    columns, cell_format = saved_columns(model.columns, model.summary)
+    columns, options = join_options(model, table_options)
     labels = {*label_columns(model), *([truth] if truth else [])}
     as_text = {column.name for column in columns if column.kind != "number"}
-    table = read_table(
-        table_file,
-        as_text=as_text - labels,
-        labels=labels,
-        dialect=dialect,
-        cell_format=cell_format,
-        format=format,
-        sheet=sheet,
-    )
+    table = options.read(table_file, as_text=as_text - labels, labels=labels)
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
     unreadable = UnreadableCells()
-    if columns:
-        rows = align_columns(
-            table.frame, columns, table_file, cell_format=table.cell_format, unreadable=None if strict else unreadable
-        )
-    else:
-        rows = _sparse_rows(model, table)
+    rows = options.align(table, columns, unreadable) if columns else _sparse_rows(model, table)
     labels = model.pipeline.predict(rows)
     notes = [*dialect_sentences(table.dialect), *table.remarks, *unreadable.sentences(), *check_stemmer(model)]
     frame = to_frame(model, rows, labels, as_labels=as_labels)

@@ -6,6 +6,8 @@ from typing import Annotated
 import typer
 
 from oneof.cli import options, terminal
+from oneof.serving.limits import DEFAULT_PORT, MAX_BODY_BYTES, MAX_ROWS
+from oneof.sockets import LOCALHOST
 
 NAME = "serve"
 EXAMPLES = """\b
@@ -27,31 +29,62 @@ def run(
             help="Address of this machine that accepts connections. With another one than the default, other machines "
             "can connect: there is no password and no encryption.",
         ),
-    ] = "127.0.0.1",
+    ] = LOCALHOST,
     port: Annotated[
         int, typer.Option("--port", min=0, max=65535, help="Port of the server; 0 selects a free one.")
-    ] = 8000,
-    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Maximum number of rows of a request.")] = 1000,
-    max_bytes: Annotated[
-        int, typer.Option("--max-bytes", min=1, help="Maximum size of the body of a request.")
-    ] = 4_194_304,
+    ] = DEFAULT_PORT,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--allowed-host",
+            metavar="NAME",
+            help="Host name that requests may have, such as model.example.org; may be repeated. IP addresses and "
+            "localhost are accepted, other names only if they are listed; '*' accepts any.",
+        ),
+    ] = None,
+    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Maximum number of rows of a request.")] = MAX_ROWS,
+    max_body_bytes: Annotated[
+        int, typer.Option("--max-body-bytes", min=1, help="Maximum size of the body of a request.")
+    ] = MAX_BODY_BYTES,
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Refuse rows with cells that are not of the kind of their column, such as a word among numbers. By "
+            "default they are missing values, and the response names them.",
+        ),
+    ] = False,
+    log: Annotated[
+        bool, typer.Option("--log", help="Write one line for each request to standard error: time, path and status.")
+    ] = False,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
     """Serve the predictions of a model over HTTP, as JSON.
 
     POST /predict predicts the label of {"row": {...}}, or of {"rows": [{...}, ...]}. GET /model returns the columns and
-    classes, GET /openapi.json the description for clients, and GET /health the status. Stop with Ctrl-C.
+    classes, GET /openapi.json the description for clients, and GET /health the status. Stop with Ctrl-C. A model of a
+    sparse matrix cannot be served, since it has no columns.
     """
     with terminal.handle_errors(debug=debug):
         from oneof.cli.predictions import check_stemmer, load_model
-        from oneof.serving.server import PredictionServer, check_server_installed
+        from oneof.serving.server import PredictionServer
+        from oneof.sockets import check_server_installed
 
-        check_server_installed()
+        check_server_installed("serving")
         saved = load_model(model)
         for sentence in check_stemmer(saved):
             terminal.print_note(sentence)
-        server = PredictionServer(saved, host=host, port=port, max_rows=max_rows, max_body_bytes=max_bytes)
+        server = PredictionServer(
+            saved,
+            host=host,
+            port=port,
+            allowed_hosts=allowed_host or (),
+            strict=strict,
+            log=log,
+            max_rows=max_rows,
+            max_body_bytes=max_body_bytes,
+        )
         if not server.is_local:
             terminal.print_note(
                 "other machines can connect; there is no password and no encryption. A proxy can add both."

@@ -14,11 +14,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from oneof.errors import DataError, InputError
+from oneof.io.formats.source import HEAD_BYTES
 
-HEAD_BYTES = 2**16
-"""Number of bytes from which a dialect is detected."""
-_CHUNK = 2**20
+_SCANNED_BYTES = 2**20
+"""Number of bytes that are read at once to detect the encoding of a whole file."""
 _SAMPLE_RECORDS = 200
+_MIN_SAME_SHARE = 0.8
+"""Share of the records that must have as many cells as a header below title lines."""
 
 DELIMITERS = (",", ";", "\t", "|")
 _DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar", " ": "space"}
@@ -32,6 +34,7 @@ _MIN_NUL_SHARE = 0.3
 """Share of zeros among the even or odd bytes from which a file without a byte order mark is UTF-16."""
 
 _NUMBER_WITH_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?")
+_NUMBER = re.compile(r"[+-]?[\d.,]*\d[\d.,]*([eE][+-]?\d+)?")
 _NUMBER_WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
 
 
@@ -74,7 +77,7 @@ class Dialect:
         if delimiter is not None and not (
             isinstance(delimiter, str) and len(delimiter) == 1 and delimiter.isascii() and delimiter not in "\"'\n\r\0"
         ):
-            raise InputError(f"`delimiter` must be one character such as ';', or tab; got {delimiter!r}.")
+            raise InputError(f"`delimiter` must be one character, comma, semicolon, tab or pipe; got {delimiter!r}.")
         if self.decimal not in (None, ".", ","):
             raise InputError(f"`decimal` must be '.' or ','; got {self.decimal!r}.")
         if self.decimal is not None and self.decimal == delimiter:
@@ -107,35 +110,38 @@ def make_dialect(encoding: str | None = None, delimiter: str | None = None, deci
     return Dialect(encoding, None if delimiter is None else _BY_NAME.get(delimiter.lower(), delimiter), decimal)
 
 
-def detect_dialect(head: bytes, given: Dialect, *, tab: bool = False) -> Dialect:
-    """Return the dialect of a file, given its first bytes.
+def detect_dialect(head: bytes, given: Dialect, *, tab: bool = False) -> tuple[Dialect, int]:
+    """Return the dialect of a file, and the number of lines above its header.
 
     Parameters
     ----------
     head : bytes
+        The first bytes of the file.
     given : Dialect
         The properties that are known.
     tab : bool
-        Whether the suffix of the file says that the cells are separated by tabs.
+        Whether the suffix of the file is that of cells separated by tabs.
     """
     encoding = given.encoding or detect_encoding(head)
     text = _decode_head(head, encoding).removeprefix("\ufeff")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if len(head) >= HEAD_BYTES and len(lines) > 1:
         lines = lines[:-1]
+    n_above = _count_lines_above(lines, given)
+    lines = lines[n_above:]
     sample = "\n".join(lines)
     quote = given.quote or _detect_quote(lines[0], sample, given.delimiter)
     delimiter = given.delimiter or _detect_delimiter(lines[0], sample, quote, tab=tab)
     decimal = given.decimal or ("." if delimiter == "," else _detect_decimal(sample, delimiter, quote))
-    return Dialect(encoding, delimiter, decimal, quote)
+    return Dialect(encoding, delimiter, decimal, quote), n_above
 
 
 def detect_encoding(head: bytes) -> str:
     """Return the encoding of the first bytes of a file.
 
-    A byte order mark decides. Otherwise text with many zero bytes is UTF-16, valid UTF-8 is UTF-8, and other text is
-    Windows-1252, or Latin-1 if a byte is not defined there. Text with valid multi-byte characters of UTF-8 before an
-    invalid one is damaged UTF-8: the reader names its line.
+    The encoding is that of the byte order mark, if there is one. Otherwise text with many zero bytes is UTF-16, valid
+    UTF-8 is UTF-8, and other text is Windows-1252, or Latin-1 if a byte is not defined there. Text with valid
+    multi-byte characters of UTF-8 before an invalid one is damaged UTF-8: the reader names its line.
     """
     for mark, name in _BYTE_ORDER_MARKS:
         if head.startswith(mark):
@@ -161,25 +167,23 @@ def western_encoding(content: bytes) -> str:
     return _WESTERN[0]
 
 
-def detect_file_encoding(file: BinaryIO) -> tuple[str, frozenset[str]]:
-    """Return the encoding of a file from all of its bytes, see `detect_encoding`, and the quotation marks in it."""
+def detect_file_encoding(file: BinaryIO) -> str:
+    """Return the encoding of a file from all of its bytes; see `detect_encoding`."""
     encoding = ""
     is_ascii, decoder = True, codecs.getincrementaldecoder(_UTF8)()
-    quotes: set[str] = set()
-    while chunk := file.read(_CHUNK):
-        quotes.update(quote for quote in _QUOTES if quote not in quotes and quote.encode() in chunk)
+    while chunk := file.read(_SCANNED_BYTES):
         encoding = encoding or detect_encoding(chunk)
-        if encoding != _UTF8 or (is_ascii and chunk.isascii()):
+        if encoding != _UTF8:
+            return encoding
+        if is_ascii and chunk.isascii():
             continue
         try:
             decoder.decode(chunk)
         except UnicodeDecodeError as error:
-            if is_ascii and chunk[: error.start].isascii():
-                encoding = western_encoding(chunk)
-            else:  # damaged: the reader names the line
-                return _UTF8, frozenset(_QUOTES)
+            # Otherwise the text is damaged, and the reader names the line.
+            return western_encoding(chunk) if is_ascii and chunk[: error.start].isascii() else _UTF8
         is_ascii = False
-    return encoding or _UTF8, frozenset(quotes)
+    return encoding or _UTF8
 
 
 class Utf8File(io.RawIOBase):
@@ -258,6 +262,46 @@ def _records(sample: str, delimiter: str, quote: str) -> list[list[str]]:
     with contextlib.suppress(csv.Error):  # a cell longer than the limit, or a quotation mark that is not closed
         records.extend(itertools.islice(reader, _SAMPLE_RECORDS))
     return [record for record in records if any(cell.strip() for cell in record)]
+
+
+def _count_lines_above(lines: list[str], given: Dialect) -> int:
+    """Return the number of title lines and blank lines above the header; 0 in case of doubt.
+
+    A title line has one cell. The header below it has a name in each cell, and most records have as many cells. A
+    header of two cells requires a title that begins with "#", or a blank line.
+    """
+    quote = given.quote or _QUOTES[0]
+    delimiters = DELIMITERS if given.delimiter is None else (given.delimiter,)
+    if any(_n_filled(next(csv.reader(lines[:1], delimiter=other, quotechar=quote), [])) > 1 for other in delimiters):
+        return 0
+    for delimiter in delimiters:
+        records = []
+        reader = csv.reader(lines, delimiter=delimiter, quotechar=quote)
+        begin = 0
+        with contextlib.suppress(csv.Error):
+            for record in itertools.islice(reader, _SAMPLE_RECORDS):
+                records.append((begin, record))
+                begin = reader.line_num
+        number = next((i for i, (_, record) in enumerate(records) if _n_filled(record) > 1), 0)
+        begin, header = records[number] if records else (0, [])
+        below = [record for _, record in records[number + 1 :] if _n_filled(record)]
+        n_same = sum(len(record) == len(header) for record in below)
+        if not begin or not below or n_same < _MIN_SAME_SHARE * len(below) or not _are_names(header):
+            continue
+        above = [line.strip() for line in lines[:begin]]
+        if len(header) > 2 or "" in above or any(line.startswith("#") for line in above):
+            return begin
+    return 0
+
+
+def _n_filled(record: list[str]) -> int:
+    return sum(bool(cell.strip()) for cell in record)
+
+
+def _are_names(cells: list[str]) -> bool:
+    """Return whether cells are different names, none of which is a number."""
+    names = [cell.strip() for cell in cells]
+    return all(names) and len(set(names)) == len(names) and not any(map(_NUMBER.fullmatch, names))
 
 
 def _detect_quote(header: str, sample: str, delimiter: str | None) -> str:

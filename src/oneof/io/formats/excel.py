@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError, MissingExtraError
 from oneof.files import check_members
+from oneof.io.formats.names import format_names
 
 if TYPE_CHECKING:
     import polars as pl
-
-SUFFIXES = (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods")
 
 
 def write_sheet(path: Path, sheet: str | None, target: Path) -> list[str]:
@@ -55,8 +54,7 @@ def _choose_sheet(path: Path, names: list[str], requested: str | None) -> str:
     if requested is None and names:
         return names[0]
     if requested not in names:
-        listed = ", ".join(map(repr, names)) or "none"
-        raise DataError(f"{path} has no sheet {requested or ''!r}; its sheets are {listed}.")
+        raise DataError(f"{path} has no sheet {requested or ''!r}; its sheets are {format_names(names) or 'none'}.")
     return str(requested)
 
 
@@ -107,12 +105,12 @@ def _write_rows(cells: "pl.DataFrame", path: Path, sheet: str, target: Path) -> 
         cells.filter(~is_empty).write_csv(file, include_header=False)
     if not n_empty:
         return []
-    return [f"{n_empty:,} empty row{'s' * (n_empty > 1)} of the sheet {'are' if n_empty > 1 else 'is'} ignored."]
+    rows = f"{n_empty:,} empty rows of the sheet are" if n_empty > 1 else "1 empty row of the sheet is"
+    return [f"{rows} ignored; rows are counted without empty rows."]
 
 
 def _other_sheets(name: str, names: list[str], requested: str | None) -> list[str]:
     others = [other for other in names if other != name]
     if requested is not None or not others:
         return []
-    listed = ", ".join(map(repr, others[:5])) + (f" and {len(others) - 5} more" if len(others) > 5 else "")
-    return [f"the sheet {name!r} is read; --sheet names another one: {listed}."]
+    return [f"the sheet {name!r} is read; --sheet names another one: {format_names(others)}."]

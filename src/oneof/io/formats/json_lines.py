@@ -22,6 +22,8 @@ class JsonLinesReader:
     Parameters
     ----------
     path : Path
+    display : Path, optional
+        Name of the file for messages, if it is a copy.
 
     Attributes
     ----------
@@ -29,8 +31,8 @@ class JsonLinesReader:
         For messages.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._records = RecordReader(path)
+    def __init__(self, path: Path, *, display: Path | None = None) -> None:
+        self._records = RecordReader(path, display=display)
         self.path = self._records.path
 
     def blocks(self, n_rows: int, start: RecordOffset) -> Iterator[tuple[list[dict[str, Any]], RecordOffset]]:

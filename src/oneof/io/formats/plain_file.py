@@ -1,9 +1,6 @@
 """Plain files for the readers of tables: compressed files, standard input and spreadsheets are copied first."""
 
 import gzip
-import io
-import shutil
-import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -15,9 +12,7 @@ from typing import BinaryIO
 from oneof.errors import DataError
 from oneof.files import GZIP, check_size
 from oneof.io.formats import excel
-from oneof.io.formats.source import STANDARD_INPUT, display_path
-
-_CHUNK = 2**20
+from oneof.io.formats.source import CHUNK_BYTES, STANDARD_INPUT, display_path, open_standard_input
 
 
 @dataclass(frozen=True)
@@ -40,7 +35,7 @@ class PlainFile:
 
 @contextmanager
 def plain_file(path: Path, format: str, sheet: str | None = None) -> Iterator[PlainFile]:  # noqa: A002 - the option's name
-    """Yield a file without compression, for a format of `oneof.io.table`; errors about a copy name the original.
+    """Yield a file without compression, for a format of `oneof.io.table`.
 
     Parameters
     ----------
@@ -66,18 +61,11 @@ def plain_file(path: Path, format: str, sheet: str | None = None) -> Iterator[Pl
         return
     with tempfile.TemporaryDirectory(prefix="oneof-") as folder:
         copy = Path(folder) / f"oneof-copy.{format}"
-        try:
-            if format == "excel":
-                yield PlainFile(copy, "csv", excel.write_sheet(path, sheet, copy))
-            else:
-                _copy(path, copy)
-                yield PlainFile(copy, format)
-        except DataError as error:
-            reason, source = (
-                None if text is None else text.replace(str(copy), str(display_path(path))).replace(copy.name, path.name)
-                for text in (error.reason, error.source)
-            )
-            raise DataError(str(reason), source=source, row=error.row, column=error.column) from None
+        if format == "excel":
+            yield PlainFile(copy, "csv", excel.write_sheet(path, sheet, copy))
+        else:
+            _copy(path, copy)
+            yield PlainFile(copy, format)
 
 
 def _copy(path: Path, target: Path) -> None:
@@ -85,27 +73,41 @@ def _copy(path: Path, target: Path) -> None:
     name = display_path(path)
     try:
         if path == STANDARD_INPUT:
-            with read_standard_input() as content:
-                is_compressed = content.peek(2)[:2] == GZIP
-                with target.open("wb") as file:
-                    shutil.copyfileobj(gzip.GzipFile(fileobj=content) if is_compressed else content, file, _CHUNK)
-            return
-        with gzip.open(path, "rb") as content, target.open("wb") as file:
-            _copy_bounded(content, file, path)  # type: ignore[arg-type]  # a reader of bytes like any other
+            with open_standard_input() as content, target.open("wb") as file:
+                if content.peek(2)[:2] == GZIP:
+                    _decompress(content, file, name)
+                else:
+                    while chunk := content.read(CHUNK_BYTES):
+                        file.write(chunk)
+        else:
+            with path.open("rb") as content, target.open("wb") as file:
+                _decompress(content, file, name)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise DataError(
             f"{name} is damaged or truncated ({str(error).rstrip('.')}). Compress it again, or download it again."
         ) from None
+    except OSError as error:
+        raise DataError(f"{name} cannot be read: {error.strerror or error}.") from None
 
 
-def read_standard_input() -> io.BufferedReader:
-    """Return the bytes of standard input."""
-    return open(sys.stdin.fileno(), "rb", closefd=False)
+class _CountedFile:
+    """File of bytes that counts the bytes that were read."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.n_read = 0
+
+    def read(self, size: int = -1) -> bytes:
+        content = self._file.read(size)
+        self.n_read += len(content)
+        return content
 
 
-def _copy_bounded(content: BinaryIO, file: BinaryIO, path: Path) -> None:
-    n_bytes, size = 0, path.stat().st_size
-    while chunk := content.read(_CHUNK):
-        n_bytes += len(chunk)
-        check_size(n_bytes, size, f"{path}: its content")
-        file.write(chunk)
+def _decompress(content: BinaryIO, target: BinaryIO, name: Path) -> None:
+    """Write the content of a gzip file, unless it expands to an implausible size."""
+    counted, n_bytes = _CountedFile(content), 0
+    with gzip.GzipFile(fileobj=counted) as file:  # type: ignore[call-overload]  # only `read` is called
+        while chunk := file.read(CHUNK_BYTES):
+            n_bytes += len(chunk)
+            check_size(n_bytes, counted.n_read, f"{name}: its content")
+            target.write(chunk)

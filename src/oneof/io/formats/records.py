@@ -6,10 +6,10 @@ import gzip
 import hashlib
 import io
 import itertools
-import sys
 import threading
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,13 +17,16 @@ from typing import BinaryIO, NamedTuple
 
 from oneof.errors import DataError
 from oneof.files import GZIP
-from oneof.io.formats.dialect import HEAD_BYTES, Dialect, Utf8File, has_carriage_returns_only, with_defaults
-from oneof.io.formats.source import STANDARD_INPUT, display_path
+from oneof.io.formats.dialect import Dialect, Utf8File, has_carriage_returns_only, with_defaults
+from oneof.io.formats.source import CHUNK_BYTES, HEAD_BYTES, STANDARD_INPUT, display_path, open_standard_input
 
-_CHUNK = 2**16
 _MAX_RECORD_BYTES = 2**28
 """Maximum size of a line or quoted cell; a few KiB of gzip may decompress to more."""
 _MAX_CELL = 2**31 - 1
+
+
+class IrregularRecordsError(Exception):
+    """Records whose ends are not known without a check of each line."""
 
 
 class RecordOffset(NamedTuple):
@@ -72,20 +75,20 @@ class RecordReader:
     ----------
     path : Path
     detect : callable, optional
-        Returns the dialect, given the first bytes of the file. Without it a record is a line, and there is no header.
-        With it the first record is the header, quoted cells may contain line ends, and the records are in UTF-8.
+        Returns the dialect and the number of lines above the header, given the first bytes of the file. Without it a
+        record is a line, and there is no header. With it the records are in UTF-8, and quoted cells may contain line
+        ends.
+    display : Path, optional
+        Name of the file for messages, if it is a copy.
 
     Attributes
     ----------
     path : Path
         For messages.
-    header : bytes
-        The first record if `detect` is given, set by `blocks`.
+    above, header : bytes
+        The lines above the header, and the header, if `detect` is given; set by `blocks`.
     dialect : Dialect
         Set by `blocks`.
-    is_recoded, has_carriage_returns : bool
-        Whether the records differ from the bytes of the file, and whether its lines end with carriage returns alone;
-        set by `blocks`.
 
     Raises
     ------
@@ -93,11 +96,17 @@ class RecordReader:
         If the file cannot be read, or standard input differs from the bytes read before the offset.
     """
 
-    def __init__(self, path: Path, *, detect: Callable[[bytes], Dialect] | None = None) -> None:
-        self.path = display_path(path)
-        self.header = b""
+    def __init__(
+        self,
+        path: Path,
+        *,
+        detect: Callable[[bytes], tuple[Dialect, int]] | None = None,
+        display: Path | None = None,
+    ) -> None:
+        self.path = display or display_path(path)
+        self.above = self.header = b""
         self.dialect = with_defaults(Dialect())
-        self.is_recoded = self.has_carriage_returns = False
+        self._n_above = 0
         self._file = path
         self._detect = detect
         self._hash = hashlib.blake2b(digest_size=16) if path == STANDARD_INPUT else None
@@ -107,11 +116,40 @@ class RecordReader:
 
         The row of the offset counts every record as a row. The caller corrects it for blank lines.
         """
+        with self._opened() as content:
+            yield from self._blocks(content, n_records, start)
+
+    def chunks(self, n_bytes: int) -> Iterator[bytes]:
+        """Yield the records below the header, about `n_bytes` at a time, without a check of the single records.
+
+        Raises
+        ------
+        IrregularRecordsError
+            If quotation marks do not show the ends of the records, or a record is longer than `n_bytes`.
+        """
+        with self._opened() as content:
+            self._read_header(content)
+            quote = str(self.dialect.quote).encode()
+            pending = b""
+            while read := content.read(n_bytes):
+                part = b"".join((pending, read, content.readline(n_bytes)))
+                end = len(part) if part.endswith(b"\n") and not part.count(quote) % 2 else _end_of_records(part, quote)
+                if end:
+                    yield part if end == len(part) else part[:end]
+                elif len(part) > 2 * n_bytes:
+                    raise IrregularRecordsError
+                pending = part[end:]
+            if pending:
+                yield pending
+
+    @contextmanager
+    def _opened(self) -> Iterator[BinaryIO]:
+        """Open the file, decoded; raise its errors as a DataError."""
         try:
             with _open(self._file) as content:
                 if isinstance(content, io.BufferedReader) and content.peek(2)[:2] == GZIP:
                     raise DataError(f"{self.path} is compressed by gzip. {self._gzip_advice()}")
-                yield from self._blocks(self._decoded(content), n_records, start)
+                yield self._decoded(content)
         except (EOFError, gzip.BadGzipFile, zlib.error) as error:
             raise DataError(
                 f"{self.path} is damaged or truncated ({str(error).rstrip('.')}). Compress it again, or download it "
@@ -126,23 +164,21 @@ class RecordReader:
             return content
         start = content.tell() if content.seekable() else None
         head = content.read(HEAD_BYTES)
-        self.dialect = self._detect(head)
+        self.dialect, self._n_above = self._detect(head)
         encoding = str(self.dialect.encoding)
-        self.has_carriage_returns = has_carriage_returns_only(head, encoding)
-        self.is_recoded = self.has_carriage_returns or codecs.lookup(encoding).name != "utf-8"
+        carriage_returns = has_carriage_returns_only(head, encoding)
         if start is not None:
             content.seek(start)
-            if not self.is_recoded:
+            if not carriage_returns and codecs.lookup(encoding).name == "utf-8":
                 return content
         prefix = head if start is None else b""
-        recoded = Utf8File(content, encoding, self.path, prefix, carriage_returns=self.has_carriage_returns)
-        return io.BufferedReader(recoded, _CHUNK)
+        recoded = Utf8File(content, encoding, self.path, prefix, carriage_returns=carriage_returns)
+        return io.BufferedReader(recoded, CHUNK_BYTES)
 
     def _blocks(
         self, content: BinaryIO, n_records: int, start: RecordOffset
     ) -> Iterator[tuple[TextBlock, RecordOffset]]:
         header = self._read_header(content) if self._detect is not None else b""
-        self.header = header
         if start.offset:
             self._skip_to(content, start, header)
             position = start
@@ -168,9 +204,11 @@ class RecordReader:
             position = after
 
     def _read_header(self, content: BinaryIO) -> bytes:
-        lines = self._lines(content, 1)
-        first = next(lines, b"").removeprefix(b"\xef\xbb\xbf")
-        return self._complete_record(first, lines, 1)[0]
+        """Read the header, and return it with the lines above it."""
+        lines = (line.removeprefix(codecs.BOM_UTF8) for line in self._lines(content, 1))
+        self.above = b"".join(itertools.islice(lines, self._n_above))
+        self.header = self._complete_record(next(lines, b""), lines, self._n_above + 1)[0]
+        return self.above + self.header
 
     def _records(self, content: BinaryIO, start: RecordOffset) -> Iterator[tuple[bytes, int]]:
         """Yield the records, each with its number of cells as in `TextBlock`."""
@@ -224,9 +262,9 @@ class RecordReader:
             yield line
 
     def _gzip_advice(self) -> str:
-        if self._file == STANDARD_INPUT:
+        if self._file == STANDARD_INPUT or self.path.suffix.lower() == ".gz":
             return "Decompress it first, for example by `gzip -dc`."
-        return f"Decompress it, or rename it to {self._file.name}.gz."
+        return f"Decompress it, or rename it to {self.path.name}.gz."
 
     def _unclosed(self, line: int) -> str:
         return f"{self.path}, line {line}: a quotation mark is not closed. Close it, or double it."
@@ -239,7 +277,7 @@ class RecordReader:
         self._update_hash(header)
         remaining = start.offset - (content.tell() if content.seekable() else len(header))
         while remaining > 0:
-            skipped = content.read(min(remaining, _CHUNK))
+            skipped = content.read(min(remaining, CHUNK_BYTES))
             if not skipped:
                 break
             self._update_hash(skipped)
@@ -283,9 +321,28 @@ class _LongCells:
 long_cells = _LongCells()
 
 
+def _end_of_records(content: bytes, quote: bytes) -> int:
+    """Return the position after the last line end that follows an even number of quotation marks, 0 without one."""
+    end = content.rfind(b"\n") + 1
+    n_quotes = content.count(quote, 0, end)
+    while end and n_quotes % 2:
+        line = content.rfind(b"\n", 0, end - 1) + 1
+        n_quotes -= content.count(quote, line, end)
+        end = line
+    return end
+
+
+class _GzipStream(gzip.GzipFile):
+    """Decompressed content of a file that can be read once."""
+
+    def seekable(self) -> bool:
+        return False
+
+
 def _open(path: Path) -> BinaryIO:
     if path == STANDARD_INPUT:
-        return open(sys.stdin.fileno(), "rb", buffering=_CHUNK, closefd=False)
+        content = open_standard_input()
+        return _GzipStream(fileobj=content) if content.peek(2)[:2] == GZIP else content  # type: ignore[return-value]
     if path.suffix.lower() == ".gz":
         return gzip.open(path, "rb")  # type: ignore[return-value]  # a reader of bytes like any other
-    return path.open("rb", buffering=_CHUNK)
+    return path.open("rb", buffering=CHUNK_BYTES)

@@ -1,8 +1,10 @@
 """Files of a stream: one file, a folder of files of one format, or standard input."""
 
 import hashlib
+import io
 import os
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,14 +22,18 @@ FORMATS = {
     "arrow": (".arrow", ".feather", ".ipc"),
 }
 """Formats of streams and the suffixes of their files; a text format may also have .gz after the suffix."""
+TABLE_FORMATS = {name: FORMATS[name] for name in ("csv", "tsv", "parquet", "jsonl")} | {
+    "npz": (".npz",),
+    "excel": (".xlsx", ".xlsm", ".xlsb", ".xls", ".ods"),
+}
+"""Formats of tables that are read at once."""
 TEXT_FORMATS = ("csv", "tsv", "jsonl", "svmlight")
 
 STANDARD_INPUT = Path("-")
-_HEAD = 2**16
-_CHUNK = 2**16
-_MAX_RECORD_BYTES = 2**28
-"""Maximum size of a line or quoted cell; a few KiB of gzip may decompress to more."""
-_MAX_CELL = 2**31 - 1
+HEAD_BYTES = 2**16
+"""Number of bytes from which the properties of a file are detected."""
+CHUNK_BYTES = 2**16
+"""Number of bytes that are read at once."""
 _MAX_MESSAGE = 200
 
 
@@ -43,6 +49,8 @@ class Source:
         ``Path("-")`` is standard input.
     format : str
         One of `FORMATS`.
+    display : Path, optional
+        Name for messages of a file that is a copy.
 
     Examples
     --------
@@ -55,6 +63,7 @@ class Source:
     name: str
     files: tuple[Path, ...]
     format: str
+    display: Path | None = None
 
     @property
     def can_be_read_again(self) -> bool:
@@ -64,7 +73,7 @@ class Source:
     @property
     def display_name(self) -> str:
         """Name for messages."""
-        return self.name if self.can_be_read_again else str(display_path(STANDARD_INPUT))
+        return str(self.display or display_path(Path(self.name)))
 
     def identity(self) -> list[list[Any]]:
         """Return name, size, modification time and a hash of the first 64 KiB of each file, to detect changes.
@@ -129,19 +138,32 @@ def open_source(path: str | os.PathLike[str], format: str | None = None) -> Sour
     return Source(str(path), tuple(files), format or _common_format(path, files))
 
 
+def open_standard_input() -> io.BufferedReader:
+    """Return the bytes of standard input."""
+    return io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False), CHUNK_BYTES)
+
+
 def display_path(path: Path) -> Path:
     """Return the path of a file for messages."""
     return Path("standard input") if path == STANDARD_INPUT else path
 
 
-def format_of(path: Path) -> str | None:
+def stem_of(path: Path) -> str:
+    """Return the name of a table without its folder and suffix, for the names of output files."""
+    name = "stdin" if path in (STANDARD_INPUT, display_path(STANDARD_INPUT)) else path.name
+    return Path(name[:-3] if name.lower().endswith(".gz") else name).stem
+
+
+def format_of(path: Path, formats: Mapping[str, tuple[str, ...]] = FORMATS) -> str | None:
     """Return the format given by the suffix of a file's name, or None."""
     name = path.name.lower()
-    uncompressed = name.removesuffix(".gz")
-    for known, suffixes in FORMATS.items():
-        if (uncompressed if known in TEXT_FORMATS else name).endswith(suffixes):
-            return known
-    return None
+    return next((known for known in formats if name.endswith(suffixes_of(known, formats))), None)
+
+
+def suffixes_of(format: str, formats: Mapping[str, tuple[str, ...]] = FORMATS) -> tuple[str, ...]:  # noqa: A002 - as above
+    """Return the suffixes of the files of a format; those of text may be compressed."""
+    plain = formats[format]
+    return (*plain, *(f"{suffix}.gz" for suffix in plain)) if format in TEXT_FORMATS else plain
 
 
 def _common_format(path: Path, files: Sequence[Path]) -> str:
@@ -157,7 +179,7 @@ def _common_format(path: Path, files: Sequence[Path]) -> str:
 
 
 def _suffixes() -> str:
-    return ", ".join(suffix for suffixes in FORMATS.values() for suffix in suffixes)
+    return ", ".join(suffix for known in FORMATS for suffix in suffixes_of(known))
 
 
 def _is_hidden(path: Path) -> bool:
@@ -166,7 +188,7 @@ def _is_hidden(path: Path) -> bool:
 
 def _file_identity(file: Path) -> list[Any]:
     with file.open("rb") as content:
-        head = hashlib.sha256(content.read(_HEAD)).hexdigest()
+        head = hashlib.sha256(content.read(HEAD_BYTES)).hexdigest()
         status = os.fstat(content.fileno())
     return [file.name, status.st_size, status.st_mtime_ns, head]
 

@@ -1,0 +1,369 @@
+"""Groups of options of several commands, which a command takes as one argument each.
+
+`expand` replaces a parameter of a command whose type is a group by the options of the group. `make_read_options` joins
+the groups to the options of `oneof.cli.inputs` for reading a table.
+"""
+
+import functools
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from oneof.cli import terminal
+from oneof.cli.options import read_names
+
+if TYPE_CHECKING:
+    from oneof.cli.answers import AnswerOptions
+    from oneof.cli.inputs import ReadOptions, TableOptions, WeightArguments
+
+
+@dataclass(frozen=True)
+class LabelGroup:
+    """Options of the labels of a table."""
+
+    separator: Annotated[
+        str | None,
+        typer.Option(
+            "--separator",
+            metavar="TEXT",
+            help="Text between two labels of a cell. By default '|', or ';', ',' or ' / ' if it plainly separates "
+            "labels.",
+        ),
+    ] = None
+    classes: Annotated[
+        str | None,
+        typer.Option(
+            "--classes",
+            metavar="A,B,...",
+            help="All classes; by default those in the table. A class with a comma is in double quotes. Use = if the "
+            "first begins with a minus sign: --classes=-1,1.",
+        ),
+    ] = None
+    weighted: Annotated[
+        bool,
+        typer.Option(
+            "--weighted",
+            help="The labels have weights: text such as 'finch:0.7|wren:0.3', JSON objects, or several label "
+            "columns of numbers. Cells without numbers are sets.",
+        ),
+    ] = False
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--kind",
+            metavar="likelihood|posterior",
+            help="Meaning of the weights. posterior: probabilities of the classes, such as the output of a classifier "
+            "or a language model; they are divided by their mean over the rows. likelihood: probabilities of the "
+            "evidence if the class is true, such as shares of votes or the accuracy of a rule. By default likelihood, "
+            "with a note.",
+        ),
+    ] = None
+    rest: Annotated[
+        str | None,
+        typer.Option(
+            "--rest",
+            metavar="auto|NAME",
+            help="Spread a rest over the classes that a row does not list. auto: the difference of the sum of the "
+            "weights from 1. Otherwise the name of a label such as 'other', with its weight. By default unlisted "
+            "classes are ruled out.",
+        ),
+    ] = None
+
+    def weight_arguments(self, weights: str | None = None) -> "WeightArguments":
+        """Return the options of weighted labels as arguments of `oneof.io.read_labels`."""
+        from oneof.cli.inputs import WeightArguments
+        from oneof.errors import InputError
+
+        weighted = self.weighted or weights is not None
+        for option, value in (("--kind", self.kind), ("--rest", self.rest)):
+            if value is not None and not weighted:
+                raise InputError(f"{option} needs weighted labels: add --weighted, or --weights COLUMN.")
+        if self.kind not in (None, "likelihood", "posterior"):
+            raise InputError(f"--kind must be likelihood or posterior; got {self.kind!r}.")
+        if weighted and self.kind is None:
+            terminal.print_note(
+                "the weights are read as likelihoods. If they are probabilities of the classes, such as the output of "
+                "a classifier or a language model, add --kind posterior; otherwise add --kind likelihood."
+            )
+        rest = True if self.rest == "auto" else self.rest or False
+        return WeightArguments(weighted, weights, self.kind or "likelihood", rest)
+
+
+@dataclass(frozen=True)
+class FeatureGroup:
+    """Options of the features of a table."""
+
+    drop: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--drop",
+            metavar="COLUMN",
+            help="Exclude a column, such as an identifier. Repeat the option, or separate names by commas; a name with "
+            "a comma is in double quotes: '\"size, m\"'. A name may be a pattern such as 'q*'. The options below "
+            "accept the same.",
+        ),
+    ] = None
+    text: Annotated[
+        list[str] | None,
+        typer.Option("--text", metavar="COLUMN", help="Read a column as text, whose words become features."),
+    ] = None
+    categorical: Annotated[
+        list[str] | None, typer.Option("--categorical", metavar="COLUMN", help="Read a column as categories.")
+    ] = None
+    numeric: Annotated[
+        list[str] | None, typer.Option("--numeric", metavar="COLUMN", help="Read a column as numbers.")
+    ] = None
+    date_format: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--date-format",
+            metavar="FORMAT",
+            help="Format of dates that is tried first, such as '%d/%m/%Y'. Others are detected. Repeat the option for "
+            "several.",
+        ),
+    ] = None
+    stop_words: Annotated[
+        str,
+        typer.Option(
+            "--stop-words",
+            metavar="LIST",
+            help="Words to remove from text columns: english, none, or a file with one word per line.",
+        ),
+    ] = "none"
+    stem: Annotated[
+        str,
+        typer.Option(
+            "--stem",
+            metavar="LANGUAGE",
+            help="Reduce the words of text columns to stems: english, german, ..., or none. Stop words are removed "
+            "first.",
+        ),
+    ] = "none"
+
+
+@dataclass(frozen=True)
+class FileGroup:
+    """Options of the file of a table."""
+
+    format: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="Format of standard input, or of a file without a known extension: csv, tsv, jsonl, parquet, excel or "
+            "npz; online csv, tsv, jsonl, svmlight, parquet or arrow.",
+        ),
+    ] = None
+    sheet: Annotated[
+        str | None,
+        typer.Option("--sheet", metavar="NAME", help="Sheet of a spreadsheet; by default the first one."),
+    ] = None
+    delimiter: Annotated[
+        str | None,
+        typer.Option(
+            "--delimiter",
+            metavar="CHARACTER",
+            help="Delimiter of the cells of CSV: a character, or comma, semicolon, tab or pipe. By default it is "
+            "detected.",
+        ),
+    ] = None
+    decimal: Annotated[
+        str | None,
+        typer.Option(
+            "--decimal", metavar=".|,", help="Decimal separator of numbers in CSV. By default it is detected."
+        ),
+    ] = None
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            "--encoding",
+            metavar="NAME",
+            help="Encoding of CSV, such as utf-8, latin-1 or utf-16. By default it is detected.",
+        ),
+    ] = None
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--missing",
+            metavar="TOKENS",
+            help="Further tokens of missing values, such as '-,x'; a token with a comma is in double quotes. NA, n.a., "
+            "NaN, null, ? and similar ones are known, and in columns of numbers or dates also -, ., None and unknown.",
+        ),
+    ] = None
+    strict: Annotated[
+        bool,
+        typer.Option(
+            "--strict",
+            help="Refuse cells that are not of the kind of their column, such as a word among numbers. By default they "
+            "are missing values, and a note counts and names them.",
+        ),
+    ] = False
+
+    def table_options(self, date_format: list[str] | None = None) -> "TableOptions":
+        """Return the options of the file, with formats of dates that are tried first."""
+        from oneof.cli.inputs import TableOptions
+        from oneof.io import CellFormat, make_dialect
+
+        return TableOptions(
+            dialect=make_dialect(self.encoding, self.delimiter, self.decimal),
+            cell_format=CellFormat(missing=read_names("--missing", self.missing), dates=tuple(date_format or ())),
+            strict=self.strict,
+            format=self.format,
+            sheet=self.sheet,
+        )
+
+
+@dataclass(frozen=True)
+class AnswerGroup:
+    """Options of the answers of annotators."""
+
+    answers: Annotated[
+        Path | None,
+        typer.Option(
+            "--answers",
+            metavar="FILE",
+            help="Learn from the answers of annotators, and fit their accuracies: a table with a line for each, where "
+            "'a|b' is a set; or an export of Label Studio (.json) or doccano (.zip).",
+        ),
+    ] = None
+    row: Annotated[
+        str, typer.Option("--row", metavar="COLUMN", help="Answers: column of the names of the rows, in both tables.")
+    ] = "row"
+    annotator: Annotated[
+        str | None,
+        typer.Option("--annotator", metavar="COLUMN", help="Answers: column of the annotators; by default annotator."),
+    ] = None
+    answer: Annotated[
+        str | None,
+        typer.Option(
+            "--answer",
+            metavar="COLUMN",
+            help="Answers: column of the labels, by default answer; or tag of Label Studio, by default the only one.",
+        ),
+    ] = None
+    gold: Annotated[
+        str | None,
+        typer.Option(
+            "--gold",
+            metavar="COLUMN",
+            help="Answers: column of TABLE with known labels of some rows, which are used in training.",
+        ),
+    ] = None
+
+    def answer_options(self, context: typer.Context) -> "AnswerOptions | None":
+        """Return the options of the answers, None without a file of answers; combinations are checked."""
+        from oneof.cli.answers import AnswerOptions
+
+        if self.answers is None:
+            check_unused(context, ("row", "annotator", "answer", "gold"), "needs --answers: add it")
+            return None
+        remedy = ": name known labels by --gold" * bool(context.params.get("labels"))
+        unused = ("labels", "weighted", "weights", "online", "noise_rate")
+        check_unused(context, unused, f"cannot be combined with --answers{remedy}")
+        return AnswerOptions(self.answers, self.row, self.annotator, self.answer, self.gold)
+
+
+@dataclass(frozen=True)
+class OnlineGroup:
+    """Options of online learning, without those of checkpoints."""
+
+    online: Annotated[
+        bool, typer.Option("--online", help="Learn in batches from data that may be larger than memory.")
+    ] = False
+    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Online: number of passes over the data.")] = 1
+    batch_rows: Annotated[
+        int, typer.Option("--batch-rows", min=1, help="Online: maximum number of rows in memory.")
+    ] = 10_000
+    hash_bits: Annotated[
+        int,
+        typer.Option("--hash-bits", min=1, max=30, help="Online: hash words and categories to 2^BITS feature columns."),
+    ] = 18
+
+    def check(self, context: typer.Context, *only_online: str) -> None:
+        """Raise if options were given that have no effect; `only_online` names further options of online learning."""
+        if self.online:
+            reason = "cannot be combined with --online, which has no held-out predictions"
+            check_unused(context, ("noise_rate",), reason)
+            reason = "cannot be combined with --online, which reads the rows in order"
+            check_unused(context, ("folds", "budget", "seed", "sheet"), reason)
+            return
+        check_unused(context, ("epochs", "batch_rows", "hash_bits", *only_online), "needs --online: add it")
+        if str(context.params["method"]).lower() != "best":
+            check_unused(context, ("budget",), "needs --method best: add it")
+
+
+def make_read_options(
+    labels: list[str] | None,
+    label_group: LabelGroup,
+    feature_group: FeatureGroup,
+    file_group: FileGroup,
+    *,
+    truth: str | None = None,
+    weights: str | None = None,
+    answers: "AnswerOptions | None" = None,
+) -> "ReadOptions":
+    """Return the options of a command for reading a table; defects of them raise errors of `oneof.errors`."""
+    from oneof.cli.inputs import ReadOptions
+    from oneof.io import Overrides
+
+    named = read_names("--classes", None if label_group.classes is None else [label_group.classes])
+    return ReadOptions(
+        labels=read_names("--labels", labels),
+        truth=truth,
+        separator=label_group.separator,
+        classes=None if label_group.classes is None else named,
+        overrides=Overrides(
+            numbers=read_names("--numeric", feature_group.numeric),
+            categories=read_names("--categorical", feature_group.categorical),
+            texts=read_names("--text", feature_group.text),
+            drop=read_names("--drop", feature_group.drop),
+        ),
+        stop_words=feature_group.stop_words,
+        stem=feature_group.stem,
+        weights=label_group.weight_arguments(weights),
+        answers=answers,
+        table=file_group.table_options(feature_group.date_format),
+    )
+
+
+def check_unused(context: typer.Context, names: Iterable[str], reason: str) -> None:
+    """Raise if one of these options was given on the command line."""
+    from oneof.errors import InputError
+
+    for name in names:
+        if getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE":
+            raise InputError(f"--{name.replace('_', '-')} {reason}.")
+
+
+def expand(command: Callable[..., None]) -> Callable[..., None]:
+    """Return a command that has the options of its groups as parameters of its own, for typer.
+
+    A parameter whose type is a group (a dataclass) is replaced by one parameter for each field of the group. The
+    returned function collects their values in the group again.
+    """
+    signature = inspect.signature(command)
+    groups: dict[str, Any] = {}
+    parameters = []
+    for parameter in signature.parameters.values():
+        if not is_dataclass(parameter.annotation):
+            parameters.append(parameter)
+            continue
+        groups[parameter.name] = parameter.annotation
+        parameters += [
+            inspect.Parameter(option.name, parameter.KEYWORD_ONLY, default=option.default, annotation=option.type)
+            for option in fields(parameter.annotation)
+        ]
+
+    @functools.wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        for name, group in groups.items():
+            options[name] = group(**{option.name: options.pop(option.name) for option in fields(group)})
+        command(*args, **options)
+
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # read by typer
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run

@@ -1,0 +1,266 @@
+"""Cells of text as dates and durations, and the detection of the formats of dates.
+
+Each function maps a column to numbers, in which null is a cell that cannot be read. A date is the number of days since
+1970-01-01; a duration or a time of day is a number of hours.
+"""
+
+import itertools
+import re
+from collections.abc import Sequence
+from datetime import datetime, time, timedelta
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from oneof.io.formats.cells import CellFormat, sample_cells
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_MAX_SAMPLE = 1_000
+"""Number of distinct cells from which formats of dates are detected at a time."""
+_MIN_YEAR, _MAX_YEAR = 1000, 9999
+_MICROSECONDS_PER_DAY = 86_400_000_000
+
+_DAYS = (
+    "%Y-%m-%d", "%Y/%m/%d", "%Y.%m.%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y",
+    "%d.%m.%y", "%d/%m/%y", "%m/%d/%y", "%d %b %Y", "%d %B %Y", "%d. %B %Y", "%b %d, %Y", "%B %d, %Y", "%b %d %Y",
+    "%d-%b-%Y", "%d-%b-%y",
+)  # fmt: skip
+_MONTHS = ("%Y-%m", "%Y/%m", "%m/%Y", "%b %Y", "%B %Y", "%b-%Y", "%B-%Y")
+_TIMES = ("", " %H:%M", " %H:%M:%S%.f", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S%.f%z", " %H:%M%z")
+UNAMBIGUOUS_DATES = (*(date + time for date in _DAYS for time in _TIMES if date.startswith("%Y-")), "%Y-%m")
+"""Formats that are read in any column of dates."""
+COMPACT_DATE = "%Y%m%d"
+"""Format of dates that are whole numbers, such as 20210314."""
+_MIN_COMPACT, _MAX_COMPACT = 1800_01_01, 2199_12_31
+_MAX_OTHERS = 2
+_LIKE_DATE = (
+    r"^\d{1,4}[-/. ]+\w{1,9}[-/. ,]+\d{2,4}|^[A-Za-z]{3,9} \d{1,2},? \d{4}"
+    r"|^(\d{4}[-/]\d\d?|(\d\d?/|[A-Za-z]{3,9}[ -])\d{4})$"
+)
+_CLOCK = r"^(-)?(?:(\d+) days?,? *)?(\d+):(\d{2})(?::(\d{2}(?:\.\d+)?))?\s*([aApP]\.?[mM]\.?)?$"
+_UNITS = (
+    r"^(?i:pt?)?\s*(?:(\d+(?:\.\d+)?)\s*(?i:d|days?))?\s*(?i:t)?\s*(?:(\d+(?:\.\d+)?)\s*(?i:h|hours?|hrs?))?"
+    r"\s*(?:(\d+(?:\.\d+)?)\s*(?i:m|min|mins|minutes?))?\s*(?:(\d+(?:\.\d+)?)\s*(?i:s|secs?|seconds?))?$"
+)
+_HOURS = (24.0, 1.0, 1 / 60, 1 / 3600)
+
+
+def read_dates(text: "pl.Series", formats: Sequence[str]) -> "pl.Series":
+    """Return days since 1970-01-01; the first format that reads a cell applies.
+
+    Parameters
+    ----------
+    text : polars.Series of text
+    formats : sequence of str
+        Times with an offset from UTC are converted to UTC. A month without a day is its first day.
+    """
+    import polars as pl
+
+    text = _normalize_times(text)
+    columns = [_read_dates(text, date_format) for date_format in formats]
+    empty = pl.Series(text.name, [None] * len(text), dtype=pl.Float64)
+    return reduce(lambda first, second: first.zip_with(first.is_not_null(), second), columns, empty).alias(text.name)
+
+
+def detect_date_formats(text: "pl.Series", cell_format: CellFormat) -> tuple[str, ...]:
+    """Return the formats of a column of dates, the one that reads the most cells first; none for other columns.
+
+    Formats are detected from a sample of the distinct cells, then from a sample of the cells that these do not read,
+    until no format reads another cell. A column has the day before the month, or after it, in all of its formats with
+    numbers and the same separator: the order in which more of all cells are dates. If all days are at most 12, the day
+    is first if the decimal separator is a comma, and the month otherwise.
+    """
+    cells = text.drop_nulls()
+    sample = sample_cells(cells, _MAX_SAMPLE)
+    if not cell_format.dates and sample.str.contains(_LIKE_DATE).sum() < 0.5 * len(sample):
+        return ()
+    cells = _normalize_times(cells.unique(maintain_order=True))
+    known = [*map("".join, itertools.product(_ordered_dates(cell_format), _TIMES)), *_MONTHS]
+    formats: list[str] = []
+    while len(cells):
+        sample = sample_cells(cells, _MAX_SAMPLE)
+        given = _detect_formats(sample, cell_format.dates, formats)
+        if given:  # the order of a format that the user names is not examined
+            sample = sample.filter(read_dates(sample, given).is_null())
+        added = [*given, *_prefer_order(cells, _detect_formats(sample, known, [*formats, *given]), cell_format)]
+        if not added:
+            break
+        formats += added
+        cells = cells.filter(read_dates(cells, added).is_null())
+    return tuple(formats)
+
+
+def _detect_formats(sample: "pl.Series", candidates: Sequence[str], chosen: Sequence[str]) -> list[str]:
+    """Return the formats of a sample, the one that reads the most cells first, without conflicts with `chosen`."""
+    formats: list[str] = []
+    candidates = [date_format for date_format in candidates if not _conflicts(date_format, chosen)]
+    while len(sample) and candidates:
+        is_read = {date_format: _read_dates(sample, date_format).is_not_null() for date_format in candidates}
+        counts = {date_format: int(mask.sum()) for date_format, mask in is_read.items()}
+        best = max(candidates, key=counts.__getitem__)
+        if not counts[best]:
+            break
+        formats.append(best)
+        sample = sample.filter(~is_read[best])
+        candidates = [
+            other for other in candidates if counts[other] and other != best and not _conflicts(other, formats)
+        ]
+    return formats
+
+
+def _prefer_order(cells: "pl.Series", formats: list[str], cell_format: CellFormat) -> list[str]:
+    """Return formats in which the order of day and month is the one that reads more cells, for each separator."""
+    for separator in {order[2] for order in map(_month_and_day, formats) if order is not None}:
+        swapped = _swap_all(formats, separator)
+        if set(swapped) & set(cell_format.dates):
+            continue
+        if read_dates(cells, swapped).null_count() < read_dates(cells, formats).null_count():
+            formats = swapped
+    return formats
+
+
+def ambiguous_formats(text: "pl.Series", formats: Sequence[str], cell_format: CellFormat) -> tuple[str, ...]:
+    """Return the formats with day and month exchanged if these read the same cells; none if a cell or a user decides.
+
+    Parameters
+    ----------
+    text : polars.Series of text
+    formats : sequence of str
+        The formats of the column.
+    cell_format : CellFormat
+        Its formats of dates are those that the user named.
+    """
+    for separator in "/-":
+        affected = [
+            date_format
+            for date_format in formats
+            if (_month_and_day(date_format) or "   ")[2] == separator and date_format not in cell_format.dates
+        ]
+        swapped = _swap_all(affected, separator)
+        present = text.drop_nulls()
+        # A sample shows that most columns are not ambiguous.
+        if all(_read_the_same(cells, affected, swapped) for cells in (sample_cells(present, _MAX_SAMPLE), present)):
+            return tuple(_swap_all(formats, separator))
+    return ()
+
+
+def _read_the_same(cells: "pl.Series", formats: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether formats read as many cells as others, at least one."""
+    n_read = read_dates(cells, formats).is_not_null().sum()
+    return n_read > 0 and n_read == read_dates(cells, others).is_not_null().sum()
+
+
+def has_compact_dates(numbers: "pl.Series") -> bool:
+    """Return whether at least half of the numbers are dates such as 20210314, and the others are at most two values.
+
+    The others, such as 0 and 99999999, stand for missing dates. Of all numbers of eight digits, one in 600 is a date of
+    the years 1800 to 2199.
+    """
+    import polars as pl
+
+    present = numbers.drop_nulls()
+    in_range = present.is_between(_MIN_COMPACT, _MAX_COMPACT)
+    if not len(present) or in_range.mean() < 0.5:  # type: ignore[operator]  # a column of booleans
+        return False
+    distinct = present.filter(in_range).unique()
+    if len(distinct) < 2 or present.filter(~in_range).n_unique() > _MAX_OTHERS or (distinct % 1 != 0).any():
+        return False
+    return _read_dates(distinct.cast(pl.Int64).cast(pl.String), COMPACT_DATE).null_count() == 0
+
+
+def days_to_text(days: float) -> str:
+    """Return a date in ISO 8601, with its time unless that is midnight."""
+    moment = datetime(1970, 1, 1) + timedelta(days=days)
+    rounded = (moment + timedelta(microseconds=500)).replace(microsecond=0)
+    return rounded.date().isoformat() if rounded.time() == time() else rounded.isoformat(" ")
+
+
+def _ordered_dates(cell_format: CellFormat) -> list[str]:
+    """Return the formats of days; of two that differ in the order of day and month, the expected one is first."""
+    day_first = cell_format.decimal == ","
+    return sorted(_DAYS, key=lambda date: date.startswith("%m") == day_first if date[:2] in ("%d", "%m") else False)
+
+
+def _month_and_day(date_format: str) -> str | None:
+    """Return the order of day and month and their separator if the opposite order is also known; otherwise None."""
+    order = date_format[:5]
+    return order if order[:2] in ("%d", "%m") and order[3:] in ("%d", "%m") and order[2:3] in ("/", "-") else None
+
+
+def _conflicts(date_format: str, chosen: Sequence[str]) -> bool:
+    """Return whether a format has the day and the month in another order than a chosen one."""
+    order = _month_and_day(date_format)
+    orders = {_month_and_day(other) for other in chosen} - {None}
+    return order is not None and any(other is not None and other[2] == order[2] and other != order for other in orders)
+
+
+def _swap_all(formats: Sequence[str], separator: str) -> list[str]:
+    """Return formats with day and month exchanged if both are numbers with the separator."""
+    return [_swap(other) if (_month_and_day(other) or "   ")[2] == separator else other for other in formats]
+
+
+def _swap(date_format: str) -> str:
+    return date_format[3:5] + date_format[2] + date_format[:2] + date_format[5:]
+
+
+def _normalize_times(text: "pl.Series") -> "pl.Series":
+    """Return dates with a space before the time, and with +00:00 for Z."""
+    if not any(text.str.contains(letter, literal=True).any() for letter in "TZ"):
+        return text
+    return text.str.replace(r"^(\d{4}-\d{1,2}-\d{1,2})T", "${1} ").str.replace(r"(:\d{2}(?:\.\d+)?) ?Z$", "${1}+00:00")
+
+
+def _read_dates(text: "pl.Series", date_format: str) -> "pl.Series":
+    import polars as pl
+
+    if not re.search("%[-_0]?[dejDFvxcs]", date_format):  # a month
+        text, date_format = text + " 1", f"{date_format} %d"
+    try:
+        dates = text.str.to_datetime(date_format, strict=False, exact=True, time_unit="us")
+    except pl.exceptions.PolarsError:  # no cell has this format, or the format has no date
+        return pl.Series(text.name, [None] * len(text), dtype=pl.Float64)
+    years = (_MIN_COMPACT // 10_000, _MAX_COMPACT // 10_000) if date_format == COMPACT_DATE else (_MIN_YEAR, _MAX_YEAR)
+    dates = dates.set(~dates.dt.year().is_between(*years).fill_null(value=True), None)
+    return dates_to_days(dates)
+
+
+def dates_to_days(dates: "pl.Series") -> "pl.Series":
+    """Return dates, or dates with times, as days since 1970-01-01 in UTC."""
+    import polars as pl
+
+    if getattr(dates.dtype, "time_zone", None) is not None:
+        dates = dates.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
+    return dates.cast(pl.Datetime("us")).cast(pl.Int64).cast(pl.Float64) / _MICROSECONDS_PER_DAY
+
+
+def read_durations(text: "pl.Series") -> "pl.Series":
+    """Return hours of times such as "14:30", "2 days 03:04:05" and "2:30 pm", and of durations such as "1h 30min"."""
+    import polars as pl
+
+    clock = text.str.extract_groups(_CLOCK).struct.unnest()
+    sign, days, hours, minutes, seconds, half = (clock.to_series(i) for i in range(6))
+
+    def number(cells: "pl.Series") -> "pl.Series":
+        return cells.cast(pl.Float64, strict=False).fill_null(0.0)
+
+    is_pm = half.str.to_lowercase().str.starts_with("p")
+    hour = number(hours)
+    hour = hour.zip_with(half.is_null(), hour % 12 + 12 * is_pm.fill_null(value=False).cast(pl.Float64))
+    total = 24 * number(days) + hour + number(minutes) / 60 + number(seconds) / 3600
+    total = total.zip_with(sign.is_null(), -total)
+    total = total.set(hours.is_null(), None)
+
+    units = text.str.extract_groups(_UNITS).struct.unnest()
+    parts = [units.to_series(i) for i in range(4)]
+    any_part = reduce(lambda a, b: a | b, [part.is_not_null() for part in parts])
+    in_units = reduce(lambda a, b: a + b, [number(part) * scale for part, scale in zip(parts, _HOURS, strict=True)])
+    return total.zip_with(total.is_not_null(), in_units.set(~any_part, None)).alias(text.name)
+
+
+def to_hours(cells: "pl.Series") -> "pl.Series":
+    """Return times or durations of a binary file as hours."""
+    import polars as pl
+
+    unit = {"ms": 3.6e6, "us": 3.6e9, "ns": 3.6e12}[getattr(cells.dtype, "time_unit", "ns") or "ns"]
+    return cells.cast(pl.Int64).cast(pl.Float64) / unit

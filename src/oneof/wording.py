@@ -1,0 +1,34 @@
+"""Parts of sentences in messages: enumerations."""
+
+from collections.abc import Sequence
+
+
+def enumerate_items(items: Sequence[str], limit: int | None = None, *, conjunction: bool = True) -> str:
+    """Return items separated by commas, the last one after "and"; if they are too many, the number of the others.
+
+    Parameters
+    ----------
+    items : sequence of str
+    limit : int, optional
+        Maximum number of items that are written; by default all are.
+    conjunction : bool, default=True
+        Whether "and" is before the last item if all are written.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from oneof.wording import enumerate_items
+    >>> enumerate_items(["a", "b", "c"]), enumerate_items(["a", "b", "c", "d"], 2)
+    ('a, b and c', 'a, b and 2 more')
+    >>> enumerate_items(["a", "b", "c"], conjunction=False)
+    'a, b, c'
+    """
+    shown = list(items)
+    if limit is not None and len(shown) > limit:
+        return f"{', '.join(shown[:limit])} and {len(shown) - limit:,} more"
+    if not conjunction or len(shown) < 2:
+        return ", ".join(shown)
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"

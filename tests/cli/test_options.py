@@ -1,0 +1,154 @@
+"""Tests of lists of names in options, and of groups of options."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import polars as pl
+import pytest
+import typer
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneof.cli.option_groups import expand
+from oneof.cli.options import read_names, write_names
+from oneof.errors import InputError
+from tests.cli.conftest import QUICK, Run, make_birds
+
+NAME = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=8)
+
+
+@given(st.lists(NAME.map(str.strip).filter(bool), max_size=5))
+def test_written_names_are_read(names: list[str]) -> None:
+    """Names with commas, quotation marks, spaces and line breaks are written as they are read."""
+    assert read_names("--drop", [write_names(names)]) == tuple(names)
+    assert read_names("--drop", [write_names([name]) for name in names]) == tuple(names)
+
+
+@pytest.mark.parametrize(
+    ("entries", "names"),
+    [
+        (["a,b", "c"], ("a", "b", "c")),
+        (['"size, m",id'], ("size, m", "id")),
+        (['id, "size, m"'], ("id", "size, m")),
+        ([" a , b "], ("a", "b")),
+        (['5" pipe,a'], ('5" pipe', "a")),
+        (['"say ""x"", y"'], ('say "x", y',)),
+        (["", ",a,,"], ("a",)),
+        (["-1,1"], ("-1", "1")),
+        (None, ()),
+    ],
+)
+def test_names_are_those_of_a_line_of_csv(entries: list[str] | None, names: tuple[str, ...]) -> None:
+    assert read_names("--drop", entries) == names
+
+
+@pytest.mark.parametrize("entry", ['"size', '"size" m', "a\nb"])
+def test_defective_quotation_marks(entry: str) -> None:
+    """A quotation mark without an end is an error with an example, not another name."""
+    with pytest.raises(InputError, match=r"--drop must be names separated by commas.* in double quotes"):
+        read_names("--drop", [entry])
+
+
+def test_names_with_commas_in_every_option(run: Run) -> None:
+    """Columns, classes and tokens with commas are those of the same table without commas, also in the report."""
+    clean = make_birds().with_columns(pl.col("span").cast(pl.String).fill_null("x"))
+    renamed = {
+        "species": "species, all",
+        "truth": "truth, checked",
+        "span": "span, m",
+        "mass": "mass, g",
+        "id": "id, no",
+    }
+    others = {"color": "color, main", "remark": "remark, long"}
+    commas = clean.rename(renamed | others).with_columns(
+        pl.col("species, all", "truth, checked").str.replace_all("owl", "owl, barn"),
+        pl.col("span, m").str.replace("^x$", "x,1"),
+    )
+    clean.write_csv("clean.csv")
+    commas.write_csv("commas.csv")
+    options = ("--method", "AvgPerceptron", "--folds", "2", "--json")
+    plain = run(
+        "fit", "clean.csv", "--labels", "species", "--truth", "truth", "--drop", "id", "--numeric", "span,mass",
+        "--text", "remark", "--categorical", "color", "--classes", "finch,owl,wren", "--missing", "x", *options,
+    )  # fmt: skip
+    quoted = run(
+        "fit", "commas.csv", "--labels", '"species, all"', "--truth", "truth, checked", "--drop", '"id, no"',
+        "--numeric", '"span, m","mass, g"', "--text", '"remark, long"', "--categorical", '"color, main"',
+        "--classes", 'finch,"owl, barn",wren', "--missing", '"x,1"', *options,
+    )  # fmt: skip
+    assert (plain.code, quoted.code) == (0, 0), plain.err + quoted.err
+    one, other = json.loads(plain.out), json.loads(quoted.out)
+    assert other["classes"] == ["finch", "owl, barn", "wren"]
+    names = renamed | others
+    assert [(names.get(f["column"], f["column"]), f["kind"]) for f in one["features"]] == [
+        (f["column"], f["kind"]) for f in other["features"]
+    ]
+    assert one["estimate"]["covering_rate"] == other["estimate"]["covering_rate"]
+    report = Path("commas-oneof/report.html").read_text()
+    assert "&#39;&#34;species, all&#34;&#39;" in report.replace("&quot;", "&#34;").replace("&#x27;", "&#39;")
+    result = run("fit", "commas.csv", "--labels", "species, all", *QUICK)
+    assert result.code == 2
+    assert """did you mean 'species, all'? Quote a name with a comma twice: '"species, all"'.""" in result.err
+
+
+@pytest.mark.parametrize("online", [False, True])
+def test_tokens_of_a_new_table_are_joined_to_the_saved_ones(run: Run, online: bool) -> None:
+    """Tokens of missing values of `predict` and of the model are missing, without a note on unreadable cells."""
+    rows = make_birds().with_columns(pl.col("span").cast(pl.String).fill_null("gone"))
+    rows.write_csv("birds.csv")
+    how = ("--online", "--hash-bits", "8") if online else QUICK
+    fit = run("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", "--missing", "gone", *how)
+    assert fit.code == 0, fit.err
+    index = pl.arange(0, len(rows))
+
+    def predict(name: str, new: pl.DataFrame, *args: str) -> tuple[list[str], dict[str, object], str]:
+        new.write_csv(f"{name}.csv")
+        result = run("predict", "birds-oneof/model.skops", f"{name}.csv", "--json", *args)
+        assert result.code == 0, result.err
+        content = json.loads(result.out)
+        return pl.read_csv(content["file"])["label"].to_list(), content["unreadable_cells"], result.err
+
+    labels, unreadable, _ = predict(
+        "empty", rows.with_columns(span=pl.when(index % 7 == 3).then(None).otherwise("span"))
+    )
+    assert unreadable == {}
+    bad = rows.with_columns(span=pl.when(index % 7 == 3).then(pl.lit("lost")).otherwise("span"))
+    same, unreadable, note = predict("bad", bad, "--missing", "lost")
+    assert (same, unreadable) == (labels, {})
+    assert "cannot be read" not in note
+    same, unreadable, note = predict("bad", bad)
+    n_bad = len(np.arange(60)[np.arange(60) % 7 == 3])
+    assert same == labels
+    assert unreadable == {"span": {"count": n_bad, "cells": [[row, "lost"] for row in range(3, 60, 7)][:10]}}
+    assert f"{n_bad} cells cannot be read and are missing, in column 'span' ('lost' in row 3 and" in note
+    printed = run("predict", "birds-oneof/model.skops", "bad.csv")
+    assert f"{n_bad} unreadable cells are missing values: span ({n_bad})." in printed.out
+    assert "unreadable" not in run("predict", "birds-oneof/model.skops", "bad.csv", "--missing", "lost").out
+    refused = run("predict", "birds-oneof/model.skops", "bad.csv", "--strict")
+    assert refused.code == 2
+    assert "row 3: column 'span' must contain numbers; got 'lost'" in refused.err
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group of options."""
+
+    size: Annotated[int, typer.Option("--size", help="The size.")] = 3
+    name: Annotated[str | None, typer.Option("--name", help="The name.")] = None
+
+
+def test_a_group_is_expanded_to_its_options() -> None:
+    """A command with a group has the options, defaults and values of a command that lists them."""
+    calls: list[tuple[str, Group, bool]] = []
+
+    def command(table: str, *, group: Group, strict: bool = False) -> None:
+        calls.append((table, group, strict))
+
+    app = typer.Typer(add_completion=False)
+    app.command()(expand(command))
+    for arguments in (["a"], ["b", "--size", "5", "--name", "x", "--strict"]):
+        app(arguments, standalone_mode=False)
+    assert calls == [("a", Group(), False), ("b", Group(5, "x"), True)]

@@ -1,0 +1,349 @@
+"""Kinds of columns: every cell is read, or a note names it with the option that changes the reading."""
+
+import re
+import shlex
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof.errors import DataError
+from oneof.io import (
+    CellFormat,
+    Column,
+    Overrides,
+    Table,
+    UnreadableCells,
+    align_columns,
+    choose_columns,
+    choose_features,
+)
+
+PATH = Path("t.csv")
+
+
+def _choose(cell_format: CellFormat | None = None, **columns: Any) -> Any:
+    table = Table(pl.DataFrame(columns), PATH, cell_format=cell_format or CellFormat())
+    return choose_columns(table, exclude=[])
+
+
+@pytest.mark.parametrize("separator", ["/", "-"])
+@pytest.mark.parametrize("time", ["", " 10:30"])
+def test_a_note_about_ambiguous_dates_has_the_other_format(separator: str, time: str) -> None:
+    """If day and month can be exchanged, the note has the option that exchanges them, which ends the note."""
+    cells = [f"{day:02d}{separator}{month:02d}{separator}2021{time}" for day, month in [(3, 4), (5, 6), (12, 1)]] * 10
+    _, findings = _choose(x=cells)
+    (note,) = [note for note in findings.sentences() if "--date-format '" in note or "--date-format %" in note]
+    exchanged = f"%d{separator}%m{separator}%Y" + " %H:%M" * bool(time)
+    assert "no cell shows the order of day and month" in note
+    assert findings.columns[0].alternative == (exchanged,)
+    assert note.endswith(f"--date-format {shlex.quote(exchanged)}.")
+    columns, findings = _choose(CellFormat(dates=(exchanged,)), x=cells)
+    assert columns[0].formats == (exchanged,)
+    assert not findings.columns[0].alternative
+
+
+@pytest.mark.parametrize("n_days", [26, 400])
+def test_formats_of_sorted_dates_are_those_of_all_cells(n_days: int) -> None:
+    """In a sorted log the first cells do not show the order of day and month, nor a format that begins later."""
+    moments = [datetime(2021, 2, 1) + timedelta(minutes=15 * i) for i in range(96 * n_days)]
+    columns, findings = _choose(x=[f"{moment:%d/%m/%Y %H:%M}" for moment in moments])
+    assert columns == [Column("x", "date", ("%d/%m/%Y %H:%M",))]
+    assert findings.columns[0].n_unreadable == 0
+    # One cell of 2,000 shows the order, and five have another format.
+    cells = [f"{1 + i % 12:02d}/{1 + i // 12 % 12:02d}/{1900 + i // 144}" for i in range(2000)]
+    cells[1500:1506] = ["13/02/2021", "2021-02-01", "2021-02-02", "2021-02-03", "2021-02-04", "2021-02-05"]
+    columns, findings = _choose(x=cells)
+    assert columns == [Column("x", "date", ("%d/%m/%Y", "%Y-%m-%d"))]
+    assert (findings.columns[0].n_unreadable, findings.columns[0].alternative) == (0, ())
+
+
+SENTINELS = CellFormat(missing=("999", "-9"))
+
+
+@pytest.mark.parametrize("cells", [[1, 999, 3, -9], [1.5, 999.0, 3.0, -9.0], ["1", "999.0", "3", "-9"]])
+@pytest.mark.parametrize("kind", ["number", "category"])
+def test_numbers_that_are_tokens_are_missing(cells: list[Any], kind: Any) -> None:
+    """A token such as 999 is missing in columns of any type, as a number and as a category, and is counted."""
+    frame = pl.DataFrame({"x": cells * 10})
+    overrides = Overrides(categories=("x",)) if kind == "category" else Overrides()
+    table = Table(frame, PATH, cell_format=SENTINELS)
+    columns, findings = choose_columns(table, exclude=[], overrides=overrides)
+    aligned = align_columns(frame, columns, PATH, cell_format=SENTINELS)["x"]
+    (found,) = findings.columns
+    if kind == "category" and "999.0" in cells:  # as text, it is another category
+        assert found.missing == (("-9", 10),)
+        return
+    assert columns == [Column("x", kind)]
+    is_missing = (aligned == "" if kind == "category" else aligned.is_nan()).to_list()
+    assert is_missing == [False, True, False, True] * 10
+    assert sorted((float(token), n) for token, n in found.missing) == [(-9.0, 10), (999.0, 10)]
+    assert (found.n_unreadable, found.n_empty) == (0, 0)
+
+
+def test_a_column_of_tokens_has_no_values() -> None:
+    with pytest.raises(DataError, match="column 'x' is excluded since it has no values besides '-9', '999'"):
+        _choose(SENTINELS, x=[999, -9, -9] * 10)
+
+
+def test_dates_that_are_tokens_are_missing() -> None:
+    """A date is a token in the types of binary tables as well as in text."""
+    text = ["2020-01-31", "9999-12-31", "2021-01-31"] * 10
+    for cells in (text, [datetime.fromisoformat(cell) for cell in text]):
+        columns, findings = _choose(CellFormat(missing=("9999-12-31",)), x=cells)
+        assert columns[0].kind == "date"
+        assert sum(n for _, n in findings.columns[0].missing) == 10
+
+
+@pytest.mark.parametrize(
+    ("words", "values"),
+    [
+        (["refused"], [str(i / 2) for i in range(20)]),
+        (["refused", "n/k"], [str(i % 5 + 1) for i in range(20)]),
+        (["Refused", "refused"], [f"{i},5" for i in range(20)]),
+        (["ongoing"], [f"2021-03-{i + 1:02d}" for i in range(20)]),
+        (["did not finish"], [f"{i}:30" for i in range(20)]),
+    ],
+)
+def test_one_or_two_words_among_values_are_missing(words: list[str], values: list[str]) -> None:
+    """Values in half of the cells are read if the others are one or two words; a note has a cell of each."""
+    cells = [*values, *words * (16 // len(words))]
+    expected, _ = _choose(x=values)
+    columns, findings = _choose(x=cells)
+    (found,) = findings.columns
+    assert columns == expected
+    assert (found.n_unreadable, found.unreadable[0]) == (16, (20, words[0]))
+    (note,) = [note for note in findings.sentences() if "16 other cells are missing values" in note]
+    assert f"{words[0]!r} in row 20" in note
+    assert "--categorical x" in note
+    assert "--strict" in note
+
+
+@pytest.mark.parametrize(
+    ("cells", "count"),
+    [
+        ([str(i) for i in range(20)] + ["<5", ">20"] * 5, "10 of 30 cells are not numbers, such as '<5' in row 20"),
+        ([str(i) for i in range(20)] + ["refused", "unclear", "maybe"] * 4, "12 of 32 cells are not numbers"),
+        ([str(i % 3) for i in range(20)] + ["refused"] * 9, "9 of 29 cells are not numbers"),
+        ([f"2021-03-{i + 1:02d}" for i in range(20)] + ["Q1", "Q2", "Q3"] * 4, "12 of 32 cells are not dates"),
+        ([f"{i}:30" for i in range(20)] + ["1st", "2nd", "3rd"] * 4, "12 of 32 cells are not durations"),
+        ([f"{i} EUR" for i in range(20)] + ["3 USD"] * 9, "9 of 29 cells are not numbers in 'EUR'"),
+    ],
+)
+def test_text_that_is_half_numbers_has_a_note(cells: list[str], count: str) -> None:
+    """A column of words with digits, or of several words, is not read as numbers; a note names a cell and an option."""
+    columns, findings = _choose(x=cells)
+    assert columns[0].kind in ("category", "text")
+    (note,) = findings.sentences()
+    assert count in note
+    assert "--" in note
+
+
+def test_excluded_text_that_is_half_numbers_has_a_note() -> None:
+    """A column with a different word in each row is excluded, but the note says that most words are numbers."""
+    cells = [*map(str, range(0, 600, 10)), *(f"{i}+" for i in range(20))]
+    _, findings = choose_columns(
+        Table(pl.DataFrame({"x": cells, "y": cells[::-1], "z": [1, 2] * 40}), PATH), exclude=[]
+    )
+    assert findings.columns[0].kind is None
+    assert "20 of 80 cells are not numbers, such as '0+' in row 60 (--numeric reads" in findings.sentences()[0]
+
+
+@pytest.mark.parametrize(
+    ("cells", "values", "formats"),
+    [
+        (["12.5%", "-3 %", "100%"], [12.5, -3, 100], (".", "%")),
+        (["3.00 EUR", "1,234.50EUR", "-2 EUR"], [3, 1234.5, -2], (",.", "EUR")),
+        (["$3.00", "-$1,234.50", "$-4"], [3, -1234.5, -4], (",.", "$")),
+        (["\u20ac 3", "\u20ac 4,50", "\u20ac 1.000,25"], [3, 4.5, 1000.25], (".,", "\u20ac")),
+        (["R$ 3,00", "R$4,50", "R$ 0,5"], [3, 4.5, 0.5], (",", "R$")),
+        (["1 100", "12 345 678.5", "3"], [1100, 12345678.5, 3], (" .",)),
+        (["1\u00a0100,5", "12\u202f345", "-3"], [1100.5, 12345, -3], (" ,",)),
+        (["1'100.5", "2\u2019000", "-3"], [1100.5, 2000, -3], ("'.",)),
+        (["12 cm", "13cm", "1.5 cm"], [12, 13, 1.5], (".", "cm")),
+    ],
+)
+def test_units_and_groups_of_digits(cells: list[str], values: list[float], formats: tuple[str, ...]) -> None:
+    """Numbers with one unit, or with groups of digits, are read, and a note has an example and the option."""
+    columns, findings = _choose(x=[*cells, "-"] * 10)
+    assert columns == [Column("x", "number", formats)]
+    aligned = align_columns(pl.DataFrame({"x": cells}), columns, PATH)["x"].to_list()
+    assert aligned == values
+    ((cell, value),) = findings.columns[0].examples
+    assert float(value) == values[cells.index(cell)]
+    shown = re.sub(r"\s", " ", cell)
+    assert any(f"{shown!r} is {value}" in note and "--categorical x" in note for note in findings.sentences())
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["3.00 EUR", "4.00 USD"],
+        ["12 cm", "13 mm", "14"],
+        ["1 10", "1 1000"],
+        ["1a", "2a", "1b"],
+        ["Q1", "Q2"],
+        ["5%EUR", "6%EUR"],
+        ["$3$", "$4$"],
+    ],
+)
+def test_other_texts_with_digits_are_not_numbers(cells: list[str]) -> None:
+    columns, _ = _choose(x=cells * 10)
+    assert columns == [Column("x", "category")]
+
+
+def test_another_unit_in_another_table_is_not_read() -> None:
+    """A price in dollars is not a price in euros, and numbers without a unit are not read as prices."""
+    columns, _ = _choose(x=["3 EUR", "4.5 EUR"] * 10)
+    unreadable = UnreadableCells()
+    frame = pl.DataFrame({"x": ["3 EUR", "3 USD", "3"]})
+    assert align_columns(frame, columns, PATH, unreadable=unreadable)["x"].is_nan().to_list() == [False, True, True]
+    assert unreadable.counts["x"] == 2
+
+
+def test_groups_that_may_be_decimals_have_a_note() -> None:
+    """'1,234' may be 1.234: the note has the option, with which it is read so and the note ends."""
+    cells = ["1,234", "2,500", "12,000"] * 10
+    columns, findings = _choose(x=cells)
+    assert columns[0].formats == (",.",)
+    assert any(note.endswith(". If ',' is the decimal separator, add --decimal ','.") for note in findings.sentences())
+    columns, findings = _choose(CellFormat(decimal=","), x=cells)
+    assert columns[0].formats == (",",)
+    assert not findings.columns[0].alternative
+    _, findings = _choose(x=[*cells, "1,234.5"])
+    assert not findings.columns[0].alternative
+
+
+@pytest.mark.parametrize(
+    ("cells", "formats"),
+    [
+        (["2021-03", "2021-04"], ("%Y-%m",)),
+        (["3/2021", "12/2021"], ("%m/%Y",)),
+        (["Mar 2021", "Dec 2021"], ("%b %Y",)),
+        (["March 2021", "December 2021"], ("%B %Y",)),
+        (["2021-03", "2021-03-15"], ("%Y-%m", "%Y-%m-%d")),
+    ],
+)
+def test_months_are_dates(cells: list[str], formats: tuple[str, ...]) -> None:
+    """A month is its first day."""
+    columns, _ = _choose(x=cells * 10)
+    assert columns[0].kind == "date"
+    assert sorted(columns[0].formats) == sorted(formats)
+    days = align_columns(pl.DataFrame({"x": cells}), columns, PATH)["x"].to_list()
+    assert days[0] == (datetime(2021, 3, 1) - datetime(1970, 1, 1)).days
+
+
+@pytest.mark.parametrize("convert", [int, float, str])
+@pytest.mark.parametrize("other", [None, 0, 99991231])
+def test_whole_numbers_that_are_dates(convert: Any, other: int | None) -> None:
+    """Numbers such as 20210314 are dates if all are, apart from two values for missing dates, which are named."""
+    numbers = [20210314, 20210315, 20191231, other]
+    cells = [None if number is None else convert(number) for number in numbers]
+    columns, findings = _choose(x=cells * 10)
+    assert columns == [Column("x", "date", ("%Y%m%d",))]
+    frame = pl.DataFrame({"x": cells})
+    days = align_columns(frame, columns, PATH, unreadable=UnreadableCells())["x"].to_list()
+    assert days[0] == (datetime(2021, 3, 14) - datetime(1970, 1, 1)).days
+    assert np.isnan(days[3])
+    assert findings.columns[0].n_unreadable == (0 if other is None else 10)
+    assert any("'20210314' is 2021-03-14" in note and "--numeric x" in note for note in findings.sentences())
+    named, _ = choose_columns(Table(frame, PATH), exclude=[], overrides=Overrides(numbers=("x",)))
+    assert named == [Column("x", "number")]
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [[20210314, 20210332], [20210314.0, 20210315.5], [20210314, 1], [20210314, 20210315, 1, 2, 3], [2021, 2020]],
+)
+def test_other_whole_numbers_are_numbers(numbers: list[float]) -> None:
+    columns, _ = _choose(x=numbers * 10)
+    assert columns == [Column("x", "number")]
+
+
+@pytest.mark.parametrize("cells", [[0, 1, 7], [0.0, 1.0, 7.0], ["0", "1", "7"], [0, 1, -1]])
+def test_yes_no_has_two_values(cells: list[Any]) -> None:
+    """A number other than 0 and 1 is not yes or no, whatever the type of the column."""
+    unreadable = UnreadableCells()
+    columns = [Column("x", "yes/no")]
+    frame = pl.DataFrame({"x": cells})
+    aligned = align_columns(frame, columns, PATH, unreadable=unreadable)["x"].to_list()
+    assert aligned[:2] == [0.0, 1.0]
+    assert np.isnan(aligned[2])
+    assert unreadable.examples["x"] == [(2, str(cells[2]))]
+    with pytest.raises(DataError, match="row 2: column 'x' must contain yes/no values; got"):
+        align_columns(frame, columns, PATH)
+
+
+@pytest.mark.parametrize(
+    ("cells", "sentence"),
+    [
+        (
+            ["1.5m", "2.5m"],
+            "read as durations or times in hours: '1.5m' is 0.025. To read numbers with a unit, add --numeric x; to",
+        ),
+        (["y", "n"], "read as yes/no values: 'n' is 0 and 'y' is 1. To read categories, add --categorical x."),
+        (["oui", None], None),
+        (["true", "FALSE"], None),
+    ],
+)
+def test_durations_and_yes_no_have_a_note(cells: list[str | None], sentence: str | None) -> None:
+    """A note has the unit of durations and the words of yes and no, with the option; true and false need none."""
+    _, findings = _choose(x=cells * 15)
+    notes = [note for note in findings.sentences() if "hours" in note or "yes/no values:" in note]
+    expected = "read as yes/no values: 'oui' is 1." if "oui" in cells else sentence
+    assert len(notes) == (expected is not None)
+    assert all(str(expected) in note for note in notes)
+
+
+def test_durations_that_are_named_as_numbers_have_a_unit() -> None:
+    """The option in the note reads '1.5m' as 1.5."""
+    table = Table(pl.DataFrame({"x": ["1.5m", "2 m", "-"] * 10}), PATH)
+    features = choose_features(table, exclude=[], overrides=Overrides(numbers=("x",)))
+    assert features.columns == [Column("x", "number", (".", "m"))]
+    assert features.frame["x"].to_list()[:2] == [1.5, 2.0]
+
+
+def test_notes_name_columns_as_the_command_line_does() -> None:
+    """Names with spaces are quoted for a shell, and names with commas for the lists of options."""
+    frame = pl.DataFrame({name: ["1", "2", "-"] * 10 for name in ("a b",)})
+    _, findings = choose_columns(Table(frame, PATH), exclude=[])
+    assert findings.sentences()[0].endswith("add --categorical 'a b'.")
+    _, findings = choose_columns(Table(frame.rename({"a b": "size, m"}), PATH), exclude=[])
+    assert findings.sentences()[0].endswith("""add --categorical '"size, m"'.""")
+
+
+def test_the_error_without_features_has_the_reasons() -> None:
+    """Each reason is named with its columns, and long lists are cut."""
+    frame = pl.DataFrame({f"c{i}": ["x"] * 30 for i in range(9)} | {"i": range(30), "e": [None] * 30, "y": ["a"] * 30})
+    with pytest.raises(
+        DataError, match=r"9 columns \('c0', .* and 4 more\) are excluded since it has one value"
+    ) as caught:
+        choose_columns(Table(frame, PATH), exclude=["y"])
+    assert "column 'i' is excluded since it counts the rows (add --numeric" in str(caught.value)
+    assert "column 'e' is excluded since it has no values" in str(caught.value)
+    with pytest.raises(DataError, match="no feature column remains: each column has labels or is dropped"):
+        choose_columns(Table(frame.select("y", "e"), PATH), exclude=["y"], overrides=Overrides(drop=("e",)))
+
+
+def test_features_are_read_once_as_they_are_aligned() -> None:
+    """The features have the columns, the findings and the cells of the two steps; strict errors are the same."""
+    frame = pl.DataFrame(
+        {
+            "x": ["1", "-", "999"] * 20,
+            "d": ["2021-03-14", "ongoing", "2020-01-31"] * 20,
+            "c": ["a", "NA", None] * 20,
+            "n": [1, 2, 999] * 20,
+            "y": ["a", "b", "a"] * 20,
+        }
+    )
+    table = Table(frame, PATH, cell_format=SENTINELS)
+    features = choose_features(table, exclude=["y"])
+    columns, findings = choose_columns(table, exclude=["y"])
+    assert (features.columns, features.findings) == (columns, findings)
+    unreadable = UnreadableCells()
+    aligned = align_columns(frame, columns, PATH, cell_format=SENTINELS, unreadable=unreadable)
+    assert features.frame.equals(aligned, null_equal=True)
+    assert {c.column: c.n_unreadable for c in findings.columns if c.n_unreadable} == dict(unreadable.counts)

@@ -40,6 +40,8 @@ SINGLE_RTOL = 1e-3
 """Minimum relative residual of a step in single precision."""
 LAST_RTOL = 1e-5
 """Relative residual of the last step in double precision."""
+FIRST_RADIUS = 0.5
+"""First radius with partial rows, relative to the norm of the gradient: long first steps end at lower likelihoods."""
 MIN_DECREASE = 1e-4
 """Fraction of the decrease along the gradient that a step must reach."""
 MIN_LENGTH = 1e-10
@@ -162,6 +164,8 @@ class TrustRegion:
         self._n_products = 0  # of the last step
         self._n_spent = 0  # since the preconditioner was computed
         self._precondition("diagonal")
+        if problem.labels is None:
+            self.radius = FIRST_RADIUS * self.size
 
     @property
     def relative_size(self) -> float:

@@ -76,3 +76,14 @@ def test_given_properties_are_not_detected(tmp_path: Path) -> None:
 def test_invalid_dialects_are_errors(arguments: tuple[str, ...], message: str) -> None:
     with pytest.raises(InputError, match=message):
         make_dialect(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("header", "n_above"),
+    [("n;x;y;c", 2), ("n;x;y;c;;", 2), ("n;;y;c", 0), ("n;x;x;c", 0)],
+)
+def test_a_row_with_decimal_commas_is_not_the_header(header: str, n_above: int) -> None:
+    """Below a title, a row such as "s1;1,5;2,5;red" is not a header of commas, and its header is not a title."""
+    end = ";" * (header.count(";") - 3)
+    rows = "".join(f"s{i};{i},5;{i},25;red{end}\n" for i in range(9))
+    assert detect_dialect(f"Title\n\n{header}\n{rows}".encode(), Dialect())[1] == n_above

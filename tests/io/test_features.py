@@ -336,6 +336,16 @@ def test_identifiers_by_name() -> None:
         assert _choose(**{name: numbers})[0] == [Column(name, "number")]
 
 
+def test_the_category_of_a_number_does_not_depend_on_other_rows() -> None:
+    """A float that is a whole number is the same category in a part of a table as in the whole table."""
+    frame = pl.DataFrame({"x": [1.0, 2.5, None, 3.0, float("nan"), -0.0, 2.0**53]})
+    columns = [Column("x", "category")]
+    whole = align_columns(frame, columns, PATH)
+    assert whole["x"].to_list() == ["1", "2.5", "", "3", "", "0", str(2**53)]
+    parts = [align_columns(frame[row : row + 1], columns, PATH) for row in range(len(frame))]
+    assert pl.concat(parts).equals(whole)
+
+
 def test_cells_that_cannot_be_read_are_missing_and_counted() -> None:
     """With a counter, unreadable cells are missing; a column without any value of its kind is an error."""
     unreadable = UnreadableCells()

@@ -379,7 +379,7 @@ def _join_columns(names: Sequence[str]) -> str:
         else:
             listed += [(write_names([name]), 1) for name in run]
     n_hidden = sum(size for _, size in listed[_MAX_LISTED:])
-    return ", ".join(text for text, _ in listed[:_MAX_LISTED]) + f" and {n_hidden:,} more" * bool(n_hidden)
+    return enumerate_items([text for text, _ in listed[:_MAX_LISTED]], conjunction=False, n_others=n_hidden)
 
 
 def _follows(first: str, second: str) -> bool:

@@ -208,7 +208,7 @@ def _read_values(cells: "pl.Series", column: Column, cell_format: CellFormat) ->
         is_value = numbers.is_in([0.0, 1.0, *missing_numbers(cell_format)]) if kind == "yes/no" else numbers.is_finite()
         unreadable = ~is_value.fill_null(value=True)
         return numbers.set(unreadable, None), unreadable
-    text = strip_missing_numbers(strip_text(_whole_numbers(cells).cast(pl.String), cell_format))
+    text = strip_missing_numbers(strip_text(_as_text(cells), cell_format))
     if kind == "number":
         values = _read_numbers(text, column.formats, cell_format)
     elif kind == "yes/no":
@@ -232,15 +232,16 @@ def _read_numbers(text: "pl.Series", formats: tuple[str, ...], cell_format: Cell
     return read_numbers(text, detect_number_format(text, cell_format.decimal, unit), unit)
 
 
-def _whole_numbers(cells: "pl.Series") -> "pl.Series":
-    """Return a column of floats that are whole numbers as integers, so that 3.0 and 3 are the same text."""
+def _as_text(cells: "pl.Series") -> "pl.Series":
+    """Return cells as text, in which 3.0 is 3 as an integer is, whatever the other cells of the column are."""
     import polars as pl
 
     if not cells.dtype.is_float():
-        return cells
-    present = cells.drop_nulls().drop_nans()
-    is_whole = (present % 1 == 0) & (present.abs() <= _MAX_EXACT)
-    return cells.fill_nan(None).cast(pl.Int64 if is_whole.all() else cells.dtype)
+        return cells.cast(pl.String)
+    cells = cells.fill_nan(None)
+    is_whole = ((cells % 1 == 0) & (cells.abs() <= _MAX_EXACT)).fill_null(value=False)
+    whole = cells.set(~is_whole, None).cast(pl.Int64).cast(pl.String)
+    return whole.zip_with(is_whole, cells.cast(pl.String))
 
 
 def list_cells(cells: "pl.Series", mask: "pl.Series") -> list[tuple[int, str]]:
@@ -275,4 +276,4 @@ def to_text(cells: "pl.Series", cell_format: CellFormat) -> "pl.Series":
         return strip_text(cells, cell_format).fill_null("")
     if cells.dtype.is_numeric() and (tokens := missing_numbers(cell_format)):
         cells = cells.set(cells.cast(pl.Float64, strict=False).is_in(tokens).fill_null(value=False), None)
-    return _whole_numbers(cells).cast(pl.String).fill_null("")
+    return _as_text(cells).fill_null("")

@@ -185,14 +185,13 @@ class UnreadableCells:
         listed = [
             f"{name!r} ({_examples(self.examples[name], n, 1)})" for name, n in self.counts.most_common(_MAX_LISTED)
         ]
-        more = len(self.counts) - len(listed)
+        columns = enumerate_items(listed, conjunction=False, n_others=len(self.counts) - len(listed))
         total = sum(self.counts.values())
         verb = "cells cannot be read and are" if total > 1 else "cell cannot be read and is"
         pronoun = "them" if total > 1 else "it"
         return [
-            f"{total:,} {verb} missing, in column{'s' * (len(self.counts) > 1)} {', '.join(listed)}"
-            + f" and {more} more" * bool(more)
-            + f". Correct {pronoun}, or add --strict to refuse {pronoun}."
+            f"{total:,} {verb} missing, in column{'s' * (len(self.counts) > 1)} {columns}. Correct {pronoun}, or "
+            f"add --strict to refuse {pronoun}."
         ]
 
 
@@ -215,7 +214,7 @@ def _examples(cells: Iterable[tuple[int, str]], count: int, listed: int) -> str:
     for row, text in cells:
         first.setdefault(text, row)
     shown = [f"{text!r} in row {row}" for text, row in list(first.items())[:listed]]
-    return ", ".join(shown) + (f" and {count - len(shown):,} more" * (count > len(shown)))
+    return enumerate_items(shown, conjunction=False, n_others=count - len(shown))
 
 
 def _grouped(

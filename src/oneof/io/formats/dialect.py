@@ -21,6 +21,7 @@ _SCANNED_BYTES = 2**20
 _SAMPLE_RECORDS = 200
 _MIN_SAME_SHARE = 0.8
 """Share of the records that must have as many cells as a header below title lines."""
+_MAX_TITLE_CELLS = 2
 
 DELIMITERS = (",", ";", "\t", "|")
 _DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar", " ": "space"}
@@ -267,13 +268,16 @@ def _records(sample: str, delimiter: str, quote: str) -> list[list[str]]:
 def _count_lines_above(lines: list[str], given: Dialect) -> int:
     """Return the number of title lines and blank lines above the header; 0 in case of doubt.
 
-    A title line has one cell. The header below it has a name in each cell, and most records have as many cells. A
-    header of two cells requires a title that begins with "#", or a blank line.
+    The first title line has one cell, and the others have at most two with any delimiter. The header below them has
+    names, possibly with empty cells after the last one, and most records have as many cells. A header of two cells
+    requires a title that begins with "#", or a blank line. Of several delimiters, the one with the first header counts:
+    a row of numbers such as 1,5 may look like a header with commas.
     """
     quote = given.quote or _QUOTES[0]
     delimiters = DELIMITERS if given.delimiter is None else (given.delimiter,)
     if any(_n_filled(next(csv.reader(lines[:1], delimiter=other, quotechar=quote), [])) > 1 for other in delimiters):
         return 0
+    found = []
     for delimiter in delimiters:
         records = []
         reader = csv.reader(lines, delimiter=delimiter, quotechar=quote)
@@ -290,7 +294,12 @@ def _count_lines_above(lines: list[str], given: Dialect) -> int:
             continue
         above = [line.strip() for line in lines[:begin]]
         if len(header) > 2 or "" in above or any(line.startswith("#") for line in above):
-            return begin
+            found.append(begin)
+    n_above = min(found, default=0)
+    titles = (csv.reader(lines[:n_above], delimiter=delimiter, quotechar=quote) for delimiter in delimiters)
+    with contextlib.suppress(csv.Error):
+        if all(_n_filled(record) <= _MAX_TITLE_CELLS for reader in titles for record in reader):
+            return n_above
     return 0
 
 
@@ -299,8 +308,10 @@ def _n_filled(record: list[str]) -> int:
 
 
 def _are_names(cells: list[str]) -> bool:
-    """Return whether cells are different names, none of which is a number."""
+    """Return whether cells are different names, none of which is a number, apart from empty cells at the end."""
     names = [cell.strip() for cell in cells]
+    while names and not names[-1]:
+        names.pop()
     return all(names) and len(set(names)) == len(names) and not any(map(_NUMBER.fullmatch, names))
 
 

@@ -1,11 +1,12 @@
 """Dialects: detection from the first bytes, properties set by a user, and damaged text."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from oneof.errors import DataError, InputError
-from oneof.io import Dialect, make_dialect, read_table
+from oneof.io import CellFormat, Column, Dialect, align_columns, choose_features, make_dialect, read_table
 from oneof.io.formats.dialect import detect_dialect, detect_encoding
 
 
@@ -70,7 +71,6 @@ def test_given_properties_are_not_detected(tmp_path: Path) -> None:
         ((None, ";;"), "`delimiter` must be one character, comma, semicolon, tab or pipe; got ';;'"),
         ((None, '"'), "`delimiter` must be one character"),
         ((None, None, "'"), "`decimal` must be"),
-        ((None, ",", ","), "`decimal` and `delimiter` must differ; got ',' for both"),
     ],
 )
 def test_invalid_dialects_are_errors(arguments: tuple[str, ...], message: str) -> None:
@@ -87,3 +87,47 @@ def test_a_row_with_decimal_commas_is_not_the_header(header: str, n_above: int) 
     end = ";" * (header.count(";") - 3)
     rows = "".join(f"s{i};{i},5;{i},25;red{end}\n" for i in range(9))
     assert detect_dialect(f"Title\n\n{header}\n{rows}".encode(), Dialect())[1] == n_above
+
+
+def columns_of(text: str, path: Path, **dialect: str) -> list[list[Any]]:
+    """Return the values of all columns but the last."""
+    path.write_text(text)
+    table = read_table(path, labels=["y"], dialect=Dialect(**dialect))
+    features = choose_features(table, exclude=["y"]).frame
+    return [cells.to_list() for cells in features.iter_columns()]
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        (("1.100", "100,5"), (1100.0, 100.5)),
+        (("1.100", "41,9 %"), (1100.0, 41.9)),
+        (("1.234.567", "-0,626"), (1234567.0, -0.626)),
+        (("6.004,95 \u20ac", "12.500"), (6004.95, 12500.0)),
+        (("1.100", "100.5"), (1.1, 100.5)),
+        (("1,234,567", "0.626"), (1234567.0, 0.626)),
+    ],
+)
+def test_groups_of_three_digits_do_not_show_the_decimal_separator(
+    tmp_path: Path, cells: tuple[str, str], expected: tuple[float, float]
+) -> None:
+    """Numbers with one group follow the separator of the other columns, also of those with a unit."""
+    rows = "".join(f"{';'.join(cells if i else ('7', '3'))};{'ab'[i % 2]}\n" for i in range(30))
+    columns = columns_of(f"n;m;y\n{rows}", tmp_path / "a.csv")
+    assert [values[5] for values in columns] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("text", ["q;y\n1,5;a\n2,5;b\n", 'q,y\n"1,5",a\n"2,5",b\n', 'q,y\n"1,500",a\n"2,500",b\n'])
+def test_a_given_decimal_comma_needs_no_delimiter(tmp_path: Path, text: str) -> None:
+    """The option alone applies to semicolons and to quoted cells between commas."""
+    assert columns_of(text, tmp_path / "a.csv", decimal=",") == [[1.5, 2.5]]
+
+
+def test_the_separator_of_training_is_used_if_the_rows_show_none(tmp_path: Path) -> None:
+    """New rows with groups of three digits alone are read as in training."""
+    path = tmp_path / "new.csv"
+    path.write_text("n;y\n1.100;a\n2.300;b\n")
+    for decimal, expected in ((",", [1100.0, 2300.0]), (".", [1.1, 2.3])):
+        table = read_table(path, labels=["y"], cell_format=CellFormat(decimal))
+        columns = [Column("n", "number", (".,",) if decimal == "," else ())]
+        assert align_columns(table.frame, columns, path, cell_format=table.cell_format)["n"].to_list() == expected

@@ -257,7 +257,13 @@ def _read_slices(
 
 
 def _read_csv(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, start: RecordOffset) -> Iterator[Batch]:
-    reader = CsvReader(path, tab=source.format == "tsv", dialect=spec.dialect, display=source.display)
+    reader = CsvReader(
+        path,
+        tab=source.format == "tsv",
+        dialect=spec.dialect,
+        display=source.display,
+        default_decimal=spec.cell_format.decimal,
+    )
 
     def batch(frame: "pl.DataFrame", row: int = 0, after: Position = Position()) -> Batch:  # noqa: B008 - frozen
         cell_format = replace(spec.cell_format, decimal=str(reader.dialect.decimal))

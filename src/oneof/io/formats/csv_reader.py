@@ -43,6 +43,8 @@ class CsvReader:
         The properties that are known; the others are detected from the first bytes of the file.
     display : Path, optional
         Name of the file for messages, if it is a copy.
+    default_decimal : {".", ","}
+        The decimal separator if no number shows it.
     sample_rows : int
         Number of rows from which the types of the columns of a whole file are inferred at first.
     part_bytes : int
@@ -67,6 +69,7 @@ class CsvReader:
         tab: bool,
         dialect: Dialect | None = None,
         display: Path | None = None,
+        default_decimal: str = ".",
         sample_rows: int = 2_000,
         part_bytes: int = 2**24,
     ) -> None:
@@ -74,6 +77,7 @@ class CsvReader:
         self._file = path
         self._tab = tab
         self._display = display
+        self._default_decimal = default_decimal
         self._records = self._make_records()
         self._header = Header([], 0)
         self._n_extra = 0
@@ -230,7 +234,7 @@ class CsvReader:
         return frame
 
     def _make_records(self) -> RecordReader:
-        detect = partial(detect_dialect, given=self._given, tab=self._tab)
+        detect = partial(detect_dialect, given=self._given, tab=self._tab, default_decimal=self._default_decimal)
         return RecordReader(self._file, detect=detect, display=self._display)
 
     def _detect_encoding(self) -> None:
@@ -295,7 +299,7 @@ class CsvReader:
             schema_overrides={number: types.get(name, pl.String()) for number, name in numbers.items()},
             separator=str(self.dialect.delimiter),
             quote_char=str(self.dialect.quote),
-            decimal_comma=self.dialect.decimal == ",",
+            decimal_comma=self.dialect.decimal == "," != self.dialect.delimiter,
             ignore_errors=ignore_errors,
         )
         return frame.rename({number: numbers[number] for number in frame.columns}).select(names)

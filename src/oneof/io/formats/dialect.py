@@ -34,9 +34,15 @@ _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, _UTF8), (codecs.BOM_UTF16_LE, "utf-16"), 
 _MIN_NUL_SHARE = 0.3
 """Share of zeros among the even or odd bytes from which a file without a byte order mark is UTF-16."""
 
-_NUMBER_WITH_COMMA = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+([eE][+-]?\d+)?")
 _NUMBER = re.compile(r"[+-]?[\d.,]*\d[\d.,]*([eE][+-]?\d+)?")
-_NUMBER_WITH_POINT = re.compile(r"[+-]?\d*\.\d+([eE][+-]?\d+)?")
+_NUMBER_WITH_UNIT = re.compile(r"[^\w.,+-]*([+-]?[\d.,]*\d(?:[eE][+-]?\d+)?)\s?[^\d.,]{0,6}")
+_DECIMAL_COMMA = re.compile(
+    r"[+-]?(0?|\d{4,}|\d{1,3}(\.\d{3})+),\d+([eE].*)?|[+-]?\d+,(\d{1,2}|\d{4,})([eE].*)?|[+-]?\d{1,3}(\.\d{3}){2,}"
+)
+"""Numbers with a decimal comma, or with several groups after points."""
+_DECIMAL_POINT = re.compile(
+    r"[+-]?(0?|\d{4,}|\d{1,3}(,\d{3})+)\.\d+([eE].*)?|[+-]?\d+\.(\d{1,2}|\d{4,})([eE].*)?|[+-]?\d{1,3}(,\d{3}){2,}"
+)
 
 
 @dataclass(frozen=True)
@@ -81,8 +87,6 @@ class Dialect:
             raise InputError(f"`delimiter` must be one character, comma, semicolon, tab or pipe; got {delimiter!r}.")
         if self.decimal not in (None, ".", ","):
             raise InputError(f"`decimal` must be '.' or ','; got {self.decimal!r}.")
-        if self.decimal is not None and self.decimal == delimiter:
-            raise InputError(f"`decimal` and `delimiter` must differ; got {self.decimal!r} for both.")
         if self.quote not in (None, *_QUOTES):
             raise InputError(f"`quote` must be a quotation mark; got {self.quote!r}.")
 
@@ -111,7 +115,9 @@ def make_dialect(encoding: str | None = None, delimiter: str | None = None, deci
     return Dialect(encoding, None if delimiter is None else _BY_NAME.get(delimiter.lower(), delimiter), decimal)
 
 
-def detect_dialect(head: bytes, given: Dialect, *, tab: bool = False) -> tuple[Dialect, int]:
+def detect_dialect(
+    head: bytes, given: Dialect, *, tab: bool = False, default_decimal: str = "."
+) -> tuple[Dialect, int]:
     """Return the dialect of a file, and the number of lines above its header.
 
     Parameters
@@ -122,6 +128,8 @@ def detect_dialect(head: bytes, given: Dialect, *, tab: bool = False) -> tuple[D
         The properties that are known.
     tab : bool
         Whether the suffix of the file is that of cells separated by tabs.
+    default_decimal : {".", ","}
+        The decimal separator if no number shows it, such as that of the rows of training.
     """
     encoding = given.encoding or detect_encoding(head)
     text = _decode_head(head, encoding).removeprefix("\ufeff")
@@ -133,7 +141,7 @@ def detect_dialect(head: bytes, given: Dialect, *, tab: bool = False) -> tuple[D
     sample = "\n".join(lines)
     quote = given.quote or _detect_quote(lines[0], sample, given.delimiter)
     delimiter = given.delimiter or _detect_delimiter(lines[0], sample, quote, tab=tab)
-    decimal = given.decimal or ("." if delimiter == "," else _detect_decimal(sample, delimiter, quote))
+    decimal = given.decimal or _detect_decimal(sample, delimiter, quote, default_decimal)
     return Dialect(encoding, delimiter, decimal, quote), n_above
 
 
@@ -340,15 +348,28 @@ def _detect_delimiter(header: str, sample: str, quote: str, *, tab: bool) -> str
     return best
 
 
-def _detect_decimal(sample: str, delimiter: str, quote: str) -> str:
-    """Return a comma if columns of numbers have a decimal comma, and none has a decimal point."""
+def _detect_decimal(sample: str, delimiter: str, quote: str, default: str) -> str:
+    """Return a comma if more columns of numbers have a decimal comma than a decimal point, or as many.
+
+    A comma or point before a single group of three digits, as in "1.100" or "1,100 €", shows nothing by itself.
+    """
+    if delimiter == ",":
+        return default
     records = _records(sample, delimiter, quote)[1:]
-    commas = points = 0
+    commas = points = unclear = 0
     for column in itertools.zip_longest(*records, fillvalue=""):
         cells = [cell.strip() for cell in column if any(map(str.isdigit, cell))]
-        commas += sum(map(bool, map(_NUMBER_WITH_COMMA.fullmatch, cells))) > len(cells) / 2
-        points += sum(map(bool, map(_NUMBER_WITH_POINT.fullmatch, cells))) > len(cells) / 2
-    return "," if commas > points else "."
+        numbers = [match[1] for match in map(_NUMBER_WITH_UNIT.fullmatch, cells) if match]
+        if len(numbers) <= len(cells) / 2:
+            continue
+        n_commas = sum(map(bool, map(_DECIMAL_COMMA.fullmatch, numbers)))
+        n_points = sum(map(bool, map(_DECIMAL_POINT.fullmatch, numbers)))
+        commas += n_commas > n_points
+        points += n_points > n_commas
+        unclear += not n_commas and not n_points and any("," in number for number in numbers)
+    if commas or points:
+        return "," if commas >= points else "."
+    return "," if unclear else default
 
 
 def with_defaults(given: Dialect) -> Dialect:

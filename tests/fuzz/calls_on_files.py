@@ -147,7 +147,9 @@ def streams(draw: st.DrawFn) -> Case:
             n_epochs=several(1, 2),
             weighted=either(st.booleans()),
             dialect=either(st.sampled_from([Dialect(), Dialect("utf-8", ","), Dialect("utf-16", ";", ",")])),
-            form=either(st.sampled_from([CellFormat(), CellFormat(missing=("finch", "0"), dates=("%d", "no%"))])),
+            cell_format=either(
+                st.sampled_from([CellFormat(), CellFormat(missing=("finch", "0"), dates=("%d", "no%"))])
+            ),
             strict=either(st.booleans()),
         )
     )

@@ -11,6 +11,7 @@ from oneof.estimators._svm_base import KernelSVMMixin
 from oneof.estimators.base import CandidateClassifier
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.plsvm import PLSVMProblem, PLSVMSolution, solve_cccp, solve_pegasos
+from oneof.solvers.small_weights import without_small_weights
 from oneof.validation import check_bool, check_choice, check_positive
 
 
@@ -164,7 +165,7 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         rows, candidates = self._validate_fit(X, y)
         used = np.flatnonzero(~candidates.is_unlabeled)
         space, kernel, landmarks = self._make_space(rows, used, has_constant=bool(self.fit_intercept))
-        solution = self._solve(PLSVMProblem(space, candidates.evidence[used], float(self.lam)))
+        solution = self._solve(PLSVMProblem(space, without_small_weights(candidates.evidence[used]), float(self.lam)))
         self._store_trace(solution)
         if landmarks is not None:
             m, weights = len(landmarks.rows), solution.weights

@@ -7,6 +7,7 @@ without the class. The rule is used by these solvers:
   equality with 1. The estimators of graphs restrict the distributions of their training rows to the candidates.
 * `loo_ridge.candidate_groups` puts rows with the same candidates into one group.
 * `transductive.tsvm` takes a row as one of the other side in the problem of a class that is not a candidate.
+* `plsvm` has solutions in which the largest scores of two classes are equal; rounding would choose between them.
 * `online` breaks ties between the scores of candidates, which are all 0 until a row has changed them.
 * `soft_label_em` (`CandidateEM`) predicts only the rows of several candidates, and the end of its rounds depends on
   them.

@@ -195,7 +195,7 @@ class RiverClassifier:
         codes = self._codes(names)
         order = codes.argsort(kind="stable")
         columns, signs = codes[order] >> 1, 1.0 - 2.0 * (codes[order] & 1)
-        starts = np.flatnonzero(np.append(True, columns[1:] != columns[:-1]))
+        starts = np.flatnonzero(np.diff(columns, prepend=-1))
         is_unique = len(starts) == len(columns)  # otherwise several features have the same column
         hashed = _Hashed(order, signs, read_only(columns[starts].astype(np.int32)), None if is_unique else starts)
         if len(self._hashed) >= _MAX_ROWS:

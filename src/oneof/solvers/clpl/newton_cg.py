@@ -132,7 +132,7 @@ def solve_clpl(
     problem = CLPLProblem.from_evidence(X, evidence, C, sample_weight, fit_intercept=fit_intercept)
     if initial is None and len(problem.cost) and not fit_intercept:
         may_finish = sp.issparse(problem.X) and not problem.blocks_fit
-        max_gap = max(tol**2, GAP_ROUNDING)
+        max_gap = max(tol * tol, GAP_ROUNDING)  # a product that overflows is infinite
         initial, gap = ascend(problem, tol=max_gap, rng=np.random.default_rng(0), may_finish=may_finish)
         if gap <= max_gap:
             scores = problem.matvec(initial)

@@ -347,3 +347,15 @@ def test_features_are_read_once_as_they_are_aligned() -> None:
     aligned = align_columns(frame, columns, PATH, cell_format=SENTINELS, unreadable=unreadable)
     assert features.frame.equals(aligned, null_equal=True)
     assert {c.column: c.n_unreadable for c in findings.columns if c.n_unreadable} == dict(unreadable.counts)
+
+
+def test_two_orders_that_a_user_names_are_both_read() -> None:
+    """Each cell is read in the first of the named formats that reads it."""
+    cells = ["02/15/2021", "15/02/2021", "03/04/2021"] * 8
+    for formats, month in ((("%m/%d/%Y", "%d/%m/%Y"), 3), (("%d/%m/%Y", "%m/%d/%Y"), 4)):
+        columns, findings = _choose(CellFormat(dates=formats), x=cells)
+        assert columns[0].formats == formats
+        assert findings.columns[0].n_unreadable == 0
+        values = align_columns(pl.DataFrame({"x": cells}), columns, PATH)["x"].to_list()
+        days = [(datetime(2021, m, d) - datetime(1970, 1, 1)).days for m, d in ((2, 15), (2, 15), (month, 7 - month))]
+        assert values == days * 8

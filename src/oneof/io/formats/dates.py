@@ -80,9 +80,12 @@ def detect_date_formats(text: "pl.Series", cell_format: CellFormat) -> tuple[str
     formats: list[str] = []
     while len(cells):
         sample = sample_cells(cells, _MAX_SAMPLE)
-        given = _detect_formats(sample, cell_format.dates, formats)
-        if given:  # the order of a format that the user names is not examined
-            sample = sample.filter(read_dates(sample, given).is_null())
+        given: list[str] = []
+        for date_format in cell_format.dates:  # in the order of the user, who decides about the day and the month
+            is_read = _read_dates(sample, date_format).is_not_null()
+            if date_format not in formats and is_read.any():
+                given.append(date_format)
+                sample = sample.filter(~is_read)
         added = [*given, *_prefer_order(cells, _detect_formats(sample, known, [*formats, *given]), cell_format)]
         if not added:
             break

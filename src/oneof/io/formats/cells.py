@@ -26,7 +26,7 @@ MISSING_NUMBERS = (
 
 _PAIRS = (
     ("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("ja", "nein"), ("oui", "non"), ("s\u00ed", "no"),
-    ("si", "no"), ("wahr", "falsch"), ("vrai", "faux"), ("verdadero", "falso"),
+    ("s\u00ec", "no"), ("si", "no"), ("wahr", "falsch"), ("vrai", "faux"), ("verdadero", "falso"), ("vero", "falso"),
 )  # fmt: skip
 _YES_NO = {word: value for pair in _PAIRS for word, value in zip(pair, (1.0, 0.0), strict=True)}
 

@@ -1,8 +1,9 @@
 """Reading of tables and streams. A table is a stream of one batch, so there is one reader for each format.
 
 Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
-choice of columns), `findings` (notes about them), `batches` (the rows of all formats), `table` (whole files and their
-labels), `encoder` and `imputer` (the values as input of an estimator), `row_encoder` (encoding of a few rows).
+choice of columns), `findings` (notes about them), `batches` (the rows of all formats), `table` (whole files),
+`label_columns` (their labels), `encoder` and `imputer` (the values as input of an estimator), `row_encoder` and
+`encoder_blocks` (encoding of a few rows).
 """
 
 from oneof.io.columns import (
@@ -20,16 +21,14 @@ from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.dialect import Dialect, make_dialect
 from oneof.io.formats.source import stem_of
-from oneof.io.table import (
-    Table,
+from oneof.io.label_columns import (
     check_no_weights,
     find_separator,
-    is_whole_table,
     read_labels,
-    read_table,
     read_truth,
     suspicious_labels,
 )
+from oneof.io.table import Table, is_whole_table, read_table
 
 __all__ = [
     "CellFormat",

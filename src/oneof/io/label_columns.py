@@ -1,0 +1,231 @@
+"""Columns of labels of a table: separators, candidate sets, true labels, and warnings about classes."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneof.candidates import CandidateSets
+from oneof.candidates.columns import DEFAULT_SEPARATOR, detect_separator, match_true_labels, read_label_columns
+from oneof.candidates.labels import labels_with_weights
+from oneof.errors import DataError, LabelError
+from oneof.io.columns import find_column
+from oneof.io.formats.cells import MISSING, MISSING_NUMBERS, missing_numbers
+from oneof.io.table import Table
+from oneof.typing import Labels
+from oneof.wording import enumerate_items
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_SEPARATORS = (";", ",", "/", "|", "+", "&")
+_MAX_LISTED = 6
+"""Maximum number of labels listed in a warning; the rest are counted."""
+
+
+def find_separator(
+    table: Table, columns: Sequence[str], *, classes: Sequence[str] | None = None, weighted: bool = False
+) -> str:
+    """Return the text between two labels of the cells of a column, "|" if no other occurs; see `detect_separator`.
+
+    Raises
+    ------
+    LabelError
+        If a cell may be a set of labels or one class.
+    """
+    import polars as pl
+
+    if len(columns) != 1:
+        return DEFAULT_SEPARATOR
+    cells = _label_frame(table, columns)[find_column(columns[0], table.frame.columns, table.path)]
+    if cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return DEFAULT_SEPARATOR
+    try:
+        return detect_separator(cells.cast(pl.String).to_list(), classes, weighted=weighted)
+    except LabelError as error:
+        raise error.at(f"labels {columns[0]!r} of {table.path}") from None
+
+
+def _label_frame(table: Table, columns: Sequence[str]) -> "pl.DataFrame":
+    """Return columns of labels in which the user's tokens of missing values are null."""
+    import polars as pl
+    import polars.selectors as cs
+
+    names = [find_column(name, table.frame.columns, table.path) for name in columns]
+    frame = table.frame.select(names)
+    if not table.cell_format.missing:
+        return frame
+    tokens, numbers = [token.lower() for token in table.cell_format.missing], missing_numbers(table.cell_format)
+    text, values = pl.col(pl.String), cs.numeric()
+    return frame.with_columns(
+        pl.when(~text.str.strip_chars().str.to_lowercase().is_in(tokens)).then(text),
+        pl.when(~values.cast(pl.Float64).is_in(numbers)).then(values),
+    )
+
+
+def read_labels(
+    table: Table,
+    columns: Sequence[str],
+    *,
+    separator: str = "|",
+    classes: Sequence[str] | None = None,
+    weighted: bool = False,
+    weights: str | None = None,
+    kind: str = "likelihood",
+    rest: bool | str = False,
+) -> CandidateSets:
+    """Return the candidate sets of a table.
+
+    Parameters
+    ----------
+    table : Table
+    columns : sequence of str
+        One column, whose cells are text ("a|b"), lists, or whole numbers (-1 or empty: unlabeled); or several columns
+        of 0 and 1, whose names are the classes.
+    separator : str, default="|"
+        The text between two labels.
+    classes : sequence of str, optional
+        The classes, as written in the table; by default those that occur.
+    weighted : bool, default=False
+        The labels have weights: one column of text ("finch:0.7|wren:0.3") or of mappings from labels to weights, or
+        several columns of numbers, whose names are the classes. Cells without numbers are sets.
+    weights : str, optional
+        The column of the weights of one label column, in the order of its labels: text ("0.7|0.3"), lists or numbers.
+    kind, rest
+        See `CandidateSets.from_weights`.
+
+    Returns
+    -------
+    CandidateSets
+        Labels are numbers only if the text of every cell is a whole number.
+
+    Raises
+    ------
+    DataError
+        If a column does not exist or is named twice.
+    LabelError
+        If a cell cannot be read, a set is empty, all rows are unlabeled, or there is only one class.
+    """
+    names = [find_column(name, table.frame.columns, table.path) for name in columns]
+    weights = None if weights is None else find_column(weights, table.frame.columns, table.path)
+    if weights in names:
+        raise DataError(f"the column of weights must not be a label column; got {weights!r}.")
+    if len(set(names)) < len(names):
+        raise DataError(
+            f"the label columns must be named once; got {next(n for n in names if names.count(n) > 1)!r} twice."
+        )
+    try:
+        return read_label_columns(
+            _label_frame(table, [*names, *([] if weights is None else [weights])]),
+            names,
+            separator=separator,
+            classes=classes,
+            weighted=weighted,
+            weights=weights,
+            kind=kind,
+            rest=rest,
+        )
+    except LabelError as error:
+        quoted = repr(names[0]) if len(names) == 1 else f"{names[0]!r} to {names[-1]!r}"
+        raise error.at(f"labels {quoted} of {table.path}") from None
+
+
+def read_truth(table: Table, column: str, classes: Labels) -> Labels:
+    """Return a column of true labels, which are used for evaluation only.
+
+    Parameters
+    ----------
+    table : Table
+    column : str
+    classes : ndarray of shape (n_classes,)
+        The classes of the candidate sets.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Members of `classes`; None if the true label is missing.
+
+    Raises
+    ------
+    DataError
+        If the column does not exist, has no label, or has a label that is not a class; the error names the row.
+    """
+    import polars as pl
+
+    cells = _label_frame(table, [column]).to_series()
+    source = str(table.path)
+    if cells.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and not cells.dtype.is_numeric():
+        raise DataError(
+            f"the truth column {column!r} must have one label per row; got values of type {cells.dtype}.", source=source
+        )
+    truth, error = match_true_labels(cells.to_list(), classes)
+    if error is not None:
+        raise DataError(
+            f"the truth column {column!r} contains {error.label!r}, which is not a class of the candidate sets. If it "
+            "is a class, name all classes in fit (--classes). If the true label is unknown, leave the cell empty."
+            + error.reason,
+            source=source,
+            row=error.row,
+        )
+    missing = np.asarray([label is None for label in truth])
+    if missing.all():
+        raise DataError(f"the truth column {column!r} has no labels.", source=source)
+    return truth if missing.any() else np.asarray(truth.tolist(), dtype=classes.dtype)
+
+
+def check_no_weights(classes: Iterable[Any], source: Any) -> None:
+    """Raise if most classes are labels with a weight, such as "finch:0.7", although weights are not requested."""
+    pairs = labels_with_weights(classes)
+    if pairs:
+        raise LabelError(
+            f"the labels of {source} have weights, such as {min(pairs)!r}. Add --weighted; or name the classes "
+            "(--classes) if the numbers belong to their names.",
+            label=pairs[0],
+        )
+
+
+def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
+    """Return a warning for each group of classes that may be a set, a missing label, or another class misspelled."""
+    labels = [label for label in classes if isinstance(label, str)]
+    notes = [_read_as_class(["-1"])] if "-1" in labels else []
+    if missing := [label for label in labels if label.strip().lower() in (*MISSING, *MISSING_NUMBERS)]:
+        notes.append(_read_as_class(missing))
+    if lists := [label for label in labels if label[:1] in tuple("[({") and label[-1:] in tuple("])}")]:
+        notes.append(
+            _read_as_one_class(lists, "write sets of labels as 'a|b', or use a list column (Parquet, JSON lines)")
+        )
+    for other in _SEPARATORS if not lists else ():
+        single = {label for label in labels if other not in label}
+        joined = [label for label in labels if other in label and all(m.strip() in single for m in label.split(other))]
+        if joined and other != separator:
+            condition = "if they are sets" if len(joined) > 1 else "if it is a set"
+            notes.append(_read_as_one_class(joined, f"{condition} of labels, add --separator '{other}'"))
+    return notes + _misspelled(labels)
+
+
+def _quote(labels: Iterable[str]) -> str:
+    return enumerate_items([*map(repr, labels)], _MAX_LISTED)
+
+
+def _read_as_class(labels: Sequence[str]) -> str:
+    verb = "are read as classes" if len(labels) > 1 else "is read as a class"
+    return f"{_quote(labels)} {verb}: leave the cells of unlabeled rows empty, or add --missing with their text."
+
+
+def _read_as_one_class(labels: Sequence[str], advice: str) -> str:
+    verb = "are each read as one class" if len(labels) > 1 else "is read as one class"
+    return f"{_quote(labels)} {verb}: {advice}."
+
+
+def _misspelled(labels: Sequence[str]) -> list[str]:
+    spellings: dict[str, list[str]] = {}
+    for label in labels:
+        spellings.setdefault(label.strip().casefold(), []).append(label)
+    groups = [_quote(group) for group in spellings.values() if len(group) > 1]
+    if not groups:
+        return []
+    listed = groups if len(groups) <= _MAX_LISTED else [*groups[:_MAX_LISTED], f"and {len(groups) - _MAX_LISTED} more"]
+    return [
+        f"{'; '.join(listed)} differ only in case or in surrounding spaces, and are read as different classes: use one "
+        "spelling if they are the same class."
+    ]

@@ -349,7 +349,7 @@ def _detect_delimiter(header: str, sample: str, quote: str, *, tab: bool) -> str
 
 
 def _detect_decimal(sample: str, delimiter: str, quote: str, default: str) -> str:
-    """Return a comma if more columns of numbers have a decimal comma than a decimal point, or as many.
+    """Return a comma if more columns of numbers have a decimal comma than a decimal point.
 
     A comma or point before a single group of three digits, as in "1.100" or "1,100 €", shows nothing by itself.
     """
@@ -368,7 +368,7 @@ def _detect_decimal(sample: str, delimiter: str, quote: str, default: str) -> st
         points += n_points > n_commas
         unclear += not n_commas and not n_points and any("," in number for number in numbers)
     if commas or points:
-        return "," if commas >= points else "."
+        return "," if commas > points else "."
     return "," if unclear else default
 
 

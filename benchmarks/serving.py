@@ -13,8 +13,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
-from tests.io.messy import make_survey
 
+from benchmarks.survey import make_survey
 from oneof.persistence import load
 from oneof.serving import RowPredictor
 

@@ -212,7 +212,7 @@ def test_long_numbers_are_distinct_labels(tmp_path):
         ("jsonl", b"{\n", "standard input, line 1: invalid JSON"),
         ("svmlight", b"1 2:1 1:1\n", "standard input, line 1: the indices"),
         ("csv", gzip.compress(b"x,y\n1\n", mtime=0), "standard input, line 2: found 1 cells"),
-        ("csv", gzip.compress(b"x,y\n1,2\n" * 90)[:-9], "standard input is damaged or truncated"),
+        ("csv", gzip.compress(b"x,y\n1,2\n" * 90, mtime=0)[:-9], "standard input is damaged or truncated"),
     ],
 )
 def test_messages_name_standard_input(kind, content, message, tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ from oneof.io.formats import binary
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.csv_reader import CsvReader
 from oneof.io.formats.csv_table import as_plain_numbers
+from oneof.io.formats.decoding import check_decodable
 from oneof.io.formats.dialect import Dialect
 from oneof.io.formats.json_lines import JsonLinesReader, objects_to_frame
 from oneof.io.formats.names import format_names, match_all
@@ -204,6 +205,8 @@ def iterate_batches(
     for number, path in enumerate(source.files):
         if number < start.file:
             continue
+        if source.format in ("parquet", "arrow"):
+            check_decodable(source.files[number:], source.format)
         offset = start.offset if number == start.file else RecordOffset()
         for read in _READERS[source.format](path, source, n_rows, spec, offset):
             batch = spec.without_dropped(read) if n_rows is None and spec.drop else read
@@ -234,7 +237,11 @@ def file_sizes(source: Source) -> list[int] | None:
     if source.format in TEXT_FORMATS:
         known = source.can_be_read_again and not any(file.suffix.lower() == ".gz" for file in source.files)
         return [file.stat().st_size for file in source.files] if known else None
-    return [binary.count_rows(file, source.format) for file in source.files]
+    sizes = []
+    for number, file in enumerate(source.files):
+        check_decodable(source.files[number:], source.format)
+        sizes.append(binary.count_rows(file, source.format))
+    return sizes
 
 
 def progress_fraction(sizes: Sequence[int] | None, position: Position) -> float | None:

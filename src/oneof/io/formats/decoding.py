@@ -1,0 +1,104 @@
+"""A trial of Parquet and Arrow files in another process, because a damaged file can end the process that decodes it.
+
+The compiled code of polars allocates the lengths that a damaged page declares, and ends the process if there is not
+enough memory. Python cannot catch that. The files are therefore decoded once by another process, whose result is
+discarded: if it ends abnormally, the file is rejected with an error. Ordinary errors are left to the actual reading,
+which has the message.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from oneof.errors import DataError
+
+_GROUP_BYTES = 2**28
+_GROUP_FILES = 256
+"""Files are tried in groups, so that many small files do not start a process each."""
+
+_TRIAL = """
+import json, os, sys
+request = json.load(sys.stdin)
+sys.path[:] = request["path"]
+try:
+    import resource
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    resource.setrlimit(resource.RLIMIT_AS, (memory + 2**32, resource.getrlimit(resource.RLIMIT_AS)[1]))
+except (ImportError, AttributeError, OSError, ValueError):
+    pass
+import polars as pl
+scan = {"parquet": lambda file: pl.scan_parquet(file, hive_partitioning=False), "arrow": pl.scan_ipc}[request["kind"]]
+for number, file in enumerate(request["files"]):
+    print(number, flush=True)
+    try:
+        for _ in scan(file).collect_batches():
+            pass
+    except BaseException:
+        pass
+"""
+
+_decoded: set[tuple[str, int, int]] = set()
+"""Path, size and modification time of the files that were decoded."""
+
+
+def check_decodable(files: Sequence[Path], kind: str) -> None:
+    """Raise if the process that decodes the first of some Parquet or Arrow files ends abnormally.
+
+    The next files may be decoded by the same process. A file that has not changed since is not decoded again. Where
+    no second Python can be started (an embedded or frozen interpreter), nothing is checked.
+
+    Raises
+    ------
+    DataError
+        If the first file cannot be decoded.
+    """
+    if not files or not sys.executable or getattr(sys, "frozen", False) or _identity(files[0]) in _decoded:
+        return
+    group = _first_group(files)
+    request = json.dumps({"kind": kind, "path": sys.path, "files": [os.fspath(file.absolute()) for file in group]})
+    trial = subprocess.run(
+        [sys.executable, "-I", "-c", _TRIAL],
+        input=request.encode(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        check=False,
+    )
+    begun = trial.stdout.count(b"\n")
+    if not begun:  # polars is not installed or does not start, which the actual reading reports
+        return
+    n_decoded = begun - (trial.returncode != 0)
+    _decoded.update(_identity(file) for file in group[:n_decoded])
+    if n_decoded == 0:
+        raise DataError(
+            f"{files[0]} cannot be read: the process that decoded it ended with {_describe(trial.returncode)}. The "
+            "file is damaged, or needs more memory than there is. Write it again, or convert it to CSV elsewhere."
+        )
+
+
+def _first_group(files: Sequence[Path]) -> list[Path]:
+    group, size = [files[0]], _size(files[0])
+    for file in files[1:_GROUP_FILES]:
+        size += _size(file)
+        if size > _GROUP_BYTES:
+            break
+        group.append(file)
+    return group
+
+
+def _identity(file: Path) -> tuple[str, int, int]:
+    try:
+        status = file.stat()
+    except OSError:
+        return (str(file.absolute()), -1, -1)
+    return (str(file.absolute()), status.st_size, status.st_mtime_ns)
+
+
+def _size(file: Path) -> int:
+    return max(_identity(file)[1], 0)
+
+
+def _describe(returncode: int) -> str:
+    return f"signal {-returncode}" if returncode < 0 else f"exit code {returncode}"

@@ -1,8 +1,9 @@
 """Trust-region Newton method that minimizes the objective of PLEM.
 
 A step is computed by conjugate gradients in the norm of the preconditioner. It ends at the boundary of the region, or
-follows a direction of negative curvature to it (Steihaug 1983). Scores are linear in W, so that one product of X with
-the step gives the scores at every length: a step that does not reduce F enough is shortened instead of rejected.
+follows a direction of negative curvature to it (Steihaug 1983). With partial rows the negative part of the rows'
+Hessians is left out while the gradient is large. Scores are linear in W, so that one product of X with the step gives
+the scores at every length: a step that does not reduce F enough is shortened instead of rejected.
 
 The conjugate gradients run in single precision, in which products of X take half the time, while F, its gradient and
 the weights are in double precision: as in iterative refinement, the accuracy of the result is that of the gradient. If

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 from scipy.optimize import approx_fprime
 
 from oneof.likelihoods import log_likelihoods, masked_softmax, softmax
 from oneof.solvers.plem import PLEMProblem, solve_plem, trust_region
+from oneof.solvers.plem.row_hessians import multiply_hessians
 from tests.estimators.panel import table
 from tests.oracles import plem as oracle
 from tests.weights import draw_weights, informative
@@ -290,3 +292,25 @@ def test_max_iter_is_respected():
     solution = solved(X, mask, lam=1e-3, max_iter=12)
     assert not solution.converged
     assert solution.n_iter == 12
+
+
+@pytest.mark.parametrize("layout", ["C", "F"])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_row_hessians_and_their_positive_parts(layout, dtype):
+    """Products equal those of the written-out matrices, and the positive part has no negative eigenvalue."""
+    n, K = 1100, 4
+    rng = np.random.default_rng(0)
+    p, v = rng.dirichlet(np.ones(K), size=n), rng.uniform(size=(n, K))
+    q = v * p
+    outside = 1.0 - q.sum(axis=1)
+    q /= q.sum(axis=1, keepdims=True)
+    hessian = [np.einsum("ik,kl->ikl", a, np.eye(K)) - a[:, :, None] * a[:, None] for a in (p, q)]
+    step = rng.normal(size=(n, K))
+    for added in (np.zeros(n), outside):
+        matrices = hessian[0] - (1.0 - added)[:, None, None] * hessian[1]
+        product = np.array(step, dtype, order=layout)
+        r, inside = (np.array(a, dtype, order=layout) for a in (p - q, q))
+        multiply_hessians(r, inside, added.astype(dtype), product)
+        assert_allclose(product, np.einsum("ikl,il->ik", matrices, step), atol=50 * np.finfo(dtype).eps)
+    assert np.linalg.eigvalsh(matrices).min() >= -1e-14
+    assert np.linalg.eigvalsh(hessian[0] - hessian[1]).min() < -0.01

@@ -10,7 +10,8 @@ is that of F without the terms of q. If sets are large, those terms nearly cance
 iterations. With them F is not convex, which a trust region handles (Steihaug 1983). Near the minimum a step squares the
 error.
 
-Reading order: `problem` (objective, derivatives, preconditioners), `trust_region` (the solver).
+Reading order: `problem` (objective, derivatives, preconditioners), `row_hessians` (products with the rows' Hessians),
+`trust_region` (the solver).
 """
 
 from oneof.solvers.plem.problem import PLEMProblem

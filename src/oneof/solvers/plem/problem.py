@@ -27,9 +27,9 @@ from oneof.likelihoods import (
     log_likelihoods,
     masked_softmax,
     support,
-    weigh,
 )
 from oneof.solvers.linear_objective import LinearProblem
+from oneof.solvers.plem.row_hessians import multiply_hessians
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 
 MAX_DENSITY = 0.04
@@ -55,6 +55,8 @@ class Evaluation:
     """q, (n, K); None if all rows are exact, whose q is the label itself."""
     excess: Floats
     """p - q, (n, K), with the relative precision of small probabilities."""
+    outside: Floats
+    """1 - sum_k v_ik p_ik, (n,)."""
     losses: Floats
     """-log sum_k v_ik p_ik, (n,)."""
 
@@ -62,7 +64,8 @@ class Evaluation:
     def single(self) -> "Evaluation":
         """The probabilities in single precision."""
         inside = None if self.inside is None else self.inside.astype(np.float32)
-        return Evaluation(self.proba.astype(np.float32), inside, self.excess.astype(np.float32), self.losses)
+        proba, excess, outside = (a.astype(np.float32) for a in (self.proba, self.excess, self.outside))
+        return Evaluation(proba, inside, excess, outside, self.losses)
 
 
 @dataclass(frozen=True)
@@ -190,8 +193,9 @@ class PLEMProblem(LinearProblem):
         terms = scores - scores.max(axis=1, keepdims=True)
         np.exp(terms, out=terms)
         if self.labels is None:
-            within = weigh(terms, self.evidence)
-            sums, outside = within.sum(axis=1), weigh(terms, self._complement).sum(axis=1)
+            within = terms * self.evidence
+            rest = terms - within if is_mask(self.evidence) else terms * (1.0 - self.evidence)
+            sums, outside = within.sum(axis=1), rest.sum(axis=1)
         else:
             sums = terms[self.labels]
             terms[self.labels] = 0.0
@@ -199,6 +203,7 @@ class PLEMProblem(LinearProblem):
             terms[self.labels] = sums
         total = sums + outside
         terms /= total[:, None]
+        outside_proba = outside / total
         rounded = np.flatnonzero(sums < MIN_INSIDE)
         sums[rounded] = 1.0
         losses = np.log1p(outside / sums)
@@ -206,10 +211,16 @@ class PLEMProblem(LinearProblem):
         if self.labels is None:
             within /= sums[:, None]
             within[rounded] = masked_softmax(scores[rounded], self.evidence[rounded])
-            return Evaluation(terms, within, -log_likelihood_gradient(terms, within, self.evidence), losses)
+            if is_mask(self.evidence):  # p outside the set, and -q times the probability outside in it
+                rest /= total[:, None]
+                rest -= within * outside_proba[:, None]
+                excess = rest
+            else:
+                excess = -log_likelihood_gradient(terms, within, self.evidence)
+            return Evaluation(terms, within, excess, outside_proba, losses)
         excess = terms.copy(order="K")
-        excess[self.labels] = -outside / total
-        return Evaluation(terms, None, excess, losses)
+        excess[self.labels] = -outside_proba
+        return Evaluation(terms, None, excess, outside_proba, losses)
 
     def objective(self, weights: Floats, at: Evaluation) -> float:
         """Return F."""
@@ -225,8 +236,11 @@ class PLEMProblem(LinearProblem):
             by_score = by_score + self.entropy_weight * entropy_gradient(at.inside)
         return self._add_penalty(weights, by_score)
 
-    def hvp(self, direction: Floats, at: Evaluation) -> Floats:
-        """Return the Hessian of F times a direction, both (K, D)."""
+    def hvp(self, direction: Floats, at: Evaluation, *, is_positive: bool = False) -> Floats:
+        """Return the Hessian of F times a direction, both (K, D).
+
+        With `is_positive` the negative part of the Hessians of the log likelihoods is left out.
+        """
         product, scratch = self._scratch
         score_step = self.matvec(direction, out=scratch)
         if at.inside is None:  # diag p - p p^T
@@ -234,15 +248,11 @@ class PLEMProblem(LinearProblem):
             mean = product.sum(axis=1, keepdims=True)
             product -= np.multiply(at.proba, mean, out=score_step)
             return self._add_penalty(direction, product)
-        # With r = p - q, (diag p - p p^T) s - (diag q - q q^T) s = r * (s - p^T s) - q (r^T s).
         entropies = self.entropy_weight * entropy_hvp(at.inside, score_step) if self.entropy_weight else None
-        mean_inside = np.multiply(at.inside, score_step, out=product).sum(axis=1, keepdims=True)
-        difference = np.multiply(at.excess, score_step, out=product).sum(axis=1, keepdims=True)
-        product -= np.multiply(at.excess, mean_inside + difference, out=score_step)
-        product -= np.multiply(at.inside, difference, out=score_step)
+        multiply_hessians(at.excess, at.inside, at.outside if is_positive else np.zeros_like(at.outside), score_step)
         if entropies is not None:
-            product += entropies
-        return self._add_penalty(direction, product)
+            score_step += entropies
+        return self._add_penalty(direction, score_step)
 
     def curvatures(self, at: Evaluation) -> Floats:
         """Return the absolute diagonals of the rows' Hessians, (n, K)."""
@@ -288,11 +298,6 @@ class PLEMProblem(LinearProblem):
             product *= np.asarray(self.common_cost, product.dtype)
         product += self.penalized(weights)
         return product
-
-    @cached_property
-    def _complement(self) -> Evidence:
-        """1 - v, (n, K)."""
-        return ~self.evidence if is_mask(self.evidence) else 1.0 - self.evidence
 
     @cached_property
     def _scratch(self) -> tuple[Floats, Floats]:

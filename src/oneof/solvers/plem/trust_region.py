@@ -1,8 +1,9 @@
 """Trust-region Newton method that minimizes the objective of PLEM.
 
 A step is computed by conjugate gradients in the norm of the preconditioner. It ends at the boundary of the region, or
-follows a direction of negative curvature to it (Steihaug 1983). Scores are linear in W, so that one product of X with
-the step gives the scores at every length: a step that does not reduce F enough is shortened instead of rejected.
+follows a direction of negative curvature to it (Steihaug 1983). With partial rows the negative part of the rows'
+Hessians is left out while the gradient is large. Scores are linear in W, so that one product of X with the step gives
+the scores at every length: a step that does not reduce F enough is shortened instead of rejected.
 
 The conjugate gradients run in single precision, in which products of X take half the time, while F, its gradient and
 the weights are in double precision: as in iterative refinement, the accuracy of the result is that of the gradient. If
@@ -42,6 +43,10 @@ LAST_RTOL = 1e-5
 """Relative residual of the last step in double precision."""
 FIRST_RADIUS = 0.5
 """First radius with partial rows, relative to the norm of the gradient: long first steps end at lower likelihoods."""
+MIN_POSITIVE_SIZE = 0.1
+"""Relative size of the gradient above which steps with partial rows leave out negative curvature."""
+MIN_SHRINKAGE = 0.25
+"""Smallest factor of the radius after a step whose decrease was not predicted."""
 MIN_DECREASE = 1e-4
 """Fraction of the decrease along the gradient that a step must reach."""
 MIN_LENGTH = 1e-10
@@ -172,6 +177,11 @@ class TrustRegion:
         """Norm of the gradient, relative to that of a step that would reduce F to 0."""
         return self.size / max(self.value, self._min_value) ** 0.5
 
+    @property
+    def is_positive(self) -> bool:
+        """True if steps leave out the negative curvature."""
+        return self.problem.labels is None and self.relative_size > MIN_POSITIVE_SIZE
+
     def is_within(self, tol: float) -> bool:
         """Return whether the gradient is small; along nearly collinear features only blocks show that."""
         if self.relative_size <= tol and self.kind == "diagonal" and self._block_entries("common") <= MAX_BLOCK_ENTRIES:
@@ -180,7 +190,7 @@ class TrustRegion:
 
     def advance(self, rtol: float) -> bool:
         """Take a step, and adapt the radius and the precision; return False if no length of it decreases F."""
-        step = self._step(rtol)
+        step, is_newton = self._step(rtol), not self.is_positive
         score_step = self.problem.matvec(step.weights)
         slope = _inner(self.gradient, step.weights)
         _check_finite(slope)
@@ -199,7 +209,7 @@ class TrustRegion:
                 return was_single
         ratio = decrease / (step.predicted + rounding) if length == 1.0 else 0.0
         if ratio < 0.25:
-            self.radius = (0.25 if length == 1.0 else length) * step.norm
+            self.radius = (MIN_SHRINKAGE if length == 1.0 else max(length, MIN_SHRINKAGE)) * step.norm
         elif ratio > 0.75:
             self.radius = max(self.radius, 2.0 * step.norm)
         self.weights, self.scores, self.at, self.value = weights, scores, at, value
@@ -207,7 +217,7 @@ class TrustRegion:
         self.path.append(value)
         last = self.size
         self.size = self._gradient_size()
-        is_quadratic = step.is_interior and 0.9 < ratio < 1.1
+        is_quadratic = is_newton and step.is_interior and 0.9 < ratio < 1.1
         if is_quadratic and self.relative_size < 0.1 and self.size > 0.5 * last:
             self.is_single = False
         self._n_products = step.n_products
@@ -253,6 +263,7 @@ class TrustRegion:
                 unit,
                 self.radius / self.size,
                 max(rtol, SINGLE_RTOL),
+                is_positive=self.is_positive,
             )
             if np.isfinite([step.predicted, step.norm]).all() and np.isfinite(step.weights).all():
                 weights = self.size * step.weights.astype(np.float64)
@@ -261,7 +272,13 @@ class TrustRegion:
                 return Step(weights, predicted, norm, step.is_interior, step.n_products)
             self.is_single = False
         return truncated_conjugate_gradients(
-            self.problem, self.at, self.preconditioner, self.gradient, self.radius, rtol
+            self.problem,
+            self.at,
+            self.preconditioner,
+            self.gradient,
+            self.radius,
+            rtol,
+            is_positive=self.is_positive,
         )
 
     def _precondition(self, kind: PreconditionerKind) -> None:
@@ -288,7 +305,14 @@ class TrustRegion:
 
 
 def truncated_conjugate_gradients(
-    problem: PLEMProblem, at: Evaluation, preconditioner: Preconditioner, gradient: Floats, radius: float, rtol: float
+    problem: PLEMProblem,
+    at: Evaluation,
+    preconditioner: Preconditioner,
+    gradient: Floats,
+    radius: float,
+    rtol: float,
+    *,
+    is_positive: bool,
 ) -> Step:
     """Return a step that approximately minimizes the quadratic model of F within a radius (Steihaug 1983).
 
@@ -303,7 +327,7 @@ def truncated_conjugate_gradients(
     n_products = 0
     while n_products < MAX_CG_ITER:
         n_products += 1
-        product = problem.hvp(direction, at)
+        product = problem.hvp(direction, at, is_positive=is_positive)
         curvature = _inner(direction, product)
         length = size / curvature if curvature > 0 else np.inf
         if curvature <= 0 or ss + 2 * length * sp + length**2 * pp >= radius**2:

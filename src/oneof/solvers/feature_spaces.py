@@ -26,6 +26,8 @@ from oneof.typing import FeatureMatrix, Floats, Ints
 OVERFLOW = "products of rows overflow float64. Scale the features, for example with StandardScaler."
 MIN_FLOAT32_SQUARE = 1e-12
 """Smallest squared norm for single precision, which must still represent the cube."""
+MAX_GATHERED_FRACTION = 0.25
+"""Fraction of the dense rows with coefficients up to which they are copied, so that the others are not read."""
 
 
 class FeatureSpace:
@@ -70,7 +72,12 @@ class FeatureSpace:
     def rmatvec(self, coefficients: Floats) -> Floats:
         """Return sum_i coefficients_ik x_i, (K, D)."""
         coefficients = coefficients.astype(self.X.dtype, copy=False)
-        weights = (self.X.T @ coefficients).T if sp.issparse(self.X) else coefficients.T @ self.X
+        if sp.issparse(self.X):
+            weights = (self.X.T @ coefficients).T
+        else:
+            used = np.flatnonzero(coefficients.any(axis=1))
+            is_few = len(used) <= MAX_GATHERED_FRACTION * self.n_rows
+            weights = coefficients[used].T @ self.X[used] if is_few else coefficients.T @ self.X
         if self.has_constant:
             weights = np.column_stack([weights, coefficients.sum(axis=0)])
         return weights.astype(np.float64, copy=False)

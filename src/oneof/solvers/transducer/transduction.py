@@ -37,6 +37,7 @@ from oneof.graphs import laplacian
 from oneof.graphs.affinity import unlabeled_components
 from oneof.likelihoods import constant_rows, is_mask, support, uniform_within_sets
 from oneof.solvers.small_weights import without_small_weights
+from oneof.solvers.transducer.block_lanczos import BLOCK_SIZE, MIN_VECTORS, block_lanczos
 from oneof.solvers.transducer.sphere import minimize_on_constrained_sphere, minimize_on_sphere
 from oneof.typing import Evidence, Floats, Ints, Mask
 from oneof.validation import check_memory
@@ -45,6 +46,8 @@ MIN_LABELED = 1e-6
 """Smallest weight of rows labeled as a class, or as another class, from which scores are computed."""
 MAX_DENSE_ROWS = 500
 """Maximum number of rows for the dense solver, which is also used for more than a third of all eigenvectors."""
+MIN_BLOCK_ROWS = 5000
+"""Number of rows from which eigenvectors are computed in blocks."""
 EIGENVALUE_TOL = 1e-9
 """Eigenvalues (in [0, 2]) that differ by less count as equal."""
 
@@ -264,8 +267,8 @@ def smallest_eigenvectors(affinity: sp.csr_array, n_vectors: int) -> Spectrum | 
     Raises
     ------
     InputError
-        If the eigenvectors and their computation would not fit in memory: six arrays of n x n_vectors, and from a
-        third of all eigenvectors on, five of n x n.
+        If the eigenvectors and their computation would not fit in memory: seven arrays of n x n_vectors (at least
+        16), and from a third of all eigenvectors on, five of n x n.
     """
     n = affinity.shape[0]
     components = graph_components(affinity)
@@ -275,7 +278,7 @@ def smallest_eigenvectors(affinity: sp.csr_array, n_vectors: int) -> Spectrum | 
         return components
     is_dense = n <= MAX_DENSE_ROWS or 3 * n_nonzero >= n
     check_memory(
-        8.0 * n * (5 * n if is_dense else 6 * n_requested),
+        8.0 * n * (5 * n if is_dense else 7 * max(n_requested, MIN_VECTORS)),
         f"{n_requested} eigenvectors of a graph of {n} rows",
         "lower n_eigenvectors",
     )
@@ -285,14 +288,24 @@ def smallest_eigenvectors(affinity: sp.csr_array, n_vectors: int) -> Spectrum | 
         shifted += 3.0 * (indicators @ indicators.T)
         values, vectors = scipy.linalg.eigh(shifted, overwrite_a=True, subset_by_index=(0, n_nonzero - 1))
     else:
-        start = np.random.default_rng(0).standard_normal(n)
-        values, vectors = eigsh(_deflated(L, indicators), n_nonzero, which="SA", v0=start)
+        values, vectors = _sparse_eigenvectors(_deflated(L, indicators), n_nonzero)
     order = np.argsort(values, kind="stable")
     null_vectors = indicators @ scipy.linalg.null_space(components.constant[None])  # orthogonal to D^1/2 1
     return Spectrum(
         np.hstack([null_vectors, vectors[:, order]]),
         np.concatenate([np.zeros(null_vectors.shape[1]), np.maximum(values[order], 0.0)]),
     )
+
+
+def _sparse_eigenvectors(operator: LinearOperator, n_vectors: int) -> tuple[Floats, Floats]:
+    """Return the smallest eigenvalues and their eigenvectors: in blocks for many rows, otherwise by ARPACK."""
+    n, rng = operator.shape[0], np.random.default_rng(0)
+    if n >= max(MIN_BLOCK_ROWS, 10 * n_vectors):
+        pairs = block_lanczos(operator.matmat, rng.standard_normal((n, BLOCK_SIZE)), n_vectors)
+        if pairs is not None:
+            return pairs
+    values, vectors = eigsh(operator, n_vectors, which="SA", v0=np.random.default_rng(0).standard_normal(n))
+    return values, vectors
 
 
 def graph_components(affinity: sp.csr_array) -> GraphComponents:

@@ -247,15 +247,16 @@ def switchable_pairs(scores: Floats, signs: Floats, unlabeled: Ints, *, margin: 
     >>> switchable_pairs(scores, signs, np.arange(4), margin=0.0)
     (array([1]), array([0]))
     """
-    f = scores[unlabeled]
-    positive, negative = np.flatnonzero(signs[unlabeled] > 0), np.flatnonzero(signs[unlabeled] < 0)
+    f, is_positive = scores[unlabeled], signs[unlabeled] > 0
+    # Rows without a loss are in no pair, and come last in both orders: only the others are sorted.
+    positive = np.flatnonzero(is_positive & (1.0 - f > margin))
+    negative = np.flatnonzero(~is_positive & (1.0 + f > margin))
     positive = positive[np.argsort(f[positive], kind="stable")]
     negative = negative[np.argsort(-f[negative], kind="stable")]
     n_pairs = min(len(positive), len(negative))
     positive, negative = positive[:n_pairs], negative[:n_pairs]
-    xi_m, xi_l = 1.0 - f[positive], 1.0 + f[negative]
-    # All three quantities decrease along the pairs, so that the pairs that meet the conditions come first.
-    selected = (xi_m > margin) & (xi_l > margin) & (xi_m + xi_l > 2.0 + margin)
+    # The sum of the losses decreases along the pairs, so that the pairs that meet the condition come first.
+    selected = (1.0 - f[positive]) + (1.0 + f[negative]) > 2.0 + margin
     return unlabeled[positive[selected]], unlabeled[negative[selected]]
 
 

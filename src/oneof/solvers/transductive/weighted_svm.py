@@ -348,7 +348,7 @@ def best_intercept(products: Floats, signs: Floats, costs: Floats) -> float:
     """
     active = np.flatnonzero(costs > 0.0)
     kinks = signs[active] - products[active]  # where a loss begins or ends, and the slope increases by its cost
-    order = np.argsort(kinks, kind="stable")
+    order = np.argsort(kinks)
     kinks, active = kinks[order], active[order]
     derivatives = np.cumsum(costs[active]) - float(costs[active][signs[active] > 0].sum())  # to the right of each kink
     level = 1e-10 * float(costs[active].sum())

@@ -168,11 +168,11 @@ def label_components(indptr, indices, weights, strongest, rtol):
     n = len(indptr) - 1
     parent, component = np.arange(n), np.empty(n, dtype=np.int64)
     for i in range(n):
-        root = i
+        root = parent[i]
         for at in range(indptr[i], indptr[i + 1]):
             j = indices[at]
             if j < i and weights[at] >= rtol * min(strongest[i], strongest[j]) and weights[at] > 0:
-                other = np.int64(j)
+                other = parent[j]
                 while parent[other] != other:
                     parent[other] = parent[parent[other]]
                     other = parent[other]

@@ -203,10 +203,18 @@ def _multiply(indptr, indices, data, p, q):
     for i in range(len(p)):
         for k in range(n_columns):
             q[i, k] = 0.0
-        for at in range(indptr[i], indptr[i + 1]):
+        at, end = indptr[i], indptr[i + 1]
+        while at + 4 <= end:  # four rows of p at a time, so that they are loaded together
+            w0, w1, w2, w3 = data[at], data[at + 1], data[at + 2], data[at + 3]
+            j0, j1, j2, j3 = indices[at], indices[at + 1], indices[at + 2], indices[at + 3]
+            for k in range(n_columns):
+                q[i, k] += w0 * p[j0, k] + w1 * p[j1, k] + w2 * p[j2, k] + w3 * p[j3, k]
+            at += 4
+        while at < end:
             weight, j = data[at], indices[at]
             for k in range(n_columns):
                 q[i, k] += weight * p[j, k]
+            at += 1
         for k in range(n_columns):
             inner += p[i, k] * q[i, k]
     return inner

@@ -152,8 +152,7 @@ class LinearSystem:
         for sparse linear systems, algorithm 9.1. The upper bound of the error is the Gauss-Radau bound of Meurant &
         Tichý (2019), Numerical Algorithms 82: the preconditioner only increases the eigenvalues.
         """
-        M, scale = self.matrix, self._scale
-        component, solve_levels = self._levels()
+        M, scale, (component, solve_levels) = self.matrix, self._scale, self._levels()
         # Few arrays of this size are allocated: new memory takes as long as half a product.
         r = right.copy() if initial is None else residual(self.matrix, self._excess, initial, right)
         x = np.zeros(right.shape) if initial is None else initial.copy()

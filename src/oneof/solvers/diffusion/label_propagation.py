@@ -9,8 +9,9 @@ import scipy.sparse as sp
 from oneof.graphs.affinity import unlabeled_components
 from oneof.jit import compiled
 from oneof.likelihoods import constant_rows, is_mask, normalize_within_sets, support, uniform_within_sets
-from oneof.solvers.diffusion.constrained import solve_constrained
+from oneof.solvers.diffusion.constrained import constrained_rows, solve_constrained
 from oneof.solvers.diffusion.label_stopping import LabelStopping
+from oneof.solvers.diffusion.linear_solve import sum_rows
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, Floats, Ints, Mask
 
@@ -102,7 +103,7 @@ def solve_harmonic(
     if unit != 1.0:
         right *= unit
     solution = solve_constrained(matrix, right, evidence[free], mass=mass, tol=tol, max_iter=max_iter)
-    total = solution.values.sum(axis=1, keepdims=True)
+    total = sum_rows(solution.values)
     nonzero = total[:, 0] > 0  # an isolated row with several candidates stays uniform on them
     if nonzero.all():
         F[free] = np.divide(solution.values, total, out=solution.values)
@@ -212,7 +213,7 @@ def balance_mass(
     min_mean = min(max(tol, np.finfo(np.float64).eps), 0.1 / len(q))
     factor = np.divide(q / q.sum(), mass, out=np.zeros(len(q)), where=mass > min_mean * len(own))
     own *= factor
-    total = own.sum(axis=1, keepdims=True)
+    total = sum_rows(own)
     if (total > 0).all():
         own /= total
     else:
@@ -287,26 +288,29 @@ def solve_local_global_consistency(
     n = len(evidence)
     matrix = assemble_system(affinity, np.arange(n), np.ones(n), np.sqrt(alpha) * inverse_root)
     options: dict[str, Any] = {"min_eigenvalue": 1.0 - alpha, "tol": tol, "max_iter": max_iter}
-    row_sums, converged = None, True
+    total_mass, converged = None, True
     if not is_mask(evidence):
         source = (1.0 - alpha) * labels.sum(axis=1, keepdims=True)
         total = solve_constrained(matrix, source, np.ones_like(source, dtype=bool), **options)
-        row_sums, converged = total.values, total.converged
+        total_mass, converged = total.values, total.converged
         # A sweep multiplies the mean, with the label of the row, by the weights. So they are removed from the label.
         labels = np.divide(labels, evidence, out=np.zeros_like(labels), where=candidates)
     stop = None if label_tol is None else LabelStopping(label_tol)
     labels *= 1.0 - alpha
     solution = solve_constrained(
-        matrix, labels, evidence, mass=row_sums, stop=stop, stop_eigenvalue=1.0 - alpha, **options
+        matrix, labels, evidence, mass=total_mass, stop=stop, stop_eigenvalue=1.0 - alpha, **options
     )
     converged = converged and solution.converged
-    # Exact rows are not restricted to their label.
-    candidates = candidates | (candidates.sum(axis=1, keepdims=True) == 1)
-    mass = solution.values.sum(axis=1)
+    mass = sum_rows(solution.values)[:, 0]
+    if (mass > 0).all() and not constrained_rows(evidence).any():
+        distributions = solution.values / mass[:, None]
+    else:  # exact rows are not restricted to their label
+        candidates = candidates | (candidates.sum(axis=1, keepdims=True) == 1)
+        distributions = normalize_within_sets(solution.values, candidates)
     # A converged label gives mass to all of its component, unless the mass underflows.
     unreachable = (mass == 0) & unlabeled if converged else unlabeled_components(affinity, evidence == 1)
     return LocalGlobalConsistencySolution(
-        normalize_within_sets(solution.values, candidates),
+        distributions,
         mass,
         solution.n_iter,
         converged,

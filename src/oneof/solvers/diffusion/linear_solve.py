@@ -79,18 +79,12 @@ class LinearSystem:
                 sp.csc_array(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options
             )
         elif matrix.shape[0]:
-            # Scaled to a unit diagonal from both sides, M is its own Jacobi preconditioner.
-            diagonal = matrix.diagonal()
+            diagonal, self._excess = _diagonal_and_excess(matrix.indptr, matrix.indices, matrix.data)
             self._scale: Floats = 1.0 / np.sqrt(diagonal)
-            self._scaled = matrix
-            if (diagonal != 1.0).any():
-                scaled = _scale_symmetrically(matrix.indptr, matrix.indices, matrix.data, self._scale)
-                self._scaled = sp.csr_array((scaled, matrix.indices, matrix.indptr), shape=matrix.shape)
-            self._excess = diagonal_excess(matrix, diagonal)
             self._coarse = (
                 None
                 if min_eigenvalue >= MIN_REGULARIZATION
-                else CoarseCorrection(matrix, self._excess, 1.0 / self._scale, _direct_solver)
+                else CoarseCorrection(matrix, diagonal, self._excess, _direct_solver)
             )
 
     def __len__(self) -> int:
@@ -152,103 +146,114 @@ class LinearSystem:
     ) -> LinearSolution:
         """Run conjugate gradients on the block as one block-diagonal system with K copies of M.
 
-        One step length serves all columns. The eigenvalues are those of M, without additional ones, and every operation
-        except the product treats the block as one contiguous vector. See Saad (2003), Iterative methods for sparse
-        linear systems, algorithm 9.1. The upper bound of the error is the Gauss-Radau bound of Meurant & Tichý (2019),
-        Numerical Algorithms 82: the preconditioner only increases the eigenvalues.
+        The preconditioner is the diagonal of M. Its roots scale the residual, since squares of small residuals would
+        underflow. One step length serves all columns. The eigenvalues are those of M, without additional ones, and
+        every operation except the product treats the block as one contiguous vector. See Saad (2003), Iterative methods
+        for sparse linear systems, algorithm 9.1. The upper bound of the error is the Gauss-Radau bound of Meurant &
+        Tichý (2019), Numerical Algorithms 82: the preconditioner only increases the eigenvalues.
         """
-        scale, A = self._scale[:, None], self._scaled
-        component, weights, solve_levels = self._levels()
+        M, scale, (component, solve_levels) = self.matrix, self._scale, self._levels()
         # Few arrays of this size are allocated: new memory takes as long as half a product.
-        r = right * scale
-        floor = RESIDUAL_RTOL**2 * np.vdot(r, r)
-        if initial is None:
-            x = np.zeros(right.shape)
-        else:
-            x, r = initial / scale, scale * residual(self.matrix, self._excess, initial, right)
-        p = np.zeros(right.shape)
+        r = right.copy() if initial is None else residual(self.matrix, self._excess, initial, right)
+        x = np.zeros(right.shape) if initial is None else initial.copy()
+        p, q = np.zeros(right.shape), np.empty(right.shape)
         last_checked = 0.0 if initial is None else x.copy()
-        sums, norm = _restricted(r, component, weights, solve_levels is not None)
+        sums, norm = _restricted(r, scale, component, solve_levels is not None)
+        floor = RESIDUAL_RTOL**2 * (norm if initial is None else _restricted(right, scale, component, False)[1])
         levels = sums if solve_levels is None else solve_levels(sums)
         square = norm + float((sums * levels).sum())
-        _next_direction(p, r, component, weights, levels, 0.0)
+        _next_direction(p, r, scale, component, levels, 0.0)
         certified = stop is not None and min_eigenvalue > 0.0
         radau = 1.0 / min_eigenvalue if certified else np.inf
         n_iter, next_check, change, stopped = 0, CHECK_START, np.inf, False
         while not (at_floor := norm <= floor) and n_iter < max_iter and change > tol and not stopped:
-            q = A @ p
-            step = square / np.vdot(p, q)
-            sums, norm = _advance(x, r, p, q, step, component, weights, solve_levels is not None)
+            step = square / _multiply(M.indptr, M.indices, M.data, p, q)
+            sums, norm = _advance(x, r, p, q, step, scale, component, solve_levels is not None)
             levels = sums if solve_levels is None else solve_levels(sums)
             before, square = square, norm + float((sums * levels).sum())
-            _next_direction(p, r, component, weights, levels, square / before)
             n_iter += 1
             if certified:
                 excess = max(radau - step, 0.0)
                 radau = excess / (min_eigenvalue * excess + square / before) if excess else 0.0
             if n_iter == next_check:
-                sums_of_rows = x.sum(axis=1, keepdims=True) if row_sums is None else row_sums / scale
-                change = _relative_change(x, last_checked, sums_of_rows)
+                change = _relative_change(x, last_checked, sum_rows(x) if row_sums is None else row_sums)
                 last_checked = x.copy()
                 next_check = max(next_check + CHECK_GAP, int(CHECK_GROWTH * next_check))
                 if certified and stop is not None:
-                    stopped = stop(x * scale, radau * square / min_eigenvalue)
+                    stopped = stop(x, radau * square / min_eigenvalue)
+            if n_iter < max_iter:
+                _next_direction(p, r, scale, component, levels, square / before)
         if self._coarse is not None and self._coarse.is_weak:
             for _ in range(N_FINAL_CORRECTIONS):
-                x += self._coarse.correction(scale * residual(self.matrix, self._excess, x * scale, right))
-        x *= scale
+                x += self._coarse.correction(residual(self.matrix, self._excess, x, right))
         return LinearSolution(x, n_iter, 0.0 if at_floor else change, at_floor or stopped or change <= tol)
 
-    def _levels(self) -> tuple[Ints, Floats, Callable[[Floats], Floats] | None]:
-        """Return component and weight of each row, and the solver of the levels, if they are corrected."""
+    def _levels(self) -> tuple[Ints, Callable[[Floats], Floats] | None]:
+        """Return the component of each row, and the solver of the levels, if they are corrected."""
         if self._coarse is None or self._coarse.solve is None:
-            return np.full(len(self), -1), self._scale, None
-        return self._coarse.component, self._coarse.weights, self._coarse.solve
+            return np.full(len(self), -1), None
+        return self._coarse.component, self._coarse.solve
 
 
 @compiled
-def _scale_symmetrically(indptr, indices, data, scale):
-    out = np.empty_like(data)
-    for i in range(len(scale)):
-        for at in range(indptr[i], indptr[i + 1]):
-            out[at] = data[at] * scale[i] * scale[indices[at]]
-    return out
+def _multiply(indptr, indices, data, p, q):
+    """Store M p in q, and return the inner product of both."""
+    n_columns, inner = p.shape[1], 0.0
+    for i in range(len(p)):
+        for k in range(n_columns):
+            q[i, k] = 0.0
+        at, end = indptr[i], indptr[i + 1]
+        while at + 4 <= end:  # four rows of p at a time, so that they are loaded together
+            w0, w1, w2, w3 = data[at], data[at + 1], data[at + 2], data[at + 3]
+            j0, j1, j2, j3 = indices[at], indices[at + 1], indices[at + 2], indices[at + 3]
+            for k in range(n_columns):
+                q[i, k] += w0 * p[j0, k] + w1 * p[j1, k] + w2 * p[j2, k] + w3 * p[j3, k]
+            at += 4
+        while at < end:
+            weight, j = data[at], indices[at]
+            for k in range(n_columns):
+                q[i, k] += weight * p[j, k]
+            at += 1
+        for k in range(n_columns):
+            inner += p[i, k] * q[i, k]
+    return inner
 
 
 @compiled
-def _restricted(r, component, weights, has_levels):
-    """Return the weighted sums of the rows of each component, and the squared norm of all rows."""
+def _restricted(r, scale, component, has_levels):
+    """Return the sums of the rows of each component, and the squared norm of all rows, scaled."""
     n_columns = r.shape[1]
     sums, norm = np.zeros((component.max() + 1 if has_levels else 0, n_columns)), 0.0
     for i in range(len(r)):
         for k in range(n_columns):
-            norm += r[i, k] * r[i, k]
+            scaled = scale[i] * r[i, k]
+            norm += scaled * scaled
         if has_levels and component[i] >= 0:
             for k in range(n_columns):
-                sums[component[i], k] += weights[i] * r[i, k]
+                sums[component[i], k] += r[i, k]
     return sums, norm
 
 
 @compiled
-def _advance(x, r, p, q, step, component, weights, has_levels):
+def _advance(x, r, p, q, step, scale, component, has_levels):
     """Move x along p and r along -q; return the sums and the norm of `_restricted`."""
     for i in range(len(x)):
         for k in range(x.shape[1]):
             x[i, k] += step * p[i, k]
             r[i, k] -= step * q[i, k]
-    return _restricted(r, component, weights, has_levels)
+    return _restricted(r, scale, component, has_levels)
 
 
 @compiled
-def _next_direction(p, r, component, weights, levels, factor):
-    """Replace p by z + factor p, with z = r plus the correction of the level of the row's component."""
+def _next_direction(p, r, scale, component, levels, factor):
+    """Replace p by z + factor p; z is r divided by the diagonal, plus the level of the row's component."""
     for i in range(len(p)):
         for k in range(p.shape[1]):
-            p[i, k] = factor * p[i, k] + r[i, k]
+            p[i, k] = factor * p[i, k] + scale[i] * (scale[i] * r[i, k])
         c = component[i]
         if c >= 0:
             for k in range(p.shape[1]):
-                p[i, k] += weights[i] * levels[c, k]
+                p[i, k] += levels[c, k]
 
 
 def _direct_solver(matrix: sp.csr_array) -> Callable[[Floats], Floats]:
@@ -275,10 +280,8 @@ class CoarseCorrection:
     ----------
     matrix : csr_array of shape (n, n)
         M, symmetric and positive definite, without positive off-diagonal entries.
-    excess : ndarray of shape (n,)
-        Excess of each diagonal entry over the edge weights of its row.
-    weights : ndarray of shape (n,)
-        Value of a level of 1 in each row.
+    diagonal, excess : ndarrays of shape (n,)
+        Diagonal of M, and its excess over the edge weights of the row.
     solver : callable
         Returns, for a smaller matrix of the same kind, a function that solves its system for a block.
     """
@@ -286,8 +289,8 @@ class CoarseCorrection:
     def __init__(
         self,
         matrix: sp.csr_array,
+        diagonal: Floats,
         excess: Floats,
-        weights: Floats,
         solver: Callable[[sp.csr_array], Callable[[Floats], Floats]],
     ) -> None:
         component, n_components = _strong_components(matrix)
@@ -298,11 +301,11 @@ class CoarseCorrection:
         if n_components > 1:
             i, j, weight = _edges_between(matrix.indptr, matrix.indices, matrix.data, component)
         coarse = sp.csr_array((weight, (i, j)), shape=(n_components, n_components))
-        diagonal = np.bincount(component[members], excess[members], n_components) - np.bincount(i, weight, n_components)
-        coarse = sp.csr_array(coarse + sp.diags_array(diagonal))
-        size = np.bincount(component[members], weights[members] ** 2, n_components)
-        self.component, self.weights = component, weights
-        self.is_weak = bool((diagonal < WEAK_COMPONENT * size).any())
+        outflow = np.bincount(component[members], excess[members], n_components) - np.bincount(i, weight, n_components)
+        coarse = sp.csr_array(coarse + sp.diags_array(outflow))
+        size = np.bincount(component[members], diagonal[members], n_components)
+        self.component = component
+        self.is_weak = bool((outflow < WEAK_COMPONENT * size).any())
         """Whether rounding errors of a residual change the level of a component."""
         self.solve = solver(coarse) if n_components else None
 
@@ -310,19 +313,20 @@ class CoarseCorrection:
         """Return the change of the levels, (n, K), that makes the residual of each component sum to 0."""
         change = np.zeros(residual.shape)
         if self.solve is not None:
-            sums, _ = _restricted(residual, self.component, self.weights, True)
-            _next_direction(change, change, self.component, self.weights, self.solve(sums), 0.0)
+            scale = np.zeros(len(residual))  # the levels alone
+            sums, _ = _restricted(residual, scale, self.component, True)
+            _next_direction(change, residual, scale, self.component, self.solve(sums), 0.0)
         return change
 
 
 def _strong_components(matrix: sp.csr_array) -> tuple[Ints, int]:
     """Return the component of each row, -1 for isolated rows, and their number: at most half the number of rows."""
     weights = -matrix.data  # negative on the diagonal
-    strongest = np.maximum(np.maximum.reduceat(weights, matrix.indptr[:-1]), 0.0)
-    component, _ = label_components(matrix.indptr, matrix.indices, weights, strongest, STRONG_EDGE_RTOL)
+    strongest = _strongest_edges(matrix.indptr, weights)
+    component, n_components = label_components(matrix.indptr, matrix.indices, weights, strongest, STRONG_EDGE_RTOL)
     connected: Mask = strongest > 0
     if connected.all():
-        return component, int(component.max()) + 1
+        return component, n_components
     numbers, component[connected] = np.unique(component[connected], return_inverse=True)
     component[~connected] = -1
     return component, len(numbers)
@@ -347,11 +351,32 @@ def _edges_between(indptr, indices, data, component):
     return rows, columns, values
 
 
-def diagonal_excess(matrix: sp.csr_array, diagonal: Floats) -> Floats:
-    """Return the excess of each diagonal entry over the edge weights of its row, (n,); 0 if it may be rounding."""
-    excess = np.asarray(matrix.sum(axis=1))
-    excess[np.abs(excess) <= EXCESS_RTOL * diagonal] = 0.0
-    return excess
+@compiled
+def _strongest_edges(indptr, weights):
+    strongest = np.zeros(len(indptr) - 1)
+    for i in range(len(strongest)):
+        for at in range(indptr[i], indptr[i + 1]):
+            strongest[i] = max(strongest[i], weights[at])
+    return strongest
+
+
+@compiled
+def _diagonal_and_excess(indptr, indices, data):
+    """Return the diagonal, and its excess over the edge weights of each row, (n,); 0 if it may be rounding."""
+    diagonal, excess = np.zeros(len(indptr) - 1), np.zeros(len(indptr) - 1)
+    for i in range(len(diagonal)):
+        for at in range(indptr[i], indptr[i + 1]):
+            excess[i] += data[at]
+            if indices[at] == i:
+                diagonal[i] = data[at]
+        if abs(excess[i]) <= EXCESS_RTOL * diagonal[i]:
+            excess[i] = 0.0
+    return diagonal, excess
+
+
+def sum_rows(values: Floats) -> Floats:
+    """Return the row sums, (n, 1), as a product, which is faster than NumPy's sums of short rows."""
+    return values @ np.ones((values.shape[1], 1))
 
 
 def residual(matrix: sp.csr_array, excess: Floats, x: Floats, right: Floats) -> Floats:

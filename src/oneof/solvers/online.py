@@ -32,7 +32,7 @@ import numpy as np
 
 from oneof.errors import InputError
 from oneof.solvers.online_loop import run_epoch
-from oneof.solvers.row_accessors import SparseRows, as_row_view, memory_order, read_only, total_square
+from oneof.solvers.row_accessors import SparseRows, aligned, as_row_view, memory_order, read_only, total_square
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 from oneof.validation import check_finite
@@ -199,11 +199,11 @@ def _run(
         )
     rows = as_row_view(X)
     layout = memory_order(X)
-    V = np.array(initial.V, dtype=X.dtype, order=layout, copy=None if in_place else True)
+    V = aligned(initial.V, X.dtype, layout, copy=not in_place)
     has_mean = initial.has_mean
     # Without the mean, a small unused array has the type of U, so that numba does not compile again.
     U = initial.U if has_mean else np.zeros((2, 2))
-    U = np.array(U, dtype=np.float64, order=layout, copy=None if in_place else True)
+    U = aligned(U, np.float64, layout, copy=not in_place)
     scalars = (initial.scale, initial.square, initial.total_scale, float(initial.n_mistakes))
     counts = (initial.n_summed, initial.n_rows, initial.n_updates)
     scalars, counts, overflowed = run_epoch(

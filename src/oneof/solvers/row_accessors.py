@@ -202,7 +202,7 @@ def _dense_scores(rows, i, weights, out, ahead=-1):
         # A processor has few outstanding loads: with each block, the same fraction of the row ahead. No division, as
         # numba would have to raise for 0, and count references in this loop.
         while p < n_bytes and p * n_classes < n_bytes * (block + 5):
-            _prefetch(x, first + p)
+            _prefetch(x, first + p)  # type: ignore[call-arg]  # numba gives the first argument
             p += _CACHE_LINE
         k = min(block, n_classes - 5)
         w0, w1, w2, w3, w4 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3], weights[k + 4]

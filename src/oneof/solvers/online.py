@@ -37,6 +37,8 @@ from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 from oneof.validation import check_finite
 
+_MIN_ALIGNED_ROWS = 64
+"""Rows of a call for which a second copy of the weights, aligned to cache lines, is worth its time."""
 Prediction = Literal["average", "max"]
 """The candidate score in the hinge: the mean over the set, or the maximum."""
 
@@ -199,11 +201,13 @@ def _run(
         )
     rows = as_row_view(X)
     layout = memory_order(X)
-    V = aligned(initial.V, X.dtype, layout, copy=not in_place)
+    V = np.array(initial.V, dtype=X.dtype, order=layout, copy=None if in_place else True)
     has_mean = initial.has_mean
     # Without the mean, a small unused array has the type of U, so that numba does not compile again.
     U = initial.U if has_mean else np.zeros((2, 2))
-    U = aligned(U, np.float64, layout, copy=not in_place)
+    U = np.array(U, dtype=np.float64, order=layout, copy=None if in_place else True)
+    if n >= _MIN_ALIGNED_ROWS and not in_place:
+        V, U = aligned(V, layout), aligned(U, layout)
     scalars = (initial.scale, initial.square, initial.total_scale, float(initial.n_mistakes))
     counts = (initial.n_summed, initial.n_rows, initial.n_updates)
     scalars, counts, overflowed = run_epoch(

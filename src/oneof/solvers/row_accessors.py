@@ -94,19 +94,11 @@ def memory_order(X: FeatureMatrix | SparseRows) -> Any:
     return "F" if sp.issparse(X) or isinstance(X, SparseRows) else "C"
 
 
-def aligned(array: Any, dtype: Any, order: Any, *, copy: bool) -> Any:
-    """Return an array that begins with a cache line, so that vectors of full width are loaded from one line each.
-
-    Without `copy`, an array of this type and order is returned as it is.
-    """
-    is_usable = array.dtype == dtype and array.flags["C_CONTIGUOUS" if order == "C" else "F_CONTIGUOUS"]
-    if is_usable and not copy:
-        return array
-    dtype = np.dtype(dtype)
-    buffer = np.empty(array.size * dtype.itemsize + _CACHE_LINE, dtype=np.uint8)
+def aligned(array: Any, order: Any) -> Any:
+    """Return a copy that begins with a cache line, so that vectors of full width are loaded from one line each."""
+    buffer = np.empty(array.nbytes + _CACHE_LINE, dtype=np.uint8)
     first = -buffer.ctypes.data % _CACHE_LINE
-    buffer = buffer[first : first + array.size * dtype.itemsize].view(dtype)
-    result = buffer.reshape(array.shape, order=order)
+    result = buffer[first : first + array.nbytes].view(array.dtype).reshape(array.shape, order=order)
     result[...] = array
     return result
 

@@ -32,11 +32,13 @@ import numpy as np
 
 from oneof.errors import InputError
 from oneof.solvers.online_loop import run_epoch
-from oneof.solvers.row_accessors import SparseRows, as_row_view, memory_order, read_only, total_square
+from oneof.solvers.row_accessors import SparseRows, aligned, as_row_view, memory_order, read_only, total_square
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 from oneof.validation import check_finite
 
+_MIN_ALIGNED_ROWS = 64
+"""Rows of a call for which a second copy of the weights, aligned to cache lines, is worth its time."""
 Prediction = Literal["average", "max"]
 """The candidate score in the hinge: the mean over the set, or the maximum."""
 
@@ -204,6 +206,8 @@ def _run(
     # Without the mean, a small unused array has the type of U, so that numba does not compile again.
     U = initial.U if has_mean else np.zeros((2, 2))
     U = np.array(U, dtype=np.float64, order=layout, copy=None if in_place else True)
+    if n >= _MIN_ALIGNED_ROWS and not in_place:
+        V, U = aligned(V, layout), aligned(U, layout)
     scalars = (initial.scale, initial.square, initial.total_scale, float(initial.n_mistakes))
     counts = (initial.n_summed, initial.n_rows, initial.n_updates)
     scalars, counts, overflowed = run_epoch(

@@ -52,7 +52,7 @@ def run_epoch(
 
     for r in range(order.shape[0]):
         i = order[r]
-        row_scores(rows, i, V, scores)
+        row_scores(rows, i, V, scores, order[r + 2] if r + 2 < order.shape[0] else -1)
         # NaN or infinity in the row makes every score NaN or infinite, even if the weights are 0.
         if not abs(scores[0]) <= _MAX_FLOAT:
             overflowed = i

@@ -9,12 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from numba.extending import overload
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic, overload
 
 from oneof.errors import InputError
 from oneof.jit import FASTMATH, compiled
 from oneof.typing import FeatureMatrix, Floats
 
+_CACHE_LINE = 64
+"""Bytes of a cache line."""
 MAX_SPARSE_DENSITY = 0.1
 """Fraction of nonzeros up to which products with CSR rows take at most half of the time of products with dense rows."""
 
@@ -90,6 +94,15 @@ def memory_order(X: FeatureMatrix | SparseRows) -> Any:
     return "F" if sp.issparse(X) or isinstance(X, SparseRows) else "C"
 
 
+def aligned(array: Any, order: Any) -> Any:
+    """Return a copy that begins with a cache line, so that vectors of full width are loaded from one line each."""
+    buffer = np.empty(array.nbytes + _CACHE_LINE, dtype=np.uint8)
+    first = -buffer.ctypes.data % _CACHE_LINE
+    result = buffer[first : first + array.nbytes].view(array.dtype).reshape(array.shape, order=order)
+    result[...] = array
+    return result
+
+
 def read_only(array: Any) -> Any:
     """Return a read-only view."""
     view = array.view()
@@ -97,8 +110,8 @@ def read_only(array: Any) -> Any:
     return view
 
 
-def row_scores(rows: Any, i: int, weights: Floats, out: Floats) -> None:
-    """Write the K products of row i with the weights to `out`."""
+def row_scores(rows: Any, i: int, weights: Floats, out: Floats, ahead: int = -1) -> None:
+    """Write the K products of row i with the weights to `out`; meanwhile load row `ahead` into the cache, if >= 0."""
     raise NotImplementedError("only inside compiled loops")
 
 
@@ -126,7 +139,7 @@ def row_product(rows: Any, i: int, other_rows: Any, j: int) -> float:
 
 
 @overload(row_scores, jit_options={"fastmath": FASTMATH})
-def _row_scores(rows, i, weights, out):  # noqa: ARG001 - numba reads the types only
+def _row_scores(rows, i, weights, out, ahead=-1):  # noqa: ARG001 - numba reads the types only
     return {DenseRows: _dense_scores, SparseRows: _sparse_scores, GramRows: _gram_scores}[rows.instance_class]
 
 
@@ -150,26 +163,51 @@ def _row_product(rows, i, other_rows, j):  # noqa: ARG001 - numba reads the type
     return {DenseRows: _dense_product, SparseRows: _sparse_product}[rows.instance_class]
 
 
-def _dense_scores(rows, i, weights, out):
+@intrinsic
+def _prefetch(typing_context, array, offset):  # noqa: ARG001 - numba gives its context
+    """Load the cache line at an offset in bytes from the start of an array, without waiting for it."""
+
+    def generate(context, builder, signature, arguments):
+        view = context.make_array(signature.args[0])(context, builder, arguments[0])
+        byte, flag = ir.IntType(8), ir.IntType(32)
+        address = builder.gep(builder.bitcast(view.data, byte.as_pointer()), [arguments[1]])
+        kind = ir.FunctionType(ir.VoidType(), [address.type, flag, flag, flag])
+        instruction = builder.module.declare_intrinsic("llvm.prefetch", [address.type], kind)
+        builder.call(instruction, [address, flag(0), flag(3), flag(1)])  # data, to read soon
+        return context.get_dummy_value()
+
+    return types.void(array, offset), generate
+
+
+def _dense_scores(rows, i, weights, out, ahead=-1):
     x = rows.values[i]
     d = x.shape[0]
     n_classes = weights.shape[0]
     constant = weights.shape[1] > d
-    # Four classes at a time: each feature is loaded once for four products. The last four may overlap the previous
-    # four, so that every class is summed in the same order and equal weights keep equal scores.
+    n_bytes = d * x.itemsize
+    first = (ahead - i) * n_bytes
+    p = 0 if ahead >= 0 else n_bytes
+    # Five classes at a time: each feature is loaded once for five products. The last five may overlap the previous
+    # five, so that every class is summed in the same order and equal weights keep equal scores.
     block = 0
-    while n_classes >= 4 and block < n_classes:
-        k = min(block, n_classes - 4)
-        w0, w1, w2, w3 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3]
-        s0 = s1 = s2 = s3 = x.dtype.type(0)
+    while n_classes >= 5 and block < n_classes:
+        # A processor has few outstanding loads: with each block, the same fraction of the row ahead. No division, as
+        # numba would have to raise for 0, and count references in this loop.
+        while p < n_bytes and p * n_classes < n_bytes * (block + 5):
+            _prefetch(x, first + p)  # type: ignore[call-arg]  # numba gives the first argument
+            p += _CACHE_LINE
+        k = min(block, n_classes - 5)
+        w0, w1, w2, w3, w4 = weights[k], weights[k + 1], weights[k + 2], weights[k + 3], weights[k + 4]
+        s0 = s1 = s2 = s3 = s4 = x.dtype.type(0)
         for j in range(d):
             s0 += x[j] * w0[j]
             s1 += x[j] * w1[j]
             s2 += x[j] * w2[j]
             s3 += x[j] * w3[j]
-        out[k], out[k + 1], out[k + 2], out[k + 3] = s0, s1, s2, s3
-        block += 4
-    for k in range(n_classes if n_classes < 4 else 0):
+            s4 += x[j] * w4[j]
+        out[k], out[k + 1], out[k + 2], out[k + 3], out[k + 4] = s0, s1, s2, s3, s4
+        block += 5
+    for k in range(n_classes if n_classes < 5 else 0):
         w = weights[k]
         s = x.dtype.type(0)
         for j in range(d):
@@ -180,7 +218,7 @@ def _dense_scores(rows, i, weights, out):
             out[c] += weights[c, d]
 
 
-def _sparse_scores(rows, i, weights, out):
+def _sparse_scores(rows, i, weights, out, ahead=-1):  # noqa: ARG001 - the accessors have one signature
     n_classes = weights.shape[0]
     constant = weights.shape[1] > rows.n_features
     for k in range(n_classes):
@@ -191,7 +229,7 @@ def _sparse_scores(rows, i, weights, out):
             out[k] += x * weights[k, j]
 
 
-def _gram_scores(rows, i, weights, out):  # noqa: ARG001 - the accessors have one signature
+def _gram_scores(rows, i, weights, out, ahead=-1):  # noqa: ARG001 - the accessors have one signature
     for k in range(weights.shape[0]):
         out[k] = weights[k, i]
 

@@ -19,6 +19,7 @@ from oneof.validation import check_positive
 
 _MAX_NAMES, _MAX_ROWS, _MAX_SETS = 2**20, 2**8, 2**12
 """Sizes of the caches, so that memory does not grow with the stream."""
+_SIGNS = np.array([1.0, -1.0])
 _NUMBERS = {int, float}
 
 
@@ -194,10 +195,14 @@ class RiverClassifier:
         """Return the columns of a row's features; rows of a stream often have the same names in the same order."""
         codes = self._codes(names)
         order = codes.argsort(kind="stable")
-        columns, signs = codes[order] >> 1, 1.0 - 2.0 * (codes[order] & 1)
-        starts = np.flatnonzero(np.diff(columns, prepend=-1))
-        is_unique = len(starts) == len(columns)  # otherwise several features have the same column
-        hashed = _Hashed(order, signs, read_only(columns[starts].astype(np.int32)), None if is_unique else starts)
+        codes = codes[order]
+        columns, signs = (codes >> 1).astype(np.int32), _SIGNS[codes & 1]
+        is_first = columns[1:] != columns[:-1]
+        starts = None
+        if not is_first.all():  # several features have the same column
+            starts = np.append(0, np.flatnonzero(is_first) + 1)
+            columns = columns[starts]
+        hashed = _Hashed(order, signs, read_only(columns), starts)
         if len(self._hashed) >= _MAX_ROWS:
             self._hashed.clear()
         self._hashed[names] = hashed

@@ -78,7 +78,7 @@ function conflictItem(conflict, openRow) {
   });
   const summary = make("span", "summary", conflict.summary || text("row.number", { row }));
   button.append(summary, opinions, make("span", "summary", text("agreement.most_probable", estimate)));
-  button.setAttribute("aria-label", text("agreement.open", { row, answers: texts.join("; "), ...estimate }));
+  button.append(make("span", "visually-hidden", text("agreement.open", { row })));
   button.addEventListener("click", async () => {
     await openRow(conflict.row);
     $("question").focus(); // so that Enter submits an answer, and does not open this row again

@@ -1,11 +1,12 @@
 // The labels of the open question as buttons, and the selected ones.
 
-import { $, announce, make } from "./elements.js";
 import { answerText } from "./answers.js";
+import { $, announce, make } from "./elements.js";
+import { showKeys } from "./keys.js";
 import { state } from "./state.js";
 import { percent, text } from "./strings.js";
 
-export const N_DIGIT_KEYS = 10; // labels with a digit key; with more labels, the ten most probable ones
+const N_DIGIT_KEYS = 10; // labels with a digit key; with more labels, the ten most probable ones
 
 export function showCandidates() {
   const { question, session } = state;
@@ -13,6 +14,7 @@ export function showCandidates() {
   $("find").hidden = session.classes.length <= N_DIGIT_KEYS;
   $("filter").value = "";
   $("candidates").replaceChildren(...state.order.map(candidateButton));
+  showKeys();
   filter();
   select(question.current_answer ? question.current_answer.labels : []);
 }
@@ -39,14 +41,13 @@ function candidateButton(code, index) {
     bar.style.width = `${100 * proba}%`;
     button.append(bar);
   }
-  const key = digit ? make("kbd", "", digit) : make("span");
+  const key = make(digit ? "kbd" : "span");
+  if (digit) key.dataset.digit = digit;
   const label = make("span", "label", session.classes[code]);
   label.title = session.classes[code]; // long labels are truncated
   label.translate = false;
-  key.setAttribute("aria-hidden", "true");
   button.append(key, label, make("span", "proba", proba === null ? "" : percent(proba)));
   button.setAttribute("aria-label", candidateName(session.classes[code], proba, outside));
-  if (digit) button.setAttribute("aria-keyshortcuts", digit);
   button.addEventListener("click", () => toggle(code));
   return button;
 }
@@ -56,9 +57,16 @@ function candidateName(label, proba, outside) {
   return outside ? text("candidate.outside", { candidate }) : candidate;
 }
 
-export function toggle(code) {
+function toggle(code) {
   if (state.selected.has(code)) state.selected.delete(code); else state.selected.add(code);
   select([...state.selected]);
+}
+
+// Select or deselect the label of a digit key, and return whether there is one.
+export function toggleDigit(digit) {
+  const code = state.question && !state.busy ? state.order[(digit + N_DIGIT_KEYS - 1) % N_DIGIT_KEYS] : undefined;
+  if (code !== undefined) toggle(code);
+  return code !== undefined;
 }
 
 export function select(codes) {

@@ -1,13 +1,14 @@
 // Labeling page: show a question, send the answer, show the next question.
 
 import { answerText } from "./answers.js";
-import { select } from "./candidates.js";
+import { select, toggleDigit } from "./candidates.js";
 import { $, announce, foreign, showAlert } from "./elements.js";
 import { listen } from "./keys.js";
 import { showProgress } from "./progress.js";
 import { showQuestion } from "./question.js";
 import { itemText } from "./rows.js";
 import { Conflict, newKey, send } from "./server.js";
+import { applyColors, listenToSettings } from "./settings.js";
 import { annotator, identity, state } from "./state.js";
 import { parts, text, translate } from "./strings.js";
 
@@ -65,7 +66,15 @@ function openRow(row) {
   return exclusive(async () => show(await send("open", { ...identity(), row }), text("question.open_again", { row: String(row) })));
 }
 
+// Focus the open question if the focused control has been removed, hidden or disabled, as screen readers would start again
+// at the top of the page.
+function keepFocus(focused) {
+  if (focused === document.body || (focused.isConnected && focused.checkVisibility() && !focused.disabled)) return;
+  $(state.question ? "question" : "done").focus({ preventScroll: true });
+}
+
 function show(response, sentence = "") {
+  const focused = document.activeElement;
   const question = state.question = response.question;
   state.history = response.state.history;
   state.selected = new Set();
@@ -76,16 +85,19 @@ function show(response, sentence = "") {
   const content = question ? `${text("question.open", { row: String(question.row) })} ${itemText(question.item)}` : text("page.done");
   $("status").textContent = `${sentence} ${content}`;
   $("message").textContent = sentence;
+  keepFocus(focused);
   window.scrollTo({ top: 0 });
 }
 
 const actions = {
   accept: () => answer("one of"), reject: () => answer("none of"), unknown: () => answer("unknown"), skip: () => answer("skip"),
-  undo, find: () => $("filter").focus(),
+  undo, find: () => ($("find").hidden ? false : $("filter").focus()),
 };
 
+applyColors();
 translate();
-listen(actions);
+listen(actions, toggleDigit);
+listenToSettings();
 for (const id of ["accept", "reject", "unknown", "skip", "undo"]) $(id).addEventListener("click", actions[id]);
 $("undo-last").addEventListener("click", undo);
 $("annotator").addEventListener("change", () => {

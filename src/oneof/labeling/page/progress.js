@@ -48,11 +48,11 @@ async function updateAgreement(progress, openRow) {
 }
 
 function historyItem(entry, openRow) {
-  const [answer, row] = [answerText(entry.kind, entry.labels), String(entry.row)];
+  const row = String(entry.row);
   const button = make("button");
   button.type = "button";
-  button.append(make("span", "", answer), make("span", "summary", entry.summary || text("row.number", { row })));
-  button.setAttribute("aria-label", text("history.open", { answer, row }));
+  button.append(make("span", "", answerText(entry.kind, entry.labels)), make("span", "summary", entry.summary || text("row.number", { row })));
+  button.append(make("span", "visually-hidden", text("history.open", { row })));
   button.addEventListener("click", () => openRow(entry.row));
   const line = make("li");
   line.append(button);

@@ -1,4 +1,4 @@
-// Requests to the server of the page, and values stored in the browser.
+// Requests to the server of the page.
 
 import { showAlert } from "./elements.js";
 import { text } from "./strings.js";
@@ -7,21 +7,6 @@ const MAX_TRIES = 4; // of a request without response, one per second; its key p
 
 export function newKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
-}
-
-export function stored(storage, name, initial) {
-  let value = null; // fallback for browsers without storage
-  return {
-    get() {
-      try { value = storage().getItem(name) ?? value; } catch { /* not allowed */ }
-      if (value === null) this.set(initial());
-      return value;
-    },
-    set(newValue) {
-      value = newValue;
-      try { storage().setItem(name, newValue); } catch { /* not allowed */ }
-    },
-  };
 }
 
 export class Conflict extends Error {}

@@ -1,6 +1,7 @@
 // State of the page that several of its parts read: the session, the open question, and the annotator of this browser.
 
-import { newKey, stored } from "./server.js";
+import { newKey } from "./server.js";
+import { stored } from "./storage.js";
 
 export const state = {
   session: null, // title, classes, strategy

@@ -2,7 +2,10 @@
 // A text with a number has plural forms by the value `n`. Numbers among the values are formatted; identifiers such as a
 // row number are passed as text.
 
-const LANGUAGES = ["en", "de", "fr"];
+import { stored } from "./storage.js";
+
+export const LANGUAGES = { en: "English", de: "Deutsch", fr: "Français" };
+export const chosenLanguage = stored(() => localStorage, "oneof-language", () => ""); // empty: that of the browser
 
 export const language = readersLanguage();
 
@@ -10,10 +13,10 @@ const table = await (await fetch(`strings/${language}.json`, { credentials: "omi
 const plurals = new Intl.PluralRules(language);
 const alternatives = new Intl.ListFormat(language, { type: "disjunction" });
 
-// Return the language of the link (?lang=de), or the first language of the browser that has a table.
+// Return the language of the link (?lang=de), of the settings, or the first one of the browser that has a table.
 function readersLanguage() {
-  const wanted = [new URLSearchParams(window.location.search).get("lang") ?? "", ...navigator.languages];
-  return wanted.map((tag) => tag.toLowerCase().split("-")[0]).find((tag) => LANGUAGES.includes(tag)) ?? LANGUAGES[0];
+  const wanted = [new URLSearchParams(window.location.search).get("lang") ?? "", chosenLanguage.get(), ...navigator.languages];
+  return wanted.map((tag) => tag.toLowerCase().split("-")[0]).find((tag) => Object.hasOwn(LANGUAGES, tag)) ?? "en";
 }
 
 // Return a text of the table with its values: text("question.fitted", {n: 3}).

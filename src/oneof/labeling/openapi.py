@@ -23,10 +23,7 @@ def describe(media_types: dict[str, str], n_rows: int, n_classes: int) -> dict[s
         Numbers of rows and classes of the session.
     """
     row = {"type": "integer", "minimum": 0, "maximum": n_rows - 1}
-    files = {
-        f"/{path}": {"get": _operation("Return a file of the page.", {media_type: {"schema": {"type": "string"}}})}
-        for path, media_type in media_types.items()
-    }
+    files = {f"/{path}": {"get": _file(media_type)} for path, media_type in media_types.items()}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Labeling page of oneof", "version": __version__},
@@ -120,6 +117,11 @@ _NAME = {"type": "string", "minLength": 1, "maxLength": 100, "pattern": r"\S"}
 
 def _post(summary: str, body: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     return _operation(summary, _json(answer)) | {"requestBody": {"required": True, "content": _json(body)}}
+
+
+def _file(media_type: str) -> dict[str, Any]:
+    schema = {"type": "object"} if media_type == "application/json" else _STRING
+    return _operation("Return a file of the page.", {media_type: {"schema": schema}})
 
 
 def _operation(summary: str, content: dict[str, Any]) -> dict[str, Any]:

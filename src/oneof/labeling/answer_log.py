@@ -263,7 +263,7 @@ class AnswerLog:
         others = sorted({*schema} - {*expected_schema(*OPTIONAL_TABLES)})
         if {*expected_schema()} <= {*schema} and all(kind == "table" for kind, *_ in others):
             raise DataError(
-                f"{self.path} has the table {others[0][1]!r} of a later version of oneof, or of another program. Update "
+                f"{self.path} has the table {others[0][1]!r} of a later version of oneof or another program. Update "
                 "oneof, or use another file (--answers)."
             )
         raise DataError(f"{self.path} is a database of another program. Use another file (--answers).")

@@ -21,14 +21,9 @@ def log_posterior(q, answers, known, n_classes, mean, strength):
     total = sum(t * (m * np.log(x) + (1 - m) * np.log(1 - x)) for x, m, t in zip(q, mean, strength))
     for row in {i for i, _, _ in answers}:
         classes = [known[row]] if row in known else range(n_classes)
-        total += np.log(
-            np.mean(
-                [
-                    np.prod([answer_probability(a, k, n_classes, q[g]) for i, g, a in answers if i == row])
-                    for k in classes
-                ]
-            )
-        )
+        given = [(g, members) for i, g, members in answers if i == row]
+        products = [np.prod([answer_probability(a, k, n_classes, q[g]) for g, a in given]) for k in classes]
+        total += np.log(np.mean(products))
     return total
 
 

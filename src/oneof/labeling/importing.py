@@ -162,10 +162,14 @@ def write_long(
         },
         schema_overrides={"worker": pl.String, "label": pl.String, "degree": pl.String},
     )
-    content = {".csv": frame.write_csv, ".jsonl": frame.write_ndjson, ".parquet": frame.write_parquet}[suffix]
+    memory = io.BytesIO()  # a full disk is then an OSError; polars raises an error of its own
+    if suffix == ".csv":
+        frame.write_csv(memory)
+    elif suffix == ".jsonl":
+        frame.write_ndjson(memory)
+    else:
+        frame.write_parquet(memory)
     with atomic_write(path) as temporary:
-        memory = io.BytesIO()  # a full disk is then an OSError; polars raises an error of its own
-        content(memory)
         temporary.write_bytes(memory.getbuffer())
     return path
 

@@ -35,7 +35,7 @@ from scipy.stats import beta
 
 from oneof.likelihoods import softmax
 from oneof.solvers.annotators.answers import AnswerColumns
-from oneof.typing import Floats, Ints
+from oneof.typing import Floats, Ints, Mask
 
 MIN_RELIABILITY = 1e-6
 """Lower bound of q, and of 1 - q."""
@@ -57,7 +57,7 @@ class ReliabilitySolution:
     converged: bool
 
 
-def answer_likelihoods(sets: Floats, reliability: Floats) -> Floats:
+def answer_likelihoods(sets: Mask, reliability: Floats) -> Floats:
     """Return f, (m, K), of the answers `sets`, (m, K), of reliabilities q, (m,)."""
     lift = sets.shape[1] / np.count_nonzero(sets, axis=1)
     q = reliability[:, None]

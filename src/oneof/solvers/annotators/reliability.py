@@ -121,21 +121,23 @@ def estimate_reliability(
     return ReliabilitySolution(q, interval, np.rint(n_answers).astype(np.int64), n_iter, converged)
 
 
-def _information(columns: AnswerColumns, counts: sp.csr_array, posterior: Floats, slopes: Floats, q: Floats) -> Floats:
+def _information(
+    columns: AnswerColumns, counts: sp.csr_array, posterior: Floats, gradients: Floats, q: Floats
+) -> Floats:
     """Return the negative second derivatives of the log-likelihood in the logits of q, (G, G)."""
     by_group = columns.sum_by_source()
     entries = counts.tocoo()
-    of_answers = slopes[entries.col] * posterior[entries.row]  # h mu, one line for each row and column
+    of_answers = gradients[entries.col] * posterior[entries.row]  # h mu, one line for each row and column
     means = sp.csr_array((of_answers.sum(axis=1) * entries.data, (entries.row, entries.col)), shape=counts.shape)
     sums = by_group @ means.T
-    squares = (of_answers * slopes[entries.col]).sum(axis=1) * entries.data
+    squares = (of_answers * gradients[entries.col]).sum(axis=1) * entries.data
     same = np.bincount(columns.source[entries.col], weights=squares, minlength=len(q))
     cross = np.zeros((len(q), len(q)))
     for k in range(columns.n_classes):  # sum_i mu_ik (sum_a h_a(k)) (sum_b h_b(k))
-        of_class = (counts * slopes[:, k]) @ by_group.T
+        of_class = (counts * gradients[:, k]) @ by_group.T
         cross += np.asarray((of_class.T @ (of_class * posterior[:, [k]])).toarray())
-    slope = q * (1.0 - q)
-    return np.asarray(slope[:, None] * ((sums @ sums.T).toarray() - cross + np.diag(same)) * slope)
+    spread = q * (1.0 - q)
+    return np.asarray(spread[:, None] * ((sums @ sums.T).toarray() - cross + np.diag(same)) * spread)
 
 
 def _intervals(q: Floats, information: Floats, complete: Floats, coverage: float) -> Floats:

@@ -2,6 +2,7 @@
 
 import { answerText } from "./answers.js";
 import { $, make } from "./elements.js";
+import { focusQuestion } from "./state.js";
 import { number, parts, percent, text } from "./strings.js";
 
 export function showAgreement(agreement, openRow) {
@@ -81,7 +82,7 @@ function conflictItem(conflict, openRow) {
   button.append(make("span", "visually-hidden", text("agreement.open", { row })));
   button.addEventListener("click", async () => {
     await openRow(conflict.row);
-    $("question").focus(); // so that Enter submits an answer, and does not open this row again
+    focusQuestion(); // so that Enter submits an answer, and does not open this row again
   });
   const line = make("li");
   line.append(button);

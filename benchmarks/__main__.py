@@ -145,13 +145,19 @@ THEMES: dict[str, dict[str, Part]] = {
         ("newsgroups", "EM on 20 Newsgroups from few labels", "1 h"),
         ("em-sweep", "a sweep of MultinomialEM compared with MultinomialNB", "1 min"),
     ),
-    "active": _parts(
-        "active",
-        ("query", "time and memory of queries on a pool of 100,000 rows", "5 min", True),
-        ("two-sensors", "one and two sensors, and mines found by queries", "30 min", True),
-        ("labeling", "accuracy by the number of answers in a labeling session", "hours", True),
-        ("latency", "time to the next question over HTTP", "5 min", True),
-    ),
+    "active": {
+        **_parts(
+            "active",
+            ("query", "time and memory of queries on a pool of 100,000 rows", "5 min", True),
+            ("two-sensors", "one and two sensors, and mines found by queries", "30 min", True),
+            ("labeling", "accuracy by the number of answers in a labeling session", "hours", True),
+            ("latency", "time to the next question over HTTP", "5 min", True),
+        ),
+        **_parts(
+            "degrees",
+            ("degrees", "answers with degrees of certainty: ignored, with prior means, and learned", "2 min", True),
+        ),
+    },
     "tables": {
         **_parts(
             "tables",

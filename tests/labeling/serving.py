@@ -61,8 +61,11 @@ class Client:
     def ask(self, annotator: str = "Ann", window: str = "w") -> Any:
         return self.post("api/ask", {"annotator": annotator, "window": window}).json()["question"]
 
-    def answer(self, question: Any, kind: str, labels: list[int], key: str | None = None) -> Reply:
+    def answer(
+        self, question: Any, kind: str, labels: list[int], key: str | None = None, degree: str | None = None
+    ) -> Reply:
         sent = {"question": question["id"], "kind": kind, "labels": labels, "key": key or secrets.token_hex(8)}
+        sent |= {} if degree is None else {"degree": degree}
         return self.post("api/answer", sent)
 
 

@@ -173,7 +173,9 @@ def test_options_of_the_other_format_are_an_error(begin: Begin, table: LabelTabl
     """Each format has its own options, and tasks of Label Studio need a field that identifies them."""
     long = write(tmp_path / "long.csv", "item,worker,label\nbird 4,w1,owl\n")
     tasks = write(tmp_path / "tasks.json", "[]")
-    with pytest.raises(InputError, match=r"options for .* must be among item, label, separator, worker; got 'choice'"):
+    with pytest.raises(
+        InputError, match=r"options for .* must be among degree, item, label, separator, worker; got 'choice'"
+    ):
         begin(table=table).import_annotations(long, match="name", choice="kind")
     with pytest.raises(InputError, match=r"must name the column of the table and the field of the export"):
         begin(table=table).import_annotations(tasks)

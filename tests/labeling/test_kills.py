@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from oneof.labeling.answer_log import DEGREES
 from tests.labeling.server_processes import ServerProcesses, server_processes
 from tests.labeling.serving import Client
 
@@ -26,12 +27,13 @@ def label(link: str, window: str, rng: np.random.Generator, sent: dict[str, Any]
             key = secrets.token_hex(8)
             if rng.random() < 0.1:
                 undo = {"annotator": "Ann", "window": window, "key": key}
-                sent[key] = ("undo", None)
+                sent[key] = ("undo", None, None)
                 response = client.post("api/undo", undo)
             else:
                 kind, labels = [("one of", [0]), ("one of", [0, 2]), ("none of", [1]), ("unknown", [])][rng.integers(4)]
-                sent[key] = (kind, tuple(labels))
-                response = client.answer(question, kind, labels, key)
+                degree = None if kind == "unknown" else [None, *DEGREES][rng.integers(4)]
+                sent[key] = (kind, tuple(labels), degree)
+                response = client.answer(question, kind, labels, key, degree)
             if response.status == 200:
                 acknowledged[key] = sent[key]
             elif response.status == 409:  # the other window undid the same answer, or changed the row
@@ -61,23 +63,29 @@ def kill_at_random(servers: ServerProcesses, log: Path, n_rounds: int, seed: int
             thread.join()
         connection = sqlite3.connect(log)
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
-        lines = connection.execute("SELECT key, kind, labels, number FROM entries ORDER BY number").fetchall()
+        [has_degrees] = connection.execute("SELECT count(*) FROM sqlite_master WHERE name = 'degrees'").fetchone()
+        degree, join = ("degree", "LEFT JOIN degrees USING (number)") if has_degrees else ("NULL", "")
+        lines = connection.execute(
+            f"SELECT key, kind, labels, {degree}, number FROM entries {join} ORDER BY number"
+        ).fetchall()
         connection.close()
         stored = {
             key: (
                 kind,
                 None if kind == "undo" else tuple(map(int, labels.strip("[]").split(", "))) if labels != "[]" else (),
+                degree,
             )
-            for key, kind, labels, _ in lines
+            for key, kind, labels, degree, _ in lines
         }
         assert [number for *_, number in lines] == list(range(1, len(lines) + 1))
         assert acknowledged.items() <= stored.items() <= sent.items()
         assert len(stored) - len(acknowledged) <= 2 * (done + 1)  # one request of each window may be in progress
     assert len(acknowledged) > 5 * n_rounds
+    assert {degree for *_, degree in acknowledged.values()} == {None, *DEGREES}
 
 
 def test_five_kills(tmp_path: Path) -> None:
-    """All acknowledged answers of two windows are in the file, unchanged, and the file is valid."""
+    """All acknowledged answers of two windows are in the file, with their degrees, and the file is valid."""
     with server_processes() as servers:
         kill_at_random(servers, tmp_path / "log", 5, 0)
 

@@ -88,7 +88,7 @@ def test_generated_requests_conform(fuzzed: Client) -> None:
 TEXTS = st.text(max_size=250) | st.text(st.characters(codec=None), max_size=5)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | TEXTS | st.just(10**30) | st.just(-1)
 JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=3))
-NAMES = ["annotator", "window", "row", "question", "kind", "labels", "key", "number"]
+NAMES = ["annotator", "window", "row", "question", "kind", "labels", "degree", "key", "number"]
 VALID = {"annotator": "Ann", "window": "w", "row": 3, "kind": "one of", "labels": [0], "key": "k", "number": None}
 
 

@@ -1,7 +1,8 @@
 """Labeling sessions: active learning with candidate sets as answers, on a local web page or from Python.
 
-Reading order: `session` (the public class), `answer_api` (its answers), `scheduler` (selection of the next row),
-`learner` (the model), `quality` (its estimated accuracy); below them `answer_store`, `answer_state` and `answer_log`
+Reading order: `session` (the public class), `answer_api` (its answers), `result_api` (combined answers and files),
+`scheduler` (selection of the next row), `learner` (the model), `quality` (its estimated accuracy), `agreement` and
+`degrees` (several annotators and degrees of certainty); below them `answer_store`, `answer_state` and `answer_log`
 (answers in memory and on disk), `importing` and `table` (input and output); on top `server` and `app` (the page).
 
 Names are imported on first use, so that reading or writing a log of answers starts fast.

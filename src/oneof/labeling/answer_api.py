@@ -1,4 +1,7 @@
-"""Answers to a question: one or more labels, excluded labels, "don't know", a skip, or an undo."""
+"""Answers to a question: one or more labels, excluded labels, "don't know", a skip, or an undo.
+
+An answer with labels may state how certain the annotator is: "sure", "probably" or "guess".
+"""
 
 from collections.abc import Collection
 from typing import Any
@@ -9,6 +12,7 @@ from oneof.candidates import CandidateSets
 from oneof.errors import LabelError
 from oneof.labeling.answer_log import Entry, Kind
 from oneof.labeling.answer_store import AnswerStore, new_key
+from oneof.labeling.degrees import check_degree
 from oneof.labeling.learner import TrainingLoop
 from oneof.labeling.scheduler import Question, QuestionScheduler
 from oneof.labeling.validation import check_name, check_question, check_text
@@ -29,7 +33,7 @@ class AnswerAPI:
     _scheduler: QuestionScheduler
     _training: TrainingLoop
 
-    def answer(self, question: Question, labels: Any, *, key: str | None = None) -> Entry:
+    def answer(self, question: Question, labels: Any, *, degree: str | None = None, key: str | None = None) -> Entry:
         """Answer that the label is this one, or one of these.
 
         Parameters
@@ -37,6 +41,9 @@ class AnswerAPI:
         question : Question
             A result of `ask` or `question_for`.
         labels : label or collection of labels
+        degree : {"sure", "probably", "guess"}, optional
+            How certain the annotator is. Rows with such answers have weights, by the reliability of the degree; see
+            `reliabilities`.
         key : str, optional
             An answer that is sent twice with the same key is written once.
 
@@ -47,14 +54,16 @@ class AnswerAPI:
 
         Raises
         ------
+        InputError
+            If `degree` is unknown.
         LabelError
             If a label is not a class, or no label is given.
         ConflictError
             If the annotator has since answered the row in another window.
         """
-        return self._write(question, "one of", self._codes(labels), key)
+        return self._write(question, "one of", self._codes(labels), key, degree)
 
-    def reject(self, question: Question, labels: Any, *, key: str | None = None) -> Entry:
+    def reject(self, question: Question, labels: Any, *, degree: str | None = None, key: str | None = None) -> Entry:
         """Answer that the label is none of these.
 
         Parameters
@@ -62,6 +71,8 @@ class AnswerAPI:
         question : Question
             A result of `ask` or `question_for`.
         labels : label or collection of labels
+        degree : {"sure", "probably", "guess"}, optional
+            As in `answer`.
         key : str, optional
             An answer that is sent twice with the same key is written once.
 
@@ -71,6 +82,8 @@ class AnswerAPI:
 
         Raises
         ------
+        InputError
+            If `degree` is unknown.
         LabelError
             If a label is not a class, if no label is given, or if all classes are excluded.
         ConflictError
@@ -79,7 +92,7 @@ class AnswerAPI:
         codes = self._codes(labels)
         if len(codes) == len(self.classes):
             raise LabelError("`labels` must not exclude every class: leave at least one.")
-        return self._write(question, "none of", codes, key)
+        return self._write(question, "none of", codes, key, degree)
 
     def dont_know(self, question: Question, *, key: str | None = None) -> Entry:
         """Answer that the annotator does not know; other annotators may still be asked.
@@ -140,9 +153,12 @@ class AnswerAPI:
         self._wake()
         return undone
 
-    def _write(self, question: Question, kind: Kind, codes: tuple[int, ...], key: str | None) -> Entry:
+    def _write(
+        self, question: Question, kind: Kind, codes: tuple[int, ...], key: str | None, degree: str | None = None
+    ) -> Entry:
         """Write an answer, release its question and wake the training thread."""
         check_question(question, len(self.answers.start))
+        check_degree(degree)
         _check_key(key)
         entry = Entry(
             key or new_key(),
@@ -153,6 +169,7 @@ class AnswerAPI:
             purpose=question.purpose,
             guess=question.guess,
             score=question.score,
+            degree=degree,
         )
         with self.answers.lock:
             written = self.answers.write(entry, question.seen)

@@ -4,6 +4,9 @@ An entry is committed to the disk before `append` returns, so no answer is lost 
 Two processes or windows may write to one file. An entry names the last entry of its row and annotator that the writer
 has seen, and raises `ConflictError` if there is a later one. A database is compared with the schema of a log before any
 statement of it runs.
+
+A log has the tables of the first version, and those of `OPTIONAL_TABLES` that its entries need. They are created with
+the first such entry. So earlier versions read every log that has nothing else, and do not open the others.
 """
 
 import json
@@ -26,6 +29,8 @@ KINDS: tuple[Kind, ...] = ("one of", "none of", "unknown", "skip", "undo")
 
 _FORMAT = "1"
 _COLUMNS = "key, at, annotator, row, kind, labels, undoes, purpose, guess, score"
+DEGREES = ("sure", "probably", "guess")
+"""Degrees of certainty that an answer may state."""
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS facts (name TEXT PRIMARY KEY, value TEXT NOT NULL);
@@ -44,6 +49,9 @@ CREATE TABLE IF NOT EXISTS entries (
 );
 CREATE INDEX IF NOT EXISTS entries_by_row ON entries (row, annotator, number);
 """
+OPTIONAL_TABLES = {
+    "degrees": "CREATE TABLE degrees (number INTEGER PRIMARY KEY REFERENCES entries (number), degree TEXT NOT NULL)"
+}
 _BUSY_TIMEOUT = 10.0
 """Seconds to wait while another process writes."""
 
@@ -70,6 +78,8 @@ class Entry:
         Code of the class predicted before the answer.
     score : float or None
         Utility of the question.
+    degree : {"sure", "probably", "guess"} or None
+        How certain the annotator is; None if it is not stated.
     at : float
         Seconds since 1970, set by the log.
     number : int
@@ -85,6 +95,7 @@ class Entry:
     purpose: str = "free"
     guess: int | None = None
     score: float | None = None
+    degree: str | None = None
     at: float = 0.0
     number: int = 0
 
@@ -164,10 +175,7 @@ class AnswerLog:
     def since(self, number: int) -> list[Entry]:
         """Return the entries with a number above `number`, in order."""
         with self._lock, self._reading():
-            lines = self._connection.execute(
-                f"SELECT {_COLUMNS}, number FROM entries WHERE number > ? ORDER BY number", (number,)
-            )
-            return [_read(line) for line in lines]
+            return [_read(line) for line in self._select("number > ? ORDER BY number", number)]
 
     def close(self) -> None:
         """Close the file; every entry is already written."""
@@ -206,12 +214,7 @@ class AnswerLog:
     def _append(self, entry: Entry, seen: int | None) -> Entry:
         existing = self._find(entry.key)
         if existing is not None:
-            if (existing.row, existing.annotator, existing.kind, existing.labels) != (
-                entry.row,
-                entry.annotator,
-                entry.kind,
-                entry.labels,
-            ):
+            if _content(existing) != _content(entry):
                 raise ConflictError(f"`key` must be unique to an answer; {entry.key!r} was used for another one.")
             return existing
         last = self._last(entry)
@@ -224,11 +227,27 @@ class AnswerLog:
         marks = ", ".join(f":{name}" for name in _COLUMNS.split(", "))
         written = self._connection.execute(f"INSERT INTO entries ({_COLUMNS}) VALUES ({marks})", by_name)
         assert written.lastrowid is not None
+        if entry.degree is not None:
+            if not self._has_table("degrees"):
+                self._connection.execute(OPTIONAL_TABLES["degrees"])
+            self._connection.execute("INSERT INTO degrees VALUES (?, ?)", (written.lastrowid, entry.degree))
         return replace(entry, number=written.lastrowid)
 
     def _find(self, key: str) -> Entry | None:
-        line = self._connection.execute(f"SELECT {_COLUMNS}, number FROM entries WHERE key = ?", (key,)).fetchone()
+        line = self._select("key = ?", key).fetchone()
         return None if line is None else _read(line)
+
+    def _select(self, condition: str, value: Any) -> sqlite3.Cursor:
+        """Return the lines of entries that satisfy a condition."""
+        degree, join = ("degree", "LEFT JOIN degrees USING (number)") if self._has_table("degrees") else ("NULL", "")
+        return self._connection.execute(
+            f"SELECT {_COLUMNS}, {degree}, number FROM entries {join} WHERE {condition}", (value,)
+        )
+
+    def _has_table(self, name: str) -> bool:
+        """Return whether an optional table exists; another process may create it at any time."""
+        query = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = ?"
+        return self._connection.execute(query, (name,)).fetchone() is not None
 
     def _last(self, entry: Entry) -> int:
         line = self._connection.execute(
@@ -238,8 +257,16 @@ class AnswerLog:
 
     def _check_schema(self) -> None:
         """Raise unless the file is empty or a log, so that a database of another program is never changed."""
-        if schema_of(self._connection) not in ([], expected_schema()):
-            raise DataError(f"{self.path} is a database of another program. Use another file (--answers).")
+        schema = schema_of(self._connection)
+        if not schema or is_log(schema):
+            return
+        others = sorted({*schema} - {*expected_schema(*OPTIONAL_TABLES)})
+        if {*expected_schema()} <= {*schema} and all(kind == "table" for kind, *_ in others):
+            raise DataError(
+                f"{self.path} has the table {others[0][1]!r} of a later version of oneof or another program. Update "
+                "oneof, or use another file (--answers)."
+            )
+        raise DataError(f"{self.path} is a database of another program. Use another file (--answers).")
 
     def _check_metadata(self, metadata: dict[str, str]) -> None:
         """Store the metadata of a new file, or compare them with the stored ones."""
@@ -264,7 +291,7 @@ class AnswerLog:
 
 def _read(line: Sequence[Any]) -> Entry:
     """Return the entry of a line; raise ValueError if its values are invalid."""
-    values = dict(zip((*_COLUMNS.split(", "), "number"), line, strict=True))
+    values = dict(zip((*_COLUMNS.split(", "), "degree", "number"), line, strict=True))
     entry = Entry(**values | {"labels": tuple(json.loads(values["labels"]))})
     is_valid = (
         entry.kind in KINDS
@@ -272,10 +299,16 @@ def _read(line: Sequence[Any]) -> Entry:
         and isinstance(entry.annotator, str)
         and all(type(code) is int for code in entry.labels)
         and (entry.undoes is None or isinstance(entry.undoes, int))
+        and (entry.degree is None or entry.degree in DEGREES)
     )
     if not is_valid:
         raise ValueError(f"entry {entry.number} has invalid values")
     return entry
+
+
+def _content(entry: Entry) -> tuple[Any, ...]:
+    """Return the fields that two entries of one key have in common."""
+    return entry.row, entry.annotator, entry.kind, entry.labels, entry.degree
 
 
 def stored_classes(path: Path) -> tuple[str, ...] | None:
@@ -287,7 +320,7 @@ def stored_classes(path: Path) -> tuple[str, ...] | None:
             sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_BUSY_TIMEOUT)
         ) as connection:
             connection.text_factory = _decode
-            if schema_of(connection) != expected_schema():
+            if not is_log(schema_of(connection)):
                 return None
             line = connection.execute("SELECT value FROM facts WHERE name = 'classes'").fetchone()
             return None if line is None else read_classes(line[0])
@@ -321,11 +354,17 @@ def schema_of(connection: sqlite3.Connection) -> list[Any]:
     return sorted(connection.execute("SELECT type, name, tbl_name, ifnull(sql, '') FROM sqlite_master").fetchall())
 
 
+def is_log(schema: list[Any]) -> bool:
+    """Return whether a schema is that of a log, with any of the optional tables."""
+    present = {name for _, name, *_ in schema}
+    return schema == expected_schema(*(name for name in OPTIONAL_TABLES if name in present))
+
+
 @cache
-def expected_schema() -> list[Any]:
-    """Return the schema of a log, in the form of `schema_of`."""
+def expected_schema(*tables: str) -> list[Any]:
+    """Return the schema of a log with some optional tables, in the form of `schema_of`."""
     with closing(sqlite3.connect(":memory:")) as empty:
-        empty.executescript(SCHEMA)
+        empty.executescript(SCHEMA + ";".join(OPTIONAL_TABLES[name] for name in tables))
         return schema_of(empty)
 
 

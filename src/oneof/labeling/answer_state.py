@@ -23,10 +23,13 @@ class AnswerState:
         Number of the last added entry.
     entries : dict of int to Entry
         All entries by number.
+    has_degrees : bool
+        Whether an entry states a degree of certainty.
     """
 
     def __init__(self) -> None:
         self.last = 0
+        self.has_degrees = False
         self.entries: dict[int, Entry] = {}
         self._stacks: dict[tuple[int, str], list[Entry]] = defaultdict(list)
         self._versions: dict[tuple[int, str], int] = {}
@@ -39,6 +42,7 @@ class AnswerState:
         pair = entry.row, entry.annotator
         self.last = entry.number
         self.entries[entry.number] = entry
+        self.has_degrees |= entry.degree is not None
         self._versions[pair] = entry.number
         if entry.undoes is not None:
             self._undone.add(entry.undoes)

@@ -32,6 +32,7 @@ class AnswerStore:
         Lock to be held while several calls must see the same answers.
     state : AnswerState
         State at the last `sync`.
+    min_votes : int
     on_change : callable or None
         Callback ``(row)`` for each row with new entries.
     """
@@ -40,7 +41,7 @@ class AnswerStore:
         self.lock, self.state, self.start = threading.RLock(), AnswerState(), start
         self.on_change: Callable[[int], None] | None = None
         self._log, self._classes = log, classes
-        self._min_votes, self._top_k = min_votes, top_k
+        self.min_votes, self._top_k = min_votes, top_k
         self._evidence = start.copy()
 
     def sync(self) -> None:
@@ -54,7 +55,7 @@ class AnswerStore:
             if changed:
                 answers = {index: current[row] for index, row in enumerate(changed)}
                 combined = combine(
-                    answers, self.start[changed], self._classes, min_votes=self._min_votes, top_k=self._top_k
+                    answers, self.start[changed], self._classes, min_votes=self.min_votes, top_k=self._top_k
                 )
                 self._evidence[changed] = combined.evidence
             for entry in entries:
@@ -105,6 +106,12 @@ class AnswerStore:
         with self.lock:
             self.sync()
             return self.state.answers(row).get(annotator)
+
+    def current_answers(self) -> dict[int, dict[str, Entry]]:
+        """Return the current answers by row and annotator."""
+        with self.lock:
+            self.sync()
+            return self.state.all_answers()
 
     def history(self, annotator: str | None = None, n: int = 10) -> list[Entry]:
         """Return the last `n` entries that are not undone, of one annotator or all, latest first."""

@@ -109,7 +109,7 @@ class _Api:
         question, key = self._session.get_question(_text(content, "question")), _text(content, "key")
         if question is None:
             raise ConflictError("the question has expired. Answer the next one.")
-        written = self._write(question, _text(content, "kind"), content.get("labels"), key)
+        written = self._write(question, _text(content, "kind"), content.get("labels"), content.get("degree"), key)
         following = self._session.ask(question.annotator, window=question.window)
         return {"written": written.number} | self._response(question.annotator, following)
 
@@ -120,7 +120,7 @@ class _Api:
         if undone is None:
             return {"undone": None} | self._response(annotator, self._session.ask(annotator, window=window))
         question = self._session.question_for(undone.row, annotator, window=window)
-        entry = {"number": undone.number, "kind": undone.kind, "labels": list(undone.labels)}
+        entry = {"number": undone.number} | answer_to_dict(undone)
         return {"undone": entry} | self._response(annotator, question)
 
     async def export(self, request: Request) -> Response:
@@ -154,8 +154,10 @@ class _Api:
             path = Path(folder) / f"labeled.{suffix}"
             return self._session.export(path, combination=combination).read_bytes()
 
-    def _write(self, question: Question, kind: str, labels: Any, key: str) -> Entry:
+    def _write(self, question: Question, kind: str, labels: Any, degree: Any, key: str) -> Entry:
         """Write an answer of the page."""
+        if degree is not None and kind in ("unknown", "skip"):
+            raise InputError(f"`degree` must be null if `kind` is {kind!r}; got {degree!r}.")
         if kind == "unknown":
             return self._session.dont_know(question, key=key)
         if kind == "skip":
@@ -166,7 +168,7 @@ class _Api:
         if not isinstance(labels, list) or not all(type(k) is int and 0 <= k < len(classes) for k in labels):
             raise InputError(f"`labels` must be a list of class codes from 0 to {len(classes) - 1}; got {labels!r}.")
         write = self._session.answer if kind == "one of" else self._session.reject
-        return write(question, [classes[k] for k in labels], key=key)
+        return write(question, [classes[k] for k in labels], degree=degree, key=key)
 
     def _response(self, annotator: str, question: Question | None) -> dict[str, Any]:
         return {
@@ -191,7 +193,7 @@ def question_to_dict(session: LabelingSession, question: Question | None) -> dic
         "n_labeled": question.n_labeled,
         "item": session.table.item(question.row),
         "candidates": None if initial.all() else np.flatnonzero(initial).tolist(),
-        "current_answer": None if current is None else {"kind": current.kind, "labels": list(current.labels)},
+        "current_answer": None if current is None else answer_to_dict(current),
         "neighbors": [
             {
                 "row": neighbor.row,
@@ -201,6 +203,11 @@ def question_to_dict(session: LabelingSession, question: Question | None) -> dic
             for neighbor in session.nearest(question.row, _N_NEIGHBORS)
         ],
     }
+
+
+def answer_to_dict(entry: Entry) -> dict[str, Any]:
+    """Return an answer with its degree of certainty, as JSON types."""
+    return {"kind": entry.kind, "labels": list(entry.labels), "degree": entry.degree}
 
 
 def state_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
@@ -248,8 +255,7 @@ def agreement_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any
                 "answers": [
                     {
                         "annotator": name,
-                        "kind": entry.kind,
-                        "labels": list(entry.labels),
+                        **answer_to_dict(entry),
                         "differs": conflict.label not in allowed_classes(entry, len(session.classes)),
                     }
                     for name, entry in sorted(conflict.answers.items())
@@ -277,8 +283,7 @@ def _entry_to_dict(session: LabelingSession, entry: Entry) -> dict[str, Any]:
     return {
         "number": entry.number,
         "row": entry.row,
-        "kind": entry.kind,
-        "labels": list(entry.labels),
+        **answer_to_dict(entry),
         "summary": _summary(session, entry.row),
     }
 

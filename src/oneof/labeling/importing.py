@@ -1,20 +1,41 @@
-"""Import of annotations: a long table of item, worker and label, or an export of Label Studio or doccano."""
+"""Import of annotations: a long table of item, worker and label, or an export of Label Studio or doccano.
+
+The answers of a session are exported as a long table, too.
+"""
 
 import hashlib
+import io
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, LabelError
+from oneof.files import atomic_write
 from oneof.io import find_column, read_table
-from oneof.io.formats.annotations import Annotation, is_export, read_export
-from oneof.labeling.answer_log import Entry
+from oneof.io.formats.annotations import is_export, read_export
+from oneof.labeling.answer_log import DEGREES, Entry
+from oneof.labeling.answer_state import allowed_classes
 from oneof.labeling.validation import check_text
 from oneof.typing import Labels
 
+LONG_EXPORTS = (".csv", ".jsonl", ".parquet")
 
-def read_annotations(path: Path, match: str | None, **columns: str | None) -> list[Annotation]:
+
+class StatedAnnotation(NamedTuple):
+    """The labels of an annotator for an item, with the degree of certainty, or None, and the place in the file."""
+
+    item: Any
+    annotator: str
+    labels: tuple[str, ...]
+    location: str
+    degree: str | None = None
+
+
+def read_annotations(path: Path, match: str | None, **columns: str | None) -> list[StatedAnnotation]:
     """Read a file of answers: an export of a tool by `read_export`, other files by `read_long`.
 
     Raises
@@ -25,7 +46,7 @@ def read_annotations(path: Path, match: str | None, **columns: str | None) -> li
         If the file cannot be read.
     """
     is_from_tool = is_export(path)
-    options = {"choice"} if is_from_tool else {"item", "worker", "label", "separator"}
+    options = {"choice"} if is_from_tool else {"item", "worker", "label", "degree", "separator"}
     named_columns = {name: value for name, value in columns.items() if value is not None}
     if set(named_columns) - options:
         raise InputError(
@@ -40,12 +61,18 @@ def read_annotations(path: Path, match: str | None, **columns: str | None) -> li
             f"{path}: `match` must name the column of the table and the field of the export that identify the items; "
             "got None."
         )
-    return _merge_labels(read_export(path, item=match, **named_columns))
+    return _merge_labels(StatedAnnotation(*annotation) for annotation in read_export(path, item=match, **named_columns))
 
 
 def read_long(
-    path: Path, *, item: str = "item", worker: str = "worker", label: str = "label", separator: str = "|"
-) -> list[Annotation]:
+    path: Path,
+    *,
+    item: str = "item",
+    worker: str = "worker",
+    label: str = "label",
+    degree: str | None = None,
+    separator: str = "|",
+) -> list[StatedAnnotation]:
     """Read a table with one line per answer.
 
     Parameters
@@ -55,15 +82,23 @@ def read_long(
     item, worker, label : str
         Column names. Several lines of one item and worker are one set, and so is text such as "a|b". Lines without
         a label are ignored.
+    degree : str, optional
+        Column of the degrees of certainty: sure, probably, guess, or empty. By default "degree", if there is one.
     separator : str, default="|"
 
     Raises
     ------
     DataError
-        If a column is missing, or a line has no item or no worker.
+        If a column is missing, a line has no item or no worker, or the degree is unknown or not that of the other lines
+        of its set.
     """
     table = read_table(path, as_text=(item, worker), labels=(label,))
     columns = [find_column(name, table.frame.columns, path) for name in (item, worker, label)]
+    if degree is None and "degree" in table.frame.columns:
+        degree = "degree"
+    degrees: list[Any] = [None] * table.frame.height
+    if degree is not None:
+        degrees = table.frame[find_column(degree, table.frame.columns, path)].to_list()
     lines = []
     for row, (item_cell, worker_cell, label_cell) in enumerate(table.frame.select(columns).iter_rows()):
         if item_cell is None or worker_cell is None:
@@ -72,11 +107,74 @@ def read_long(
         if label_cell is None or not str(label_cell).strip():
             continue
         [labels] = CandidateSets.from_strings([str(label_cell)], separator=separator).to_sets()
-        lines.append(Annotation(str(item_cell), str(worker_cell), tuple(sorted(labels)), f"{path}, row {row}"))
+        location = f"{path}, row {row}"
+        stated = _read_degree(degrees[row], location)
+        lines.append(StatedAnnotation(str(item_cell), str(worker_cell), tuple(sorted(labels)), location, stated))
     return _merge_labels(lines)
 
 
-def to_entries(annotations: Iterable[Annotation], rows: Mapping[str, int] | int, classes: Labels) -> list[Entry]:
+def write_long(
+    path: Path,
+    answered: Mapping[int, Mapping[str, Entry]],
+    items: Sequence[Any],
+    classes: Labels,
+    separator: str,
+) -> Path:
+    """Write answers atomically, one per line, in the form that `read_long` reads.
+
+    Parameters
+    ----------
+    path : Path
+        .csv, .jsonl or .parquet.
+    answered : dict of row to dict of annotator to Entry
+    items : sequence
+        The name of each row.
+    classes : ndarray of shape (n_classes,)
+    separator : str
+
+    Raises
+    ------
+    InputError
+        If the path has another extension or no folder.
+    """
+    import polars as pl
+
+    suffix = path.suffix.lower()
+    if suffix not in LONG_EXPORTS:
+        raise InputError(f"cannot write {path}: the file name must end in {', '.join(LONG_EXPORTS)}.")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
+    given = [
+        (items[row], name, entry) for row, said in sorted(answered.items()) for name, entry in sorted(said.items())
+    ]
+    mask = np.ones((len(given), len(classes)), dtype=bool)
+    for line, (_, _, entry) in zip(mask, given, strict=True):
+        allowed = allowed_classes(entry, len(classes))
+        if allowed:
+            line[:] = np.isin(np.arange(len(classes)), allowed)
+    labels = CandidateSets(mask, classes).to_strings(separator=separator) if given else []
+    frame = pl.DataFrame(
+        {
+            "item": [item for item, *_ in given],
+            "worker": [name for _, name, _ in given],
+            "label": [text or None for text in labels],
+            "degree": [entry.degree for *_, entry in given],
+        },
+        schema_overrides={"worker": pl.String, "label": pl.String, "degree": pl.String},
+    )
+    memory = io.BytesIO()  # a full disk is then an OSError; polars raises an error of its own
+    if suffix == ".csv":
+        frame.write_csv(memory)
+    elif suffix == ".jsonl":
+        frame.write_ndjson(memory)
+    else:
+        frame.write_parquet(memory)
+    with atomic_write(path) as temporary:
+        temporary.write_bytes(memory.getbuffer())
+    return path
+
+
+def to_entries(annotations: Iterable[StatedAnnotation], rows: Mapping[str, int] | int, classes: Labels) -> list[Entry]:
     """Convert annotations to entries of a log.
 
     Parameters
@@ -95,7 +193,7 @@ def to_entries(annotations: Iterable[Annotation], rows: Mapping[str, int] | int,
     """
     codes = {str(name): k for k, name in enumerate(classes.tolist())}
     entries = []
-    for name, worker, labels, location in annotations:
+    for name, worker, labels, location, degree in annotations:
         item = str(name)
         unknown = [label for label in labels if label not in codes]
         if unknown:
@@ -109,19 +207,33 @@ def to_entries(annotations: Iterable[Annotation], rows: Mapping[str, int] | int,
             )
         label_codes = tuple(sorted(codes[label] for label in labels))
         # The same answer has the same key in every file, so importing a file twice changes nothing.
-        digest = hashlib.sha256(json.dumps([row, worker, label_codes]).encode()).hexdigest()
-        entries.append(Entry(f"import:{digest}", worker, row, "one of", label_codes, purpose="import"))
+        content = [row, worker, label_codes] if degree is None else [row, worker, label_codes, degree]
+        key = f"import:{hashlib.sha256(json.dumps(content).encode()).hexdigest()}"
+        entries.append(Entry(key, worker, row, "one of", label_codes, purpose="import", degree=degree))
     return entries
 
 
-def _merge_labels(annotations: Iterable[Annotation]) -> list[Annotation]:
+def _merge_labels(annotations: Iterable[StatedAnnotation]) -> list[StatedAnnotation]:
     """Merge the labels of a worker for one item; errors name the first line or task."""
-    sets: dict[tuple[str, str], Annotation] = {}
+    sets: dict[tuple[str, str], StatedAnnotation] = {}
     for annotation in annotations:
         pair = str(annotation.item), annotation.annotator
         first = sets.get(pair, annotation)
+        if annotation.degree != first.degree:
+            raise DataError(
+                f"{annotation.location}: the degree must be that of the other lines of the item and worker."
+            )
         sets[pair] = first._replace(labels=tuple(dict.fromkeys([*first.labels, *annotation.labels])))
     return [annotation for annotation in sets.values() if annotation.labels]
+
+
+def _read_degree(cell: Any, location: str) -> str | None:
+    """Return the degree of a line."""
+    if cell is None or not str(cell).strip():
+        return None
+    if cell not in DEGREES:
+        raise DataError(f"{location}: the degree must be {', '.join(DEGREES)} or empty; got {cell!r}.")
+    return str(cell)
 
 
 def _row(item: str, rows: Mapping[str, int] | int) -> int | None:

@@ -7,6 +7,8 @@ that `oneof.labeling.server.AccessMiddleware` checks.
 from importlib.metadata import version
 from typing import Any
 
+from oneof.labeling.answer_log import DEGREES
+
 MAX_TEXT = 200
 """Maximum number of characters of a text in a request, such as the name of an annotator."""
 
@@ -47,7 +49,7 @@ def _posted(row: dict[str, Any], n_classes: int) -> dict[str, Any]:
         "/api/answer": {
             "post": _post(
                 "Answer a question, and return the next one.",
-                _object(answer, {"labels": labels}),
+                _object(answer, {"labels": labels, "degree": _DEGREE}),
                 _object({"written": {"type": "integer"}} | following),
             )
         },
@@ -89,7 +91,9 @@ def _read(row: dict[str, Any]) -> dict[str, Any]:
 
 def _schemas(row: dict[str, Any]) -> dict[str, Any]:
     count = {"type": "integer", "minimum": 0}
-    entry = _object({"number": {"type": "integer"}, "row": row, "kind": _STRING, "labels": _array(count)})
+    entry = _object(
+        {"number": {"type": "integer"}, "row": row, "kind": _STRING, "labels": _array(count), "degree": _DEGREE}
+    )
     probability = {"type": "number", "minimum": 0, "maximum": 1}
     question = {
         "id": _STRING,
@@ -111,6 +115,7 @@ def _schemas(row: dict[str, Any]) -> dict[str, Any]:
 
 _STRING = {"type": "string"}
 _TEXT = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
+_DEGREE = {"enum": [*DEGREES, None], "description": "How certain the annotator is."}
 _NAME = {"type": "string", "minLength": 1, "maxLength": 100, "pattern": r"\S"}
 
 

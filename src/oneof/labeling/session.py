@@ -1,20 +1,19 @@
 """Labeling session, for the page, for notebooks and for simulations."""
 
 import os
-from pathlib import Path
 from typing import Any, Self
 
-from oneof.candidates import CandidateSets
 from oneof.crowd import Answers
 from oneof.files import as_path
-from oneof.labeling import importing, quality
+from oneof.labeling import quality
 from oneof.labeling.agreement import COMBINATIONS, Agreement, AnnotatorFits, summarize
-from oneof.labeling.answer_api import AnswerAPI
 from oneof.labeling.answer_log import AnswerLog
 from oneof.labeling.answer_store import AnswerStore
+from oneof.labeling.degrees import CombinedAnswers
 from oneof.labeling.learner import Learner, ModelSnapshot, Neighbor, TrainingInput, TrainingLoop, nearest_labeled
+from oneof.labeling.result_api import ResultAPI
 from oneof.labeling.scheduler import Question, QuestionScheduler
-from oneof.labeling.table import LabelTable, row_index
+from oneof.labeling.table import LabelTable
 from oneof.labeling.validation import (
     check_counts,
     check_name,
@@ -30,12 +29,12 @@ from oneof.labeling.validation import (
 from oneof.validation import check_bool, check_choice, check_positive, check_random_state
 
 
-class LabelingSession(AnswerAPI):
+class LabelingSession(ResultAPI):
     """Session of active learning: people label rows, and a model selects the next row.
 
-    An answer is one label, several labels of which one is true, labels that are excluded, or "don't know". Every
-    answer is on the disk before `answer` returns. The file is append-only, and several sessions may write to one file
-    at the same time.
+    An answer is one label, several labels of which one is true, labels that are excluded, or "don't know". It may state
+    a degree of certainty. Every answer is on the disk before `answer` returns. The file is append-only, and several
+    sessions may write to one file at the same time.
 
     Parameters
     ----------
@@ -72,7 +71,8 @@ class LabelingSession(AnswerAPI):
     combination : {"votes", "model"}, default="votes"
         Combination of the answers of several annotators. "votes": candidate sets, by `min_votes` and `top_k`. "model":
         weights, by the accuracies of the annotators (`oneof.crowd.AnnotatorModel`), as soon as a row has answers of
-        two annotators.
+        two annotators. In both, rows whose answers state degrees of certainty have weights, by `reliabilities`; with
+        "model" then all answered rows.
     queue : array-like of int, optional
         Rows that are asked first, in this order, even if they are exact, such as those of `oneof.audit`.
     random_state : int, RandomState instance or None
@@ -147,6 +147,7 @@ class LabelingSession(AnswerAPI):
         try:
             self.answers = AnswerStore(log, start.evidence, start.classes, min_votes=min_votes, top_k=top_k)
             self._annotators = AnnotatorFits(self.answers, rows.shape[0], start.classes)
+            self._combined = CombinedAnswers(self.answers, self._annotators, start.classes)
             self._scheduler = QuestionScheduler(
                 start.mask,
                 self.answers.state,
@@ -235,20 +236,6 @@ class LabelingSession(AnswerAPI):
 
     # -- results -----------------------------------------------------------------------------------------------------
 
-    def candidates(self, combination: str | None = None) -> CandidateSets:
-        """Return the candidate sets of all rows: the combined answers, or the initial set of a row without answers.
-
-        Parameters
-        ----------
-        combination : {"votes", "model"}, optional
-            By default that of the session.
-
-        Returns
-        -------
-        CandidateSets
-        """
-        return self._annotators.candidates(self._combination if combination is None else combination)
-
     def annotator_answers(self) -> Answers | None:
         """Return the current answers of all annotators, for the functions of `oneof.crowd`.
 
@@ -324,13 +311,6 @@ class LabelingSession(AnswerAPI):
         return nearest_labeled(self._learner.rows, self.answers.candidates(), int(row), n)
 
     @property
-    def table(self) -> LabelTable:
-        """Rows as shown to annotators."""
-        if self._table is None:
-            self._table = LabelTable.from_rows(self._rows, "label")
-        return self._table
-
-    @property
     def strategy(self) -> str:
         """Query strategy."""
         return self._learner.strategy
@@ -344,55 +324,6 @@ class LabelingSession(AnswerAPI):
     def last_error(self) -> str | None:
         """Error of the last fit in the background, or None."""
         return self._training.last_error
-
-    # -- files ------------------------------------------------------------------------------------------------------
-
-    def export(self, path: str | os.PathLike[str], *, combination: str | None = None) -> Path:
-        """Write the table with the candidate sets as its label column, in the form that `oneof fit` reads.
-
-        Parameters
-        ----------
-        path : path-like
-            .csv or .parquet.
-        combination : {"votes", "model"}, optional
-            By default that of the session. With "model", the labels of rows with answers have weights, which
-            `oneof fit --weighted --kind likelihood` reads.
-
-        Returns
-        -------
-        Path
-        """
-        return self.table.export(as_path(path), self.candidates(combination))
-
-    def import_annotations(
-        self, path: str | os.PathLike[str], *, match: str | None = None, **columns: str | None
-    ) -> int:
-        """Import answers from a table of items, workers and labels, or an export of Label Studio or doccano.
-
-        Parameters
-        ----------
-        path : path-like
-            A .json file is an export of Label Studio; a .zip file, or a folder, one of doccano; any other file a table
-            with one line per answer.
-        match : str, optional
-            The column of the session's table with the item names of the file; exports need a field of this name. By
-            default the items of a table are row indices, from 0.
-        **columns
-            Column names of the file: `item`, `worker`, `label` and `separator` for
-            `oneof.labeling.importing.read_long`, `choice` for the tag of Label Studio.
-
-        Returns
-        -------
-        int
-            The number of new answers. If one of them cannot be read, none is written. Existing answers of an annotator
-            are not replaced.
-        """
-        annotations = importing.read_annotations(as_path(path), match, **columns)
-        rows = self.n_rows if match is None else row_index(self.table.frame, match)
-        entries = importing.to_entries(annotations, rows, self.classes)
-        n_new = self.answers.import_entries(entries)
-        self._wake()
-        return n_new
 
     # -- the model --------------------------------------------------------------------------------------------------
 
@@ -421,4 +352,5 @@ class LabelingSession(AnswerAPI):
         """Return the data for a fit."""
         with self.answers.lock:
             data = TrainingInput(self.answers.candidates(), self._scheduler.remaining(), self.answers.state.last)
-        return data if self._combination == "votes" else data._replace(candidates=self.candidates())
+            has_weights = self._combination == "model" or self.answers.state.has_degrees
+        return data._replace(candidates=self.candidates()) if has_weights else data

@@ -208,6 +208,17 @@ def _write_parquet(frame: "pl.DataFrame", path: Path) -> None:
     path.write_bytes(content.getbuffer())
 
 
+def row_items(frame: "pl.DataFrame", column: str) -> list[str]:
+    """Return the values of a column of unique values."""
+    items: list[str | None] = [None] * frame.height
+    for value, row in row_index(frame, column).items():
+        items[row] = value
+    named = [item for item in items if item is not None]
+    if len(named) < len(items):
+        raise DataError(f"column {column!r} must name every row; row {items.index(None)} is empty.")
+    return named
+
+
 def row_index(frame: "pl.DataFrame", column: str) -> dict[str, int]:
     """Return the row of each value of a column of unique values."""
     index: dict[str, int] = {}

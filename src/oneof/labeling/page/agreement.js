@@ -73,7 +73,7 @@ function conflictItem(conflict, openRow) {
   const row = String(conflict.row);
   const estimate = { label: answerText("one of", [conflict.label]), probability: percent(conflict.probability) };
   const opinions = make("span", "opinions");
-  const texts = conflict.answers.map((one) => text("agreement.said", { annotator: one.annotator, answer: answerText(one.kind, one.labels) }));
+  const texts = conflict.answers.map((one) => text("agreement.said", { annotator: one.annotator, answer: answerText(one.kind, one.labels, one.degree) }));
   texts.forEach((opinion, index) => {
     opinions.append(index ? " · " : "", make("span", conflict.answers[index].differs ? "differs" : "", opinion));
   });

@@ -1,6 +1,7 @@
 // The labels of the open question as buttons, and the selected ones.
 
 import { answerText } from "./answers.js";
+import { setDegree } from "./degrees.js";
 import { $, announce, make } from "./elements.js";
 import { showKeys } from "./keys.js";
 import { state } from "./state.js";
@@ -17,6 +18,7 @@ export function showCandidates() {
   showKeys();
   filter();
   select(question.current_answer ? question.current_answer.labels : []);
+  setDegree(question.current_answer ? question.current_answer.degree : null);
 }
 
 function displayOrder() {

@@ -9,6 +9,9 @@ export const SHORTCUTS = {
   unknown: { key: "d", name: "answer.unknown" },
   skip: { key: "s", name: "answer.skip" },
   undo: { key: "u", name: "answer.undo" },
+  sure: { key: "y", name: "degree.sure" },
+  probably: { key: "p", name: "degree.probably" },
+  guess: { key: "g", name: "degree.guess" },
   find: { key: "/", name: "candidate.find" },
 };
 
@@ -72,8 +75,8 @@ export function listen(actions, selectDigit) {
     if (!shortcutsOn() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
     const target = event.target;
     if (target.matches("input, select, textarea") || document.querySelector("dialog[open]")) return;
-    // Enter on a label submits the selection (the space bar selects); other controls keep their own action.
-    if (event.key === "Enter" && target.closest("button:not(.candidate), a, summary, audio, video")) return;
+    // Enter on a label or a degree submits the selection (the space bar selects); other controls keep their own action.
+    if (event.key === "Enter" && target.closest("button:not(.candidate, .degree), a, summary, audio, video")) return;
     if (/^\d$/.test(event.key)) {
       if (selectDigit(Number(event.key))) event.preventDefault();
       return;

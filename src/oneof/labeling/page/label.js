@@ -2,6 +2,7 @@
 
 import { answerText } from "./answers.js";
 import { select, toggleDigit } from "./candidates.js";
+import { setDegree, toggleDegree } from "./degrees.js";
 import { $, announce, foreign, showAlert } from "./elements.js";
 import { listen } from "./keys.js";
 import { showProgress } from "./progress.js";
@@ -43,9 +44,9 @@ function answer(kind) {
   if (named && !labels.length) return announce(text("answer.select_first"));
   if (kind === "none of" && labels.length === state.session.classes.length) return announce(text("answer.excludes_all"));
   return exclusive(async () => {
-    const content = { question: state.question.id, kind, labels: named ? labels : [], key: newKey() };
+    const content = { question: state.question.id, kind, labels: named ? labels : [], degree: named ? state.degree : null, key: newKey() };
     const response = await send("answer", content);
-    show(response, text("answer.saved", { answer: answerText(kind, content.labels) }));
+    show(response, text("answer.saved", { answer: answerText(kind, content.labels, content.degree) }));
   });
 }
 
@@ -55,10 +56,11 @@ function undo() {
     const response = await send("undo", { ...identity(), key: newKey(), number: last ? last.number : null });
     show(response);
     if (!response.undone) return announce(text("answer.nothing_to_undo"));
-    const { kind, labels } = response.undone;
+    const { kind, labels, degree } = response.undone;
     select(labels);
+    setDegree(degree);
     const row = String(state.question.row);
-    announce(`${text("answer.undone", { answer: answerText(kind, labels) })} ${text("question.open_again", { row })}`);
+    announce(`${text("answer.undone", { answer: answerText(kind, labels, degree) })} ${text("question.open_again", { row })}`);
   });
 }
 
@@ -91,6 +93,7 @@ function show(response, sentence = "") {
 
 const actions = {
   accept: () => answer("one of"), reject: () => answer("none of"), unknown: () => answer("unknown"), skip: () => answer("skip"),
+  sure: () => toggleDegree("sure"), probably: () => toggleDegree("probably"), guess: () => toggleDegree("guess"),
   undo, find: () => ($("find").hidden ? false : $("filter").focus()),
 };
 

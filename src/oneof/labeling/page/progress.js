@@ -51,7 +51,7 @@ function historyItem(entry, openRow) {
   const row = String(entry.row);
   const button = make("button");
   button.type = "button";
-  button.append(make("span", "", answerText(entry.kind, entry.labels)), make("span", "summary", entry.summary || text("row.number", { row })));
+  button.append(make("span", "", answerText(entry.kind, entry.labels, entry.degree)), make("span", "summary", entry.summary || text("row.number", { row })));
   button.append(make("span", "visually-hidden", text("history.open", { row })));
   button.addEventListener("click", () => openRow(entry.row));
   const line = make("li");

@@ -9,6 +9,7 @@ export const state = {
   question: null, // the open question
   history: [], // the annotator's last entries, latest first
   selected: new Set(), // codes of the selected labels
+  degree: null, // how certain the annotator is: "sure", "probably", "guess", or null
   order: [], // codes in display order
   busy: false, // whether a request is running
 };

@@ -11,6 +11,7 @@ Reading order:
 7. `copies`: pairs of sources that agree more often than the model expects.
 8. `krippendorff`: Krippendorff's alpha.
 9. `questions`: the expected information of an answer.
+10. `reliability`: the reliability of answers that state how certain the annotator is.
 """
 
 from oneof.solvers.annotators.accuracy import SourceAccuracies, chance_accuracies, estimate_accuracies

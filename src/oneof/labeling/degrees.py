@@ -1,0 +1,282 @@
+"""Weights of answers that state a degree of certainty: sure, probably, or a guess.
+
+An answer has the reliability q of its annotator for its degree: the annotator knows with probability q that the set
+contains the true class, and otherwise the set is drawn at random (`oneof.solvers.annotators.reliability`). The weights
+of a row are the product over its answers of
+
+    w_k = 1 for k in A,   (1 - q) / (1 - q + q K / |A|) for the other classes.
+
+The reliabilities are estimated in two steps, each with a prior at the result of the one before: those of the degrees
+over all annotators, with the prior means below, which count for 20 answers; and those of each annotator, with the
+estimates of the degrees as prior means, which count for 10 answers. So an annotator without answers to compare has the
+reliabilities of all annotators, and before there are any comparisons the prior means are used. An answer without a
+degree is one more degree, with its own reliability.
+
+The estimates use rows with several answers, rows with known labels, and predictions of the model for rows drawn at
+random. A prediction is used only if it was stored before anybody answered the row. It is not a known label: the model
+is one more annotator, of unknown reliability with a flat prior. The model makes its errors on difficult rows, on which
+annotators are not sure, so it has one reliability for each degree of the answer. Then frequent agreement increases both
+reliabilities, and disagreement is attributed mostly to the model. Predictions are no part of the weights.
+"""
+
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+from oneof.candidates import CandidateSets
+from oneof.errors import InputError
+from oneof.labeling.agreement import AnnotatorFits
+from oneof.labeling.answer_log import DEGREES, Entry
+from oneof.labeling.answer_state import allowed_classes
+from oneof.labeling.answer_store import AnswerStore
+from oneof.solvers.annotators import AnswerColumns
+from oneof.solvers.annotators.reliability import ReliabilitySolution, answer_likelihoods, estimate_reliability
+from oneof.typing import Floats, Ints, Labels, Mask
+
+PRIOR_MEANS = {"sure": 0.95, "probably": 0.8, "guess": 0.5, None: 0.9}
+"""Reliability of each degree, and of answers without one, before any comparison."""
+DEGREE_STRENGTH, ANNOTATOR_STRENGTH = 20.0, 10.0
+"""Numbers of answers for which the prior means of the degrees, and of each annotator, count."""
+MODEL_MEAN, MODEL_STRENGTH = 0.5, 2.0
+"""Flat prior of the reliability of the model's predictions."""
+_ORDER = (*DEGREES, None)
+_MIN_WEIGHT = float(np.finfo(np.float64).tiny)
+
+
+class Reliability(NamedTuple):
+    """Estimated reliability of an annotator, or of all annotators, for one degree.
+
+    Attributes
+    ----------
+    annotator : str or None
+        None for all annotators together.
+    degree : {"sure", "probably", "guess"} or None
+        None for answers without a degree.
+    n_answers : int
+    n_compared : int
+        Number of answers to rows with other answers, a known label, or a prediction.
+    reliability : float
+        Probability that an answer is not a set drawn at random. One label of K is true with the probability
+        ``reliability + (1 - reliability) / K``.
+    low, high : float
+        Its interval, of probability 0.9.
+    """
+
+    annotator: str | None
+    degree: str | None
+    n_answers: int
+    n_compared: int
+    reliability: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class DegreeFit:
+    """Informative answers with their estimated reliabilities.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n_answers,)
+        The row of each answer.
+    sets : ndarray of shape (n_answers, n_classes), bool
+    has_degree : ndarray of shape (n_answers,), bool
+    reliability : ndarray of shape (n_answers,)
+        That of its annotator for its degree.
+    reliabilities : tuple of Reliability
+        Those of all annotators, then those of each annotator by name; the degrees in the order of `DEGREES`.
+    """
+
+    rows: Ints
+    sets: Mask
+    has_degree: Mask
+    reliability: Floats
+    reliabilities: tuple[Reliability, ...]
+
+    def weigh(self, candidates: CandidateSets, *, all_rows: bool, min_answers: int = 1) -> CandidateSets:
+        """Return candidate sets with the weights of the answers.
+
+        Parameters
+        ----------
+        candidates : CandidateSets
+            The evidence of the other rows.
+        all_rows : bool
+            Whether all rows with answers have weights; otherwise those with an answer that states a degree.
+        min_answers : int
+            Rows with fewer answers do not change.
+        """
+        n, K = candidates.shape
+        n_answers = np.bincount(self.rows, minlength=n)
+        weighted = (n_answers >= min_answers) & (n_answers > 0)
+        if not all_rows:
+            weighted &= np.bincount(self.rows, weights=self.has_degree, minlength=n) > 0
+        if not weighted.any():
+            return candidates
+        logs = np.zeros((n, K))
+        np.add.at(logs, self.rows, np.log(answer_likelihoods(self.sets, self.reliability)))
+        weights = candidates.weights.astype(np.float64)
+        weights[weighted] = np.maximum(np.exp(logs - logs.max(axis=1, keepdims=True))[weighted], _MIN_WEIGHT)
+        return CandidateSets.from_weights(weights, candidates.classes)
+
+
+def first_predictions(entries: Iterable[Entry]) -> dict[int, tuple[str, int]]:
+    """Return the predictions for random rows that nobody had answered: by row, the annotator asked and the class.
+
+    A later prediction may be that of a model which was fitted to an answer to the row.
+    """
+    answered: set[int] = set()
+    predictions = {}
+    for entry in entries:
+        if entry.kind in ("one of", "none of") and entry.row not in answered:
+            answered.add(entry.row)
+            if entry.purpose == "check" and entry.guess is not None:
+                predictions[entry.row] = (entry.annotator, entry.guess)
+    return predictions
+
+
+def fit_degrees(
+    answered: Mapping[int, Mapping[str, Entry]],
+    n_classes: int,
+    *,
+    predictions: Mapping[int, tuple[str, int]] | None = None,
+    known: Mapping[int, int] | None = None,
+) -> DegreeFit:
+    """Estimate the reliability of each annotator for each degree.
+
+    Parameters
+    ----------
+    answered : dict of row to dict of annotator to Entry
+        The current answers.
+    n_classes : int
+    predictions : dict of row to (annotator, class code), optional
+        Result of `first_predictions`.
+    known : dict of row to class code, optional
+        Rows with known labels, for the estimates. They do not change the weights.
+    """
+    given = [
+        (row, name, entry.degree, allowed)
+        for row, answers in sorted(answered.items())
+        for name, entry in answers.items()
+        if (allowed := allowed_classes(entry, n_classes))
+    ]
+    names = sorted({name for _, name, _, _ in given})
+    degree = np.array([_ORDER.index(stated) for _, _, stated, _ in given], dtype=np.int64)
+    position = {name: j for j, name in enumerate(names)}
+    author = np.array([position[name] for _, name, _, _ in given], dtype=np.int64)
+    rows = np.array([row for row, *_ in given], dtype=np.int64)
+    sets = np.zeros((len(given), n_classes), dtype=bool)
+    for line, (*_, allowed) in zip(sets, given, strict=True):
+        line[list(allowed)] = True
+    guesses = _predictions_with_degree(answered, predictions or {}, n_classes)
+    D, J = len(_ORDER), len(names)
+
+    def solve(groups: Ints, n_groups: int, mean: Floats, strength: float) -> ReliabilitySolution:
+        """Return the reliabilities of groups of answers, followed by those of the model for each degree."""
+        all_rows = np.append(rows, [row for row, _, _ in guesses]).astype(np.int64)
+        of_model = np.array([n_groups + stated for _, stated, _ in guesses], dtype=np.int64)
+        distinct, code = np.unique(
+            np.vstack([sets, np.eye(n_classes, dtype=bool)[[guess for *_, guess in guesses]]]),
+            axis=0,
+            return_inverse=True,
+        )
+        used, index = np.unique(all_rows, return_inverse=True)
+        columns = AnswerColumns.from_answers(
+            index.ravel(), np.append(groups, of_model), code.ravel(), distinct, len(used), n_groups + D
+        )
+        evidence = np.ones((len(used), n_classes))
+        for i, row in enumerate(used.tolist()):
+            if known is not None and row in known:
+                evidence[i] = np.arange(n_classes) == known[row]
+        means = np.append(mean, np.full(D, MODEL_MEAN))
+        strengths = np.append(np.full(n_groups, strength), np.full(D, MODEL_STRENGTH))
+        return estimate_reliability(columns, means, strengths, evidence=evidence)
+
+    pooled = solve(degree, D, np.array([PRIOR_MEANS[stated] for stated in _ORDER]), DEGREE_STRENGTH)
+    group = author * D + degree
+    single = solve(group, J * D, np.tile(pooled.reliability[:D], J), ANNOTATOR_STRENGTH)
+    counts = np.append(np.bincount(degree, minlength=D), np.bincount(group, minlength=J * D))
+    reliabilities = tuple(
+        Reliability(name, stated, int(n), int(m), float(q), float(low), float(high))
+        for (name, stated), n, m, q, (low, high) in zip(
+            ((name, stated) for name in (None, *names) for stated in _ORDER),
+            counts,
+            chain(pooled.n_informative[:D], single.n_informative[: J * D]),
+            chain(pooled.reliability[:D], single.reliability[: J * D]),
+            chain(pooled.interval[:D], single.interval[: J * D]),
+            strict=True,
+        )
+        if n or name is None
+    )
+    return DegreeFit(rows, sets, degree < len(DEGREES), single.reliability[group], reliabilities)
+
+
+def _predictions_with_degree(
+    answered: Mapping[int, Mapping[str, Entry]], predictions: Mapping[int, tuple[str, int]], n_classes: int
+) -> list[tuple[int, int, int]]:
+    """Return the row, the number of the degree of its answer, and the class of each prediction of an answered row."""
+    found = []
+    for row, (annotator, guess) in predictions.items():
+        entry = answered.get(row, {}).get(annotator)
+        if entry is not None and allowed_classes(entry, n_classes):
+            found.append((row, _ORDER.index(entry.degree), guess))
+    return found
+
+
+def check_degree(degree: str | None) -> None:
+    """Raise unless `degree` is None or one of `DEGREES`."""
+    if degree is not None and not (isinstance(degree, str) and degree in DEGREES):
+        raise InputError(f"`degree` must be 'sure', 'probably', 'guess' or None; got {degree!r}.")
+
+
+class CombinedAnswers:
+    """The combined answers of a session: votes, weights of the annotators' model, or weights of the degrees.
+
+    Parameters
+    ----------
+    store : AnswerStore
+    annotators : AnnotatorFits
+    classes : ndarray of shape (n_classes,)
+
+    Attributes
+    ----------
+    known : callable
+        Returns the rows with known labels, as a mapping of row to class code.
+    """
+
+    def __init__(self, store: AnswerStore, annotators: AnnotatorFits, classes: Labels) -> None:
+        self.known: Callable[[], Mapping[int, int]] = dict
+        self._store, self._annotators, self._classes = store, annotators, classes
+        self._lock = threading.Lock()
+        self._fit: tuple[tuple[int, dict[int, int]], DegreeFit] | None = None
+
+    def current(self) -> DegreeFit:
+        """Return the reliabilities for the current answers."""
+        with self._store.lock:
+            self._store.sync()
+            state, known = self._store.state, dict(self.known())
+            version = state.last, known
+            answered = state.all_answers()
+            entries = list(state.entries.values())
+        with self._lock:  # without the lock of the answers, so that no annotator waits
+            if self._fit is None or self._fit[0][0] < version[0] or self._fit[0][1] != known:
+                predictions = first_predictions(entries)
+                fit = fit_degrees(answered, len(self._classes), predictions=predictions, known=known)
+                self._fit = version, fit
+            return self._fit[1]
+
+    def candidates(self, combination: str) -> CandidateSets:
+        """Return the candidate sets of all rows; rows whose answers state degrees have weights."""
+        combined = self._annotators.candidates(combination)
+        with self._store.lock:
+            self._store.sync()
+            if not self._store.state.has_degrees:
+                return combined
+        fit = self.current()
+        if not fit.has_degree.any():  # answers with a degree were undone
+            return combined
+        all_rows = combination == "model"
+        return fit.weigh(combined, all_rows=all_rows, min_answers=1 if all_rows else self._store.min_votes)

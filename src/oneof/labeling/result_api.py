@@ -1,0 +1,124 @@
+"""Results of a session: the combined answers, the reliabilities of the annotators, and files."""
+
+import os
+from pathlib import Path
+
+from oneof.candidates import CandidateSets
+from oneof.files import as_path
+from oneof.labeling import importing
+from oneof.labeling.answer_api import AnswerAPI
+from oneof.labeling.degrees import CombinedAnswers, Reliability
+from oneof.labeling.table import LabelTable, row_index, row_items
+from oneof.typing import FeatureMatrix
+
+
+class ResultAPI(AnswerAPI):
+    """Methods of a session that return the answers of all annotators, and write and read files.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+    answers : AnswerStore
+    """
+
+    _rows: FeatureMatrix
+    _table: LabelTable | None
+    _combined: CombinedAnswers
+    _combination: str
+
+    def candidates(self, combination: str | None = None) -> CandidateSets:
+        """Return the candidate sets of all rows: the combined answers, or the initial set of a row without answers.
+
+        Parameters
+        ----------
+        combination : {"votes", "model"}, optional
+            By default that of the session.
+
+        Returns
+        -------
+        CandidateSets
+        """
+        return self._combined.candidates(self._combination if combination is None else combination)
+
+    def reliabilities(self) -> tuple[Reliability, ...]:
+        """Return the estimated reliability of each annotator for each degree of certainty.
+
+        Returns
+        -------
+        tuple of oneof.labeling.degrees.Reliability
+            Those of all annotators together, then those of each one. `oneof.labeling.degrees` has the model.
+        """
+        return self._combined.current().reliabilities
+
+    @property
+    def table(self) -> LabelTable:
+        """Rows as shown to annotators."""
+        if self._table is None:
+            self._table = LabelTable.from_rows(self._rows, "label")
+        return self._table
+
+    def export(self, path: str | os.PathLike[str], *, combination: str | None = None) -> Path:
+        """Write the table with the candidate sets as its label column, in the form that `oneof fit` reads.
+
+        Parameters
+        ----------
+        path : path-like
+            .csv or .parquet.
+        combination : {"votes", "model"}, optional
+            By default that of the session. With "model", the labels of rows with answers have weights, which
+            `oneof fit --weighted --kind likelihood` reads.
+
+        Returns
+        -------
+        Path
+        """
+        return self.table.export(as_path(path), self.candidates(combination))
+
+    def export_answers(self, path: str | os.PathLike[str], *, match: str | None = None) -> Path:
+        """Write the current answers of all annotators, one per line, in the form that `import_annotations` reads.
+
+        Parameters
+        ----------
+        path : path-like
+            .csv, .jsonl or .parquet, with the columns item, worker, label and degree. The label of an answer is the
+            set of the classes that it leaves possible, as text such as "finch|wren"; "don't know" is empty.
+        match : str, optional
+            The column of the session's table with the names of the items; by default they are row indices, from 0.
+
+        Returns
+        -------
+        Path
+        """
+        answered = self.answers.current_answers()
+        items = list(range(self._rows.shape[0])) if match is None else row_items(self.table.frame, match)
+        return importing.write_long(as_path(path), answered, items, self.classes, self.table.separator)
+
+    def import_annotations(
+        self, path: str | os.PathLike[str], *, match: str | None = None, **columns: str | None
+    ) -> int:
+        """Import answers from a table of items, workers and labels, or an export of Label Studio or doccano.
+
+        Parameters
+        ----------
+        path : path-like
+            A .json file is an export of Label Studio; a .zip file, or a folder, one of doccano; any other file a table
+            with one line per answer.
+        match : str, optional
+            The column of the session's table with the item names of the file; exports need a field of this name. By
+            default the items of a table are row indices, from 0.
+        **columns
+            Column names of the file: `item`, `worker`, `label`, `degree` and `separator` for
+            `oneof.labeling.importing.read_long`, `choice` for the tag of Label Studio.
+
+        Returns
+        -------
+        int
+            The number of new answers. If one of them cannot be read, none is written. Existing answers of an annotator
+            are not replaced.
+        """
+        annotations = importing.read_annotations(as_path(path), match, **columns)
+        rows = self._rows.shape[0] if match is None else row_index(self.table.frame, match)
+        entries = importing.to_entries(annotations, rows, self.classes)
+        n_new = self.answers.import_entries(entries)
+        self._wake()
+        return n_new

@@ -24,9 +24,13 @@ from oneof.labeling.session import LabelingSession
 from oneof.labeling.table import IMAGE_TYPES, ImageFolder
 
 _PAGE = Path(__file__).parent / "page"
-_SCRIPTS = ("label.js", "agreement.js", "elements.js", "quality.js", "rows.js", "server.js")
-_FILES = {"": "index.html"} | {name: name for name in ("label.css", "icon.svg", *_SCRIPTS)}
-_MEDIA_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+_MEDIA_TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".svg": "image/svg+xml",
+}
 _N_NEIGHBORS, _N_HISTORY, _MAX_SUMMARY, _MAX_CURVE_POINTS = 3, 6, 120, 60
 """Numbers of neighbors, history entries, characters of an entry's summary, and points of the quality curve."""
 
@@ -57,7 +61,7 @@ def make_app(session: LabelingSession, options: PageOptions) -> Starlette:
     options : PageOptions
     """
     api = _Api(session, options)
-    routes = [Route(f"/{path}", _file_endpoint(name)) for path, name in _FILES.items()]
+    routes = [Route(f"/{path}", _file_endpoint(file)) for path, file in page_files().items()]
     routes += [
         Route("/api/session", _json_endpoint(api.session_info, write=False)),
         Route("/api/export.{suffix:str}", api.export),
@@ -296,9 +300,15 @@ def _json_endpoint(function: Callable[[dict[str, Any]], dict[str, Any]], *, writ
     return endpoint
 
 
-def _file_endpoint(name: str) -> Any:
+def page_files() -> dict[str, Path]:
+    """Return the files of the page by their paths on the server; the path of `index.html` is empty."""
+    files = {file.relative_to(_PAGE).as_posix(): file for file in _PAGE.rglob("*") if file.suffix in _MEDIA_TYPES}
+    return {"" if path == "index.html" else path: files[path] for path in sorted(files)}
+
+
+def _file_endpoint(file: Path) -> Any:
     """Return an endpoint for a file of the page."""
-    content, media_type = (_PAGE / name).read_bytes(), _MEDIA_TYPES[Path(name).suffix]
+    content, media_type = file.read_bytes(), _MEDIA_TYPES[file.suffix]
 
     async def endpoint(_: Request) -> Response:
         return Response(content, media_type=media_type)

@@ -1,40 +1,44 @@
 // Agreement of several annotators: Krippendorff's alpha, their accuracies, and the rows on which they differ.
 
-import { $, count, make, percent } from "./elements.js";
+import { answerText } from "./answers.js";
+import { $, make } from "./elements.js";
+import { number, parts, percent, text } from "./strings.js";
 
-export function showAgreement(agreement, answerText, openRow) {
+export function showAgreement(agreement, openRow) {
   $("agreement").hidden = agreement.annotators.length < 2;
   $("weighted").hidden = !agreement.n_shared;
-  $("alpha").textContent = agreement.alpha === null ? "–" : agreement.alpha.toFixed(2);
-  $("alpha-words").textContent = alphaText(agreement);
+  $("alpha").textContent = agreement.alpha === null ? "–" : number(agreement.alpha, 2);
+  $("alpha-words").replaceChildren(...alphaText(agreement));
   $("annotators").replaceChildren(...agreement.annotators.map((one) => annotatorLine(one)));
   $("accuracy-words").textContent = accuracyText(agreement);
   $("conflicts-words").textContent = conflictsText(agreement);
   $("conflicts-note").textContent = noteText(agreement);
-  $("conflicts").replaceChildren(...agreement.conflicts.map((conflict) => conflictItem(conflict, answerText, openRow)));
+  $("conflicts").replaceChildren(...agreement.conflicts.map((conflict) => conflictItem(conflict, openRow)));
 }
 
-function alphaText(agreement) {
-  if (!agreement.n_shared) return "No row has answers of two annotators yet. Open a row of another annotator, or start with --annotations-per-item 2.";
-  const shared = `${count(agreement.n_shared, "row")} with several answers`;
-  if (agreement.alpha === null) return `Not defined, since all answers are equal: ${shared}.`;
-  const sets = agreement.masi_alpha === null ? "" : ` ${agreement.masi_alpha.toFixed(2)} with the MASI distance, by which sets that overlap differ less.`;
-  return `1 is equal answers, 0 is chance; from ${shared}.${sets}`;
+function alphaText({ n_shared: n, alpha, masi_alpha: masi }) {
+  if (!n) return parts("agreement.no_shared", { option: make("code", "", "--annotations-per-item 2") });
+  const shared = text("agreement.shared", { n });
+  if (alpha === null) return parts("agreement.undefined", { shared });
+  return [text("agreement.scale", { shared }), masi === null ? "" : ` ${text("agreement.masi", { alpha: number(masi, 2) })}`];
 }
 
 function accuracyText(agreement) {
   if (agreement.annotators.every((one) => one.accuracy !== null)) return "";
-  return `The accuracy of an annotator is estimated from at least ${count(agreement.min_shared_rows, "row")} that another annotator has answered, too.`;
+  return text("agreement.needed", { n: agreement.min_shared_rows });
 }
 
 function annotatorLine(annotator) {
   const line = make("tr", annotator.is_chance ? "chance" : "");
   const name = make("th", "", annotator.name);
   name.scope = "row";
-  if (annotator.is_chance) name.append(make("small", "", "no better than chance"));
+  if (annotator.is_chance) name.append(make("small", "", text("agreement.chance")));
   const accuracy = make("td", "", annotator.accuracy === null ? "–" : percent(annotator.accuracy));
-  if (annotator.accuracy !== null) accuracy.append(range(annotator), make("small", "", `${Math.round(100 * annotator.low)} to ${percent(annotator.high)}`));
-  line.append(name, make("td", "", annotator.n_answers.toLocaleString("en")), accuracy);
+  if (annotator.accuracy !== null) {
+    const limits = { low: percent(annotator.low), high: percent(annotator.high) };
+    accuracy.append(range(annotator), make("small", "", text("agreement.range", limits)));
+  }
+  line.append(name, make("td", "", number(annotator.n_answers)), accuracy);
   return line;
 }
 
@@ -50,31 +54,31 @@ function range(annotator) {
   return line;
 }
 
-function conflictsText(agreement) {
-  if (!agreement.n_shared) return "";
-  return agreement.n_conflicts ? `${count(agreement.n_conflicts, "row")} with answers that exclude each other` : "No row has answers that exclude each other.";
+function conflictsText({ n_shared: nShared, n_conflicts: n }) {
+  if (!nShared) return "";
+  return n ? text("agreement.conflicts", { n }) : text("agreement.no_conflicts");
 }
 
 function noteText(agreement) {
-  const n = agreement.conflicts.length;
-  const listed = n + agreement.n_hidden < agreement.n_conflicts ? `The ${n} least certain rows are listed.` : n > 1 ? "The least certain row is the first." : "";
-  const hidden = agreement.n_hidden ? `${count(agreement.n_hidden, "row")} that you may still be asked ${agreement.n_hidden === 1 ? "is" : "are"} not listed.` : "";
-  return `${listed} ${hidden}`.trim();
+  const [n, hidden] = [agreement.conflicts.length, agreement.n_hidden];
+  const isPart = n > 0 && n + hidden < agreement.n_conflicts;
+  const listed = isPart ? text("agreement.listed", { n }) : n > 1 ? text("agreement.order") : "";
+  return `${listed} ${hidden ? text("agreement.hidden", { n: hidden }) : ""}`.trim();
 }
 
-function conflictItem(conflict, answerText, openRow) {
+function conflictItem(conflict, openRow) {
   const button = make("button");
   button.type = "button";
-  const estimate = `${answerText("one of", [conflict.label])} ${percent(conflict.probability)}`;
+  const row = String(conflict.row);
+  const estimate = { label: answerText("one of", [conflict.label]), probability: percent(conflict.probability) };
   const opinions = make("span", "opinions");
-  for (const one of conflict.answers) {
-    const opinion = make("span", one.differs ? "differs" : "");
-    opinion.append(`${one.annotator}: ${answerText(one.kind, one.labels)}`);
-    opinions.append(...(opinions.children.length ? [" · "] : []), opinion);
-  }
-  button.append(make("span", "summary", conflict.summary || `row ${conflict.row}`), opinions, make("span", "summary", `most probable: ${estimate}`));
-  const texts = conflict.answers.map((one) => `${one.annotator}: ${answerText(one.kind, one.labels)}`);
-  button.setAttribute("aria-label", `Row ${conflict.row}. ${texts.join("; ")}. Most probable: ${estimate}. Open the row`);
+  const texts = conflict.answers.map((one) => text("agreement.said", { annotator: one.annotator, answer: answerText(one.kind, one.labels) }));
+  texts.forEach((opinion, index) => {
+    opinions.append(index ? " · " : "", make("span", conflict.answers[index].differs ? "differs" : "", opinion));
+  });
+  const summary = make("span", "summary", conflict.summary || text("row.number", { row }));
+  button.append(summary, opinions, make("span", "summary", text("agreement.most_probable", estimate)));
+  button.append(make("span", "visually-hidden", text("agreement.open", { row })));
   button.addEventListener("click", async () => {
     await openRow(conflict.row);
     $("question").focus(); // so that Enter submits an answer, and does not open this row again

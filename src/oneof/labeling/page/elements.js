@@ -1,4 +1,4 @@
-// DOM elements, number formats and messages. Text is always inserted as text, never as markup.
+// DOM elements and messages. Text is always inserted as text, never as markup.
 
 export const $ = (id) => document.getElementById(id);
 
@@ -8,9 +8,17 @@ export function announce(sentence) {
   $("status").textContent = sentence;
 }
 
+// Show a sentence, or a list of texts and elements; hide the alert without one.
 export function showAlert(sentence) {
-  $("alert").textContent = sentence;
+  $("alert").replaceChildren(...[sentence].flat());
   $("alert").hidden = !sentence;
+}
+
+// Return a sentence of the server or of the user's own data, which is not in the language of the page.
+export function foreign(sentence, language = "en") {
+  const element = make("span", "", sentence);
+  element.lang = language;
+  return element;
 }
 
 export function make(name, style = "", text = "") {
@@ -25,12 +33,4 @@ export function draw(name, attributes, text = "") {
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
   if (text) element.textContent = text;
   return element;
-}
-
-export function count(n, noun) {
-  return `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
-}
-
-export function percent(fraction) {
-  return fraction > 0 && fraction < 0.005 ? "<1 %" : `${Math.round(100 * fraction)} %`;
 }

@@ -1,21 +1,22 @@
 // Display of rows: a text, an image, or a table with the nearest labeled rows.
 
 import { make } from "./elements.js";
+import { either, text } from "./strings.js";
 
 export function content(item, row) {
   if (item.kind === "image") return picture(item, row);
-  if (!item.text) return make("p", "note", "This row has no text.");
-  const text = make("p", "text", item.text);
-  text.tabIndex = 0; // long texts can be scrolled
-  text.setAttribute("role", "region");
-  text.setAttribute("aria-label", `Text of row ${row}`);
-  return text;
+  if (!item.text) return make("p", "note", text("row.empty"));
+  const paragraph = make("p", "text", item.text);
+  paragraph.tabIndex = 0; // long texts can be scrolled
+  paragraph.setAttribute("role", "region");
+  paragraph.setAttribute("aria-label", text("row.text", { row: String(row) }));
+  return paragraph;
 }
 
 function picture(item, row) {
   const image = make("img");
-  image.alt = `Row ${row}: ${item.text}`;
-  image.addEventListener("error", () => image.replaceWith(make("p", "alert", `The image ${item.text} cannot be displayed.`)));
+  image.alt = text("row.image", { row: String(row), file: item.text });
+  image.addEventListener("error", () => image.replaceWith(make("p", "alert", text("row.image_error", { file: item.text }))));
   image.src = `image/${row}`;
   return image;
 }
@@ -23,10 +24,10 @@ function picture(item, row) {
 // Show the row as a column next to the nearest labeled rows.
 export function table(item, neighbors) {
   const head = make("tr");
-  head.append(make("td"), make("th", "this", "This row"));
+  head.append(make("td"), make("th", "this", text("row.this")));
   for (const neighbor of neighbors) {
-    const cell = make("th", "", neighbor.labels.join(" or "));
-    cell.append(make("small", "", `row ${neighbor.row}`));
+    const cell = make("th", "", either(neighbor.labels));
+    cell.append(make("small", "", text("row.number", { row: String(neighbor.row) })));
     head.append(cell);
   }
   const body = make("tbody");
@@ -42,7 +43,7 @@ export function table(item, neighbors) {
   });
   for (const cell of head.children) if (cell.tagName === "TH") cell.scope = "col";
   const element = make("table");
-  const caption = make("caption", "visually-hidden", neighbors.length ? "This row and the nearest labeled rows" : "This row");
+  const caption = make("caption", "visually-hidden", text(neighbors.length ? "row.with_neighbors" : "row.this"));
   const header = make("thead");
   header.append(head);
   element.append(caption, header, body);
@@ -56,12 +57,12 @@ export function table(item, neighbors) {
 
 export function neighborItem(neighbor) {
   const line = make("li");
-  line.append(make("b", "", neighbor.labels.join(" or ")));
+  line.append(make("b", "", either(neighbor.labels)));
   line.append(neighbor.item.kind === "image" ? picture(neighbor.item, neighbor.row) : make("p", "text", neighbor.item.text));
   return line;
 }
 
 export function itemText(item) {
   if (item.kind === "table") return item.cells.slice(0, 12).map(([name, value]) => `${name}: ${value}`).join(", ");
-  return item.kind === "text" ? item.text.slice(0, 500) : `Image ${item.text}`;
+  return item.kind === "text" ? item.text.slice(0, 500) : text("row.image_words", { file: item.text });
 }

@@ -1,26 +1,12 @@
-// Requests to the server of the page, and values stored in the browser.
+// Requests to the server of the page.
 
 import { showAlert } from "./elements.js";
+import { text } from "./strings.js";
 
 const MAX_TRIES = 4; // of a request without response, one per second; its key prevents a second entry
 
 export function newKey() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (b) => b.toString(16).padStart(2, "0")).join("");
-}
-
-export function stored(storage, name, initial) {
-  let value = null; // fallback for browsers without storage
-  return {
-    get() {
-      try { value = storage().getItem(name) ?? value; } catch { /* not allowed */ }
-      if (value === null) this.set(initial());
-      return value;
-    },
-    set(newValue) {
-      value = newValue;
-      try { storage().setItem(name, newValue); } catch { /* not allowed */ }
-    },
-  };
 }
 
 export class Conflict extends Error {}
@@ -36,8 +22,8 @@ export async function send(path, content) {
         cache: "no-store", credentials: "omit", redirect: "error",
       });
     } catch {
-      if (attempt === MAX_TRIES) throw new Error("The server does not respond. Restart it and open its new link; every confirmed answer is saved.");
-      showAlert("The server does not respond. Trying again …");
+      if (attempt === MAX_TRIES) throw new Error(text("error.no_server"));
+      showAlert(text("error.retry"));
       await new Promise((done) => setTimeout(done, 1000));
       continue;
     }

@@ -1,0 +1,11 @@
+// Answers in words.
+
+import { state } from "./state.js";
+import { either, text } from "./strings.js";
+
+export function answerText(kind, codes) {
+  if (kind === "unknown") return text("said.unknown");
+  if (kind === "skip") return text("said.skip");
+  const labels = either(codes.map((code) => state.session.classes[code]));
+  return kind === "none of" ? text("said.none_of", { labels }) : labels;
+}

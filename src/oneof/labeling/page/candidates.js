@@ -1,0 +1,98 @@
+// The labels of the open question as buttons, and the selected ones.
+
+import { answerText } from "./answers.js";
+import { $, announce, make } from "./elements.js";
+import { showKeys } from "./keys.js";
+import { state } from "./state.js";
+import { percent, text } from "./strings.js";
+
+const N_DIGIT_KEYS = 10; // labels with a digit key; with more labels, the ten most probable ones
+
+export function showCandidates() {
+  const { question, session } = state;
+  state.order = displayOrder();
+  $("find").hidden = session.classes.length <= N_DIGIT_KEYS;
+  $("filter").value = "";
+  $("candidates").replaceChildren(...state.order.map(candidateButton));
+  showKeys();
+  filter();
+  select(question.current_answer ? question.current_answer.labels : []);
+}
+
+function displayOrder() {
+  const { question, session } = state;
+  const codes = session.classes.map((_, code) => code);
+  if (codes.length > N_DIGIT_KEYS && question.proba) codes.sort((a, b) => question.proba[b] - question.proba[a] || a - b);
+  return codes;
+}
+
+function candidateButton(code, index) {
+  const { question, session } = state;
+  const button = make("button", "candidate");
+  button.type = "button";
+  button.dataset.code = code;
+  button.setAttribute("aria-pressed", "false");
+  const digit = index < N_DIGIT_KEYS ? String((index + 1) % 10) : "";
+  const proba = question.proba ? question.proba[code] : null;
+  const outside = question.candidates !== null && !question.candidates.includes(code);
+  button.classList.toggle("outside", outside);
+  if (proba !== null) {
+    const bar = make("span", "bar");
+    bar.style.width = `${100 * proba}%`;
+    button.append(bar);
+  }
+  const key = make(digit ? "kbd" : "span");
+  if (digit) key.dataset.digit = digit;
+  const label = make("span", "label", session.classes[code]);
+  label.title = session.classes[code]; // long labels are truncated
+  label.translate = false;
+  button.append(key, label, make("span", "proba", proba === null ? "" : percent(proba)));
+  button.setAttribute("aria-label", candidateName(session.classes[code], proba, outside));
+  button.addEventListener("click", () => toggle(code));
+  return button;
+}
+
+function candidateName(label, proba, outside) {
+  const candidate = proba === null ? label : text("candidate.probability", { label, probability: percent(proba) });
+  return outside ? text("candidate.outside", { candidate }) : candidate;
+}
+
+function toggle(code) {
+  if (state.selected.has(code)) state.selected.delete(code); else state.selected.add(code);
+  select([...state.selected]);
+}
+
+// Select or deselect the label of a digit key, and return whether there is one.
+export function toggleDigit(digit) {
+  const code = state.question && !state.busy ? state.order[(digit + N_DIGIT_KEYS - 1) % N_DIGIT_KEYS] : undefined;
+  if (code !== undefined) toggle(code);
+  return code !== undefined;
+}
+
+export function select(codes) {
+  const before = state.selected.size;
+  const selected = state.selected = new Set(codes);
+  for (const button of $("candidates").children) button.setAttribute("aria-pressed", String(selected.has(Number(button.dataset.code))));
+  $("accept").disabled = !selected.size;
+  $("reject").disabled = !selected.size || selected.size === state.session.classes.length;
+  $("accept").firstElementChild.textContent = text(selected.size === 1 ? "answer.this" : "answer.these");
+  $("reject").firstElementChild.textContent = text(selected.size === 1 ? "answer.not_this" : "answer.not_these");
+  if (selected.size) announce(text("answer.selected", { answer: answerText("one of", [...selected].sort((a, b) => a - b)) }));
+  else if (before) announce(text("answer.none_selected"));
+}
+
+export function filter() {
+  const query = $("filter").value.trim().toLowerCase();
+  for (const button of $("candidates").children) button.hidden = !state.session.classes[Number(button.dataset.code)].toLowerCase().includes(query);
+}
+
+$("filter").addEventListener("input", filter);
+$("filter").addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" && event.key !== "Escape") return;
+  event.preventDefault();
+  const first = [...$("candidates").children].find((button) => !button.hidden);
+  if (event.key === "Enter" && first && $("filter").value.trim()) toggle(Number(first.dataset.code));
+  $("filter").value = "";
+  filter();
+  $("question").focus();
+});

@@ -1,0 +1,85 @@
+// Keyboard shortcuts, which the annotator can change or switch off (WCAG 2.2, 2.1.4).
+
+import { stored } from "./storage.js";
+import { text } from "./strings.js";
+
+export const SHORTCUTS = {
+  accept: { key: "Enter", name: "answer.these" },
+  reject: { key: "n", name: "answer.not_these" },
+  unknown: { key: "d", name: "answer.unknown" },
+  skip: { key: "s", name: "answer.skip" },
+  undo: { key: "u", name: "answer.undo" },
+  find: { key: "/", name: "candidate.find" },
+};
+
+const changed = stored(() => localStorage, "oneof-keys", () => "{}");
+const usage = stored(() => localStorage, "oneof-shortcuts", () => "on");
+
+export const shortcutsOn = () => usage.get() === "on";
+
+export function useShortcuts(on) {
+  usage.set(on ? "on" : "off");
+  showKeys();
+}
+
+function changedKeys() {
+  try { return JSON.parse(changed.get()) ?? {}; } catch { return {}; }
+}
+
+export function keyOf(action) {
+  const key = changedKeys()[action];
+  return typeof key === "string" ? key : SHORTCUTS[action].key;
+}
+
+// Set the key of an action, "" for none, or return why it is not possible.
+export function setKey(action, key) {
+  if (/^\s$/.test(key)) return text("settings.space");
+  if (/^\d$/.test(key)) return text("settings.digit");
+  const other = Object.keys(SHORTCUTS).find((name) => key && name !== action && keyOf(name) === key);
+  if (other) return text("settings.taken", { key: keyName(key), action: text(SHORTCUTS[other].name) });
+  changed.set(JSON.stringify({ ...changedKeys(), [action]: key }));
+  showKeys();
+  return "";
+}
+
+export function resetKeys() {
+  changed.set("{}");
+  showKeys();
+}
+
+export function keyName(key) {
+  return key === "Enter" ? text("key.enter") : key;
+}
+
+// Show the keys of actions in elements with data-key, and of labels in elements with data-digit.
+export function showKeys() {
+  const on = shortcutsOn();
+  document.body.classList.toggle("without-keys", !on);
+  for (const element of document.querySelectorAll("[data-key], [data-digit]")) {
+    const key = element.dataset.digit ?? keyOf(element.dataset.key);
+    const control = element.closest("button") ?? element.parentElement.querySelector("input");
+    element.textContent = keyName(key);
+    element.hidden = !key;
+    element.setAttribute("aria-hidden", "true"); // aria-keyshortcuts has the key for screen readers
+    if (on && key) control.setAttribute("aria-keyshortcuts", key); else control.removeAttribute("aria-keyshortcuts");
+  }
+}
+
+// Run the action of a pressed key; `selectDigit` is called with a digit.
+export function listen(actions, selectDigit) {
+  showKeys();
+  document.addEventListener("keydown", (event) => {
+    if (!shortcutsOn() || event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
+    const target = event.target;
+    if (target.matches("input, select, textarea") || document.querySelector("dialog[open]")) return;
+    // Enter on a label submits the selection (the space bar selects); other controls keep their own action.
+    if (event.key === "Enter" && target.closest("button:not(.candidate), a, summary, audio, video")) return;
+    if (/^\d$/.test(event.key)) {
+      if (selectDigit(Number(event.key))) event.preventDefault();
+      return;
+    }
+    const action = Object.keys(SHORTCUTS).find((name) => keyOf(name) === event.key);
+    if (!action || actions[action]() === false) return;
+    event.preventDefault();
+  });
+}

@@ -1,0 +1,60 @@
+// Progress of the labeling, the quality of the model, the annotator's last answers and the agreement.
+
+import { showAgreement } from "./agreement.js";
+import { answerText } from "./answers.js";
+import { $, foreign, make } from "./elements.js";
+import { curve, qualityText } from "./quality.js";
+import { sendQuietly } from "./server.js";
+import { annotator, state } from "./state.js";
+import { parts, percent, text } from "./strings.js";
+
+const AGREEMENT_PAUSE = 5; // between requests of the agreement, as a multiple of their time, to limit the work of the server
+
+let agreementOf = null; // number of the last entry, and annotator, of the displayed agreement
+let agreementPause = Promise.resolve(); // ends when the agreement may be requested again
+
+export function showProgress(progress, openRow) {
+  const answered = progress.n_rows - progress.n_remaining;
+  $("progress").max = progress.n_rows;
+  $("progress").value = answered;
+  $("progress-words").textContent = text("page.answered", { answered, n: progress.n_rows });
+  const { rate, low, high } = progress.estimate;
+  $("rate").textContent = rate === null ? "–" : percent(rate);
+  $("interval").textContent = rate === null ? "" : text("quality.interval", { level: percent(0.95), low: percent(low), high: percent(high) });
+  $("quality").textContent = qualityText(progress.estimate);
+  $("curve").replaceChildren(...(progress.curve.length > 1 ? [curve(progress.curve)] : []));
+  $("model").replaceChildren(...(progress.last_error ? [...parts("quality.fit_error"), " ", foreign(progress.last_error)] : []));
+  $("history").replaceChildren(...state.history.map((entry) => historyItem(entry, openRow)));
+  $("history-none").hidden = state.history.length > 0;
+  $("undo").disabled = $("undo-last").disabled = !state.history.length;
+  updateAgreement(progress, openRow);
+}
+
+// The agreement is requested after the next question is shown, so that no annotator waits for it.
+async function updateAgreement(progress, openRow) {
+  if (progress.n_annotators < 2) { $("agreement").hidden = $("weighted").hidden = true; agreementOf = null; return; }
+  const shown = `${progress.last_entry} ${annotator.get()}`;
+  if (agreementOf === shown) return;
+  agreementOf = shown;
+  const previous = agreementPause;
+  let end;
+  agreementPause = new Promise((done) => { end = done; });
+  await previous;
+  if (agreementOf !== shown) return end(); // there is a later request
+  const start = performance.now();
+  const agreement = await sendQuietly("agreement", { annotator: annotator.get() });
+  setTimeout(end, AGREEMENT_PAUSE * (performance.now() - start));
+  if (agreementOf === shown && agreement) showAgreement(agreement, openRow);
+}
+
+function historyItem(entry, openRow) {
+  const row = String(entry.row);
+  const button = make("button");
+  button.type = "button";
+  button.append(make("span", "", answerText(entry.kind, entry.labels)), make("span", "summary", entry.summary || text("row.number", { row })));
+  button.append(make("span", "visually-hidden", text("history.open", { row })));
+  button.addEventListener("click", () => openRow(entry.row));
+  const line = make("li");
+  line.append(button);
+  return line;
+}

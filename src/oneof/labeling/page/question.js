@@ -1,0 +1,45 @@
+// Display of the open question: why it is asked, its row, its labels and the nearest labeled rows.
+
+import { showCandidates } from "./candidates.js";
+import { $ } from "./elements.js";
+import { content, neighborItem, table } from "./rows.js";
+import { state } from "./state.js";
+import { either, number, text } from "./strings.js";
+
+export function showQuestion() {
+  const question = state.question;
+  const isTable = question.item.kind === "table";
+  $("reason").textContent = reason(question);
+  $("item").replaceChildren(isTable ? table(question.item, question.neighbors) : content(question.item, question.row));
+  $("neighbors").hidden = isTable || !question.neighbors.length;
+  $("neighbors-rows").classList.toggle("pictures", question.item.kind === "image");
+  $("neighbors-rows").replaceChildren(...(isTable ? [] : question.neighbors.map(neighborItem)));
+  showCandidates();
+}
+
+function reason(question) {
+  const score = question.score === null ? "" : scoreText(question.score);
+  const fitted = question.n_labeled ? text("question.fitted", { n: question.n_labeled }) : text("question.not_fitted");
+  return [purpose(question), question.purpose === "free" || question.is_suspected ? "" : score, fitted].filter(Boolean).join(" ");
+}
+
+function purpose(question) {
+  const row = String(question.row);
+  if (question.purpose === "check") return text("question.check", { row });
+  if (question.purpose === "free") return text("question.free", { row });
+  if (question.is_suspected) {
+    const labels = (question.candidates ?? []).map((code) => state.session.classes[code]);
+    return text("question.suspected", { row, labels: either(labels), n: labels.length });
+  }
+  return text(question.score === null ? "question.random" : "question.informative", { row });
+}
+
+function scoreText(value) {
+  const score = number(value, 2);
+  switch (state.session.strategy) {
+    case "mutual_information": return text("score.mutual_information", { score }); // an approximation, which may exceed the entropy of a label
+    case "entropy": return text("score.entropy", { score });
+    case "margin": return text("score.margin", { score });
+    default: return "";
+  }
+}

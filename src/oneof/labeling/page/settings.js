@@ -1,0 +1,72 @@
+// Settings of the page, which are stored in the browser: language, colors and keyboard shortcuts.
+
+import { $, make } from "./elements.js";
+import { SHORTCUTS, keyName, keyOf, resetKeys, setKey, shortcutsOn, useShortcuts } from "./keys.js";
+import { stored } from "./storage.js";
+import { LANGUAGES, chosenLanguage, language, text } from "./strings.js";
+
+const MODIFIERS = ["Alt", "AltGraph", "CapsLock", "Control", "Fn", "Meta", "Shift"];
+
+const colors = stored(() => localStorage, "oneof-colors", () => "system"); // system, light or dark
+
+export function applyColors() {
+  document.documentElement.dataset.colors = colors.get();
+}
+
+export function listenToSettings() {
+  for (const [code, name] of Object.entries(LANGUAGES)) {
+    const option = make("option", "", name);
+    option.value = option.lang = code;
+    $("language").append(option);
+  }
+  $("language").value = language;
+  $("colors").value = colors.get();
+  $("use-shortcuts").checked = shortcutsOn();
+  $("keys").append(...Object.keys(SHORTCUTS).map(keyField));
+  showFields();
+  $("settings-open").addEventListener("click", () => { $("settings-message").textContent = ""; $("settings").showModal(); });
+  $("settings-close").addEventListener("click", () => $("settings").close());
+  $("language").addEventListener("change", () => {
+    chosenLanguage.set($("language").value);
+    window.location.search = ""; // open questions and answers are on the server
+  });
+  $("colors").addEventListener("change", () => { colors.set($("colors").value); applyColors(); });
+  $("use-shortcuts").addEventListener("change", () => { useShortcuts($("use-shortcuts").checked); showFields(); });
+  $("keys-reset").addEventListener("click", () => { resetKeys(); showFields(text("settings.were_reset")); });
+}
+
+function keyField(action) {
+  const field = make("label", "", text(SHORTCUTS[action].name));
+  const input = make("input");
+  input.dataset.action = action;
+  input.autocomplete = "off";
+  input.spellcheck = false;
+  input.setAttribute("autocapitalize", "off");
+  input.setAttribute("aria-describedby", "keys-note");
+  input.addEventListener("focus", () => input.select());
+  input.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || MODIFIERS.includes(event.key)) return;
+    const isCleared = event.key === "Backspace" || event.key === "Delete";
+    if (event.key.length > 1 && event.key !== "Enter" && !isCleared) return; // Tab, Escape, or the keyboard of a phone
+    event.preventDefault();
+    change(action, isCleared ? "" : event.key);
+  });
+  input.addEventListener("input", () => change(action, [...input.value].at(-1) ?? ""));
+  field.append(input);
+  return field;
+}
+
+function change(action, key) {
+  const problem = setKey(action, key);
+  const name = text(SHORTCUTS[action].name);
+  showFields(problem || (key ? text("settings.key_set", { action: name, key: keyName(key) }) : text("settings.key_removed", { action: name })));
+}
+
+function showFields(message = "") {
+  $("settings-message").textContent = message;
+  $("keys-reset").disabled = !shortcutsOn();
+  for (const input of $("keys").querySelectorAll("input")) {
+    input.value = keyName(keyOf(input.dataset.action));
+    input.disabled = !shortcutsOn();
+  }
+}

@@ -92,6 +92,25 @@ class AnnotatorAPI:
             hidden = set(self._scheduler.remaining().tolist()) - set(self.answers.state.answered_by(annotator))
         return self._annotators.agreement(hidden)
 
+    def n_remaining_for(self, annotator: str) -> int:
+        """Return the number of rows that remain to be answered, and the gold rows that an annotator may be asked.
+
+        A gold row therefore changes the number of the page as any other row does.
+
+        Parameters
+        ----------
+        annotator : str
+
+        Returns
+        -------
+        int
+        """
+        with self.answers.lock:
+            self.answers.sync()
+            n_remaining = len(self._scheduler.remaining())
+            n_answered = sum(row in self._gold for row in self.answers.state.answered_by(annotator))
+            return n_remaining + len(self._gold) - n_answered if n_remaining else 0
+
     def progress(self) -> tuple[AnnotatorProgress, ...]:
         """Return the work of each annotator: answers, their rate, and the accuracy on gold rows.
 

@@ -2,28 +2,24 @@
 
 import json
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 from oneof.labeling import app
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
-from tests.labeling.browser import ENTER, Page, needs_browser
-from tests.labeling.conftest import make_rows
+from tests.labeling.browser import Page, needs_browser
+from tests.labeling.page_states import birds, emulate, states
 from tests.labeling.serving import serving
 from tests.labeling.test_strings import TABLES
 
 pytestmark = needs_browser
-CLASSES = ["すずめ", "ふくろう", "みそさざい"]
-"""Data without Latin letters, so that every Latin word on the page is a text of the page."""
+__all__ = ["birds"]  # a fixture
 TEXTS = """
 const texts = [], walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 while (walker.nextNode()) {
   const element = walker.currentNode.parentElement;
-  const isData = element.closest('code, kbd, noscript, [translate=no]');
+  const isData = element.closest('code, kbd, noscript, [translate=no], span[lang]');
   if (!isData && element.checkVisibility()) texts.push(walker.currentNode.data);
 }
 for (const element of document.querySelectorAll('[aria-label], [title], [alt]')) {
@@ -44,17 +40,6 @@ return [document.documentElement.scrollWidth, wide.map((e) => e.id || e.outerHTM
 
 
 @pytest.fixture
-def birds() -> Iterator[LabelingSession]:
-    """Yield a session of few rows whose data have no Latin letters."""
-    rows, truth = make_rows(8)
-    table = LabelTable(
-        pl.DataFrame({"きろく": [f"{CLASSES[k]} {i}" for i, k in enumerate(truth)]}), "しゅるい", "text", "きろく"
-    )
-    with LabelingSession(rows, classes=CLASSES, table=table, random_state=0) as session:
-        yield session
-
-
-@pytest.fixture
 def page_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Serve a copy of the page's files, and return its folder."""
     copy = tmp_path / "page"
@@ -72,30 +57,6 @@ def without_latin(text: str) -> str:
     return wide
 
 
-def states(page: Page, session: LabelingSession, link: str) -> Iterator[str]:
-    """Bring the page into its states, and yield their names."""
-    page.open(link)
-    yield "first question"
-    page.press(ENTER)
-    page.press("1")
-    yield "selected label"
-    page.settle(lambda: page.press("2", ENTER))
-    for kind in "dns":
-        page.settle(lambda kind=kind: page.press(*("1" if kind == "n" else ""), kind))
-    session.answer(session.question_for(session.answers.log()[0].row, "べら"), CLASSES[2])
-    session.answer(session.question_for(session.answers.log()[2].row, "べら"), CLASSES[0])
-    page.settle(lambda: page.press("1", ENTER))
-    page.until(lambda: page.one("#agreement").is_displayed())
-    yield "agreement"
-    page.settle(lambda: page.press("u"))
-    yield "undone"
-    while page.one("#question").is_displayed():
-        page.settle(lambda: page.press("1", ENTER))
-    yield "finished"
-    page.settle(page.one("#undo-last").click)
-    assert page.one("#question").is_displayed()
-
-
 def test_no_text_outside_the_table(page: Page, birds: LabelingSession, page_copy: Path) -> None:
     """With a table in fullwidth letters no Latin word is visible or read out in any state of the page."""
     table = {
@@ -111,15 +72,10 @@ def test_no_text_outside_the_table(page: Page, birds: LabelingSession, page_copy
 @pytest.mark.parametrize("language", TABLES)
 def test_controls_do_not_overflow(page: Page, birds: LabelingSession, language: str) -> None:
     """At 360 pixels no control or heading of any language is wider than its place."""
-    size = {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}
-    page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    try:
-        with serving(birds, title="とり", annotator="あんな") as server:
-            for state in states(page, birds, f"{server.link}?lang={language}"):
-                assert page.browser.execute_script(OVERFLOWING) == [360, []], state
-                assert page.one("html").get_attribute("lang") == language
-    finally:
-        page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    with emulate(page, width=360), serving(birds, title="とり", annotator="あんな") as server:
+        for state in states(page, birds, f"{server.link}?lang={language}"):
+            assert page.browser.execute_script(OVERFLOWING) == [360, []], state
+            assert page.one("html").get_attribute("lang") == language
 
 
 def test_the_language_of_the_browser(page: Page, birds: LabelingSession) -> None:

@@ -3,7 +3,7 @@
 import { showPairs, showWork } from "./annotators.js";
 import { answerText } from "./answers.js";
 import { $, make } from "./elements.js";
-import { state } from "./state.js";
+import { focusQuestion, state } from "./state.js";
 import { number, parts, percent, text } from "./strings.js";
 
 export function showAgreement(agreement, openRow) {
@@ -83,7 +83,7 @@ function conflictItem(conflict, openRow) {
   button.addEventListener("click", async () => {
     const isInformed = state.session.is_lead || $("informed").checked;
     await openRow(conflict.row, isInformed ? "informed review" : "review");
-    $("question").focus(); // so that Enter submits an answer, and does not open this row again
+    focusQuestion(); // so that Enter submits an answer, and does not open this row again
   });
   const line = make("li");
   line.append(button);

@@ -46,15 +46,16 @@ function candidateButton(code, index) {
   const label = make("span", "label", session.classes[code]);
   label.title = session.classes[code]; // long labels are truncated
   label.translate = false;
-  button.append(key, label, make("span", "proba", proba === null ? "" : percent(proba)));
-  button.setAttribute("aria-label", candidateName(session.classes[code], proba, outside));
+  button.append(key, label, proba === null ? make("span") : probabilityText(proba));
+  if (outside) button.append(make("span", "visually-hidden", text("candidate.outside")));
   button.addEventListener("click", () => toggle(code));
   return button;
 }
 
-function candidateName(label, proba, outside) {
-  const candidate = proba === null ? label : text("candidate.probability", { label, probability: percent(proba) });
-  return outside ? text("candidate.outside", { candidate }) : candidate;
+function probabilityText(proba) {
+  const element = make("span", "proba");
+  element.append(make("span", "visually-hidden", `${text("candidate.probability")} `), percent(proba));
+  return element;
 }
 
 function toggle(code) {

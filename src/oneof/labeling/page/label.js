@@ -9,7 +9,7 @@ import { showQuestion } from "./question.js";
 import { itemText } from "./rows.js";
 import { Conflict, newKey, send } from "./server.js";
 import { applyColors, listenToSettings } from "./settings.js";
-import { annotator, identity, state } from "./state.js";
+import { annotator, focusQuestion, identity, state } from "./state.js";
 import { parts, text, translate } from "./strings.js";
 
 // Run one request at a time: keys pressed during a request must not answer the next question.
@@ -70,7 +70,7 @@ function openRow(row, purpose = "free") {
 // at the top of the page.
 function keepFocus(focused) {
   if (focused === document.body || (focused.isConnected && focused.checkVisibility() && !focused.disabled)) return;
-  $(state.question ? "question" : "done").focus({ preventScroll: true });
+  focusQuestion();
 }
 
 function show(response, sentence = "") {

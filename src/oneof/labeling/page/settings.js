@@ -2,6 +2,7 @@
 
 import { $, make } from "./elements.js";
 import { SHORTCUTS, keyName, keyOf, resetKeys, setKey, shortcutsOn, useShortcuts } from "./keys.js";
+import { focusQuestion } from "./state.js";
 import { stored } from "./storage.js";
 import { LANGUAGES, chosenLanguage, language, text } from "./strings.js";
 
@@ -26,6 +27,7 @@ export function listenToSettings() {
   showFields();
   $("settings-open").addEventListener("click", () => { $("settings-message").textContent = ""; $("settings").showModal(); });
   $("settings-close").addEventListener("click", () => $("settings").close());
+  $("settings").addEventListener("close", focusQuestion); // so that Enter submits an answer, and does not open the settings again
   $("language").addEventListener("change", () => {
     chosenLanguage.set($("language").value);
     window.location.search = ""; // open questions and answers are on the server

@@ -1,5 +1,6 @@
 // State of the page that several of its parts read: the session, the open question, and the annotator of this browser.
 
+import { $ } from "./elements.js";
 import { newKey } from "./server.js";
 import { stored } from "./storage.js";
 
@@ -17,4 +18,8 @@ const ownWindow = stored(() => sessionStorage, "oneof-window", newKey);
 
 export function identity() {
   return { annotator: annotator.get(), window: ownWindow.get() };
+}
+
+export function focusQuestion() {
+  $(state.question ? "question" : "done").focus({ preventScroll: true });
 }

@@ -318,3 +318,40 @@ def test_a_file_without_a_known_suffix(run: Run) -> None:
     assert result.code == 0, result.err
     assert pl.read_csv("out.csv").columns[0] == "id"
     assert Path("birds-answers.sqlite").exists()
+
+
+def test_gold_rows_of_a_column_or_a_file(run: Run, birds: Path) -> None:
+    """Known labels are those of a column, which is not shown, or of a file of items; exports have them."""
+    frame = pl.read_csv(birds, infer_schema=False)
+    label = frame.columns[-1]
+    classes = sorted(set(frame[label].drop_nulls().to_list()))[:2]
+    known = pl.Series("truth", [classes[0], None, f" {classes[1]} "] + [None] * (frame.height - 3))
+    frame.with_columns(known, pl.lit(None, pl.String).alias("empty")).write_csv("gold.csv")
+    pl.DataFrame({"item": ["0", "2"], "label": classes}).write_csv("known.csv")
+    common = ["label", "gold.csv", "--labels", "empty", "--classes", ",".join(classes), "--drop", label]
+    exported = []
+    for gold, more in (("truth", []), ("known.csv", ["--hide", "truth"])):
+        run(*common, "--gold", gold, *more, "--export", f"{gold}.parquet", "--answers", f"{gold}.sqlite")
+        exported.append(pl.read_parquet(f"{gold}.parquet")["empty"].explode().to_list()[:3])
+    assert exported == [[classes[0], None, classes[1]]] * 2
+
+
+def test_the_progress_of_annotators(run: Run, bare: Path) -> None:
+    """The table has each annotator, and JSON has the numbers."""
+    pl.DataFrame({"item": ["0", "1"], "worker": ["Ann", "Bob"], "label": ["finch", "owl"]}).write_csv("answers.csv")
+    common = ["label", str(bare), "--labels", "species", "--classes", "finch,owl", "--import", "answers.csv"]
+    assert "Ann" in run(*common, "--progress").stdout
+    progress = json.loads(run(*common, "--progress", "--json").stdout)["progress"]
+    assert [(one["name"], one["n_answers"], one["gold"]) for one in progress] == [("Ann", 1, None), ("Bob", 1, None)]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--gold", "absent"], "--gold must be a column of"),
+        (["--annotations-per-item", "3", "--max-annotations", "2"], "`max_annotations` must be at least"),
+    ],
+)
+def test_bad_options_of_several_annotators(run: Run, bare: Path, options: list[str], sentence: str) -> None:
+    result = run("label", str(bare), "--labels", "species", "--classes", "finch,owl", "--progress", *options, code=2)
+    assert sentence in result.stderr

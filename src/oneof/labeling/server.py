@@ -7,7 +7,7 @@ which a form cannot send. No response may be read by another origin.
 """
 
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -64,7 +64,7 @@ class AccessMiddleware:
         Allowed values of the header `Host`.
     """
 
-    def __init__(self, apps: dict[str, App], hosts: tuple[str, ...]) -> None:
+    def __init__(self, apps: Mapping[str, App], hosts: tuple[str, ...]) -> None:
         self._apps, self._hosts = {token.encode(): app for token, app in apps.items()}, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

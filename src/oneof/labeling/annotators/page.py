@@ -11,7 +11,7 @@ import numpy as np
 
 from oneof.labeling.agreement import MIN_SHARED_ROWS, Conflict
 from oneof.labeling.annotators.pairs import PairwiseAgreement
-from oneof.labeling.annotators.progress import AnnotatorProgress
+from oneof.labeling.annotators.progress import to_dict
 from oneof.labeling.answer_log import INFORMED, Entry
 from oneof.labeling.answer_state import allowed_classes
 from oneof.labeling.scheduler import Question
@@ -43,14 +43,8 @@ def agreement_to_dict(
             | (_opinions(conflict, len(session.classes)) if is_lead else {"label": None, "answers": []})
             for conflict in agreement.conflicts
         ],
-        "progress": [progress_to_dict(one, is_lead=is_lead) for one in session.progress()],
+        "progress": [to_dict(one) | ({} if is_lead else {"gold": None}) for one in session.progress()],
     }
-
-
-def progress_to_dict(progress: AnnotatorProgress, *, is_lead: bool) -> dict[str, Any]:
-    """Return the work of an annotator; without the accuracy on gold rows, unless the lead sees it."""
-    gold = progress.gold._asdict() | {"rate": progress.gold.rate} if is_lead and progress.gold.n_rows else None
-    return progress._asdict() | {"gold": gold}
 
 
 def others_to_dict(session: LabelingSession, question: Question) -> list[dict[str, Any]]:

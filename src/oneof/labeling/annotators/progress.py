@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from oneof.labeling.annotators.gold import GoldAccuracy
 from oneof.labeling.answer_log import Entry
@@ -82,6 +82,12 @@ def measure_progress(
         )
         for name in sorted(names)
     )
+
+
+def to_dict(progress: AnnotatorProgress) -> dict[str, Any]:
+    """Return the work of an annotator as JSON types; ``"gold"`` is None without an answer to a gold row."""
+    gold = progress.gold._asdict() | {"rate": progress.gold.rate} if progress.gold.n_rows else None
+    return progress._asdict() | {"gold": gold}
 
 
 def answer_rate(times: list[float], now: float) -> float | None:

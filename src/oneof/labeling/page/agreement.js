@@ -7,7 +7,7 @@ import { focusQuestion, state } from "./state.js";
 import { number, parts, percent, text } from "./strings.js";
 
 export function showAgreement(agreement, openRow) {
-  $("agreement").hidden = agreement.annotators.length < 2;
+  $("agreement").hidden = agreement.annotators.length < 2 && !state.session.is_lead;
   $("weighted").hidden = !agreement.n_shared;
   $("alpha").textContent = agreement.alpha === null ? "–" : number(agreement.alpha, 2);
   $("alpha-words").replaceChildren(...alphaText(agreement));

@@ -2,9 +2,7 @@
 
 import { $, make } from "./elements.js";
 import { state } from "./state.js";
-import { language, number, percent, text } from "./strings.js";
-
-const elapsed = new Intl.RelativeTimeFormat(language, { style: "short" });
+import { number, percent, text } from "./strings.js";
 
 // Show who differs from whom, and between which labels.
 export function showPairs({ pairs, confused }) {
@@ -42,7 +40,7 @@ function workLine(one, hasGold) {
 function lastText(seconds) {
   if (seconds === null) return "–";
   const minutes = Math.floor(seconds / 60);
-  return minutes < 60 ? elapsed.format(-minutes, "minute") : elapsed.format(-Math.floor(minutes / 60), "hour");
+  return minutes < 60 ? text("progress.minutes", { n: minutes }) : text("progress.hours", { n: Math.floor(minutes / 60) });
 }
 
 function goldCell(gold) {

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
@@ -18,6 +19,7 @@ from oneof.errors import ConflictError, InputError, OneofError
 from oneof.labeling import quality
 from oneof.labeling.annotators.page import agreement_to_dict, others_to_dict
 from oneof.labeling.answer_log import Entry
+from oneof.labeling.openapi import MAX_TEXT, describe
 from oneof.labeling.scheduler import Question
 from oneof.labeling.session import LabelingSession
 from oneof.labeling.table import IMAGE_TYPES, ImageFolder
@@ -67,11 +69,12 @@ def make_app(session: LabelingSession, options: PageOptions) -> Starlette:
     routes += [
         Route("/api/session", _json_endpoint(api.session_info, write=False)),
         Route("/api/export.{suffix:str}", api.export),
-        Route("/image/{row:int}", api.image),
+        Route("/image/{row}", api.image),
+        Route("/openapi.json", _json_endpoint(api.openapi, write=False)),
     ]
     posted = {"ask": api.ask, "answer": api.answer, "undo": api.undo, "open": api.open, "agreement": api.agreement}
     routes += [Route(f"/api/{name}", _json_endpoint(function), methods=["POST"]) for name, function in posted.items()]
-    return Starlette(routes=routes)
+    return Starlette(routes=routes, exception_handlers={HTTPException: _on_http_error})
 
 
 class _Api:
@@ -88,6 +91,10 @@ class _Api:
             "strategy": self._session.strategy,
             "is_lead": self._options.is_lead,
         }
+
+    def openapi(self, _: dict[str, Any]) -> dict[str, Any]:
+        media_types = {path: _MEDIA_TYPES[file.suffix] for path, file in page_files().items()}
+        return describe(media_types, self._session.n_rows, len(self._session.classes))
 
     def agreement(self, content: dict[str, Any]) -> dict[str, Any]:
         annotator = _text(content, "annotator")
@@ -137,8 +144,10 @@ class _Api:
         return Response(content, media_type=media_type, headers=headers)
 
     async def image(self, request: Request) -> Response:
-        folder, table, row = self._options.images, self._session.table, request.path_params["row"]
-        if folder is None or table.show != "image" or row >= self._session.n_rows:
+        folder, table = self._options.images, self._session.table
+        named = str(request.path_params["row"])
+        row = int(named) if named.isascii() and named.isdecimal() and len(named) < 16 else None
+        if folder is None or table.show != "image" or row is None or row >= self._session.n_rows:
             return PlainTextResponse("Image not found.", 404)
         try:
             path = folder.find(table.item(row)["text"])
@@ -262,18 +271,35 @@ def _json_endpoint(function: Callable[[dict[str, Any]], dict[str, Any]], *, writ
 
     async def endpoint(request: Request) -> Response:
         try:
-            content = json.loads(await request.body()) if write else {}
-            if not isinstance(content, dict):
-                raise InputError("the body must be a JSON object.")
+            content = _parse(await request.body()) if write else {}
             return JSONResponse(await run_in_threadpool(function, content))
         except ConflictError as error:
             return JSONResponse({"error": str(error)}, 409)
-        except (OneofError, json.JSONDecodeError, UnicodeDecodeError, RecursionError) as error:
+        except OneofError as error:
             return JSONResponse({"error": str(error)}, 400)
         except ClientDisconnect:  # or a body above the limit
             return JSONResponse({"error": "The request is too long."}, 413)
 
     return endpoint
+
+
+def _parse(body: bytes) -> dict[str, Any]:
+    """Return the JSON object of a body."""
+    try:
+        content = json.loads(body)
+    except (ValueError, RecursionError) as error:  # not UTF-8, not JSON, or an integer of thousands of digits
+        raise InputError(f"the body must be JSON: {error}.") from None
+    if not isinstance(content, dict):
+        raise InputError("the body must be a JSON object.")
+    return content
+
+
+async def _on_http_error(_: Request, error: Exception) -> Response:
+    """Return a sentence for a path that does not exist, or that has another method."""
+    assert isinstance(error, HTTPException)
+    sentences = {404: "The path does not exist; /openapi.json lists the paths.", 405: "The path has another method."}
+    sentence = sentences.get(error.status_code, str(error.detail))
+    return JSONResponse({"error": sentence}, error.status_code, error.headers)
 
 
 def page_files() -> dict[str, Path]:
@@ -294,13 +320,18 @@ def _file_endpoint(file: Path) -> Any:
 
 def _text(content: dict[str, Any], name: str) -> str:
     value = content.get(name)
-    if not isinstance(value, str) or not value or len(value) > 200:
-        raise InputError(f"`{name}` must be text of 1 to 200 characters.")
+    if not isinstance(value, str) or not 0 < len(value) <= MAX_TEXT or _has_surrogate(value):
+        raise InputError(f"`{name}` must be text of 1 to {MAX_TEXT} characters.")
     return value
+
+
+def _has_surrogate(text: str) -> bool:
+    """Return whether a text has half of a character, which JSON can write and UTF-8 cannot."""
+    return any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def _integer(content: dict[str, Any], name: str) -> int:
     value = content.get(name)
-    if type(value) is not int:
-        raise InputError(f"`{name}` must be an integer.")
+    if type(value) is not int or abs(value) >= 2**53:
+        raise InputError(f"`{name}` must be an integer below 2**53.")
     return value

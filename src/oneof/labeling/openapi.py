@@ -4,11 +4,15 @@ The paths are relative to the link of the page, which contains the secret; the r
 that `oneof.labeling.server.AccessMiddleware` checks.
 """
 
+from importlib.metadata import version
 from typing import Any
 
+<<<<<<< HEAD
 from oneof import __version__
 from oneof.labeling.scheduler import PURPOSES
 
+=======
+>>>>>>> access
 MAX_TEXT = 200
 """Maximum number of characters of a text in a request, such as the name of an annotator."""
 
@@ -27,7 +31,7 @@ def describe(media_types: dict[str, str], n_rows: int, n_classes: int) -> dict[s
     files = {f"/{path}": {"get": _file(media_type)} for path, media_type in media_types.items()}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Labeling page of oneof", "version": __version__},
+        "info": {"title": "Labeling page of oneof", "version": version("oneof")},
         "servers": [{"url": ".", "description": "The link of the page."}],
         "paths": files | _posted(row, n_classes) | _read(row),
         "components": {"schemas": _schemas(row)},

@@ -7,12 +7,8 @@ that `oneof.labeling.server.AccessMiddleware` checks.
 from importlib.metadata import version
 from typing import Any
 
-<<<<<<< HEAD
-from oneof import __version__
 from oneof.labeling.scheduler import PURPOSES
 
-=======
->>>>>>> access
 MAX_TEXT = 200
 """Maximum number of characters of a text in a request, such as the name of an annotator."""
 

@@ -185,12 +185,29 @@ THEMES: dict[str, dict[str, Part]] = {
             ("costs", "the tables of times of docs/weights.md from the two files", "1 s"),
         ),
     },
-    "crowds": _parts(
-        "crowds",
-        ("aggregation", "labels from answers alone on four data sets; writes docs/crowds.csv", "10 s", True),
-        ("classifiers", "classifiers fitted to answers on LabelMe; writes docs/crowds.csv", "2 min", True),
-        ("rules", "classifiers fitted to the votes of rules on four data sets; writes docs/crowds.csv", "10 min", True),
-    ),
+    "crowds": {
+        **_parts(
+            "crowds",
+            ("aggregation", "labels from answers alone on four data sets; writes docs/crowds.csv", "10 s", True),
+            ("classifiers", "classifiers fitted to answers on LabelMe; writes docs/crowds.csv", "2 min", True),
+            (
+                "rules",
+                "classifiers fitted to the votes of rules on four data sets; writes docs/crowds.csv",
+                "10 min",
+                True,
+            ),
+        ),
+        **_parts(
+            "assignment",
+            (
+                "assignment",
+                "fixed and adaptive numbers of answers; writes a table in docs/",
+                "10 min",
+                True,
+            ),
+            ("confidence", "the confidence from which on a row needs no more answers", "5 min", True),
+        ),
+    },
     "conformal": _parts(
         "conformal",
         ("exact", "prediction sets compared with those of MAPIE; writes docs/conformal.csv", "10 min", True),

@@ -13,6 +13,7 @@ import polars as pl
 import pytest
 
 from oneof.candidates import CandidateSets
+from oneof.cli.annotators import AnnotatorGroup
 from oneof.cli.commands.label import LabelOptions, open_session
 from oneof.cli.inputs import ReadOptions, prepare
 from oneof.io import Overrides
@@ -318,3 +319,42 @@ def test_a_file_without_a_known_suffix(run: Run) -> None:
     assert result.code == 0, result.err
     assert pl.read_csv("out.csv").columns[0] == "id"
     assert Path("birds-answers.sqlite").exists()
+
+
+def test_gold_rows_of_a_column_or_a_file(run: Run, birds: Path) -> None:
+    """Known labels are those of a column, which is not shown, or of a file of items; exports have them."""
+    known = ["owl", None, " wren "] + [None] * 1000
+    frame = make_birds().drop("species", "truth")
+    frame.with_columns(pl.Series("known", known[: frame.height])).write_csv("gold.csv")
+    pl.DataFrame({"item": ["0", "2"], "label": ["owl", "wren"]}).write_csv("known.csv")
+    common = ("label", "gold.csv", "--labels", "species", *CLASSES)
+    for gold, hide in (("known", ()), ("known.csv", ("--hide", "known"))):
+        exported = f"{gold}-labels.parquet"
+        result = run(*common, "--gold", gold, *hide, "--export", exported, "--answers", f"{gold}.sqlite")
+        assert result.code == 0, result.err
+        assert pl.read_parquet(exported)["species"].explode().to_list()[:3] == ["owl", None, "wren"]
+    options = label_options(hide=(), annotators=AnnotatorGroup(gold="known"))
+    with open_session(Path("gold.csv"), READ_OPTIONS, options, background=False).session as session:
+        assert "known" not in dict(session.table.item(0)["cells"])
+
+
+def test_the_progress_of_annotators(run: Run, bare: Path) -> None:
+    """The table has each annotator, and JSON has the numbers."""
+    pl.DataFrame({"item": ["0", "1"], "worker": ["Ann", "Bob"], "label": ["finch", "owl"]}).write_csv("answers.csv")
+    common = ("label", bare, *LABEL, *CLASSES, "--import", "answers.csv", "--progress")
+    assert "Ann" in run(*common).out
+    progress = json.loads(run(*common, "--json").out)["progress"]
+    assert [(one["name"], one["n_answers"], one["gold"]) for one in progress] == [("Ann", 1, None), ("Bob", 1, None)]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--gold", "absent"), "--gold must be a column of"),
+        (("--annotations-per-item", "3", "--max-annotations", "2"), "`max_annotations` must be at least"),
+    ],
+)
+def test_bad_options_of_several_annotators(run: Run, bare: Path, options: tuple[str, ...], sentence: str) -> None:
+    result = run("label", bare, *LABEL, *CLASSES, "--progress", *options)
+    assert result.code == 2
+    assert sentence in result.err

@@ -170,7 +170,7 @@ def test_focus_is_visible(page: Page, birds: LabelingSession, width: int) -> Non
         with emulate(page, width=width):
             page.one("#annotator").click()
             names = []
-            for _ in range(40):
+            for _ in range(60):
                 page.press(TAB)
                 name, outlined, shown = page.browser.execute_script(script)
                 if name == "BODY":

@@ -40,16 +40,18 @@ def test_one_annotator_has_no_agreement(page: Page, noted: LabelingSession) -> N
 
 
 def test_who_differs_where(page: Page, noted: LabelingSession, tmp_path: Path) -> None:
-    """The page has alpha, each annotator's accuracy, and the rows with conflicts, which a click opens."""
+    """The page has alpha, each annotator's accuracy, and the rows with conflicts, which a click opens, for the lead."""
     for row in range(12):
         label = CLASSES[row % 3]
         answer(noted, row, Ann=label, Bob=label, Cem="owl" if row in (3, 8) else label)
     answer(noted, 20, Ann=["owl", "wren"], Cem="owl")
     with serving(noted, annotator="Cem") as server:
-        page.open(server.link)
+        page.open(server.lead_link)
         page.until(lambda: page.one("#agreement").is_displayed())
         agreement = noted.agreement()
         assert page.one("#alpha").text == f"{agreement.alpha:.2f}"
+        low, high = agreement.alpha_interval
+        assert page.one("#alpha-words").text.startswith(f"95% interval: {low:.2f} to {high:.2f}. 1 is equal")
         assert (
             f"from 13 rows with several answers. {agreement.masi_alpha:.2f} with the MASI"
             in page.one("#alpha-words").text
@@ -86,6 +88,7 @@ def test_names_and_rows_are_text(page: Page, noted: LabelingSession) -> None:
         page.open(server.link)
         page.until(lambda: page.one("#agreement").is_displayed())
         assert {cell.text for cell in page.all("#annotators th")} == {"<i>Ann</i>", "Bob & Co"}
+        assert {cell.text for cell in page.all("#pairs th, #work tbody th")} == {"<i>Ann</i>", "Bob & Co"}
         assert "<b>note</b> 0" in page.one("#conflicts").text
         page.browser.execute_cdp_cmd(
             "Emulation.setDeviceMetricsOverride", {"width": 360, "height": 740, "deviceScaleFactor": 1, "mobile": True}

@@ -30,7 +30,8 @@ return texts.filter((text) => /[A-Za-z]{2}/.test(text.replaceAll(' or ', ' ')));
 """
 OVERFLOWING = """
 const wide = [...document.querySelectorAll('button, a, input, h1, h2, h3, label, header *, th, .note')].filter((e) => {
-  if (!e.checkVisibility() || e.closest('.visually-hidden, .side-by-side') || e.matches('.summary')) return false;
+  if (!e.checkVisibility() || e.matches('.summary')) return false;
+  if (e.closest('.visually-hidden, .side-by-side, .wide')) return false;
   const {left, right} = e.getBoundingClientRect();
   const isCut = e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).display !== 'inline';
   return left < 0 || right > window.innerWidth + 0.5 || isCut;
@@ -71,7 +72,7 @@ def test_no_text_outside_the_table(page: Page, birds: LabelingSession, page_copy
 
 @pytest.mark.parametrize("language", TABLES)
 def test_controls_do_not_overflow(page: Page, birds: LabelingSession, language: str) -> None:
-    """At 320 pixels, as with a zoom of 400 %, no control or heading of any language is wider than its place."""
+    """At 320 pixels, as with a zoom of 400 %, no control or heading is too wide; wide tables are scrolled."""
     with emulate(page, width=320), serving(birds, title="とり", annotator="あんな") as server:
         for state in states(page, birds, f"{server.link}?lang={language}"):
             assert page.browser.execute_script(OVERFLOWING) == [320, []], state

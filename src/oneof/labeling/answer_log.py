@@ -27,6 +27,9 @@ Kind = Literal["one of", "none of", "unknown", "skip", "undo"]
 KINDS: tuple[Kind, ...] = ("one of", "none of", "unknown", "skip", "undo")
 """Kinds of entries: one of the labels is true, none of them is true, unknown, postponed, and undo of another entry."""
 
+INFORMED = "informed review"
+"""Purpose of an answer that is not independent: the answers of the other annotators were shown."""
+
 _FORMAT = "1"
 _COLUMNS = "key, at, annotator, row, kind, labels, undoes, purpose, guess, score"
 DEGREES = ("sure", "probably", "guess")
@@ -71,9 +74,10 @@ class Entry:
         Codes of the given classes.
     undoes : int or None
         Number of the undone entry.
-    purpose : {"query", "check", "free", "import"}
-        "query": selected by the strategy; "check": drawn at random to evaluate the model; "free": opened by the
-        annotator; "import": from a file.
+    purpose : {"query", "check", "gold", "free", "review", "informed review", "import"}
+        "query": selected by the strategy; "check": drawn at random to evaluate the model; "gold": a row with a known
+        label; "free": opened by the annotator; "review": a row in dispute, opened again; "informed review": a row that
+        was opened with the answers of the others shown; "import": from a file.
     guess : int or None
         Code of the class predicted before the answer.
     score : float or None

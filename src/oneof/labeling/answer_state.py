@@ -7,7 +7,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import ConflictError
-from oneof.labeling.answer_log import Entry
+from oneof.labeling.answer_log import INFORMED, Entry
 from oneof.typing import Evidence, Labels
 
 
@@ -69,6 +69,19 @@ class AnswerState:
     def all_answers(self) -> dict[int, dict[str, Entry]]:
         """Return a copy of the current answers by row and annotator."""
         return {row: dict(answers) for row, answers in self._answers.items()}
+
+    def first_answers(self) -> dict[int, dict[str, Entry]]:
+        """Return the first answer of each annotator by row, as far as it was given without knowing other answers.
+
+        A later answer is a correction, or a second look at a row in dispute. An annotator to whom the answers of the
+        others were shown before the first answer has none.
+        """
+        first: dict[int, dict[str, Entry]] = defaultdict(dict)
+        for (row, name), stack in self._stacks.items():
+            answered = [entry for entry in stack if entry.kind != "skip"]
+            if answered and answered[0].purpose != INFORMED:
+                first[row][name] = answered[0]
+        return dict(first)
 
     def annotators(self) -> list[str]:
         """Return the names of the annotators with a current answer."""

@@ -2,7 +2,7 @@
 
 import secrets
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError
@@ -23,8 +23,10 @@ class AnswerStore:
     start : ndarray of shape (n_samples, n_classes)
         Evidence of rows without an answer: a mask of the candidates, or weights.
     classes : ndarray of shape (n_classes,)
-    min_votes, top
+    min_votes, top_k
         See `oneof.labeling.answer_state.combine`.
+    gold : collection of int
+        Rows with known labels, whose answers are not combined.
 
     Attributes
     ----------
@@ -37,11 +39,20 @@ class AnswerStore:
         Callback ``(row)`` for each row with new entries.
     """
 
-    def __init__(self, log: AnswerLog, start: Evidence, classes: Labels, *, min_votes: int, top_k: int | None) -> None:
+    def __init__(
+        self,
+        log: AnswerLog,
+        start: Evidence,
+        classes: Labels,
+        *,
+        min_votes: int,
+        top_k: int | None,
+        gold: Collection[int] = (),
+    ) -> None:
         self.lock, self.state, self.start = threading.RLock(), AnswerState(), start
         self.on_change: Callable[[int], None] | None = None
         self._log, self._classes = log, classes
-        self.min_votes, self._top_k = min_votes, top_k
+        self.min_votes, self._top_k, self._gold = min_votes, top_k, gold
         self._evidence = start.copy()
 
     def sync(self) -> None:
@@ -52,12 +63,13 @@ class AnswerStore:
                 self._check(entry)
             current = self.state.preview(entries)
             changed = sorted(current)
-            if changed:
-                answers = {index: current[row] for index, row in enumerate(changed)}
+            voted = [row for row in changed if row not in self._gold]
+            if voted:
+                answers = {index: current[row] for index, row in enumerate(voted)}
                 combined = combine(
-                    answers, self.start[changed], self._classes, min_votes=self.min_votes, top_k=self._top_k
+                    answers, self.start[voted], self._classes, min_votes=self.min_votes, top_k=self._top_k
                 )
-                self._evidence[changed] = combined.evidence
+                self._evidence[voted] = combined.evidence
             for entry in entries:
                 self.state.add(entry)
             for row in changed:

@@ -17,9 +17,8 @@ from starlette.routing import Route
 
 from oneof.errors import ConflictError, InputError, OneofError
 from oneof.labeling import quality
-from oneof.labeling.agreement import MIN_SHARED_ROWS
+from oneof.labeling.annotators.page import agreement_to_dict, answer_to_dict, others_to_dict
 from oneof.labeling.answer_log import Entry
-from oneof.labeling.answer_state import allowed_classes
 from oneof.labeling.openapi import MAX_TEXT, describe
 from oneof.labeling.scheduler import Question
 from oneof.labeling.session import LabelingSession
@@ -47,11 +46,14 @@ class PageOptions:
     annotator : str
         The initial name of the annotator.
     images : ImageFolder or None
+    is_lead : bool
+        Whether the page is that of the lead, with the answers to rows in dispute and the accuracies on gold rows.
     """
 
     title: str
     annotator: str = "me"
     images: ImageFolder | None = None
+    is_lead: bool = False
 
 
 def make_app(session: LabelingSession, options: PageOptions) -> Starlette:
@@ -87,6 +89,7 @@ class _Api:
             "annotator": self._options.annotator,
             "classes": [str(name) for name in self._session.classes.tolist()],
             "strategy": self._session.strategy,
+            "is_lead": self._options.is_lead,
         }
 
     def openapi(self, _: dict[str, Any]) -> dict[str, Any]:
@@ -94,7 +97,10 @@ class _Api:
         return describe(media_types, self._session.n_rows, len(self._session.classes))
 
     def agreement(self, content: dict[str, Any]) -> dict[str, Any]:
-        return agreement_to_dict(self._session, _text(content, "annotator"))
+        annotator = _text(content, "annotator")
+        return agreement_to_dict(
+            self._session, annotator, lambda row: _summary(self._session, row), is_lead=self._options.is_lead
+        )
 
     def ask(self, content: dict[str, Any]) -> dict[str, Any]:
         annotator, window = _text(content, "annotator"), _text(content, "window")
@@ -102,8 +108,9 @@ class _Api:
 
     def open(self, content: dict[str, Any]) -> dict[str, Any]:
         annotator, window = _text(content, "annotator"), _text(content, "window")
-        row = _integer(content, "row")
-        return self._response(annotator, self._session.question_for(row, annotator, window=window))
+        row, purpose = _integer(content, "row"), content.get("purpose", "free")
+        question = self._session.question_for(row, annotator, window=window, purpose=purpose)
+        return self._response(annotator, question)
 
     def answer(self, content: dict[str, Any]) -> dict[str, Any]:
         question, key = self._session.get_question(_text(content, "question")), _text(content, "key")
@@ -186,7 +193,7 @@ def question_to_dict(session: LabelingSession, question: Question | None) -> dic
     return {
         "id": question.id,
         "row": question.row,
-        "purpose": question.purpose,
+        "purpose": "query" if question.purpose == "gold" else question.purpose,
         "is_suspected": question.purpose == "query" and session.is_queued(question.row),
         "score": question.score,
         "proba": None if question.proba is None else np.round(question.proba, 4).tolist(),
@@ -194,6 +201,7 @@ def question_to_dict(session: LabelingSession, question: Question | None) -> dic
         "item": session.table.item(question.row),
         "candidates": None if initial.all() else np.flatnonzero(initial).tolist(),
         "current_answer": None if current is None else answer_to_dict(current),
+        "others": others_to_dict(session, question),
         "neighbors": [
             {
                 "row": neighbor.row,
@@ -205,11 +213,6 @@ def question_to_dict(session: LabelingSession, question: Question | None) -> dic
     }
 
 
-def answer_to_dict(entry: Entry) -> dict[str, Any]:
-    """Return an answer with its degree of certainty, as JSON types."""
-    return {"kind": entry.kind, "labels": list(entry.labels), "degree": entry.degree}
-
-
 def state_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
     """Return the progress of the labeling and the quality of the model, as JSON types."""
     checks = session.answers.checks()
@@ -217,7 +220,7 @@ def state_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
     snapshot = session.snapshot
     return {
         "n_rows": session.n_rows,
-        "n_remaining": session.n_remaining(),
+        "n_remaining": session.n_remaining_for(annotator),
         "n_labeled": 0 if snapshot is None else snapshot.n_labeled,
         "n_annotators": len(session.answers.state.annotators()),
         "last_entry": session.answers.state.last,
@@ -232,37 +235,6 @@ def state_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
         },
         "curve": _quality_curve(checks),
         "history": [_entry_to_dict(session, entry) for entry in session.answers.history(annotator, _N_HISTORY)],
-    }
-
-
-def agreement_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
-    """Return the agreement of the annotators, as one of them may see it, as JSON types."""
-    agreement = session.agreement(annotator)
-    return {
-        "n_shared": agreement.n_shared,
-        "alpha": agreement.alpha,
-        "masi_alpha": agreement.masi_alpha,
-        "annotators": [estimate._asdict() for estimate in agreement.annotators],
-        "min_shared_rows": MIN_SHARED_ROWS,
-        "n_conflicts": agreement.n_conflicts,
-        "n_hidden": agreement.n_hidden,
-        "conflicts": [
-            {
-                "row": conflict.row,
-                "summary": _summary(session, conflict.row),
-                "label": conflict.label,
-                "probability": conflict.probability,
-                "answers": [
-                    {
-                        "annotator": name,
-                        **answer_to_dict(entry),
-                        "differs": conflict.label not in allowed_classes(entry, len(session.classes)),
-                    }
-                    for name, entry in sorted(conflict.answers.items())
-                ],
-            }
-            for conflict in agreement.conflicts
-        ],
     }
 
 

@@ -20,7 +20,7 @@ reliabilities, and disagreement is attributed mostly to the model. Predictions a
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -97,7 +97,9 @@ class DegreeFit:
     reliability: Floats
     reliabilities: tuple[Reliability, ...]
 
-    def weigh(self, candidates: CandidateSets, *, all_rows: bool, min_answers: int = 1) -> CandidateSets:
+    def weigh(
+        self, candidates: CandidateSets, *, all_rows: bool, min_answers: int = 1, unchanged: Collection[int] = ()
+    ) -> CandidateSets:
         """Return candidate sets with the weights of the answers.
 
         Parameters
@@ -108,12 +110,15 @@ class DegreeFit:
             Whether all rows with answers have weights; otherwise those with an answer that states a degree.
         min_answers : int
             Rows with fewer answers do not change.
+        unchanged : collection of int
+            Other rows that do not change.
         """
         n, K = candidates.shape
         n_answers = np.bincount(self.rows, minlength=n)
         weighted = (n_answers >= min_answers) & (n_answers > 0)
         if not all_rows:
             weighted &= np.bincount(self.rows, weights=self.has_degree, minlength=n) > 0
+        weighted[list(unchanged)] = False
         if not weighted.any():
             return candidates
         logs = np.zeros((n, K))
@@ -239,33 +244,29 @@ class CombinedAnswers:
     ----------
     store : AnswerStore
     annotators : AnnotatorFits
+    gold : dict of row to class code
+        Rows with known labels, whose answers are compared with these, and are not combined.
     classes : ndarray of shape (n_classes,)
-
-    Attributes
-    ----------
-    known : callable
-        Returns the rows with known labels, as a mapping of row to class code.
     """
 
-    def __init__(self, store: AnswerStore, annotators: AnnotatorFits, classes: Labels) -> None:
-        self.known: Callable[[], Mapping[int, int]] = dict
-        self._store, self._annotators, self._classes = store, annotators, classes
+    def __init__(self, store: AnswerStore, annotators: AnnotatorFits, gold: Mapping[int, int], classes: Labels) -> None:
+        self._store, self._annotators, self._gold, self._classes = store, annotators, gold, classes
         self._lock = threading.Lock()
-        self._fit: tuple[tuple[int, dict[int, int]], DegreeFit] | None = None
+        self._fit: tuple[int, DegreeFit] | None = None
 
     def current(self) -> DegreeFit:
         """Return the reliabilities for the current answers."""
         with self._store.lock:
             self._store.sync()
-            state, known = self._store.state, dict(self.known())
-            version = state.last, known
+            state = self._store.state
+            last = state.last
             answered = state.all_answers()
             entries = list(state.entries.values())
         with self._lock:  # without the lock of the answers, so that no annotator waits
-            if self._fit is None or self._fit[0][0] < version[0] or self._fit[0][1] != known:
+            if self._fit is None or self._fit[0] < last:
                 predictions = first_predictions(entries)
-                fit = fit_degrees(answered, len(self._classes), predictions=predictions, known=known)
-                self._fit = version, fit
+                fit = fit_degrees(answered, len(self._classes), predictions=predictions, known=self._gold)
+                self._fit = last, fit
             return self._fit[1]
 
     def candidates(self, combination: str) -> CandidateSets:
@@ -279,4 +280,5 @@ class CombinedAnswers:
         if not fit.has_degree.any():  # answers with a degree were undone
             return combined
         all_rows = combination == "model"
-        return fit.weigh(combined, all_rows=all_rows, min_answers=1 if all_rows else self._store.min_votes)
+        min_answers = 1 if all_rows else self._store.min_votes
+        return fit.weigh(combined, all_rows=all_rows, min_answers=min_answers, unchanged=self._gold)

@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import Any
 
 from oneof.labeling.answer_log import DEGREES
+from oneof.labeling.scheduler import PURPOSES
 
 MAX_TEXT = 200
 """Maximum number of characters of a text in a request, such as the name of an annotator."""
@@ -40,11 +41,12 @@ def _posted(row: dict[str, Any], n_classes: int) -> dict[str, Any]:
     labels = {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": n_classes - 1}}
     answer = {"question": _TEXT, "kind": {"enum": ["one of", "none of", "unknown", "skip"]}, "key": _TEXT}
     number = {"number": {"type": ["integer", "null"], "description": "Number of the entry; the last one by default."}}
+    opened = {"purpose": {"enum": list(PURPOSES), "description": "By default free."}}
     following = {"question": {"anyOf": [_reference("Question"), {"type": "null"}]}, "state": _reference("State")}
     return {
         "/api/ask": {"post": _post("Return the next question.", _object(identity), _object(following))},
         "/api/open": {
-            "post": _post("Return a question for a row.", _object(identity | {"row": row}), _object(following))
+            "post": _post("Return a question for a row.", _object(identity | {"row": row}, opened), _object(following))
         },
         "/api/answer": {
             "post": _post(
@@ -72,7 +74,7 @@ def _posted(row: dict[str, Any], n_classes: int) -> dict[str, Any]:
 
 def _read(row: dict[str, Any]) -> dict[str, Any]:
     """Return the paths of requests without a body, apart from those of files."""
-    session = _object({"title": _STRING, "annotator": _STRING, "classes": _array(_STRING), "strategy": _STRING})
+    session = _object(_SESSION)
     combination = {"name": "combination", "in": "query", "schema": {"enum": ["votes", "model"]}}
     suffix = {"name": "suffix", "in": "path", "required": True, "schema": {"enum": ["csv", "parquet"]}}
     exported: dict[str, Any] = {"text/csv": {"schema": _STRING}, "application/vnd.apache.parquet": {}}
@@ -98,22 +100,45 @@ def _schemas(row: dict[str, Any]) -> dict[str, Any]:
     question = {
         "id": _STRING,
         "row": row,
-        "purpose": {"enum": ["query", "check", "free"]},
+        "purpose": {"enum": ["query", "check", *PURPOSES]},
         "score": {"type": ["number", "null"]},
         "proba": {"anyOf": [_array(probability), {"type": "null"}]},
         "item": {"type": "object"},
+        "others": _array(_object({"annotator": _STRING, "kind": _STRING, "labels": _array(count)})),
     }
     progress = {"n_rows": count, "n_remaining": count, "history": _array(entry), "estimate": {"type": "object"}}
     alpha = {"type": ["number", "null"]}
+    interval = {"anyOf": [_array({"type": "number"}), {"type": "null"}]}
+    confused = _object({"first": count, "second": count, "n_pairs": {"type": "number"}})
+    matrix = _array(_array(count))
+    pairs = {"names": _array(_STRING), "n_shared": matrix, "n_equal": matrix, "n_compatible": matrix}
+    worker = {"name": _STRING, "n_answers": count, "n_sets": count, "n_unknown": count, "n_skipped": count}
+    agreement = {
+        "alpha": alpha,
+        "alpha_interval": interval,
+        "annotators": _array({"type": "object"}),
+        "pairs": _object(pairs),
+        "confused": _array(confused),
+        "n_conflicts": count,
+        "conflicts": _array(_object({"row": row, "n_answers": count})),
+        "progress": _array(_object(worker | {"rate": alpha, "gold": {"type": ["object", "null"]}})),
+    }
     return {
         "Question": _object(question),
         "State": _object(progress),
-        "Agreement": _object({"alpha": alpha, "annotators": _array({"type": "object"}), "n_conflicts": count}),
+        "Agreement": _object(agreement),
         "Error": _object({"error": _STRING}),
     }
 
 
 _STRING = {"type": "string"}
+_SESSION = {
+    "title": _STRING,
+    "annotator": _STRING,
+    "classes": {"type": "array", "items": _STRING},
+    "strategy": _STRING,
+    "is_lead": {"type": "boolean"},
+}
 _TEXT = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
 _DEGREE = {"enum": [*DEGREES, None], "description": "How certain the annotator is."}
 _NAME = {"type": "string", "minLength": 1, "maxLength": 100, "pattern": r"\S"}

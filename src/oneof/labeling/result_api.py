@@ -6,6 +6,7 @@ from pathlib import Path
 from oneof.candidates import CandidateSets
 from oneof.files import as_path
 from oneof.labeling import importing
+from oneof.labeling.annotators.gold import set_labels
 from oneof.labeling.answer_api import AnswerAPI
 from oneof.labeling.degrees import CombinedAnswers, Reliability
 from oneof.labeling.table import LabelTable, row_index, row_items
@@ -25,9 +26,12 @@ class ResultAPI(AnswerAPI):
     _table: LabelTable | None
     _combined: CombinedAnswers
     _combination: str
+    _gold: dict[int, int]
 
     def candidates(self, combination: str | None = None) -> CandidateSets:
         """Return the candidate sets of all rows: the combined answers, or the initial set of a row without answers.
+
+        Gold rows have their known labels.
 
         Parameters
         ----------
@@ -38,7 +42,8 @@ class ResultAPI(AnswerAPI):
         -------
         CandidateSets
         """
-        return self._combined.candidates(self._combination if combination is None else combination)
+        combined = self._combined.candidates(self._combination if combination is None else combination)
+        return set_labels(combined, self._gold)
 
     def reliabilities(self) -> tuple[Reliability, ...]:
         """Return the estimated reliability of each annotator for each degree of certainty.

@@ -7,12 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from oneof.labeling.answer_state import AnswerState, allowed_classes
+from oneof.labeling.annotators.assignment import Assignment
+from oneof.labeling.annotators.gold import GoldQuestions
+from oneof.labeling.answer_log import INFORMED
+from oneof.labeling.answer_state import AnswerState
 from oneof.labeling.learner import Learner, ModelSnapshot
 from oneof.typing import Floats, Ints, Mask
 
 LEASE_SECONDS = 600.0
 """Time during which a row that is open in one window is not asked in another."""
+PURPOSES = ("free", "review", INFORMED)
+"""Purposes of a question about a given row."""
 MAX_OPEN_QUESTIONS = 1_000
 """Maximum number of asked questions that can still be answered."""
 
@@ -28,13 +33,15 @@ class Question:
     row : int
     annotator : str
     window : str
-    purpose : {"query", "check", "free"}
-        "query": selected by the strategy; "check": drawn at random to evaluate the model; "free": opened by the
-        annotator.
+    purpose : {"query", "check", "gold", "free", "review", "informed review"}
+        "query": selected by the strategy; "check": drawn at random to evaluate the model; "gold": a row with a known
+        label; "free": opened by the annotator; "review": a row in dispute, opened again; "informed review": a row whose
+        answers of other annotators are shown, now or before.
     score : float or None
         Utility by the session's strategy; None without a model.
     proba : ndarray of shape (n_classes,) or None
-        Predicted class probabilities; None without a model.
+        Predicted class probabilities; None without a model. None, too, if the model may be fitted to the answers of
+        others to this row, so that the answer is independent.
     n_labeled : int
         Number of rows that the model was fitted on.
     seen : int
@@ -66,8 +73,10 @@ class QuestionScheduler:
         Initial candidate sets. Exact rows are never asked.
     state : AnswerState
     learner : Learner
-    annotations_per_item : int
-        Required number of annotators per row.
+    assignment : Assignment
+        Decides whether a row needs another answer.
+    gold : GoldQuestions
+        Decides which questions are gold rows; these do not need answers.
     check_interval : int
         Every question of this interval is a random row, to evaluate the model; 0 for none.
     rng : RandomState
@@ -80,18 +89,21 @@ class QuestionScheduler:
         start: Mask,
         state: AnswerState,
         learner: Learner,
-        annotations_per_item: int,
+        assignment: Assignment,
+        gold: GoldQuestions,
         check_interval: int,
         rng: Any,
         queue: Ints | None = None,
     ) -> None:
-        self._state, self._learner, self._annotations_per_item = state, learner, annotations_per_item
+        self._state, self._learner, self._assignment, self._gold = state, learner, assignment, gold
         self._check_interval, self._rng = check_interval, rng
-        self._n_classes = start.shape[1]
-        self._exact = start.sum(axis=1) == 1
+        self._known = start.sum(axis=1) == 1
         self._queue: Ints = np.empty(0, dtype=np.int64) if queue is None else queue
-        self._exact[self._queue] = False
-        self._remaining = ~self._exact
+        self._known[self._queue] = False
+        self._known[gold.rows] = True
+        self._remaining = ~self._known
+        self._is_answered = np.zeros(len(start), dtype=bool)
+        self._informed: set[tuple[int, str]] = set()
         self._n_asked = 0
         self._leases: dict[tuple[str, str], tuple[float, Question]] = {}
         self._open: dict[str, Question] = {}
@@ -102,9 +114,14 @@ class QuestionScheduler:
 
     def update(self, row: int) -> None:
         """Update whether a row remains to be answered, after a new entry."""
-        answers = self._state.answers(row).values()
-        n_informative = sum(bool(allowed_classes(entry, self._n_classes)) for entry in answers)
-        self._remaining[row] = not (n_informative >= self._annotations_per_item or self._exact[row])
+        self._is_answered[row] = bool(self._assignment.sets(row))
+        self._remaining[row] = not (self._known[row] or self._assignment.is_complete(row))
+
+    def set_accuracies(self, accuracies: dict[str, float] | None) -> None:
+        """Set the estimated accuracies of the annotators, which decide whether rows need more answers."""
+        self._assignment.accuracies = accuracies
+        for row in np.flatnonzero(self._is_answered).tolist():
+            self.update(row)
 
     def remaining(self) -> Ints:
         """Return the indices of the rows that remain to be answered."""
@@ -118,12 +135,22 @@ class QuestionScheduler:
         pool = self._pool(annotator)
         if not pool.any():
             return None
+        gold = self._gold.pick(annotator, self._state, self._leased())
+        if gold is not None:
+            score = None if snapshot is None else self._learner.score(snapshot, gold)
+            return self._lease(gold, annotator, window, "gold", score, snapshot)
         row, purpose, score = self._pick(pool, snapshot)
         return self._lease(row, annotator, window, purpose, score, snapshot)
 
-    def question_for(self, row: int, annotator: str, window: str, snapshot: ModelSnapshot | None) -> Question:
+    def question_for(
+        self, row: int, annotator: str, window: str, snapshot: ModelSnapshot | None, purpose: str = "free"
+    ) -> Question:
         """Open a row of the annotator's choice in a window."""
-        return self._lease(row, annotator, window, "free", None, snapshot)
+        if purpose == INFORMED:
+            self._informed.add((row, annotator))
+        elif (row, annotator) in self._informed:
+            purpose = INFORMED
+        return self._lease(row, annotator, window, purpose, None, snapshot)
 
     def get_question(self, question_id: str) -> Question | None:
         """Return an asked question by its id, even if its lease has expired."""
@@ -138,6 +165,8 @@ class QuestionScheduler:
     def _lease(
         self, row: int, annotator: str, window: str, purpose: str, score: float | None, snapshot: ModelSnapshot | None
     ) -> Question:
+        is_asked_once = purpose == "gold" and not self._assignment.asks_twice
+        is_shown = purpose == INFORMED or is_asked_once or not set(self._assignment.sets(row)) - {annotator}
         question = Question(
             id=secrets.token_urlsafe(12),
             row=row,
@@ -145,7 +174,7 @@ class QuestionScheduler:
             window=window,
             purpose=purpose,
             score=score,
-            proba=None if snapshot is None else snapshot.proba[row],
+            proba=snapshot.proba[row] if snapshot is not None and is_shown else None,
             n_labeled=0 if snapshot is None else snapshot.n_labeled,
             seen=self._state.version(row, annotator),
         )
@@ -157,14 +186,19 @@ class QuestionScheduler:
 
     def _pool(self, annotator: str) -> Mask:
         """Return the mask of rows that may be asked; skipped rows are included only if no others remain."""
-        now = time.monotonic()
-        pool = self._remaining.copy()
-        self._leases = {pair: lease for pair, lease in self._leases.items() if now - lease[0] < LEASE_SECONDS}
-        pool[[question.row for _, question in self._leases.values()]] = False
+        pool = self._remaining & ~self._leased()
         pool[self._state.answered_by(annotator)] = False
         not_skipped = pool.copy()
         not_skipped[self._state.skipped(annotator)] = False
         return not_skipped if not_skipped.any() else pool
+
+    def _leased(self) -> Mask:
+        """Return the mask of the rows that are open in a window."""
+        now = time.monotonic()
+        self._leases = {pair: lease for pair, lease in self._leases.items() if now - lease[0] < LEASE_SECONDS}
+        leased = np.zeros(len(self._remaining), dtype=bool)
+        leased[[question.row for _, question in self._leases.values()]] = True
+        return leased
 
     def _pick(self, pool: Mask, snapshot: ModelSnapshot | None) -> tuple[int, str, float | None]:
         """Return a row of the pool, its purpose and its score."""
@@ -173,11 +207,16 @@ class QuestionScheduler:
             row = int(queued[0])
             return row, "query", None if snapshot is None else self._learner.score(snapshot, row)
         self._n_asked += 1
+        pending = np.flatnonzero(pool & self._is_answered) if self._assignment.asks_first else np.zeros(0, np.int64)
         if snapshot is None:
-            return int(self._rng.choice(np.flatnonzero(pool))), "query", None
-        if self._check_interval and self._n_asked % self._check_interval == 0:
-            row = int(self._rng.choice(np.flatnonzero(pool)))
+            return int(self._rng.choice(pending if len(pending) else np.flatnonzero(pool))), "query", None
+        unanswered = np.flatnonzero(pool & ~self._is_answered)  # the model may be fitted to the answers to a row
+        if self._check_interval and self._n_asked % self._check_interval == 0 and len(unanswered):
+            row = int(self._rng.choice(unanswered))
             return row, "check", self._learner.score(snapshot, row)
+        if len(pending):
+            row = int(self._rng.choice(pending))
+            return row, "query", self._learner.score(snapshot, row)
         available = np.flatnonzero(pool[snapshot.rows])
         if len(available):
             return int(snapshot.rows[available[0]]), "query", float(snapshot.scores[available[0]])

@@ -7,7 +7,8 @@ which a form cannot send. No response may be read by another origin.
 """
 
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import InputTypeError
@@ -57,15 +58,14 @@ class AccessMiddleware:
 
     Parameters
     ----------
-    app : ASGI application
-    token : str
-        The first component of every path.
+    apps : dict of str to ASGI application
+        The application of each secret, the first component of every path.
     hosts : collection of str
         Allowed values of the header `Host`.
     """
 
-    def __init__(self, app: App, token: str, hosts: tuple[str, ...]) -> None:
-        self.app, self._token, self._hosts = app, token.encode(), hosts
+    def __init__(self, apps: Mapping[str, App], hosts: tuple[str, ...]) -> None:
+        self._apps, self._hosts = {token.encode(): app for token, app in apps.items()}, hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Reject a request, or pass it to the application."""
@@ -76,9 +76,15 @@ class AccessMiddleware:
             await _reject(send, *rejection)
             return
         inner = dict(scope)
-        inner["path"] = scope["path"][len(self._token) + 1 :]
-        inner["raw_path"] = scope["raw_path"][len(self._token) + 1 :]
-        await self.app(inner, _limit_body(receive), _with_headers(send))
+        token = self._token(scope["raw_path"])
+        inner["path"] = scope["path"][len(token) + 1 :]
+        inner["raw_path"] = scope["raw_path"][len(token) + 1 :]
+        await self._apps[token](inner, _limit_body(receive), _with_headers(send))
+
+    def _token(self, path: bytes) -> bytes:
+        """Return the secret of a path; empty if it has none. The time does not depend on the path."""
+        first = path.split(b"?")[0][1:].partition(b"/")[0]
+        return b"".join([token for token in self._apps if secrets.compare_digest(first, token)])
 
     def _check(self, scope: Scope) -> tuple[int, str] | None:
         """Return the status and the reason of a rejection, or None."""
@@ -89,7 +95,7 @@ class AccessMiddleware:
         if len(host) != 1 or host[0].lower() not in self._hosts:
             return 421, "The host name is not the name of this server."
         first = scope["raw_path"].split(b"?")[0][1:].partition(b"/")
-        if not secrets.compare_digest(first[0], self._token) or not first[1]:
+        if not self._token(scope["raw_path"]) or not first[1]:
             return 404, "Not found."
         if any(origin != f"http://{host[0]}" for origin in headers.get("origin", [])):
             return 403, "Requests of other pages are not allowed."
@@ -164,6 +170,9 @@ class LabelingServer:
     ----------
     link : str
         URL of the page. It contains a new secret for each server; everyone with the link may label.
+    lead_link : str
+        URL of the page of the lead, with another secret: it also shows the answers to rows in dispute, and the
+        accuracies on gold rows.
 
     Raises
     ------
@@ -192,9 +201,14 @@ class LabelingServer:
         self._socket = listen(port)
         try:
             port = self._socket.getsockname()[1]
-            token = secrets.token_urlsafe(24)
-            self.link = f"http://{LOCALHOST}:{port}/{token}/"
-            app = AccessMiddleware(make_app(session, PageOptions(title, annotator, images)), token, hosts_at(port))
+            token, lead_token = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+            self.link, self.lead_link = (f"http://{LOCALHOST}:{port}/{secret}/" for secret in (token, lead_token))
+            options = PageOptions(title, annotator, images)
+            apps = {
+                token: make_app(session, options),
+                lead_token: make_app(session, replace(options, is_lead=True)),
+            }
+            app = AccessMiddleware(apps, hosts_at(port))
             # Without a log of the requests, since it would contain the secret.
             self._server = WebServer(app, self._socket, stop_seconds=2)
         except BaseException:  # the caller gets no server to stop

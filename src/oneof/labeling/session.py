@@ -3,20 +3,20 @@
 import os
 from typing import Any, Self
 
-from oneof.crowd import Answers
 from oneof.files import as_path
-from oneof.labeling import quality
-from oneof.labeling.agreement import COMBINATIONS, Agreement, AnnotatorFits, summarize
+from oneof.labeling.agreement import COMBINATIONS, AnnotatorFits
+from oneof.labeling.annotators.api import AnnotatorAPI
+from oneof.labeling.annotators.assignment import Assignment, check_assignment
+from oneof.labeling.annotators.gold import GOLD_INTERVAL, GoldQuestions, check_gold, hide_labels
 from oneof.labeling.answer_log import AnswerLog
 from oneof.labeling.answer_store import AnswerStore
 from oneof.labeling.degrees import CombinedAnswers
 from oneof.labeling.learner import Learner, ModelSnapshot, Neighbor, TrainingInput, TrainingLoop, nearest_labeled
 from oneof.labeling.result_api import ResultAPI
-from oneof.labeling.scheduler import Question, QuestionScheduler
+from oneof.labeling.scheduler import PURPOSES, Question, QuestionScheduler
 from oneof.labeling.table import LabelTable
 from oneof.labeling.validation import (
     check_counts,
-    check_name,
     check_queue,
     check_row,
     check_rows,
@@ -29,7 +29,7 @@ from oneof.labeling.validation import (
 from oneof.validation import check_bool, check_choice, check_positive, check_random_state
 
 
-class LabelingSession(ResultAPI):
+class LabelingSession(ResultAPI, AnnotatorAPI):
     """Session of active learning: people label rows, and a model selects the next row.
 
     An answer is one label, several labels of which one is true, labels that are excluded, or "don't know". It may state
@@ -57,6 +57,17 @@ class LabelingSession(ResultAPI):
         supports.
     annotations_per_item : int, default=1
         Required number of annotators per row.
+    max_annotations : int, optional
+        Maximum number of annotators per row: a row gets more than `annotations_per_item` answers as long as they
+        exclude each other, or its most probable label has a probability below 0.9. By default `annotations_per_item`.
+    double_annotated : float, optional
+        Fraction of the rows, drawn at random, that get one more answer in any case. By default 0.2 with
+        `max_annotations`, otherwise 0.
+    gold : dict of int to label, optional
+        Known labels of rows, by which the accuracy of each annotator is measured. These rows are asked among the others
+        and keep their known labels.
+    gold_interval : int, default=20
+        One of this many questions is a gold row, at random.
     check_interval : int, default=5
         Every question of this interval is a random row, used to evaluate the model; 0 for none.
     refit_every : int, default=1
@@ -115,6 +126,10 @@ class LabelingSession(ResultAPI):
         estimator: Any = None,
         strategy: str = "auto",
         annotations_per_item: int = 1,
+        max_annotations: int | None = None,
+        double_annotated: float | None = None,
+        gold: Any = None,
+        gold_interval: int = GOLD_INTERVAL,
         check_interval: int = 5,
         refit_every: int = 1,
         prefetch: int = 20,
@@ -127,6 +142,7 @@ class LabelingSession(ResultAPI):
     ) -> None:
         check_counts(
             annotations_per_item=annotations_per_item,
+            gold_interval=gold_interval,
             refit_every=refit_every,
             prefetch=prefetch,
             min_votes=min_votes,
@@ -139,23 +155,26 @@ class LabelingSession(ResultAPI):
         check_table(table, rows.shape[0])
         start = check_start(y, classes, rows.shape[0])
         self.classes = start.classes
+        maximum, double_annotated = check_assignment(int(annotations_per_item), max_annotations, double_annotated)
+        self._gold, self._is_adaptive = check_gold(gold, start.classes, rows.shape[0]), maximum > annotations_per_item
         self._rows, self._table, self._combination = rows, table, combination
         rng = check_random_state(random_state)
         queued = check_queue(queue, rows.shape[0])
         self._learner = Learner(rows, estimator, strategy, int(prefetch), rng)
         log = AnswerLog(None if path is None else as_path(path), session_metadata(rows, table, start.classes))
         try:
-            self.answers = AnswerStore(log, start.evidence, start.classes, min_votes=min_votes, top_k=top_k)
-            self._annotators = AnnotatorFits(self.answers, rows.shape[0], start.classes)
-            self._combined = CombinedAnswers(self.answers, self._annotators, start.classes)
+            evidence = hide_labels(start.evidence, self._gold)
+            self.answers = AnswerStore(log, evidence, start.classes, min_votes=min_votes, top_k=top_k, gold=self._gold)
+            self._annotators = AnnotatorFits(self.answers, self._gold, rows.shape[0], start.classes)
+            self._combined = CombinedAnswers(self.answers, self._annotators, self._gold, start.classes)
+            state = self.answers.state
+            assignment = Assignment(
+                state, *start.mask.shape, minimum=int(annotations_per_item), maximum=maximum,
+                double_annotated=double_annotated,
+            )  # fmt: skip
+            questions = GoldQuestions(self._gold, int(gold_interval), rng)
             self._scheduler = QuestionScheduler(
-                start.mask,
-                self.answers.state,
-                self._learner,
-                int(annotations_per_item),
-                int(check_interval),
-                rng,
-                queued,
+                start.mask, state, self._learner, assignment, questions, int(check_interval), rng, queued
             )
             self.answers.on_change = self._scheduler.update
             self.answers.sync()
@@ -200,7 +219,7 @@ class LabelingSession(ResultAPI):
             self._training.fit_now(self.answers.state.last)
             return self._scheduler.ask(annotator, window, self.snapshot)
 
-    def question_for(self, row: int, annotator: str = "me", *, window: str = "") -> Question:
+    def question_for(self, row: int, annotator: str = "me", *, window: str = "", purpose: str = "free") -> Question:
         """Return a question about a given row, answered or not.
 
         Parameters
@@ -208,6 +227,9 @@ class LabelingSession(ResultAPI):
         row : int
         annotator : str, default="me"
         window : str
+        purpose : {"free", "review", "informed review"}, default="free"
+            "review": a second look at a row in dispute; "informed review": the answers of the others are shown. The log
+            records it, and such an answer is not independent.
 
         Returns
         -------
@@ -215,9 +237,10 @@ class LabelingSession(ResultAPI):
         """
         check_window(annotator, window)
         check_row(row, self.n_rows)
+        check_choice("purpose", purpose, PURPOSES)
         with self.answers.lock:
             self.answers.sync()
-            return self._scheduler.question_for(int(row), annotator, window, self.snapshot)
+            return self._scheduler.question_for(int(row), annotator, window, self.snapshot, purpose)
 
     def get_question(self, question: str) -> Question | None:
         """Return a question by its id; None if this session has not asked it, or has removed it.
@@ -235,47 +258,6 @@ class LabelingSession(ResultAPI):
             return self._scheduler.get_question(question)
 
     # -- results -----------------------------------------------------------------------------------------------------
-
-    def annotator_answers(self) -> Answers | None:
-        """Return the current answers of all annotators, for the functions of `oneof.crowd`.
-
-        Returns
-        -------
-        oneof.crowd.Answers or None
-            Without "don't know" answers; None if there are no others.
-        """
-        return self._annotators.current().answers
-
-    def agreement(self, annotator: str | None = None) -> Agreement:
-        """Return the estimated accuracies of the annotators, their agreement, and the rows on which they differ.
-
-        Parameters
-        ----------
-        annotator : str, optional
-            The annotator who sees the result: rows that this annotator may still be asked are not listed, so that the
-            answers are independent. By default every row may be listed.
-
-        Returns
-        -------
-        oneof.labeling.agreement.Agreement
-        """
-        fit = self._annotators.current()
-        if annotator is None:
-            return summarize(fit)
-        check_name(annotator)
-        with self.answers.lock:
-            hidden = set(self._scheduler.remaining().tolist()) - set(self.answers.state.answered_by(annotator))
-        return summarize(fit, hidden)
-
-    def estimate(self) -> quality.Estimate:
-        """Return an estimate of the covering rate of the model on unanswered rows, from rows drawn at random.
-
-        Returns
-        -------
-        Estimate
-            With `n_checks`, the rate, and the interval from `low` to `high`.
-        """
-        return quality.estimate(self.answers.checks())
 
     @property
     def n_rows(self) -> int:
@@ -349,8 +331,9 @@ class LabelingSession(ResultAPI):
         self.close()
 
     def _training_input(self) -> TrainingInput:
-        """Return the data for a fit."""
+        """Return the data for a fit, without the known labels of gold rows, which the page must not show."""
+        self._update_assignment()
         with self.answers.lock:
             data = TrainingInput(self.answers.candidates(), self._scheduler.remaining(), self.answers.state.last)
             has_weights = self._combination == "model" or self.answers.state.has_degrees
-        return data._replace(candidates=self.candidates()) if has_weights else data
+        return data._replace(candidates=self._combined.candidates(self._combination)) if has_weights else data

@@ -1,13 +1,14 @@
 """`oneof label`: label the most informative rows of a table on a local page."""
 
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from oneof.cli import options, terminal
+from oneof.cli.annotators import AnnotatorGroup, print_annotators, read_gold
 from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
 
 if TYPE_CHECKING:
@@ -90,14 +91,6 @@ def run(
         str | None,
         typer.Option("--choice", metavar="TAG", help="Tag of Label Studio whose choices are imported, if several."),
     ] = None,
-    match: Annotated[
-        str | None,
-        typer.Option(
-            "--match",
-            metavar="COLUMN",
-            help="Column with the item names of --import, and field of an export; by default items are row indices.",
-        ),
-    ] = None,
     export: Annotated[
         Path | None,
         typer.Option("--export", metavar="FILE", help="Write the table with its labels (.csv or .parquet), and exit."),
@@ -114,6 +107,7 @@ def run(
             help="Exclude a column from the page and from the features, such as true labels.",
         ),
     ] = None,
+    annotator_group: AnnotatorGroup,
     label_group: LabelGroup,
     feature_group: FeatureGroup,
     file_group: FileGroup,
@@ -134,6 +128,7 @@ def run(
         from oneof.labeling.server import LabelingServer
         from oneof.sockets import check_server_installed
 
+        exits = export is not None or annotator_group.progress
         read_options = make_read_options(labels, label_group, feature_group, file_group)
         answers_file = answers or Path(f"{stem_of(table)}-answers.sqlite")
         label_options = LabelOptions(
@@ -146,17 +141,20 @@ def run(
             combination,
             answers_file,
             seed,
-            audit and export is None,
+            audit and not exits,
+            annotator_group,
         )
         for option, path in (("--export", export), ("--answers", answers_file)):
             check_not_input([path] if path else [], [table, *(imports or ())], option)
-        if export is None:
+        if not exits:
             check_server_installed("labeling")  # before the file of the answers is created
-        opened = open_session(table, read_options, label_options, background=export is None)
+        opened = open_session(table, read_options, label_options, background=not exits)
         with opened.session as session:
             for sentence in opened.notes:
                 terminal.print_note(sentence)
-            n_imported = sum(session.import_annotations(file, match=match, choice=choice) for file in imports or ())
+            n_imported = sum(
+                session.import_annotations(file, match=annotator_group.match, choice=choice) for file in imports or ()
+            )
             summary = {
                 "table": str(table),
                 "answers": str(answers_file),
@@ -165,6 +163,9 @@ def run(
                 "classes": session.classes.tolist(),
                 "n_imported": n_imported,
             }
+            if annotator_group.progress:
+                print_annotators(session.progress(), summary if json else None)
+                return
             if export is not None:
                 session.export(export)
                 if json:
@@ -174,11 +175,14 @@ def run(
                 return
             server = LabelingServer(session, title=table.name, annotator=annotator, images=opened.images, port=port)
             if json:
-                terminal.print_json(summary | {"link": server.link})
+                terminal.print_json(summary | {"link": server.link, "lead_link": server.lead_link})
             else:
                 n_remaining = summary["n_remaining"]
                 terminal.print_line(f"{table}: {n_remaining} of {session.n_rows} rows remain to be labeled. The page:")
                 terminal.print_line(f"  {server.link}")
+                terminal.print_line(
+                    f"The same for the lead, with answers in dispute and gold rows:\n  {server.lead_link}"
+                )
                 terminal.print_line(f"Every answer is stored in {answers_file} at once. Stop with Ctrl-C.")
             if browser:
                 webbrowser.open(server.link)
@@ -210,6 +214,7 @@ class LabelOptions:
     seed : int
     audit : bool
         Whether the rows whose labels are probably wrong are asked first.
+    annotators : AnnotatorGroup
     """
 
     show: tuple[str, str] | None
@@ -222,6 +227,7 @@ class LabelOptions:
     answers: Path
     seed: int
     audit: bool = False
+    annotators: AnnotatorGroup = field(default_factory=AnnotatorGroup)
 
 
 @dataclass(frozen=True)
@@ -262,7 +268,10 @@ def open_session(
     table = read_options.table.read(path, as_text=as_text - {label}, labels=[label])
     if table.rows is not None:
         raise InputError(f"{path} has a sparse matrix, which has no columns to show. Label a table.")
-    hidden = tuple(find_column(name, table.frame.columns, path) for name in label_options.hide)
+    annotators = label_options.annotators
+    gold = read_gold(annotators, table, path)
+    gold_column = [str(annotators.gold)] if annotators.is_column() else []
+    hidden = tuple(find_column(name, table.frame.columns, path) for name in [*label_options.hide, *gold_column])
     if column is not None:
         if kind not in ("text", "image"):
             raise InputError(f"--show must be `text COLUMN` or `image COLUMN`; got `{kind} {column}`.")
@@ -303,6 +312,10 @@ def open_session(
         estimator=estimator,
         strategy=label_options.strategy,
         annotations_per_item=label_options.annotations_per_item,
+        max_annotations=annotators.max_annotations,
+        double_annotated=annotators.double_annotated,
+        gold=gold,
+        gold_interval=annotators.gold_interval,
         combination=label_options.combination,
         background=background,
         queue=queue,

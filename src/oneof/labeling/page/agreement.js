@@ -1,27 +1,33 @@
 // Agreement of several annotators: Krippendorff's alpha, their accuracies, and the rows on which they differ.
 
+import { showPairs, showWork } from "./annotators.js";
 import { answerText } from "./answers.js";
 import { $, make } from "./elements.js";
-import { focusQuestion } from "./state.js";
+import { focusQuestion, state } from "./state.js";
 import { number, parts, percent, text } from "./strings.js";
 
 export function showAgreement(agreement, openRow) {
-  $("agreement").hidden = agreement.annotators.length < 2;
+  $("agreement").hidden = agreement.annotators.length < 2 && !state.session.is_lead;
   $("weighted").hidden = !agreement.n_shared;
   $("alpha").textContent = agreement.alpha === null ? "–" : number(agreement.alpha, 2);
   $("alpha-words").replaceChildren(...alphaText(agreement));
+  showPairs(agreement);
+  showWork(agreement.progress);
   $("annotators").replaceChildren(...agreement.annotators.map((one) => annotatorLine(one)));
   $("accuracy-words").textContent = accuracyText(agreement);
   $("conflicts-words").textContent = conflictsText(agreement);
   $("conflicts-note").textContent = noteText(agreement);
+  $("informed-choice").hidden = state.session.is_lead || !agreement.conflicts.length;
   $("conflicts").replaceChildren(...agreement.conflicts.map((conflict) => conflictItem(conflict, openRow)));
 }
 
-function alphaText({ n_shared: n, alpha, masi_alpha: masi }) {
+function alphaText({ n_shared: n, alpha, alpha_interval: interval, masi_alpha: masi }) {
   if (!n) return parts("agreement.no_shared", { option: make("code", "", "--annotations-per-item 2") });
   const shared = text("agreement.shared", { n });
   if (alpha === null) return parts("agreement.undefined", { shared });
-  return [text("agreement.scale", { shared }), masi === null ? "" : ` ${text("agreement.masi", { alpha: number(masi, 2) })}`];
+  const limits = interval && { level: percent(0.95), low: number(interval[0], 2), high: number(interval[1], 2) };
+  const range = limits ? `${text("agreement.interval", limits)} ` : "";
+  return [range, text("agreement.scale", { shared }), masi === null ? "" : ` ${text("agreement.masi", { alpha: number(masi, 2) })}`];
 }
 
 function accuracyText(agreement) {
@@ -71,20 +77,29 @@ function conflictItem(conflict, openRow) {
   const button = make("button");
   button.type = "button";
   const row = String(conflict.row);
-  const estimate = { label: answerText("one of", [conflict.label]), probability: percent(conflict.probability) };
-  const opinions = make("span", "opinions");
-  const texts = conflict.answers.map((one) => text("agreement.said", { annotator: one.annotator, answer: answerText(one.kind, one.labels, one.degree) }));
-  texts.forEach((opinion, index) => {
-    opinions.append(index ? " · " : "", make("span", conflict.answers[index].differs ? "differs" : "", opinion));
-  });
   const summary = make("span", "summary", conflict.summary || text("row.number", { row }));
-  button.append(summary, opinions, make("span", "summary", text("agreement.most_probable", estimate)));
+  button.append(summary, ...(conflict.answers.length ? opinionLines(conflict) : [make("span", "", text("quality.answers", { n: conflict.n_answers }))]));
   button.append(make("span", "visually-hidden", text("agreement.open", { row })));
   button.addEventListener("click", async () => {
-    await openRow(conflict.row);
+    const isInformed = state.session.is_lead || $("informed").checked;
+    await openRow(conflict.row, isInformed ? "informed review" : "review");
     focusQuestion(); // so that Enter submits an answer, and does not open this row again
   });
   const line = make("li");
   line.append(button);
   return line;
+}
+
+// The answers to a row in dispute, as the lead sees them.
+function opinionLines(conflict) {
+  const estimate = { label: answerText("one of", [conflict.label]), probability: percent(conflict.probability) };
+  const opinions = make("span", "opinions");
+  conflict.answers.forEach((one, index) => {
+    opinions.append(index ? " · " : "", make("span", one.differs ? "differs" : "", opinionText(one)));
+  });
+  return [opinions, make("span", "summary", text("agreement.most_probable", estimate))];
+}
+
+export function opinionText({ annotator, kind, labels, degree }) {
+  return text("agreement.said", { annotator, answer: answerText(kind, labels, degree) });
 }

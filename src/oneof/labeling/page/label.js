@@ -64,8 +64,8 @@ function undo() {
   });
 }
 
-function openRow(row) {
-  return exclusive(async () => show(await send("open", { ...identity(), row }), text("question.open_again", { row: String(row) })));
+function openRow(row, purpose = "free") {
+  return exclusive(async () => show(await send("open", { ...identity(), row, purpose }), text("question.open_again", { row: String(row) })));
 }
 
 // Focus the open question if the focused control has been removed, hidden or disabled, as screen readers would start again

@@ -32,7 +32,7 @@ export function showProgress(progress, openRow) {
 
 // The agreement is requested after the next question is shown, so that no annotator waits for it.
 async function updateAgreement(progress, openRow) {
-  if (progress.n_annotators < 2) { $("agreement").hidden = $("weighted").hidden = true; agreementOf = null; return; }
+  if (progress.n_annotators < 2 && !state.session.is_lead) { for (const id of ["agreement", "work", "weighted"]) $(id).hidden = true; agreementOf = null; return; }
   const shown = `${progress.last_entry} ${annotator.get()}`;
   if (agreementOf === shown) return;
   agreementOf = shown;

@@ -1,7 +1,8 @@
 // Display of the open question: why it is asked, its row, its labels and the nearest labeled rows.
 
+import { opinionText } from "./agreement.js";
 import { showCandidates } from "./candidates.js";
-import { $ } from "./elements.js";
+import { $, make } from "./elements.js";
 import { content, neighborItem, table } from "./rows.js";
 import { state } from "./state.js";
 import { either, number, text } from "./strings.js";
@@ -11,6 +12,8 @@ export function showQuestion() {
   const isTable = question.item.kind === "table";
   $("reason").textContent = reason(question);
   $("item").replaceChildren(isTable ? table(question.item, question.neighbors) : content(question.item, question.row));
+  $("others").hidden = !question.others.length;
+  $("others-answers").replaceChildren(...question.others.map((one) => make("li", "", opinionText(one))));
   $("neighbors").hidden = isTable || !question.neighbors.length;
   $("neighbors-rows").classList.toggle("pictures", question.item.kind === "image");
   $("neighbors-rows").replaceChildren(...(isTable ? [] : question.neighbors.map(neighborItem)));
@@ -20,13 +23,15 @@ export function showQuestion() {
 function reason(question) {
   const score = question.score === null ? "" : scoreText(question.score);
   const fitted = question.n_labeled ? text("question.fitted", { n: question.n_labeled }) : text("question.not_fitted");
-  return [purpose(question), question.purpose === "free" || question.is_suspected ? "" : score, fitted].filter(Boolean).join(" ");
+  return [purpose(question), ["query", "check"].includes(question.purpose) && !question.is_suspected ? score : "", fitted].filter(Boolean).join(" ");
 }
 
 function purpose(question) {
   const row = String(question.row);
   if (question.purpose === "check") return text("question.check", { row });
   if (question.purpose === "free") return text("question.free", { row });
+  if (question.purpose === "review") return text("question.review", { row });
+  if (question.purpose === "informed review") return text("question.informed", { row });
   if (question.is_suspected) {
     const labels = (question.candidates ?? []).map((code) => state.session.classes[code]);
     return text("question.suspected", { row, labels: either(labels), n: labels.length });

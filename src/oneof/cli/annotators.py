@@ -1,0 +1,116 @@
+"""Options of several annotators of `oneof label`: number of answers, gold rows, and the table of their progress."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from oneof.cli import terminal
+
+if TYPE_CHECKING:
+    from oneof.io import Table
+    from oneof.labeling.annotators.progress import AnnotatorProgress
+
+
+@dataclass(frozen=True)
+class AnnotatorGroup:
+    """Options of several annotators."""
+
+    max_annotations: Annotated[
+        int | None,
+        typer.Option(
+            "--max-annotations",
+            min=1,
+            help="Maximum number of annotators of a row: it gets more than --annotations-per-item as long as their "
+            "answers exclude each other, or its label has a probability below 0.9.",
+        ),
+    ] = None
+    double_annotated: Annotated[
+        float | None,
+        typer.Option(
+            "--double-annotated",
+            min=0,
+            max=1,
+            help="Fraction of the rows, drawn at random, with one more answer; by default 0.2 with --max-annotations, "
+            "otherwise 0.",
+        ),
+    ] = None
+    gold: Annotated[
+        str | None,
+        typer.Option(
+            "--gold",
+            metavar="COLUMN|FILE",
+            help="Known labels of some rows, which measure the accuracy of each annotator: a column, which is not "
+            "shown, or a file with the columns item and label. Items are as for --import.",
+        ),
+    ] = None
+    gold_interval: Annotated[
+        int, typer.Option("--gold-interval", min=1, help="One of this many questions is a row of --gold.")
+    ] = 20
+    progress: Annotated[bool, typer.Option("--progress", help="Print the progress of each annotator, and exit.")] = (
+        False
+    )
+    match: Annotated[
+        str | None,
+        typer.Option(
+            "--match",
+            metavar="COLUMN",
+            help="Column with the item names of --import and --gold, and field of an export; by default items are row "
+            "indices.",
+        ),
+    ] = None
+
+    def is_column(self) -> bool:
+        """Return whether --gold is a column of the table."""
+        return self.gold is not None and not Path(self.gold).is_file()
+
+
+def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, str] | None:
+    """Return the known labels of --gold by row; None without the option."""
+    from oneof.errors import DataError, InputError
+    from oneof.io import find_column, read_table
+    from oneof.labeling.table import row_index
+
+    if options.gold is None:
+        return None
+    if options.is_column():
+        if options.gold not in table.frame.columns:
+            raise InputError(
+                f"--gold must be a column of {path}, or a file with the columns item and label; got {options.gold!r}."
+            )
+        return _labels(enumerate(table.frame[options.gold].to_list()))
+    file = Path(options.gold)
+    frame = read_table(file, as_text=("item", "label")).frame
+    items, labels = (frame[find_column(name, frame.columns, file)].to_list() for name in ("item", "label"))
+    n_rows = table.frame.height
+    rows = {str(row): row for row in range(n_rows)} if options.match is None else row_index(table.frame, options.match)
+    for line, item in enumerate(items):
+        if str(item) not in rows:
+            raise DataError(
+                f"{file}, row {line}: item {item!r} is not in the table. Name the column of the items by --match."
+            )
+    return _labels((rows[str(item)], label) for item, label in zip(items, labels, strict=True))
+
+
+def _labels(pairs: Any) -> dict[int, str]:
+    return {row: str(label).strip() for row, label in pairs if label is not None and str(label).strip()}
+
+
+def print_annotators(progress: "Sequence[AnnotatorProgress]", summary: dict[str, Any] | None) -> None:
+    """Print a table of the progress of each annotator, or JSON with a summary of the session."""
+    from oneof.labeling.annotators.progress import to_dict
+
+    if summary is not None:
+        terminal.print_json(summary | {"progress": [to_dict(one) for one in progress]})
+        return
+    rows = []
+    for one in progress:
+        gold = "" if one.gold.rate is None else f"{one.gold.rate:.0%} ({one.gold.low:.0%} to {one.gold.high:.0%})"
+        since = "" if one.seconds_since_last is None else terminal.format_duration(one.seconds_since_last)
+        rate = "" if one.rate is None else f"{one.rate:.0f}"
+        counts = (one.n_answers, one.n_sets, one.n_unknown, one.n_skipped)
+        rows.append((one.name, *map(str, counts), rate, since, gold))
+    columns = ("annotator", "answers", "sets", "don't know", "skipped", "per hour", "last answer", "gold rows")
+    terminal.print_table("Progress of the annotators", columns, rows)

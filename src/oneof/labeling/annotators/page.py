@@ -1,0 +1,88 @@
+"""Agreement and progress of the annotators as the page shows them, as JSON types.
+
+The lead of a team sees the answers to the rows in dispute, and the accuracies on gold rows. Annotators see the others'
+answers to a row only if they open it with these answers shown, which the log records.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from oneof.labeling.agreement import MIN_SHARED_ROWS, Conflict
+from oneof.labeling.annotators.pairs import PairwiseAgreement
+from oneof.labeling.annotators.progress import to_dict
+from oneof.labeling.answer_log import INFORMED, Entry
+from oneof.labeling.answer_state import allowed_classes
+from oneof.labeling.scheduler import Question
+from oneof.labeling.session import LabelingSession
+
+MAX_MATRIX_ANNOTATORS, MAX_CONFUSED = 10, 10
+"""Numbers of annotators of the matrix, those with the most shared rows, and of pairs of confused classes."""
+
+
+def agreement_to_dict(
+    session: LabelingSession, annotator: str, summary: Callable[[int], str], *, is_lead: bool
+) -> dict[str, Any]:
+    """Return the agreement of the annotators, as one of them or the lead may see it."""
+    agreement = session.agreement(None if is_lead else annotator)
+    return {
+        "n_shared": agreement.n_shared,
+        "alpha": agreement.alpha,
+        "alpha_interval": agreement.alpha_interval,
+        "masi_alpha": agreement.masi_alpha,
+        "masi_interval": agreement.masi_interval,
+        "annotators": [estimate._asdict() for estimate in agreement.annotators],
+        "min_shared_rows": MIN_SHARED_ROWS,
+        "pairs": _pairs_to_dict(agreement.pairs),
+        "confused": [one._asdict() for one in agreement.pairs.confused[:MAX_CONFUSED]],
+        "n_conflicts": agreement.n_conflicts,
+        "n_hidden": agreement.n_hidden,
+        "conflicts": [
+            {"row": conflict.row, "summary": summary(conflict.row), "n_answers": len(conflict.answers)}
+            | (_opinions(conflict, len(session.classes)) if is_lead else {"label": None, "answers": []})
+            for conflict in agreement.conflicts
+        ],
+        "progress": [to_dict(one) | ({} if is_lead else {"gold": None}) for one in session.progress()],
+    }
+
+
+def others_to_dict(session: LabelingSession, question: Question) -> list[dict[str, Any]]:
+    """Return the current answers of the other annotators to the row of a question, if they are shown."""
+    if question.purpose != INFORMED:
+        return []
+    with session.answers.lock:
+        answers = dict(session.answers.state.answers(question.row))
+    return [
+        {"annotator": name} | answer_to_dict(entry)
+        for name, entry in sorted(answers.items())
+        if name != question.annotator
+    ]
+
+
+def answer_to_dict(entry: Entry) -> dict[str, Any]:
+    """Return an answer with its degree of certainty, as JSON types."""
+    return {"kind": entry.kind, "labels": list(entry.labels), "degree": entry.degree}
+
+
+def _pairs_to_dict(pairs: PairwiseAgreement) -> dict[str, Any]:
+    n_shared = pairs.n_shared.sum(axis=1) - np.diag(pairs.n_shared)
+    listed = np.sort(np.argsort(-n_shared, kind="stable")[:MAX_MATRIX_ANNOTATORS])
+    matrices = {name: getattr(pairs, name)[np.ix_(listed, listed)] for name in ("n_shared", "n_equal", "n_compatible")}
+    return {
+        "names": [pairs.names[j] for j in listed],
+        "n_hidden": len(pairs.names) - len(listed),
+    } | {name: matrix.tolist() for name, matrix in matrices.items()}
+
+
+def _opinions(conflict: Conflict, n_classes: int) -> dict[str, Any]:
+    return {
+        "label": conflict.label,
+        "probability": conflict.probability,
+        "answers": [
+            {"annotator": name}
+            | answer_to_dict(entry)
+            | {"differs": conflict.label not in allowed_classes(entry, n_classes)}
+            for name, entry in sorted(conflict.answers.items())
+        ],
+    }

@@ -1,0 +1,172 @@
+"""Number of answers per row: fixed, or adapted to the answers."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from oneof.crowd import AnnotatorModel
+from oneof.errors import InputError
+from oneof.labeling.annotators.assignment import answer_posterior
+from oneof.labeling.session import LabelingSession
+from tests.labeling.conftest import CLASSES, make_rows
+
+ROWS, TRUTH = make_rows(100)
+NAMES = ("Ann", "Bob", "Cem", "Dan")
+
+
+def begin(**options: Any) -> LabelingSession:
+    settings = {"classes": CLASSES, "strategy": "random", "refit_every": 30, "random_state": 0}
+    return LabelingSession(ROWS, **(settings | options))
+
+
+def run(session: LabelingSession, rates: dict[str, float], seed: int = 0) -> np.ndarray:
+    """Let annotators of given accuracies answer in random order until nobody has a question; count answers per row."""
+    rng = np.random.default_rng(seed)
+    waiting = set(rates)
+    while waiting:
+        name = sorted(waiting)[rng.integers(len(waiting))]
+        question = session.ask(name)
+        if question is None:
+            waiting.discard(name)
+            continue
+        waiting = set(rates)
+        is_right = rng.random() < rates[name]
+        code = TRUTH[question.row] if is_right else (TRUTH[question.row] + rng.integers(1, 3)) % 3
+        session.answer(question, CLASSES[code])
+    return np.bincount([entry.row for entry in session.answers.log()], minlength=session.n_rows)
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.2, 0.5])
+def test_annotators_who_agree_give_one_answer_and_the_double_annotated_rows(fraction: float) -> None:
+    """If all answers agree, (1 + fraction) n answers are needed."""
+    with begin(max_annotations=3, double_annotated=fraction) as session:
+        n_answers = run(session, dict.fromkeys(NAMES, 1.0))
+        assert session.n_remaining() == 0
+    assert n_answers.min() == 1
+    assert n_answers.sum() == len(ROWS) + round(fraction * len(ROWS))
+    assert n_answers.max() <= 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_in_dispute_get_the_maximum_at_most(seed: int) -> None:
+    """A complete row has the maximum of answers, or no answers that exclude each other."""
+    with begin(max_annotations=3) as session:
+        n_answers = run(session, dict.fromkeys(NAMES, 0.5), seed)
+        assert session.n_remaining() == 0
+        answered = session.answers.state.all_answers()
+    assert n_answers.max() == 3
+    for row, answers in answered.items():
+        assert len({entry.labels for entry in answers.values()}) == 1 or n_answers[row] == 3
+
+
+def test_a_fixed_number_of_answers_with_double_annotated_rows() -> None:
+    """Without `max_annotations`, disagreement is not followed by more answers."""
+    with begin(double_annotated=0.3) as session:
+        assert np.bincount(run(session, dict.fromkeys(NAMES, 0.4))).tolist() == [0, 70, 30]
+
+
+def test_rows_of_inaccurate_annotators_get_more_answers() -> None:
+    """With estimated accuracies, answers that agree are sufficient only if their label has a probability of 0.9."""
+    counts = []
+    for rate in (0.95, 0.75):
+        with begin(max_annotations=3) as session:
+            n_answers = run(session, dict.fromkeys(NAMES, rate), 1)
+            accuracies = session._scheduler._assignment.accuracies
+            for row, answers in session.answers.state.all_answers().items():
+                if n_answers[row] < 3:
+                    sets = {name: entry.labels for name, entry in answers.items()}
+                    assert answer_posterior(sets, accuracies, 3).max() >= 0.9
+            counts.append(n_answers.sum())
+    assert counts[0] < counts[1]
+
+
+def test_the_double_annotated_rows_are_the_same_in_every_process() -> None:
+    """They depend on the number of rows only, so that two sessions of one file do not double more rows."""
+    required = []
+    for seed in (0, 1):
+        with begin(double_annotated=0.2, random_state=seed) as session:
+            required.append(session._scheduler._assignment.n_required)
+    assert np.array_equal(*required)
+    assert required[0].sum() == 120
+
+
+def test_the_posterior_is_that_of_the_model() -> None:
+    """With one accuracy for each annotator and equal class frequencies, it equals that of AnnotatorModel."""
+    table = [["a", "b", ["a", "c"]], ["b", ["b", "c"], "b"], ["c", "c", "a"], ["a", None, "a"]] * 5
+    fit = AnnotatorModel("one_coin", "uniform", merge_copies=False, classes=list("abc"), max_iter=20_000, tol=1e-9).fit(
+        table
+    )
+    codes = {"a": 0, "b": 1, "c": 2}
+    rates = {0: 0.9, 1: 0.6, 2: 0.7}
+    for answers in table[:4]:
+        sets = {j: [codes[k] for k in one] for j, one in enumerate(answers) if one is not None}
+        expected = np.ones(3)
+        for j, allowed in sets.items():
+            s = len(allowed)
+            inside, outside = {1: (1, 2), 2: (2, 1)}[s]  # numbers of sets with, and without, a class
+            for k in range(3):
+                expected[k] *= rates[j] / inside if k in allowed else (1 - rates[j]) / outside
+        assert answer_posterior(sets, rates, 3) == pytest.approx(expected / expected.sum())
+    accuracies = dict(enumerate(fit._source_model.confusion(fit._answer_columns)[:, 0, 0].tolist()))
+    exact = {j: [codes[k]] for j, k in enumerate(["c", "c", "a"])}
+    assert answer_posterior(exact, accuracies, 3) == pytest.approx(fit.posterior_[2], abs=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nobody_gets_the_row_of_another(seed: int) -> None:
+    """In any interleaving of windows, skips, undos and reviews, a question is about a row that is open nowhere else."""
+    rng = np.random.default_rng(seed)
+    gold = {row: CLASSES[TRUTH[row]] for row in range(8)}
+    with begin(max_annotations=3, double_annotated=0.3, gold=gold, gold_interval=4) as session:
+        held: dict[tuple[str, str], Any] = {}
+        for _ in range(250):
+            name, window = NAMES[rng.integers(4)], str(rng.integers(2))
+            action = rng.random()
+            if action < 0.5:
+                before = held.get((name, window))
+                question = session.ask(name, window=window)
+                if question is None:
+                    continue
+                if question is not before:
+                    others = {one.row for pair, one in held.items() if pair != (name, window)}
+                    assert question.row not in others
+                    assert session.answers.current_answer(question.row, name) is None
+                held[name, window] = question
+            elif action < 0.9 and (name, window) in held:
+                question = held.pop((name, window))
+                if session.answers.state.version(question.row, name) != question.seen:
+                    continue
+                if rng.random() < 0.2:
+                    session.skip(question)
+                else:
+                    session.answer(question, CLASSES[rng.integers(3)])
+            elif action >= 0.95:
+                session.undo(name)
+
+
+def test_checks_are_rows_without_answers() -> None:
+    """The model may be fitted to the answers of a row, which would make its prediction no estimate."""
+    with begin(annotations_per_item=2, check_interval=2, refit_every=1) as session:
+        answered: set[int] = set()
+        for i in range(80):
+            question = session.ask(NAMES[i % 2])
+            assert question.purpose != "check" or question.row not in answered
+            session.answer(question, CLASSES[TRUTH[question.row]])
+            answered.add(question.row)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"annotations_per_item": 3, "max_annotations": 2}, r"`max_annotations` must be at least .* \(3\); got 2"),
+        ({"max_annotations": 0}, "`max_annotations` must be"),
+        ({"max_annotations": 2.5}, "`max_annotations` must be"),
+        ({"double_annotated": 1.5}, "`double_annotated` must be a fraction from 0 to 1; got 1.5"),
+        ({"double_annotated": -0.1}, "`double_annotated` must be"),
+        ({"double_annotated": "all"}, "`double_annotated` must be"),
+    ],
+)
+def test_invalid_numbers_of_answers(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        begin(**options)

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances
 
-from oneof.active import query
+from oneof.active import AnswerModel, local_density, query
 from oneof.candidates import CandidateSets
 from oneof.estimators.graph_logistic import GraphLogisticRegression
 from oneof.graphs import NeighborGraph
@@ -47,6 +47,8 @@ class ModelSnapshot:
     rows, scores : ndarray of shape (prefetch,)
         The selected rows, most informative first, and their utilities.
     model : estimator
+    answer_model : AnswerModel or None
+        Probabilities of the answers; None if all answers are one label, or the strategy does not use it.
     """
 
     last_entry_id: int
@@ -55,6 +57,7 @@ class ModelSnapshot:
     rows: Ints
     scores: Floats
     model: Any
+    answer_model: AnswerModel | None = None
 
 
 class Learner:
@@ -81,6 +84,7 @@ class Learner:
         self.rows = rows if estimator is not None else _reduce_dims(rows)
         self.strategy = _best_strategy(estimator) if strategy == "auto" else strategy
         self.prefetch, self._estimator, self._rng = prefetch, estimator, rng
+        self._density: Floats | None = None
 
     def prepare(self) -> Any:
         """Return the unfitted model; the graph of the default model is built at the first call.
@@ -106,23 +110,41 @@ class Learner:
             warnings.simplefilter("ignore")  # convergence warnings: the model is fitted again after the next answers
             model = clone(self.prepare()).fit(self.rows, candidates)
             proba = predict_proba(model, self.rows)
-            rows, scores = self._select(model, pool)
-        return ModelSnapshot(last_entry_id, int((~candidates.is_unlabeled).sum()), proba, rows, scores, model)
+            answers = self._answer_model(candidates, proba)
+            rows, scores = self._select(model, answers, pool)
+        n_labeled = int((~candidates.is_unlabeled).sum())
+        return ModelSnapshot(last_entry_id, n_labeled, proba, rows, scores, model, answers)
 
     def score(self, snapshot: ModelSnapshot, row: int) -> float | None:
         """Return the utility of a row; None for the random strategy."""
         if self.strategy == "random":
             return None
-        return float(query(snapshot.model, self.rows[[row]], 1, self.strategy).utilities[0])
+        options = self._query_options(snapshot.answer_model, np.array([row]))
+        return float(query(snapshot.model, self.rows[[row]], 1, self.strategy, **options).utilities[0])
 
-    def _select(self, model: Any, pool: Ints) -> tuple[Ints, Floats]:
+    def _answer_model(self, candidates: CandidateSets, proba: Floats) -> AnswerModel | None:
+        """Return the probabilities of the answers if some of them are not one label."""
+        if self.strategy != "mutual_information" or (candidates.is_exact | candidates.is_unlabeled).all():
+            return None
+        return AnswerModel.from_candidates(candidates, proba)
+
+    def _query_options(self, answer_model: AnswerModel | None, rows: Ints) -> dict[str, Any]:
+        """Return the arguments of `query` for some rows."""
+        if self.strategy != "mutual_information":
+            return {}
+        if self._density is None:
+            self._density = local_density(self.rows)
+        return {"answer_model": answer_model, "density": self._density[rows]}
+
+    def _select(self, model: Any, answer_model: AnswerModel | None, pool: Ints) -> tuple[Ints, Floats]:
         """Return the next rows to ask and their utilities."""
         if not len(pool):
             return np.zeros(0, dtype=np.int64), np.zeros(0)
         if len(pool) > _MAX_POOL_SIZE:
             pool = np.sort(self._rng.choice(pool, _MAX_POOL_SIZE, replace=False))
         n = min(self.prefetch, len(pool))
-        result = query(model, self.rows[pool], n, self.strategy, random_state=self._rng)
+        options = self._query_options(answer_model, pool)
+        result = query(model, self.rows[pool], n, self.strategy, random_state=self._rng, **options)
         return pool[result.indices], result.utilities
 
 

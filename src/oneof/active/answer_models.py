@@ -11,7 +11,7 @@ from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.solvers.active.answer_rates import AnswerRates, estimate_rates
 from oneof.typing import Floats, Labels
-from oneof.validation import as_array, check_finite, check_positive
+from oneof.validation import as_array, check_finite, check_fraction, check_positive
 
 DENSITY_EXPONENT = 2.0
 """Exponent of the density of rows."""
@@ -57,15 +57,19 @@ class AnswerModel:
     distractors: Floats
 
     def __post_init__(self) -> None:
-        rates = np.array([self.exact_rate, self.pair_rate], dtype=np.float64)
-        if not (rates >= 0).all() or rates.sum() > 1 + 1e-9:
+        check_fraction("exact_rate", self.exact_rate)
+        check_fraction("pair_rate", self.pair_rate)
+        if self.exact_rate + self.pair_rate > 1 + 1e-9:
             raise InputError(
-                f"`exact_rate` and `pair_rate` must be at least 0 and their sum at most 1; got {self.exact_rate} and "
-                f"{self.pair_rate}."
+                f"`exact_rate` and `pair_rate` must have a sum of at most 1; "
+                f"got {self.exact_rate} and {self.pair_rate}."
             )
-        n_classes, distractors = len(self.classes), np.asarray(self.distractors)
-        if distractors.shape != (n_classes, n_classes):
-            raise InputError(f"`distractors` must have shape {(n_classes,) * 2}; got {distractors.shape}.")
+        n_classes, distractors = len(self.classes), as_array(self.distractors, "distractors")
+        if distractors.shape != (n_classes, n_classes) or distractors.dtype.kind not in "fiub":
+            raise InputError(
+                f"`distractors` must be numbers of shape {(n_classes, n_classes)}; got shape {distractors.shape} of "
+                f"{distractors.dtype}."
+            )
         if not np.isfinite(distractors).all() or (distractors < 0).any() or distractors.diagonal().any():
             raise InputError("`distractors` must have probabilities, and 0 on the diagonal.")
         if (distractors.sum(axis=1) > 1 + 1e-9).any():

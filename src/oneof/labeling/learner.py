@@ -26,7 +26,7 @@ _N_COMPONENTS = 100
 """Number of principal directions that it uses otherwise."""
 _TOL = 1e-2
 """Tolerance of the default model, which is fitted again after a few answers."""
-_MAX_POOL_SIZE = 10_000
+_MAX_POOL_SIZE = 2_500
 """Maximum number of rows, drawn at random, among which the next questions are selected."""
 _STOP_TIMEOUT = 2.0
 """Seconds to wait for a running fit when the session is closed."""

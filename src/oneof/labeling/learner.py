@@ -71,7 +71,9 @@ class Learner:
         uses their 100 directions of greatest variance, and sparse rows are then scaled to length 1.
     strategy : {"auto", "mutual_information", "entropy", "margin", "random"}
         See `oneof.active.query`. "auto" is the first of mutual_information, entropy and random that the estimator
-        supports.
+        supports. The information is that of the answers, with an `AnswerModel` estimated from the previous ones if
+        some are sets, times `oneof.active.local_density`. Before as many rows are labeled as there are classes, rows
+        are drawn at random.
     prefetch : int
         Number of questions selected at a time.
     rng : RandomState
@@ -111,8 +113,9 @@ class Learner:
             model = clone(self.prepare()).fit(self.rows, candidates)
             proba = predict_proba(model, self.rows)
             answers = self._answer_model(candidates, proba)
-            rows, scores = self._select(model, answers, pool)
-        n_labeled = int((~candidates.is_unlabeled).sum())
+            n_labeled = int((~candidates.is_unlabeled).sum())
+            is_cold = self.strategy == "mutual_information" and n_labeled < candidates.shape[1]
+            rows, scores = self._select(model, answers, pool, self.prefetch if is_cold else _MAX_POOL_SIZE)
         return ModelSnapshot(last_entry_id, n_labeled, proba, rows, scores, model, answers)
 
     def score(self, snapshot: ModelSnapshot, row: int) -> float | None:
@@ -136,12 +139,15 @@ class Learner:
             self._density = local_density(self.rows)
         return {"answer_model": answer_model, "density": self._density[rows]}
 
-    def _select(self, model: Any, answer_model: AnswerModel | None, pool: Ints) -> tuple[Ints, Floats]:
-        """Return the next rows to ask and their utilities."""
+    def _select(self, model: Any, answer_model: AnswerModel | None, pool: Ints, pool_size: int) -> tuple[Ints, Floats]:
+        """Return the next rows to ask, of at most `pool_size` random rows of the pool, and their utilities.
+
+        While there are fewer labeled rows than classes, the posterior is mostly the prior, and rows are random.
+        """
         if not len(pool):
             return np.zeros(0, dtype=np.int64), np.zeros(0)
-        if len(pool) > _MAX_POOL_SIZE:
-            pool = np.sort(self._rng.choice(pool, _MAX_POOL_SIZE, replace=False))
+        if len(pool) > pool_size:
+            pool = np.sort(self._rng.choice(pool, pool_size, replace=False))
         n = min(self.prefetch, len(pool))
         options = self._query_options(answer_model, pool)
         result = query(model, self.rows[pool], n, self.strategy, random_state=self._rng, **options)

@@ -392,7 +392,8 @@ def labeling(*names: str, draws=N_DRAWS, records="", figure=""):
       rows of the session; rows of length 1. The data are read from $ONEOF_DATA.
 
     Constants of the selection were chosen on other data sets. The random rows at the start of a session were added
-    after curves without them had been seen, those of digits and one of 20 Newsgroups. With `--records DIR` each finished curve is stored there, and an interrupted measurement continues.
+    after curves without them had been seen, those of digits and one of 20 Newsgroups. With `--records DIR` each
+    finished curve is stored there, and an interrupted measurement continues.
     """
     all_results = {name: accuracy_curves(name, draws, records) for name in names or TITLES}
     for name, accuracies in all_results.items():

@@ -7,6 +7,7 @@ import threading
 import time
 import tracemalloc
 import warnings
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -229,8 +230,8 @@ def two_sensors(*, draws=20, figure=""):
 
 
 ANSWER_BATCH = 10
-N_ANSWERS = {"digits": 200, "news": 200}
-N_DRAWS = {"digits": 5, "news": 2}
+N_ANSWERS, N_DRAWS = 300, 10
+POINTS = (20, 50, 100, 150, 200, 250, 300)
 ARMS = [(strategy, answers) for answers in ("exact", "sets") for strategy in ("mutual_information", "random")]
 TITLES = {"digits": "digits", "news": "20 Newsgroups"}
 
@@ -277,35 +278,44 @@ def run_session(data, n_answers, strategy, sets, seed):
     return accuracies
 
 
-def accuracy_curves(name, draws):
-    """Return accuracies of shape (draws, points) for every setting, and print them line by line."""
+def answers_of(data, kind, seed):
+    """Return the answer to each row: the true label, or the true label and a distractor."""
+    X, y = data[:2]
+    if kind == "exact":
+        return [[label] for label in y.tolist()]
+    confusion = confusion_counts(X, y)
+    partial = oneof.make_partial_labels(y, distractors="confusable", confusion=confusion, random_state=seed)
+    return [sorted(labels) for labels in partial.to_sets()]
+
+
+def accuracy_curves(name, draws, records):
+    """Return accuracies of shape (draws, points) for every setting; each finished curve is a file of `records`."""
     accuracies = {arm: [] for arm in ARMS}
     for seed in range(draws):
-        data = load_rows(name, seed)
-        X, y = data[:2]
-        answers_of = {"exact": [[label] for label in y.tolist()]}
-        partial = oneof.make_partial_labels(
-            y, distractors="confusable", confusion=confusion_counts(X, y), random_state=seed
-        )
-        answers_of["sets"] = [sorted(labels) for labels in partial.to_sets()]
+        data = None
         for strategy, answers in ARMS:
+            record = records and Path(records) / f"{name}-{seed}-{answers}-{strategy}.json"
+            if record and record.exists():
+                accuracies[strategy, answers].append(json.loads(record.read_text()))
+                continue
+            data = data or load_rows(name, seed)
             start = time.process_time()
-            accuracies[strategy, answers].append(
-                run_session(data, N_ANSWERS[name], strategy, answers_of[answers], seed)
-            )
-            last = accuracies[strategy, answers][-1]
-            seconds = (time.process_time() - start) / len(last)
-            curve = " ".join(f"{value:.3f}" for value in last)
-            print(f"  {name} draw {seed} {answers} {strategy}: {curve}; {seconds:.1f} s per fit", flush=True)
+            curve = run_session(data, N_ANSWERS, strategy, answers_of(data, answers, seed), seed)
+            accuracies[strategy, answers].append(curve)
+            if record:
+                record.parent.mkdir(parents=True, exist_ok=True)
+                record.write_text(json.dumps(curve))
+            seconds = (time.process_time() - start) / len(curve)
+            values = " ".join(f"{value:.3f}" for value in curve)
+            print(f"  {name} draw {seed} {answers} {strategy}: {values}; {seconds:.1f} s per fit", flush=True)
     return {arm: np.array(values) for arm, values in accuracies.items()}
 
 
 def print_accuracies(name, accuracies):
     """Print a table of means and standard deviations."""
-    points = [n for n in (20, 50, 100, 150, 200) if n <= N_ANSWERS[name]]
-    print(f"{TITLES[name]}: accuracy in percent after " + ", ".join(map(str, points)) + " answers")
+    print(f"{TITLES[name]}: accuracy in percent after " + ", ".join(map(str, POINTS)) + " answers")
     for (strategy, answers), values in accuracies.items():
-        at = values[:, [n // ANSWER_BATCH - 1 for n in points]] * 100
+        at = values[:, [n // ANSWER_BATCH - 1 for n in POINTS]] * 100
         spread = at.std(axis=0, ddof=1) if len(at) > 1 else np.zeros(at.shape[1])
         print(
             f"| {answers}, {strategy} | " + " | ".join(f"{m:.1f} ± {s:.1f}" for m, s in zip(at.mean(0), spread)) + " |"
@@ -323,7 +333,7 @@ def draw_labeling_figure(all_results, path):
     figure, axes = plt.subplots(1, len(all_results), figsize=size, layout="constrained", squeeze=False)
     colors = {"mutual_information": "#2166ac", "random": "#c8610a"}
     for axis, (name, accuracies) in zip(axes[0], all_results.items()):
-        n = ANSWER_BATCH * np.arange(1, N_ANSWERS[name] // ANSWER_BATCH + 1)
+        n = ANSWER_BATCH * np.arange(1, N_ANSWERS // ANSWER_BATCH + 1)
         for (strategy, answers), values in accuracies.items():
             mean, spread = 100 * values.mean(0), 100 * values.std(0)
             style = "-" if answers == "exact" else "--"
@@ -368,7 +378,7 @@ def measure_latency(pause, n_answers):
     return np.array(seconds)
 
 
-def labeling(*names: str, draws=0, figure=""):
+def labeling(*names: str, draws=N_DRAWS, records="", figure=""):
     """Print the accuracy by the number of answers in a labeling session, on digits and on 20 Newsgroups.
 
     Answers are correct: the true label ("exact"), or two labels of which one is true ("sets"). The distractor is drawn
@@ -381,10 +391,11 @@ def labeling(*names: str, draws=0, figure=""):
       it, in the 100 directions of greatest variance, which the session would use itself and which are fitted to the
       rows of the session; rows of length 1. The data are read from $ONEOF_DATA.
 
-    Fixed before anything was measured: all of this, and to show every curve; the numbers of answers and draws on 20
-    Newsgroups were reduced afterwards, from 300 and 5, for time and when ends of curves had been seen.
+    Constants of the selection were chosen on other data sets. The random rows at the start of a session were added
+    after curves without them had been seen, those of digits and one of 20 Newsgroups. With `--records DIR` each
+    finished curve is stored there, and an interrupted measurement continues.
     """
-    all_results = {name: accuracy_curves(name, draws or N_DRAWS[name]) for name in names or N_ANSWERS}
+    all_results = {name: accuracy_curves(name, draws, records) for name in names or TITLES}
     for name, accuracies in all_results.items():
         print_accuracies(name, accuracies)
     if figure:

@@ -35,7 +35,13 @@ from tests.fuzz.strategies import (
 def queries(draw: st.DrawFn) -> Case:
     n = draw(ROWS)
     X = draw(features(n, 2))
-    which = draw(st.integers(0, 2))
+    which = draw(st.integers(0, 4))
+    if which == 3:
+        return active.local_density, (X,), draw(optional(n_neighbors=several(1, 3)))
+    if which == 4:
+        rates, odd = st.sampled_from([0.0, 0.25, 0.5]), st.sampled_from([-1.0, 2.0, float("nan"), "x"])
+        distractors = st.sampled_from([np.zeros((2, 2)), np.fliplr(np.eye(2)), np.eye(2), np.ones(2), None])
+        return active.AnswerModel, (np.arange(2), draw(either(rates, odd)), draw(rates), draw(distractors)), {}
     if which == 0:
         model = draw(
             either(

@@ -85,7 +85,11 @@ FAMILIES = {
             plots.plot_learning_curve,
         ),
     ),
-    "queries": Family(calls_on_learners.queries, 1.5, (active.query, active.query_subsets, active.simulate)),
+    "queries": Family(
+        calls_on_learners.queries,
+        1.5,
+        (active.query, active.query_subsets, active.simulate, active.local_density, active.AnswerModel),
+    ),
     "comparisons": Family(calls_on_learners.comparisons, 0.7, (compare, learning_curve)),
     "held-out predictions": Family(calls_on_learners.held_out, 1.0, (model_selection.cross_val_predict,)),
     "audits": Family(calls_on_learners.audits, 1.0, (audit.find_label_issues,)),

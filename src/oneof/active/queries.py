@@ -9,6 +9,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import _num_samples, check_is_fitted
 
+from oneof.active.answer_models import AnswerModel
 from oneof.errors import InputError, reraise_as_input_error
 from oneof.likelihoods import entropy
 from oneof.solvers.active import Posterior, ViewInstances, ViewLookup, select_batch
@@ -24,7 +25,7 @@ class Query(NamedTuple):
     indices : ndarray of shape (batch_size,)
         Rows of the pool.
     utilities : ndarray of shape (batch_size,)
-        The criterion of the strategy for each row; larger is better.
+        The criterion of the strategy for each row, times the density; larger is better.
 
     Examples
     --------
@@ -40,7 +41,14 @@ class Query(NamedTuple):
 
 
 def query(
-    estimator: Any, X: Any, batch_size: int = 1, strategy: str = "mutual_information", *, random_state: Any = None
+    estimator: Any,
+    X: Any,
+    batch_size: int = 1,
+    strategy: str = "mutual_information",
+    *,
+    answer_model: AnswerModel | None = None,
+    density: Any = None,
+    random_state: Any = None,
 ) -> Query:
     """Select the most informative rows of a pool.
 
@@ -60,6 +68,11 @@ def query(
         * "entropy": the entropy of the row's class probabilities, in nats.
         * "margin": 1 minus the difference between the two largest probabilities, from 0 to 1.
         * "random": rows drawn without replacement; utilities are uniform random numbers.
+    answer_model : AnswerModel, optional
+        Probabilities of answers of one label or two. The information is then that of the answer. By default an answer
+        is the label. For "mutual_information" only.
+    density : array-like of shape (n_samples,), optional
+        Factors above 0 of the information of each row, such as `local_density`. For "mutual_information" only.
     random_state : int, RandomState instance or None
         Seed of "random".
 
@@ -83,6 +96,10 @@ def query(
     views has a likelihood for each of them, and one determinant for all; the precision includes the coregularization of
     the views. The weights are assumed not to change with the label.
 
+    The answer of an annotator has the mean curvature F instead of diag p - p p^T; F = S M S, with S = diag p - p p^T,
+    M = sum_A b_A b_A^T / p_A, b_A the probabilities of the answer A given each label and p_A its total probability. It
+    is 0 if the answer is independent of the label, and never more informative than the label.
+
     The rows of a batch should not be redundant. After each selection the precision grows by the curvature of the row's
     likelihood, which does not depend on the label. The information of the other rows follows by downdates of their M.
 
@@ -100,11 +117,17 @@ def query(
     """
     check_strategy(strategy)
     pool, n_rows = check_pool(X, batch_size)
+    if strategy != "mutual_information" and (answer_model is not None or density is not None):
+        raise InputError(
+            f'`answer_model` and `density` require strategy="mutual_information"; got strategy="{strategy}".'
+        )
     if strategy == "random":
         return _top_n(check_random_state(random_state).random_sample(n_rows), batch_size)
     if strategy == "mutual_information":
         model = get_posterior(estimator, pool)
-        return Query(*select_batch(model.posterior, model.get_views, n_rows, int(batch_size)))
+        rates = None if answer_model is None else _check_answer_model(answer_model, model.classes).rates
+        factors = None if density is None else _check_density(density, n_rows)
+        return Query(*select_batch(model.posterior, model.get_views, n_rows, int(batch_size), rates, factors))
     utility = _UTILITIES[strategy]
     assert utility is not None
     return _top_n(utility(_predict_proba(estimator, pool, strategy)), batch_size)
@@ -128,6 +151,25 @@ def check_pool(X: Any, batch_size: int) -> tuple[Any, int]:
     if batch_size > n_rows:
         raise InputError(f"`batch_size` must be at most {n_rows}, the number of rows of the pool; got {batch_size}.")
     return pool, n_rows
+
+
+def _check_answer_model(answer_model: Any, classes: Labels) -> AnswerModel:
+    if not isinstance(answer_model, AnswerModel):
+        raise InputError(f"`answer_model` must be an AnswerModel; got {type(answer_model).__name__}.")
+    if list(answer_model.classes) != list(classes):
+        raise InputError(
+            "`answer_model` must have the classes of the estimator. Estimate it from candidate sets with these classes."
+        )
+    return answer_model
+
+
+def _check_density(density: Any, n_rows: int) -> Floats:
+    factors = np.asarray(as_array(density, "density"))
+    if factors.shape != (n_rows,) or factors.dtype.kind not in "fiu":
+        raise InputError(f"`density` must have one number for each of the {n_rows} rows; got shape {factors.shape}.")
+    if not (np.isfinite(factors).all() and (factors > 0).all()):
+        raise InputError("`density` must have finite numbers above 0.")
+    return factors.astype(np.float64)
 
 
 def _entropy(proba: Floats) -> Floats:

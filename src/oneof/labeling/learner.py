@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.metrics.pairwise import euclidean_distances
 
-from oneof.active import query
+from oneof.active import AnswerModel, local_density, query
 from oneof.candidates import CandidateSets
 from oneof.estimators.graph_logistic import GraphLogisticRegression
 from oneof.graphs import NeighborGraph
@@ -26,7 +26,7 @@ _N_COMPONENTS = 100
 """Number of principal directions that it uses otherwise."""
 _TOL = 1e-2
 """Tolerance of the default model, which is fitted again after a few answers."""
-_MAX_POOL_SIZE = 10_000
+_MAX_POOL_SIZE = 2_500
 """Maximum number of rows, drawn at random, among which the next questions are selected."""
 _STOP_TIMEOUT = 2.0
 """Seconds to wait for a running fit when the session is closed."""
@@ -47,6 +47,8 @@ class ModelSnapshot:
     rows, scores : ndarray of shape (prefetch,)
         The selected rows, most informative first, and their utilities.
     model : estimator
+    answer_model : AnswerModel or None
+        Probabilities of the answers; None if all answers are one label, or the strategy does not use it.
     """
 
     last_entry_id: int
@@ -55,6 +57,7 @@ class ModelSnapshot:
     rows: Ints
     scores: Floats
     model: Any
+    answer_model: AnswerModel | None = None
 
 
 class Learner:
@@ -68,7 +71,9 @@ class Learner:
         uses their 100 directions of greatest variance, and sparse rows are then scaled to length 1.
     strategy : {"auto", "mutual_information", "entropy", "margin", "random"}
         See `oneof.active.query`. "auto" is the first of mutual_information, entropy and random that the estimator
-        supports.
+        supports. The information is that of the answers, with an `AnswerModel` estimated from the previous ones if
+        some are sets, times `oneof.active.local_density`. Before as many rows are labeled as there are classes, rows
+        are drawn at random.
     prefetch : int
         Number of questions selected at a time.
     rng : RandomState
@@ -81,6 +86,7 @@ class Learner:
         self.rows = rows if estimator is not None else _reduce_dims(rows)
         self.strategy = _best_strategy(estimator) if strategy == "auto" else strategy
         self.prefetch, self._estimator, self._rng = prefetch, estimator, rng
+        self._density: Floats | None = None
 
     def prepare(self) -> Any:
         """Return the unfitted model; the graph of the default model is built at the first call.
@@ -106,23 +112,45 @@ class Learner:
             warnings.simplefilter("ignore")  # convergence warnings: the model is fitted again after the next answers
             model = clone(self.prepare()).fit(self.rows, candidates)
             proba = predict_proba(model, self.rows)
-            rows, scores = self._select(model, pool)
-        return ModelSnapshot(last_entry_id, int((~candidates.is_unlabeled).sum()), proba, rows, scores, model)
+            answers = self._answer_model(candidates, proba)
+            n_labeled = int((~candidates.is_unlabeled).sum())
+            is_cold = self.strategy == "mutual_information" and n_labeled < candidates.shape[1]
+            rows, scores = self._select(model, answers, pool, self.prefetch if is_cold else _MAX_POOL_SIZE)
+        return ModelSnapshot(last_entry_id, n_labeled, proba, rows, scores, model, answers)
 
     def score(self, snapshot: ModelSnapshot, row: int) -> float | None:
         """Return the utility of a row; None for the random strategy."""
         if self.strategy == "random":
             return None
-        return float(query(snapshot.model, self.rows[[row]], 1, self.strategy).utilities[0])
+        options = self._query_options(snapshot.answer_model, np.array([row]))
+        return float(query(snapshot.model, self.rows[[row]], 1, self.strategy, **options).utilities[0])
 
-    def _select(self, model: Any, pool: Ints) -> tuple[Ints, Floats]:
-        """Return the next rows to ask and their utilities."""
+    def _answer_model(self, candidates: CandidateSets, proba: Floats) -> AnswerModel | None:
+        """Return the probabilities of the answers if some of them are not one label."""
+        if self.strategy != "mutual_information" or (candidates.is_exact | candidates.is_unlabeled).all():
+            return None
+        return AnswerModel.from_candidates(candidates, proba)
+
+    def _query_options(self, answer_model: AnswerModel | None, rows: Ints) -> dict[str, Any]:
+        """Return the arguments of `query` for some rows."""
+        if self.strategy != "mutual_information":
+            return {}
+        if self._density is None:
+            self._density = local_density(self.rows)
+        return {"answer_model": answer_model, "density": self._density[rows]}
+
+    def _select(self, model: Any, answer_model: AnswerModel | None, pool: Ints, pool_size: int) -> tuple[Ints, Floats]:
+        """Return the next rows to ask, of at most `pool_size` random rows of the pool, and their utilities.
+
+        While there are fewer labeled rows than classes, the posterior is mostly the prior, and rows are random.
+        """
         if not len(pool):
             return np.zeros(0, dtype=np.int64), np.zeros(0)
-        if len(pool) > _MAX_POOL_SIZE:
-            pool = np.sort(self._rng.choice(pool, _MAX_POOL_SIZE, replace=False))
+        if len(pool) > pool_size:
+            pool = np.sort(self._rng.choice(pool, pool_size, replace=False))
         n = min(self.prefetch, len(pool))
-        result = query(model, self.rows[pool], n, self.strategy, random_state=self._rng)
+        options = self._query_options(answer_model, pool)
+        result = query(model, self.rows[pool], n, self.strategy, random_state=self._rng, **options)
         return pool[result.indices], result.utilities
 
 

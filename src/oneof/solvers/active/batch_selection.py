@@ -17,9 +17,11 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.linalg import cholesky, solve_triangular
 
+from oneof.solvers.active.answer_rates import AnswerRates, answer_curvatures, symmetric_roots
 from oneof.solvers.active.mutual_information import (
     Posterior,
     ViewInstances,
+    class_proba,
     curvature_roots,
     half_log_determinants,
     whitened_covariances,
@@ -40,14 +42,21 @@ ViewLookup = Callable[[Ints], list[ViewInstances]]
 
 
 class BatchSelection(NamedTuple):
-    """Rows in the order of selection, and the information of each given those before it, in nats."""
+    """Rows in the order of selection, and the information of each given those before it, in nats, times the density."""
 
     rows: Ints
     information: Floats
 
 
-def select_batch(posterior: Posterior, get_views: ViewLookup, n_rows: int, batch_size: int) -> BatchSelection:
-    """Select rows greedily by the joint information of their labels.
+def select_batch(
+    posterior: Posterior,
+    get_views: ViewLookup,
+    n_rows: int,
+    batch_size: int,
+    rates: AnswerRates | None = None,
+    density: Floats | None = None,
+) -> BatchSelection:
+    """Select rows greedily by the joint information of their labels, or of the answers.
 
     Parameters
     ----------
@@ -58,6 +67,10 @@ def select_batch(posterior: Posterior, get_views: ViewLookup, n_rows: int, batch
         Number of rows to select from.
     batch_size : int
         Number of rows to select, at most `n_rows`.
+    rates : AnswerRates, optional
+        Probabilities of the answers given the label; by default an answer is the label.
+    density : ndarray of shape (n_rows,), optional
+        Positive factors of the information.
 
     Returns
     -------
@@ -69,7 +82,7 @@ def select_batch(posterior: Posterior, get_views: ViewLookup, n_rows: int, batch
     Krishnapuram et al. (2004), On semi-supervised classification, NIPS 17: section 5.
     Minoux (1978), Accelerated greedy algorithms for maximizing submodular set functions.
     """
-    pool = _Pool(posterior, get_views, n_rows)
+    pool = _Pool(posterior, get_views, n_rows, rates, density)
     rows, information = np.empty(batch_size, dtype=np.int64), np.empty(batch_size)
     for step in range(batch_size):
         rows[step], information[step] = pool.best()
@@ -81,8 +94,16 @@ def select_batch(posterior: Posterior, get_views: ViewLookup, n_rows: int, batch
 class _Pool:
     """Rows to select from, with the information of each at an earlier selection."""
 
-    def __init__(self, posterior: Posterior, get_views: ViewLookup, n_rows: int) -> None:
-        self.posterior, self.get_views = posterior, get_views
+    def __init__(
+        self,
+        posterior: Posterior,
+        get_views: ViewLookup,
+        n_rows: int,
+        rates: AnswerRates | None,
+        density: Floats | None,
+    ) -> None:
+        self.posterior, self.get_views, self.rates = posterior, get_views, rates
+        self.density: Floats = np.ones(n_rows) if density is None else density
         first = get_views(np.zeros(1, dtype=np.int64))
         n_classes, n_features = posterior.weights.shape
         self.size = len(first) * n_classes
@@ -147,10 +168,15 @@ class _Pool:
 
     def _views_and_roots(self, rows: Ints) -> tuple[list[ViewInstances], list[Floats]]:
         views = self.get_views(rows)
-        return views, [curvature_roots(self.posterior.weights, view.features) for view in views]
+        return views, [self._roots(view) for view in views]
+
+    def _roots(self, view: ViewInstances) -> Floats:
+        if self.rates is None:
+            return curvature_roots(self.posterior.weights, view.features)
+        return symmetric_roots(answer_curvatures(class_proba(self.posterior.weights, view.features), self.rates))
 
     def _cache(self, rows: Ints, whitened: Floats) -> None:
-        self.bound[rows] = half_log_determinants(whitened)
+        self.bound[rows] = half_log_determinants(whitened) * self.density[rows]
         self.updated_at[rows] = self.n_selected
         if self.cache is not None:
             self.cache[rows] = whitened

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from oneof.errors import ConflictError, InputError, OneofError
@@ -20,10 +20,10 @@ from oneof.labeling import quality
 from oneof.labeling.agreement import MIN_SHARED_ROWS
 from oneof.labeling.answer_log import Entry
 from oneof.labeling.answer_state import allowed_classes
+from oneof.labeling.media import MediaFolder
 from oneof.labeling.openapi import MAX_TEXT, describe
 from oneof.labeling.scheduler import Question
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import IMAGE_TYPES, ImageFolder
 
 _PAGE = Path(__file__).parent / "page"
 _MEDIA_TYPES = {
@@ -46,12 +46,12 @@ class PageOptions:
     title : str
     annotator : str
         The initial name of the annotator.
-    images : ImageFolder or None
+    images : MediaFolder or None
     """
 
     title: str
     annotator: str = "me"
-    images: ImageFolder | None = None
+    images: MediaFolder | None = None
 
 
 def make_app(session: LabelingSession, options: PageOptions) -> Starlette:
@@ -67,7 +67,8 @@ def make_app(session: LabelingSession, options: PageOptions) -> Starlette:
     routes += [
         Route("/api/session", _json_endpoint(api.session_info, write=False)),
         Route("/api/export.{suffix:str}", api.export),
-        Route("/image/{row}", api.image),
+        Route("/image/{row}", api.media),
+        Route("/audio/{row}", api.media),
         Route("/openapi.json", _json_endpoint(api.openapi, write=False)),
     ]
     posted = {"ask": api.ask, "answer": api.answer, "undo": api.undo, "open": api.open, "agreement": api.agreement}
@@ -136,18 +137,18 @@ class _Api:
         headers = {"content-disposition": f'attachment; filename="labeled.{suffix}"'}
         return Response(content, media_type=media_type, headers=headers)
 
-    async def image(self, request: Request) -> Response:
-        folder, table = self._options.images, self._session.table
+    async def media(self, request: Request) -> Response:
+        folder, table, kind = self._options.images, self._session.table, request.url.path.split("/")[-2]
         named = str(request.path_params["row"])
         row = int(named) if named.isascii() and named.isdecimal() and len(named) < 16 else None
-        if folder is None or table.show != "image" or row is None or row >= self._session.n_rows:
-            return PlainTextResponse("Image not found.", 404)
+        if folder is None or not kind == folder.kind == table.show or row is None or row >= self._session.n_rows:
+            return PlainTextResponse("File not found.", 404)
         try:
             path = folder.find(table.item(row)["text"])
-            content = await run_in_threadpool(path.read_bytes)
+            size = await run_in_threadpool(path.stat)
         except (InputError, OSError):
-            return PlainTextResponse("Image not found.", 404)
-        return Response(content, media_type=IMAGE_TYPES[path.suffix.lower()])
+            return PlainTextResponse("File not found.", 404)
+        return FileResponse(path, media_type=folder.media_type(path), stat_result=size)  # answers range requests
 
     def _exported(self, suffix: str, combination: str | None) -> bytes:
         with tempfile.TemporaryDirectory(prefix="oneof-") as folder:

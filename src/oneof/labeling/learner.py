@@ -28,6 +28,8 @@ _TOL = 1e-2
 """Tolerance of the default model, which is fitted again after a few answers."""
 _MAX_POOL_SIZE = 10_000
 """Maximum number of rows, drawn at random, among which the next questions are selected."""
+MAX_GRAPH_ROWS = 100_000
+"""Maximum number of rows, drawn at random, in the graph of the default model."""
 _STOP_TIMEOUT = 2.0
 """Seconds to wait for a running fit when the session is closed."""
 
@@ -81,6 +83,7 @@ class Learner:
         self.rows = rows if estimator is not None else _reduce_dims(rows)
         self.strategy = _best_strategy(estimator) if strategy == "auto" else strategy
         self.prefetch, self._estimator, self._rng = prefetch, estimator, rng
+        self._nodes: Ints | None = None
 
     def prepare(self) -> Any:
         """Return the unfitted model; the graph of the default model is built at the first call.
@@ -88,7 +91,10 @@ class Learner:
         The graph takes a minute with 100,000 rows.
         """
         if self._estimator is None:
-            self._estimator = default_estimator(self.rows)
+            n_rows = self.rows.shape[0]
+            if n_rows > MAX_GRAPH_ROWS:
+                self._nodes = np.sort(np.random.default_rng(0).choice(n_rows, MAX_GRAPH_ROWS, replace=False))
+            self._estimator = default_estimator(self.rows if self._nodes is None else self.rows[self._nodes])
         return self._estimator
 
     def fit(self, candidates: CandidateSets, pool: Ints, last_entry_id: int) -> ModelSnapshot:
@@ -104,10 +110,21 @@ class Learner:
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # convergence warnings: the model is fitted again after the next answers
-            model = clone(self.prepare()).fit(self.rows, candidates)
+            model = self._fit(candidates)
             proba = predict_proba(model, self.rows)
             rows, scores = self._select(model, pool)
         return ModelSnapshot(last_entry_id, int((~candidates.is_unlabeled).sum()), proba, rows, scores, model)
+
+    def _fit(self, candidates: CandidateSets) -> Any:
+        """Return the fitted model: of all rows, or of the rows of the graph and all other labeled rows."""
+        model = clone(self.prepare())
+        if self._nodes is None:
+            return model.fit(self.rows, candidates)
+        others = np.setdiff1d(np.flatnonzero(~candidates.is_unlabeled), self._nodes)
+        unconnected = sp.csr_array((len(others), len(others)))
+        model.set_params(affinity=sp.block_diag([model.affinity, unconnected], format="csr"))
+        fitted = np.concatenate([self._nodes, others])
+        return model.fit(self.rows[fitted], candidates[fitted])
 
     def score(self, snapshot: ModelSnapshot, row: int) -> float | None:
         """Return the utility of a row; None for the random strategy."""
@@ -229,6 +246,8 @@ class TrainingLoop:
         Number of new entries after which the model is fitted again.
     background : bool
         Whether a thread fits the model. Otherwise `fit_now` does.
+    on_fit : callable, optional
+        Is called with each new `ModelSnapshot`, in the same thread.
 
     Attributes
     ----------
@@ -239,11 +258,18 @@ class TrainingLoop:
     """
 
     def __init__(
-        self, learner: Learner, get_input: Callable[[], TrainingInput], refit_every: int, *, background: bool
+        self,
+        learner: Learner,
+        get_input: Callable[[], TrainingInput],
+        refit_every: int,
+        *,
+        background: bool,
+        on_fit: Callable[[ModelSnapshot], None] | None = None,
     ) -> None:
         self.snapshot: ModelSnapshot | None = None
         self.last_error: str | None = None
         self._learner, self._get_input, self._refit_every = learner, get_input, refit_every
+        self._on_fit = on_fit
         self._wakeup = threading.Event()
         self._stopping = False
         self._thread = None
@@ -260,6 +286,8 @@ class TrainingLoop:
             self.snapshot = None  # the answers that it was fitted on were undone
             return False
         self.snapshot = self._learner.fit(*data)
+        if self._on_fit is not None:
+            self._on_fit(self.snapshot)
         return True
 
     def fit_now(self, last_entry_id: int) -> None:

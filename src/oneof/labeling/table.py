@@ -1,8 +1,7 @@
-"""Rows as shown to annotators (table, text or image), and the export of the labeled table."""
+"""Rows as shown to annotators (table, text, image or audio), and the export of the labeled table."""
 
 import hashlib
 import io
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,29 +12,17 @@ from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, InputTypeError, MissingExtraError
 from oneof.files import atomic_write
 from oneof.io import find_column
-from oneof.typing import FeatureMatrix, Floats
+from oneof.typing import FeatureMatrix
 from oneof.validation import check_choice
 
 if TYPE_CHECKING:
     import polars as pl
 
-SHOWS = ("table", "text", "image")
+SHOWS = ("table", "text", "image", "audio")
 EXPORTS = (".csv", ".parquet")
+_HASHED_ROWS = 10_000
 _MAX_CELL = 200
 """Maximum number of characters of a table cell."""
-IMAGE_TYPES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-    ".avif": "image/avif",
-    ".bmp": "image/bmp",
-}
-"""Raster images only, since an SVG can contain scripts."""
-_MAX_IMAGE_BYTES = 100 * 2**20
-"""Maximum size of an image file."""
-_THUMBNAIL_SIDE = 16
 
 
 @dataclass(frozen=True)
@@ -47,9 +34,9 @@ class LabelTable:
     frame : polars.DataFrame
     label : str
         The label column. It is part of every export and not shown; the table may lack it.
-    show : {"table", "text", "image"}, default="table"
+    show : {"table", "text", "image", "audio"}, default="table"
     column : str, optional
-        The column of texts or of names of image files.
+        The column of texts or of names of image or audio files.
     hidden : tuple of str
         Columns that are not shown, such as true labels.
     separator : str, default="|"
@@ -111,7 +98,7 @@ class LabelTable:
         return cls(pl.DataFrame({"row": np.arange(rows.shape[0])}), label)
 
     def item(self, row: int) -> dict[str, Any]:
-        """Return the content of a row as JSON types; the page fetches an image by its row index.
+        """Return the content of a row as JSON types; the page fetches an image or audio file by its row index.
 
         Parameters
         ----------
@@ -134,8 +121,10 @@ class LabelTable:
         -------
         str
         """
-        frame = self.frame.drop(self.label, strict=False)
-        return hashlib.sha256(frame.write_ndjson().encode()).hexdigest()
+        digest = hashlib.sha256()
+        for part in self.frame.drop(self.label, strict=False).iter_slices(_HASHED_ROWS):
+            digest.update(part.write_ndjson().encode())  # in parts, since it takes three times the memory of the table
+        return digest.hexdigest()
 
     def with_labels(self, candidates: CandidateSets) -> "pl.DataFrame":
         """Return the table with the candidate sets as a column of lists, null for unlabeled rows.
@@ -235,79 +224,3 @@ def _polars() -> Any:
     except ImportError:
         raise MissingExtraError("polars", "labeling") from None
     return pl
-
-
-class ImageFolder:
-    """Folder of the images that may be shown.
-
-    Parameters
-    ----------
-    root : path-like
-        Image names are relative to this folder. The files must be inside it, even after following links.
-
-    Raises
-    ------
-    DataError
-        If it is not a folder.
-    """
-
-    def __init__(self, root: Path) -> None:
-        if not root.is_dir():
-            raise DataError(f"the image folder {root} does not exist. Name a folder (--images).")
-        self.root = root.resolve()
-
-    def find(self, name: str) -> Path:
-        """Return the path of an image.
-
-        Raises
-        ------
-        InputError
-            If the file is outside the folder, has an unsupported type, does not exist, or is too large.
-        """
-        try:
-            path = (self.root / name).resolve()
-            inside = path.is_relative_to(self.root) and path.is_file()
-        except (OSError, ValueError):  # invalid file names
-            inside = False
-        if not inside:
-            raise InputError(f"image {name!r} not found in the folder {self.root}.")
-        if path.suffix.lower() not in IMAGE_TYPES:
-            raise InputError(f"images must be {', '.join(IMAGE_TYPES)}; got {name!r}.")
-        if path.stat().st_size > _MAX_IMAGE_BYTES:
-            raise InputError(f"images must be at most {_MAX_IMAGE_BYTES // 2**20} MiB; {name!r} is larger.")
-        return path
-
-    def features(self, names: Sequence[str | None]) -> Floats:
-        """Return the images as features: 16 by 16 pixels with three colors, in [0, 1].
-
-        Parameters
-        ----------
-        names : sequence of str of length n
-
-        Returns
-        -------
-        ndarray of shape (n, 768)
-
-        Raises
-        ------
-        InputError
-            If an image does not exist or cannot be read; the message has the row.
-        MissingExtraError
-            If Pillow is not installed.
-        """
-        try:
-            from PIL import Image
-        except ImportError:
-            raise MissingExtraError("Pillow", "labeling") from None
-        features = np.empty((len(names), 3 * _THUMBNAIL_SIDE**2))
-        for row, name in enumerate(names):
-            if name is None:
-                raise InputError(f"row {row} has no image name. Name an image file, or remove the row.")
-            path = self.find(name)
-            try:
-                with Image.open(path) as image:
-                    small = image.convert("RGB").resize((_THUMBNAIL_SIDE, _THUMBNAIL_SIDE), Image.Resampling.BOX)
-            except (OSError, ValueError, Image.DecompressionBombError) as error:
-                raise InputError(f"row {row}: the image {name!r} cannot be read ({error}).") from None
-            features[row] = np.asarray(small, dtype=np.float64).ravel() / 255
-        return features

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from oneof.cli.inputs import PreparedTable, ReadOptions
     from oneof.io import Table
     from oneof.labeling import LabelingSession
-    from oneof.labeling.table import ImageFolder
+    from oneof.labeling.media import MediaFolder
 
 NAME = "label"
 EXAMPLES = """\b
@@ -25,6 +25,7 @@ Examples:
   oneof label birds.csv --labels species --classes finch,owl,wren
   oneof label letters.csv --labels topic --classes bill,order --show text body
   oneof label photos.csv --labels animal --classes cat,dog --show image file
+  oneof label calls.csv --labels species --classes finch,owl --show audio file
   oneof label birds.csv --labels species --audit
   oneof label birds.csv --labels species --classes finch,owl,wren --export labeled.csv
 """
@@ -45,12 +46,16 @@ def run(
     show: Annotated[
         tuple[str, str] | None,
         typer.Option(
-            "--show", metavar="text|image COLUMN", help="Show one column, as text or as image; by default all columns."
+            "--show",
+            metavar="text|image|audio COLUMN",
+            help="Show one column, as text, image or audio; by default all columns.",
         ),
     ] = None,
     images: Annotated[
         Path | None,
-        typer.Option("--images", metavar="DIR", help="Folder of the images; by default the folder of the table."),
+        typer.Option(
+            "--images", metavar="DIR", help="Folder of the images or audio files; by default the folder of the table."
+        ),
     ] = None,
     answers: Annotated[
         Path | None,
@@ -197,7 +202,7 @@ class LabelOptions:
     ----------
     show : (kind, column) or None
     images : Path or None
-        The folder of images; by default the folder of the table.
+        The folder of the images or audio files; by default the folder of the table.
     hide : tuple of str
         Columns that are neither shown nor used as features.
     method : str
@@ -226,10 +231,10 @@ class LabelOptions:
 
 @dataclass(frozen=True)
 class OpenedSession:
-    """Session, folder of the images shown, and warnings about the table."""
+    """Session, folder of the images or audio files shown, and warnings about the table."""
 
     session: "LabelingSession"
-    images: "ImageFolder | None"
+    images: "MediaFolder | None"
     notes: tuple[str, ...]
 
 
@@ -249,8 +254,9 @@ def open_session(
         read_text_options,
     )
     from oneof.labeling.answer_log import stored_classes
+    from oneof.labeling.media import AudioFolder, ImageFolder
     from oneof.labeling.session import LabelingSession
-    from oneof.labeling.table import ImageFolder, LabelTable
+    from oneof.labeling.table import LabelTable
 
     if len(read_options.labels) != 1:
         raise InputError(f"--labels must name one column, for the answers; got {len(read_options.labels)}.")
@@ -264,8 +270,8 @@ def open_session(
         raise InputError(f"{path} has a sparse matrix, which has no columns to show. Label a table.")
     hidden = tuple(find_column(name, table.frame.columns, path) for name in label_options.hide)
     if column is not None:
-        if kind not in ("text", "image"):
-            raise InputError(f"--show must be `text COLUMN` or `image COLUMN`; got `{kind} {column}`.")
+        if kind not in ("text", "image", "audio"):
+            raise InputError(f"--show must be `text COLUMN`, `image COLUMN` or `audio COLUMN`; got `{kind} {column}`.")
         find_column(column, table.frame.columns, path)
     classes = read_options.classes or stored_classes(label_options.answers)
     if read_options.separator is None:
@@ -274,7 +280,8 @@ def open_session(
         read_options = replace(read_options, separator=separator)
     start, notes = _read_start(table, label, replace(read_options, classes=classes))
     notes += _warn_formulas(start)
-    images = ImageFolder(label_options.images or path.absolute().parent) if kind == "image" else None
+    folders = {"image": ImageFolder, "audio": AudioFolder}
+    images = folders[kind](label_options.images or path.absolute().parent) if kind in folders else None
     exclude = {label, *hidden, *([column] if images and column else [])}
     named = (*overrides.texts, *overrides.categories, *overrides.numbers, *overrides.drop)
     if kind == "text" and column and column not in named:
@@ -283,7 +290,7 @@ def open_session(
         X = images.features(table.frame[str(column)].to_list())
         estimator = None
         if label_options.method.lower() != DEFAULT:
-            raise InputError("--method needs feature columns besides the images. Remove the option, or add columns.")
+            raise InputError("--method needs feature columns besides the files. Remove the option, or add columns.")
     else:
         features = choose_features(table, exclude=exclude, overrides=overrides, strict=read_options.table.strict)
         check_texts(features.frame, features.columns, text_options, path)

@@ -190,6 +190,8 @@ def question_to_dict(session: LabelingSession, question: Question | None) -> dic
         "score": question.score,
         "proba": None if question.proba is None else np.round(question.proba, 4).tolist(),
         "n_labeled": question.n_labeled,
+        "proposal": proposal_to_dict(session, question.row),
+        "highlight": highlight_to_dict(session, question),
         "item": session.table.item(question.row),
         "candidates": None if initial.all() else np.flatnonzero(initial).tolist(),
         "current_answer": None if current is None else {"kind": current.kind, "labels": list(current.labels)},
@@ -225,8 +227,31 @@ def state_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
             "high": estimate.high,
         },
         "curve": _quality_curve(checks),
+        "review": review_to_dict(session),
         "history": [_entry_to_dict(session, entry) for entry in session.answers.history(annotator, _N_HISTORY)],
     }
+
+
+def proposal_to_dict(session: LabelingSession, row: int) -> dict[str, Any] | None:
+    """Return the label that a review proposes for a row, as JSON types."""
+    proposal = None if session.review is None else session.review.proposal(row)
+    return None if proposal is None else {"label": proposal[0], "probability": proposal[1]}
+
+
+def review_to_dict(session: LabelingSession) -> dict[str, int] | None:
+    """Return the progress of a review, as JSON types."""
+    if session.review is None:
+        return None
+    summary = session.review.summary(session.answers.state, session.answers.evidence())
+    return summary._asdict() | {"n_checked": summary.n_checked}
+
+
+def highlight_to_dict(session: LabelingSession, question: Question) -> dict[str, Any] | None:
+    """Return the marked words of a text, as JSON types."""
+    if session.highlighter is None:
+        return None
+    highlight = session.highlighter.highlight(session.table.item(question.row)["text"], question.proba)
+    return None if highlight is None else highlight._asdict()
 
 
 def agreement_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.labeling.table import LabelTable
 from oneof.typing import Floats
 
 MAX_TEXTS = 10_000
@@ -81,6 +82,13 @@ class Highlighter:
         return Highlight(label, runner_up, [_utf16(text, *span) for word, span in find_words(text) if word in marked])
 
 
+def make_highlighter(table: LabelTable | None) -> Highlighter | None:
+    """Return a model of the words of a table that is shown as texts, and None for other tables."""
+    if table is None or table.show != "text":
+        return None
+    return Highlighter(table.frame[str(table.column)])
+
+
 def find_words(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
     """Yield the words of a text in lower case, each with its begin and end."""
     return ((match[0].lower(), match.span()) for match in _WORD.finditer(text))
@@ -88,10 +96,12 @@ def find_words(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
 
 def count_words(texts: Sequence[str | None]) -> tuple[Any, dict[str, int]]:
     """Return the counts of words as a CSR matrix (n_texts, n_words), and the column of each word."""
-    counted = [Counter(word for word, _ in find_words((text or "")[:MAX_CHARACTERS])) for text in texts]
+    counted = [Counter(word for word, _ in find_words(str(text or "")[:MAX_CHARACTERS])) for text in texts]
     n_texts = Counter(word for counts in counted for word in counts)
     vocabulary = {word: j for j, word in enumerate(sorted(word for word in n_texts if n_texts[word] >= _MIN_TEXTS))}
-    kept = [(i, vocabulary[word], n) for i, counts in enumerate(counted) for word, n in counts.items() if word in vocabulary]
+    kept = [
+        (i, vocabulary[word], n) for i, counts in enumerate(counted) for word, n in counts.items() if word in vocabulary
+    ]
     rows, columns, values = np.array(kept, dtype=np.float64).reshape(-1, 3).T
     matrix = sp.csr_matrix((values, (rows.astype(int), columns.astype(int))), shape=(len(texts), len(vocabulary)))
     return matrix, vocabulary

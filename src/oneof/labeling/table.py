@@ -16,7 +16,11 @@ from oneof.typing import FeatureMatrix
 from oneof.validation import check_choice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
+
+    from oneof.io import Table
 
 SHOWS = ("table", "text", "image", "audio")
 EXPORTS = (".csv", ".parquet")
@@ -41,6 +45,10 @@ class LabelTable:
         Columns that are not shown, such as true labels.
     separator : str, default="|"
         Text between the labels of a set in a CSV export.
+    pinned : tuple of str
+        Columns that are shown first, and remain visible while the others are scrolled.
+    original : callable, optional
+        Returns the table with its cells as in the file, as text. By default `frame` is exported.
 
     Raises
     ------
@@ -64,6 +72,8 @@ class LabelTable:
     column: str | None = None
     hidden: tuple[str, ...] = ()
     separator: str = "|"
+    pinned: tuple[str, ...] = ()
+    original: "Callable[[], Table] | None" = None
 
     def __post_init__(self) -> None:
         check_choice("show", self.show, SHOWS)
@@ -72,8 +82,11 @@ class LabelTable:
         for name in (self.label, *([] if self.column is None else [self.column])):
             if not isinstance(name, str):
                 raise InputTypeError(f"column names must be text; got {name!r}.")
-        if not isinstance(self.hidden, tuple | list) or not all(isinstance(name, str) for name in self.hidden):
-            raise InputTypeError(f"`hidden` must be a tuple of column names; got {self.hidden!r}.")
+        for name, names in (("hidden", self.hidden), ("pinned", self.pinned)):
+            if not isinstance(names, tuple | list) or not all(isinstance(column, str) for column in names):
+                raise InputTypeError(f"`{name}` must be a tuple of column names; got {names!r}.")
+        for column in self.pinned:
+            find_column(column, self.frame.columns, Path("the table"))
         if self.show != "table" and self.column is None:
             raise InputError(f"`column` must name a column with show={self.show!r}; got None.")
         if self.column is not None:
@@ -112,7 +125,10 @@ class LabelTable:
             cell = self.frame[self.column][row]
             return {"kind": self.show, "text": "" if cell is None else str(cell)}
         visible = [name for name in self.frame.columns if name != self.label and name not in self.hidden]
-        return {"kind": "table", "cells": [[name, _as_text(self.frame[name][row])] for name in visible]}
+        pinned = [name for name in self.pinned if name in visible]
+        shown = [*pinned, *(name for name in visible if name not in pinned)]
+        item = {"kind": "table", "cells": [[name, _as_text(self.frame[name][row])] for name in shown]}
+        return item | {"n_pinned": len(pinned)} if pinned else item
 
     def fingerprint(self) -> str:
         """Return a digest of the rows without their labels.
@@ -169,25 +185,35 @@ class LabelTable:
         InputError
             If the path has another extension or no folder, or if CSV does not support a column.
         """
-        if path.suffix.lower() not in EXPORTS:
-            raise InputError(f"cannot write {path}: the file name must end in {' or '.join(EXPORTS)}.")
-        if not path.parent.is_dir():
-            raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
-        with atomic_write(path) as temporary:
-            if path.suffix.lower() == ".parquet":
-                _write_parquet(self.with_labels(candidates), temporary)
-            else:
-                frame = self._with_text(candidates)
-                nested = [name for name in frame.columns if frame[name].dtype.is_nested()]
-                if nested:
-                    raise InputError(f"column {nested[0]!r} has lists, which CSV does not support: export to .parquet.")
-                frame.write_csv(temporary)
+        check_export(path)
+        is_csv = path.suffix.lower() == ".csv"
+        write_frame(self._with_text(candidates) if is_csv else self.with_labels(candidates), path)
         return path
 
     def _with_text(self, candidates: CandidateSets) -> "pl.DataFrame":
         import polars as pl
 
         return self.frame.with_columns(pl.Series(self.label, candidates.to_strings(separator=self.separator)))
+
+
+def check_export(path: Path) -> None:
+    """Raise unless a table can be exported to this path."""
+    if path.suffix.lower() not in EXPORTS:
+        raise InputError(f"cannot write {path}: the file name must end in {' or '.join(EXPORTS)}.")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
+
+
+def write_frame(frame: "pl.DataFrame", path: Path, delimiter: str = ",") -> None:
+    """Write a table atomically, as .csv with a delimiter, or .parquet."""
+    with atomic_write(path) as temporary:
+        if path.suffix.lower() == ".parquet":
+            _write_parquet(frame, temporary)
+            return
+        nested = [name for name in frame.columns if frame[name].dtype.is_nested()]
+        if nested:
+            raise InputError(f"column {nested[0]!r} has lists, which CSV does not support: export to .parquet.")
+        frame.write_csv(temporary, separator=delimiter)
 
 
 def _write_parquet(frame: "pl.DataFrame", path: Path) -> None:

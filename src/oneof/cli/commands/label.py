@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_re
 if TYPE_CHECKING:
     import polars as pl
 
+    from oneof.audit import LabelIssue
     from oneof.candidates import CandidateSets
     from oneof.cli.inputs import PreparedTable, ReadOptions
     from oneof.io import Table
@@ -81,7 +83,7 @@ def run(
         str, typer.Option("--strategy", help="Query strategy: mutual_information, entropy, margin, random, or auto.")
     ] = "auto",
     audit: Annotated[
-        bool, typer.Option("--audit", help="Ask first about the rows whose labels are probably wrong; see oneof audit.")
+        bool, typer.Option("--audit", help="Review the rows whose labels are probably wrong; see oneof audit.")
     ] = False,
     imports: Annotated[
         list[Path] | None,
@@ -119,6 +121,12 @@ def run(
             help="Exclude a column from the page and from the features, such as true labels.",
         ),
     ] = None,
+    pin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pin", metavar="COLUMN", help="Show a column first, and keep it visible while the others are scrolled."
+        ),
+    ] = None,
     label_group: LabelGroup,
     feature_group: FeatureGroup,
     file_group: FileGroup,
@@ -136,6 +144,7 @@ def run(
 
         from oneof.files import check_not_input
         from oneof.io import stem_of
+        from oneof.labeling.label_changes import export_changes
         from oneof.labeling.server import LabelingServer
         from oneof.sockets import check_server_installed
 
@@ -152,6 +161,7 @@ def run(
             answers_file,
             seed,
             audit and export is None,
+            options.read_names("--pin", pin),
         )
         for option, path in (("--export", export), ("--answers", answers_file)):
             check_not_input([path] if path else [], [table, *(imports or ())], option)
@@ -171,7 +181,10 @@ def run(
                 "n_imported": n_imported,
             }
             if export is not None:
-                session.export(export)
+                if audit:
+                    export_changes(session.table, export, session.candidates(), session.answers.start)
+                else:
+                    session.export(export)
                 if json:
                     terminal.print_json(summary | {"export": str(export)})
                 else:
@@ -215,6 +228,8 @@ class LabelOptions:
     seed : int
     audit : bool
         Whether the rows whose labels are probably wrong are asked first.
+    pin : tuple of str
+        Columns that are shown first and remain visible.
     """
 
     show: tuple[str, str] | None
@@ -227,6 +242,7 @@ class LabelOptions:
     answers: Path
     seed: int
     audit: bool = False
+    pin: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -269,6 +285,7 @@ def open_session(
     if table.rows is not None:
         raise InputError(f"{path} has a sparse matrix, which has no columns to show. Label a table.")
     hidden = tuple(find_column(name, table.frame.columns, path) for name in label_options.hide)
+    pinned = tuple(find_column(name, table.frame.columns, path) for name in label_options.pin)
     if column is not None:
         if kind not in ("text", "image", "audio"):
             raise InputError(f"--show must be `text COLUMN`, `image COLUMN` or `audio COLUMN`; got `{kind} {column}`.")
@@ -306,7 +323,16 @@ def open_session(
         X,
         start,
         path=label_options.answers,
-        table=LabelTable(table.frame, label, kind, column, hidden, str(read_options.separator)),
+        table=LabelTable(
+            table.frame,
+            label,
+            kind,
+            column,
+            hidden,
+            str(read_options.separator),
+            pinned,
+            partial(read_options.table.read, path, as_text=["*"], labels=[label]),
+        ),
         estimator=estimator,
         strategy=label_options.strategy,
         annotations_per_item=label_options.annotations_per_item,
@@ -318,7 +344,7 @@ def open_session(
     return OpenedSession(session, images, notes)
 
 
-def _find_suspects(X: Any, start: "CandidateSets") -> tuple[list[int], str]:
+def _find_suspects(X: Any, start: "CandidateSets") -> "tuple[list[LabelIssue], str]":
     """Return the rows whose labels are probably wrong, the most probable first, and a sentence about them."""
     from oneof.audit import find_label_issues
     from oneof.cli.commands.audit import describe_rate
@@ -326,9 +352,9 @@ def _find_suspects(X: Any, start: "CandidateSets") -> tuple[list[int], str]:
 
     if start.is_unlabeled.all():
         raise InputError("--audit needs a table with labels; all rows are unlabeled. Remove the option.")
-    issues = find_label_issues(X, start)
-    rows = [issue.row for issue in issues.top()]
-    return rows, f"{describe_rate(issues)}{f'; the {len(rows)} suspected rows are asked first' if rows else ''}."
+    found = find_label_issues(X, start)
+    issues = found.top()
+    return issues, f"{describe_rate(found)}{f'; the {len(issues)} suspected rows are asked first' if issues else ''}."
 
 
 def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tuple[CandidateSets, tuple[str, ...]]":

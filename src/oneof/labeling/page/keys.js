@@ -10,6 +10,9 @@ export const SHORTCUTS = {
   skip: { key: "s", name: "answer.skip" },
   undo: { key: "u", name: "answer.undo" },
   find: { key: "/", name: "candidate.find" },
+  keep: { key: "k", name: "review.keep" },
+  take: { key: "t", name: "review.take" },
+  zoom: { key: "z", name: "image.enlarge" },
 };
 
 const changed = stored(() => localStorage, "oneof-keys", () => "{}");

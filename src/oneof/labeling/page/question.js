@@ -2,6 +2,7 @@
 
 import { showCandidates } from "./candidates.js";
 import { $ } from "./elements.js";
+import { showReview } from "./review.js";
 import { content, neighborItem, table } from "./rows.js";
 import { state } from "./state.js";
 import { either, number, text } from "./strings.js";
@@ -10,10 +11,11 @@ export function showQuestion() {
   const question = state.question;
   const isTable = question.item.kind === "table";
   $("reason").textContent = reason(question);
-  $("item").replaceChildren(isTable ? table(question.item, question.neighbors) : content(question.item, question.row));
+  $("item").replaceChildren(...(isTable ? [table(question.item, question.neighbors)] : content(question.item, question.row, question.highlight)));
   $("neighbors").hidden = isTable || !question.neighbors.length;
   $("neighbors-rows").classList.toggle("pictures", question.item.kind === "image");
   $("neighbors-rows").replaceChildren(...(isTable ? [] : question.neighbors.map(neighborItem)));
+  showReview();
   showCandidates();
 }
 

@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.labeling.session import LabelingSession
 from oneof.labeling.media import ImageFolder
+from oneof.labeling.session import LabelingSession
 from oneof.labeling.table import LabelTable
 from tests.labeling.browser import ENTER, Page, needs_browser
 from tests.labeling.conftest import CLASSES, N, make_rows

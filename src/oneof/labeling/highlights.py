@@ -50,11 +50,11 @@ class Highlighter:
 
     Parameters
     ----------
-    texts : sequence of str or None
+    texts : Series or sequence of str or None
         The texts of all rows.
     """
 
-    def __init__(self, texts: Sequence[str | None]) -> None:
+    def __init__(self, texts: Any) -> None:
         self._texts = texts
         self._rows = np.unique(np.linspace(0, len(texts) - 1, min(len(texts), MAX_TEXTS)).astype(np.int64))
         self._vocabulary: dict[str, int] = {}

@@ -111,7 +111,7 @@ class Learner:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # convergence warnings: the model is fitted again after the next answers
             model = self._fit(candidates)
-            proba = predict_proba(model, self.rows)
+            proba = _predict_in_parts(model, self.rows)
             rows, scores = self._select(model, pool)
         return ModelSnapshot(last_entry_id, int((~candidates.is_unlabeled).sum()), proba, rows, scores, model)
 
@@ -162,6 +162,12 @@ def predict_proba(model: Any, rows: FeatureMatrix) -> Floats:
         scores = np.asarray(model.decision_function(rows), dtype=np.float64)
         return softmax(np.column_stack([-scores / 2, scores / 2]) if scores.ndim == 1 else scores)
     return (np.asarray(model.predict(rows))[:, None] == model.classes_).astype(np.float64)
+
+
+def _predict_in_parts(model: Any, rows: FeatureMatrix) -> Floats:
+    """Return class probabilities of parts of the rows at a time, to limit the memory of intermediate results."""
+    starts = range(0, rows.shape[0], MAX_GRAPH_ROWS)
+    return np.concatenate([predict_proba(model, rows[start : start + MAX_GRAPH_ROWS]) for start in starts])
 
 
 def _reduce_dims(rows: FeatureMatrix) -> FeatureMatrix:

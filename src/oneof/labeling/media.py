@@ -92,6 +92,10 @@ class MediaFolder:
             raise InputError(f"{self.kind} files must be at most {_MAX_FILE_BYTES // 2**20} MiB; {name!r} is larger.")
         return path
 
+    def features(self, names: Sequence[str | None]) -> Floats:
+        """Return features of the files, one row each."""
+        raise NotImplementedError
+
     def media_type(self, path: Path) -> str:
         """Return the media type of a file of the folder."""
         return self.types[path.suffix.lower()]

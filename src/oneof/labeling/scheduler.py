@@ -145,7 +145,7 @@ class QuestionScheduler:
             window=window,
             purpose=purpose,
             score=score,
-            proba=None if snapshot is None else snapshot.proba[row],
+            proba=None if snapshot is None else snapshot.proba[row].copy(),  # a view would keep all probabilities
             n_labeled=0 if snapshot is None else snapshot.n_labeled,
             seen=self._state.version(row, annotator),
         )

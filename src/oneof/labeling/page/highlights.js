@@ -4,10 +4,10 @@ import { make } from "./elements.js";
 import { state } from "./state.js";
 import { text } from "./strings.js";
 
-// Append a text with marked words to an element, as text and never as markup, and return a legend, or null without words.
+// Append a text with marked words to an element, as text and never as markup.
 export function appendText(element, content, highlight) {
   let at = 0;
-  const title = highlight ? legendText(highlight) : "";
+  const title = legend(highlight);
   for (const [begin, end] of highlight?.spans ?? []) {
     const mark = make("mark", "", content.slice(begin, end));
     mark.title = title;
@@ -15,9 +15,11 @@ export function appendText(element, content, highlight) {
     at = end;
   }
   element.append(content.slice(at));
-  return highlight?.spans.length ? make("p", "note legend", title) : null;
 }
 
-function legendText({ label, runner_up: other }) {
+// Return a sentence about the marked words, or an empty text without them.
+export function legend(highlight) {
+  if (!highlight?.spans.length) return "";
+  const { label, runner_up: other } = highlight;
   return text("row.highlight", { label: state.session.classes[label], other: state.session.classes[other] });
 }

@@ -100,5 +100,5 @@ export function listenToZoom() {
 
 // Enlarge the image of the open question; false if there is none, so that the key has no effect.
 export function enlargeQuestion() {
-  return enlarge($("item").querySelector(".zoomable img"));
+  return enlarge($("item").querySelector("img"));
 }

@@ -2,6 +2,7 @@
 
 import { showCandidates } from "./candidates.js";
 import { $ } from "./elements.js";
+import { legend } from "./highlights.js";
 import { showReview } from "./review.js";
 import { content, neighborItem, table } from "./rows.js";
 import { state } from "./state.js";
@@ -11,7 +12,8 @@ export function showQuestion() {
   const question = state.question;
   const isTable = question.item.kind === "table";
   $("reason").textContent = reason(question);
-  $("item").replaceChildren(...(isTable ? [table(question.item, question.neighbors)] : content(question.item, question.row, question.highlight)));
+  $("item").replaceChildren(isTable ? table(question.item, question.neighbors) : content(question.item, question.row, question.highlight));
+  $("legend").textContent = legend(question.highlight);
   $("neighbors").hidden = isTable || !question.neighbors.length;
   $("neighbors-rows").classList.toggle("pictures", question.item.kind === "image");
   $("neighbors-rows").replaceChildren(...(isTable ? [] : question.neighbors.map(neighborItem)));

@@ -5,17 +5,16 @@ import { appendText } from "./highlights.js";
 import { picture, player, zoomable } from "./media.js";
 import { either, text } from "./strings.js";
 
-// Return the elements of a row.
-export function content(item, row, highlight = null) {
-  if (item.kind === "image") return [zoomable(item, row)];
-  if (item.kind === "audio") return [player(item, row)];
-  if (!item.text) return [make("p", "note", text("row.empty"))];
+export function content(item, row, highlight) {
+  if (item.kind === "image") return zoomable(item, row);
+  if (item.kind === "audio") return player(item, row);
+  if (!item.text) return make("p", "note", text("row.empty"));
   const paragraph = make("p", "text");
-  const legend = appendText(paragraph, item.text, highlight);
+  appendText(paragraph, item.text, highlight);
   paragraph.tabIndex = 0; // long texts can be scrolled
   paragraph.setAttribute("role", "region");
   paragraph.setAttribute("aria-label", text("row.text", { row: String(row) }));
-  return legend ? [paragraph, legend] : [paragraph];
+  return paragraph;
 }
 
 // Show the row as a column next to the nearest labeled rows.

@@ -318,3 +318,47 @@ def test_a_file_without_a_known_suffix(run: Run) -> None:
     assert result.code == 0, result.err
     assert pl.read_csv("out.csv").columns[0] == "id"
     assert Path("birds-answers.sqlite").exists()
+
+
+def test_a_review_changes_labels_only(run: Run, served: Any) -> None:
+    """After a review, the export differs from the file in the cells of changed labels only, byte by byte."""
+    birds = make_birds()
+    truth = birds["truth"].to_list()
+    wrong = list(truth)
+    for row in (7, 31, 52):
+        wrong[row] = {"finch": "owl", "owl": "wren", "wren": "finch"}[truth[row]]
+    lines = ["id;species;span;code;note"]
+    lines += [
+        f'b{i};{wrong[i]};{span:.3f}0;0{i};"a; b"' if i % 2 else f"b{i};{wrong[i]};{span:.3f}0;0{i};NA"
+        for i, span in enumerate(birds["span"].fill_null(1.0).to_list())
+    ]
+    Path("birds.csv").write_text("\n".join(lines) + "\n")
+    words = ("label", "birds.csv", *LABEL[:2], "--audit", "--drop", "id,code,note")
+    changed: dict[int, str] = {}
+
+    def review(client: Client) -> None:
+        classes = client.get("api/session").json()["classes"]
+        question = client.ask()
+        while question is not None:
+            row, proposal = question["row"], question["proposal"]["label"]
+            right = classes[proposal] == truth[row]
+            if right:
+                changed[row] = truth[row]
+            labels = [proposal] if right else question["candidates"]
+            question = client.answer(question, "one of", labels).json()["question"]
+
+    served(review)
+    result = run(*words, "--no-browser")
+    assert result.code == 0, result.err
+    assert changed
+    result = run(*words, "--export", "out.csv")
+    assert result.code == 0, result.err
+    expected = [lines[0]]
+    for i, line in enumerate(lines[1:]):
+        name, _, rest = line.split(";", 2)
+        expected.append(";".join([name, changed.get(i, wrong[i]), rest]))
+    assert Path("out.csv").read_text().splitlines() == expected
+    birds.with_columns(species=pl.Series(wrong)).drop("truth").write_parquet("birds.parquet")
+    result = run("label", "birds.parquet", *LABEL[:2], "--audit", "--export", "out.parquet")
+    assert result.code == 0, result.err
+    assert pl.read_parquet("out.parquet").equals(pl.read_parquet("birds.parquet"))

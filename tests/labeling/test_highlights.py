@@ -29,7 +29,7 @@ def test_counts_of_words() -> None:
 
 
 def test_frequencies_are_those_of_naive_bayes() -> None:
-    """With predictions of probability 1, the frequencies are those of multinomial naive Bayes of the predicted labels."""
+    """With predictions of probability 1, frequencies are those of `MultinomialNB` fitted to the predicted labels."""
     counts, _ = count_words(TEXTS)
     codes = np.array([0, 0, 1, 1, 0, 2, 1])
     peer = MultinomialNB().fit(counts, codes)
@@ -45,7 +45,7 @@ def test_marked_words_distinguish_the_two_most_probable_labels() -> None:
     highlight = model.highlight(text, np.array([0.6, 0.3, 0.1]))
     assert highlight is not None
     assert (highlight.label, highlight.runner_up) == (0, 1)
-    assert marked(text, highlight) == ["Red", "RED", "bird"]
+    assert marked(text, highlight) == ["Red", "RED", "bird"]  # "bird" is in both, but thrice as frequent
     opposite = model.highlight(text, np.array([0.3, 0.6, 0.1]))
     assert opposite is not None
     assert marked(text, opposite) == ["owl"]

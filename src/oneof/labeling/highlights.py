@@ -2,8 +2,8 @@
 
 The model of a session may have any features, so its weights are not weights of words. The words are those of a
 multinomial naive Bayes model that is fitted to the predictions of the session's model: each text counts for every class
-in proportion to its predicted probability. A word is marked if it is more frequent in texts that the model predicts as
-the most probable label than in those that it predicts as the runner-up.
+in proportion to its predicted probability. A word is marked if it is at least twice as frequent in texts that the model
+predicts as the most probable label as in those that it predicts as the runner-up.
 """
 
 import re
@@ -26,6 +26,8 @@ MAX_WORDS = 5
 _MIN_TEXTS = 2
 """Words in fewer texts are not marked."""
 _SMOOTHING = 1.0
+_MIN_DIFFERENCE = np.log(2)
+"""Minimum difference of the log frequencies of a marked word."""
 _WORD = re.compile(r"[^\W\d_]\w+")
 
 
@@ -76,8 +78,9 @@ class Highlighter:
         difference = log_frequency[:, label] - log_frequency[:, runner_up]
         text = text[:MAX_CHARACTERS]
         n_times = Counter(word for word, _ in find_words(text) if word in self._vocabulary)
-        scores = {word: n * float(difference[self._vocabulary[word]]) for word, n in n_times.items()}
-        strongest = sorted((word for word in scores if scores[word] > 0), key=lambda word: (-scores[word], word))
+        gains = {word: float(difference[self._vocabulary[word]]) for word in n_times}
+        scores = {word: n_times[word] * gain for word, gain in gains.items() if gain >= _MIN_DIFFERENCE}
+        strongest = sorted(scores, key=lambda word: (-scores[word], word))
         marked = set(strongest[:MAX_WORDS])
         return Highlight(label, runner_up, [_utf16(text, *span) for word, span in find_words(text) if word in marked])
 

@@ -68,7 +68,7 @@ function setZoom(value, x = $("zoom-image").clientWidth / 2, y = $("zoom-image")
   const area = $("zoom-image");
   const image = area.firstElementChild;
   const next = Math.min(MOST, Math.max(LEAST, value));
-  const fitted = Math.min(area.clientWidth / image.naturalWidth, area.clientHeight / image.naturalHeight);
+  const fitted = Math.min(area.offsetWidth / image.naturalWidth, area.offsetHeight / image.naturalHeight); // without scroll bars
   const [left, top] = [(area.scrollLeft + x) / zoom, (area.scrollTop + y) / zoom];
   image.style.width = `${Math.max(1, Math.floor(image.naturalWidth * fitted * next))}px`;
   zoom = next;

@@ -189,7 +189,7 @@ def test_remaining_rows_are_counted_after_imports(run: Run, bare: Path, served: 
         (["--labels", "species"], "column 'species' does not exist"),
         (["--labels", "species", "--classes", "owl"], "at least two classes"),
         (["--labels", "species,other", *CLASSES], "one column"),
-        (["--labels", "species", *CLASSES, "--show", "sound", "id"], "`text COLUMN` or `image COLUMN`"),
+        (["--labels", "species", *CLASSES, "--show", "sound", "id"], "`text COLUMN`, `image COLUMN` or `audio COLUMN`"),
         (["--labels", "species", *CLASSES, "--show", "text", "remarks"], "did you mean 'remark'?"),
         (
             ["--labels", "species", *CLASSES, "--show", "image", "id", "--images", "nowhere"],
@@ -359,6 +359,8 @@ def test_a_review_changes_labels_only(run: Run, served: Any) -> None:
         expected.append(";".join([name, changed.get(i, wrong[i]), rest]))
     assert Path("out.csv").read_text().splitlines() == expected
     birds.with_columns(species=pl.Series(wrong)).drop("truth").write_parquet("birds.parquet")
-    result = run("label", "birds.parquet", *LABEL[:2], "--audit", "--export", "out.parquet")
+    result = run(
+        "label", "birds.parquet", *LABEL[:2], "--answers", "other.sqlite", "--audit", "--export", "out.parquet"
+    )
     assert result.code == 0, result.err
     assert pl.read_parquet("out.parquet").equals(pl.read_parquet("birds.parquet"))

@@ -19,6 +19,7 @@ from oneof.io import Overrides
 from oneof.labeling.server import LabelingServer
 from tests.cli.conftest import Run, make_birds
 from tests.labeling.serving import Client
+from tests.labeling.test_audio import write_tone
 
 CLASSES = ("--classes", "finch,owl,wren")
 LABEL = ("--labels", "species", "--hide", "truth")
@@ -196,6 +197,7 @@ def test_remaining_rows_are_counted_after_imports(run: Run, bare: Path, served: 
             "image folder nowhere does not exist",
         ),
         (["--labels", "species", *CLASSES, "--hide", "truht"], "did you mean 'truth'?"),
+        (["--labels", "species", *CLASSES, "--pin", "truht"], "did you mean 'truth'?"),
         (["--labels", "species", *CLASSES, "--method", "PLNN"], "did you mean PLKNN?"),
         (["--labels", "species", *CLASSES, "--strategy", "guess"], "got 'guess'"),
         (["--labels", "species", *CLASSES, "--combination", "mean"], "`combination` must be"),
@@ -364,3 +366,25 @@ def test_a_review_changes_labels_only(run: Run, served: Any) -> None:
     )
     assert result.code == 0, result.err
     assert pl.read_parquet("out.parquet").equals(pl.read_parquet("birds.parquet"))
+
+
+def test_pinned_columns_are_shown_first(run: Run, bare: Path, served: Any) -> None:
+    """Columns of --pin are the first cells, in the order of the option."""
+    seen: dict[str, Any] = {}
+    served(lambda client: seen.update(client.ask()))
+    assert run("label", bare, *LABEL, *CLASSES, "--pin", "remark,mass", "--no-browser").code == 0
+    assert [name for name, _ in seen["item"]["cells"]] == ["remark", "mass", "id", "span", "migrates", "color"]
+    assert seen["item"]["n_pinned"] == 2
+
+
+def test_audio_without_other_columns(run: Run, served: Any) -> None:
+    """A table of WAV files gets features of the sounds, and the page plays them."""
+    for name, frequency in (("a.wav", 200), ("b.wav", 2000)):
+        write_tone(Path(name), frequency)
+    Path("sounds.csv").write_text("file\n" + "a.wav\nb.wav\n" * 5)
+    replies: list[Any] = []
+    served(lambda client: replies.extend((client.ask(), client.get("audio/1"))))
+    result = run("label", "sounds.csv", *LABEL[:2], *CLASSES, "--show", "audio", "file", "--no-browser")
+    assert result.code == 0, result.err
+    assert replies[0]["item"]["kind"] == "audio"
+    assert replies[1].body == Path("b.wav").read_bytes()

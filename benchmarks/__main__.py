@@ -145,6 +145,10 @@ THEMES: dict[str, dict[str, Part]] = {
         ("newsgroups", "EM on 20 Newsgroups from few labels", "1 h"),
         ("em-sweep", "a sweep of MultinomialEM compared with MultinomialNB", "1 min"),
     ),
+    "labeling": _parts(
+        "labeling_rows",
+        ("table", "the labeling page of 1,000,000 rows: start, response times and memory", "4 min"),
+    ),
     "active": {
         **_parts(
             "active",

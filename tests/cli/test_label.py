@@ -20,6 +20,7 @@ from oneof.io import Overrides
 from oneof.labeling.server import LabelingServer
 from tests.cli.conftest import Run, make_birds
 from tests.labeling.serving import Client
+from tests.labeling.test_audio import write_tone
 
 CLASSES = ("--classes", "finch,owl,wren")
 LABEL = ("--labels", "species", "--hide", "truth")
@@ -190,13 +191,14 @@ def test_remaining_rows_are_counted_after_imports(run: Run, bare: Path, served: 
         (["--labels", "species"], "column 'species' does not exist"),
         (["--labels", "species", "--classes", "owl"], "at least two classes"),
         (["--labels", "species,other", *CLASSES], "one column"),
-        (["--labels", "species", *CLASSES, "--show", "sound", "id"], "`text COLUMN` or `image COLUMN`"),
+        (["--labels", "species", *CLASSES, "--show", "sound", "id"], "`text COLUMN`, `image COLUMN` or `audio COLUMN`"),
         (["--labels", "species", *CLASSES, "--show", "text", "remarks"], "did you mean 'remark'?"),
         (
             ["--labels", "species", *CLASSES, "--show", "image", "id", "--images", "nowhere"],
             "image folder nowhere does not exist",
         ),
         (["--labels", "species", *CLASSES, "--hide", "truht"], "did you mean 'truth'?"),
+        (["--labels", "species", *CLASSES, "--pin", "truht"], "did you mean 'truth'?"),
         (["--labels", "species", *CLASSES, "--method", "PLNN"], "did you mean PLKNN?"),
         (["--labels", "species", *CLASSES, "--strategy", "guess"], "got 'guess'"),
         (["--labels", "species", *CLASSES, "--combination", "mean"], "`combination` must be"),
@@ -358,3 +360,71 @@ def test_bad_options_of_several_annotators(run: Run, bare: Path, options: tuple[
     result = run("label", bare, *LABEL, *CLASSES, "--progress", *options)
     assert result.code == 2
     assert sentence in result.err
+
+
+def test_a_review_changes_labels_only(run: Run, served: Any) -> None:
+    """After a review, the export differs from the file in the cells of changed labels only, byte by byte."""
+    birds = make_birds()
+    truth = birds["truth"].to_list()
+    wrong = list(truth)
+    for row in (7, 31, 52):
+        wrong[row] = {"finch": "owl", "owl": "wren", "wren": "finch"}[truth[row]]
+    lines = ["id;species;span;code;note"]
+    lines += [
+        f'b{i};{wrong[i]};{span:.3f}0;0{i};"a; b"' if i % 2 else f"b{i};{wrong[i]};{span:.3f}0;0{i};NA"
+        for i, span in enumerate(birds["span"].fill_null(1.0).to_list())
+    ]
+    Path("birds.csv").write_text("\n".join(lines) + "\n")
+    words = ("label", "birds.csv", *LABEL[:2], "--audit", "--drop", "id,code,note")
+    changed: dict[int, str] = {}
+
+    def review(client: Client) -> None:
+        classes = client.get("api/session").json()["classes"]
+        question = client.ask()
+        while question is not None:
+            row, proposal = question["row"], question["proposal"]["label"]
+            right = classes[proposal] == truth[row]
+            if right:
+                changed[row] = truth[row]
+            labels = [proposal] if right else question["candidates"]
+            question = client.answer(question, "one of", labels).json()["question"]
+
+    served(review)
+    result = run(*words, "--no-browser")
+    assert result.code == 0, result.err
+    assert changed
+    result = run(*words, "--export", "out.csv")
+    assert result.code == 0, result.err
+    expected = [lines[0]]
+    for i, line in enumerate(lines[1:]):
+        name, _, rest = line.split(";", 2)
+        expected.append(";".join([name, changed.get(i, wrong[i]), rest]))
+    assert Path("out.csv").read_text().splitlines() == expected
+    birds.with_columns(species=pl.Series(wrong)).drop("truth").write_parquet("birds.parquet")
+    result = run(
+        "label", "birds.parquet", *LABEL[:2], "--answers", "other.sqlite", "--audit", "--export", "out.parquet"
+    )
+    assert result.code == 0, result.err
+    assert pl.read_parquet("out.parquet").equals(pl.read_parquet("birds.parquet"))
+
+
+def test_pinned_columns_are_shown_first(run: Run, bare: Path, served: Any) -> None:
+    """Columns of --pin are the first cells, in the order of the option."""
+    seen: dict[str, Any] = {}
+    served(lambda client: seen.update(client.ask()))
+    assert run("label", bare, *LABEL, *CLASSES, "--pin", "remark,mass", "--no-browser").code == 0
+    assert [name for name, _ in seen["item"]["cells"]] == ["remark", "mass", "id", "span", "migrates", "color"]
+    assert seen["item"]["n_pinned"] == 2
+
+
+def test_audio_without_other_columns(run: Run, served: Any) -> None:
+    """A table of WAV files gets features of the sounds, and the page plays them."""
+    for name, frequency in (("a.wav", 200), ("b.wav", 2000)):
+        write_tone(Path(name), frequency)
+    Path("sounds.csv").write_text("file\n" + "a.wav\nb.wav\n" * 5)
+    replies: list[Any] = []
+    served(lambda client: replies.extend((client.ask(), client.get("audio/1"))))
+    result = run("label", "sounds.csv", *LABEL[:2], *CLASSES, "--show", "audio", "file", "--no-browser")
+    assert result.code == 0, result.err
+    assert replies[0]["item"]["kind"] == "audio"
+    assert replies[1].body == Path("b.wav").read_bytes()

@@ -1,5 +1,6 @@
 """Export of answers in the form that `fit` reads, and import of annotations."""
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.io import read_labels, read_table
+from oneof.labeling import table as table_module
 from oneof.labeling.session import LabelingSession
 from oneof.labeling.table import LabelTable
 from tests.labeling.conftest import CLASSES
@@ -179,3 +181,11 @@ def test_options_of_the_other_format_are_an_error(begin: Begin, table: LabelTabl
         begin(table=table).import_annotations(long, match="name", choice="kind")
     with pytest.raises(InputError, match=r"must name the column of the table and the field of the export"):
         begin(table=table).import_annotations(tasks)
+
+
+def test_the_digest_does_not_depend_on_the_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows are hashed in parts, and the digest is that of the whole table, as existing files of answers have it."""
+    frame = pl.DataFrame({"a": [1.5, None, 3.0, 4.0, 5.0], "b": ["x", "y\n", None, '"', ""], "kind": ["p"] * 5})
+    expected = hashlib.sha256(frame.drop("kind").write_ndjson().encode()).hexdigest()
+    monkeypatch.setattr(table_module, "_HASHED_ROWS", 2)
+    assert LabelTable(frame, "kind").fingerprint() == expected

@@ -8,9 +8,10 @@ import polars as pl
 import pytest
 
 from oneof.errors import DataError, InputError
-from oneof.labeling import table as table_module
+from oneof.labeling import media as media_module
+from oneof.labeling.media import ImageFolder
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import ImageFolder, LabelTable
+from oneof.labeling.table import LabelTable
 from tests.labeling.conftest import NAMES, SECRET
 from tests.labeling.serving import Client, serving
 
@@ -85,6 +86,6 @@ def test_a_script_with_an_image_name_is_not_executed(begin: Callable[..., Labeli
 def test_large_images_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file above the size limit is an error."""
     assert ImageFolder(folder).find("red.png").is_file()
-    monkeypatch.setattr(table_module, "_MAX_IMAGE_BYTES", 10)
+    monkeypatch.setattr(media_module, "_MAX_FILE_BYTES", 10)
     with pytest.raises(InputError, match="must be at most"):
         ImageFolder(folder).find("red.png")

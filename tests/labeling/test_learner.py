@@ -64,3 +64,37 @@ def test_close_does_not_wait_for_a_fit(
     done.set()
     session._training._thread.join(10)
     assert not session._training._thread.is_alive()
+
+
+def test_large_tables_have_a_graph_of_some_rows(
+    begin: Begin, truth: np.ndarray, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Above the maximum, the model is fitted on rows of the graph and on every labeled row, and predicts all rows."""
+    whole = begin()
+    label(whole, truth, 12)
+    whole.train()
+    monkeypatch.setattr(learner, "MAX_GRAPH_ROWS", 25)
+    session = begin()
+    label(session, truth, 12)
+    session.train()
+    model = session.snapshot.model
+    labeled = np.flatnonzero(~session.candidates().is_unlabeled)
+    nodes = session._learner._nodes
+    assert len(nodes) == 25
+    others = np.setdiff1d(labeled, nodes)
+    assert len(others)
+    assert model.affinity.shape == (25 + len(others), 25 + len(others))
+    assert abs(model.affinity[25:]).sum() == 0  # other labeled rows have no neighbors
+    assert session.snapshot.proba.shape == (60, 3)
+    assert (session.snapshot.proba.argmax(axis=1) == truth).mean() > 0.85
+    assert np.array_equal(learner._predict_in_parts(model, session._rows), session.snapshot.proba)
+    assert np.allclose(learner.predict_proba(model, session._rows), session.snapshot.proba)
+
+
+def test_a_question_does_not_keep_the_predictions_of_all_rows(begin: Begin, truth: np.ndarray) -> None:
+    """Open questions have copies of their probabilities, since a view would keep those of each fit in memory."""
+    session = begin()
+    label(session, truth, 8)
+    question = session.ask()
+    assert question.proba.base is None
+    assert np.array_equal(question.proba, session.snapshot.proba[question.row])

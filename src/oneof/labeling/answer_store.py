@@ -113,6 +113,12 @@ class AnswerStore:
             self.sync()
             return from_evidence(self._evidence, self._classes)
 
+    def evidence(self) -> Evidence:
+        """Return the evidence of all rows, for reading; it changes with the next answer."""
+        with self.lock:
+            self.sync()
+            return self._evidence
+
     def current_answer(self, row: int, annotator: str) -> Entry | None:
         """Return the annotator's current answer to a row."""
         with self.lock:

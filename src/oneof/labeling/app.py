@@ -12,17 +12,17 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
 from oneof.errors import ConflictError, InputError, OneofError
 from oneof.labeling import quality
 from oneof.labeling.annotators.page import agreement_to_dict, answer_to_dict, others_to_dict
 from oneof.labeling.answer_log import Entry
+from oneof.labeling.media import MediaFolder
 from oneof.labeling.openapi import MAX_TEXT, describe
 from oneof.labeling.scheduler import Question
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import IMAGE_TYPES, ImageFolder
 
 _PAGE = Path(__file__).parent / "page"
 _MEDIA_TYPES = {
@@ -45,14 +45,14 @@ class PageOptions:
     title : str
     annotator : str
         The initial name of the annotator.
-    images : ImageFolder or None
+    images : MediaFolder or None
     is_lead : bool
         Whether the page is that of the lead, with the answers to rows in dispute and the accuracies on gold rows.
     """
 
     title: str
     annotator: str = "me"
-    images: ImageFolder | None = None
+    images: MediaFolder | None = None
     is_lead: bool = False
 
 
@@ -69,7 +69,8 @@ def make_app(session: LabelingSession, options: PageOptions) -> Starlette:
     routes += [
         Route("/api/session", _json_endpoint(api.session_info, write=False)),
         Route("/api/export.{suffix:str}", api.export),
-        Route("/image/{row}", api.image),
+        Route("/image/{row}", api.media),
+        Route("/audio/{row}", api.media),
         Route("/openapi.json", _json_endpoint(api.openapi, write=False)),
     ]
     posted = {"ask": api.ask, "answer": api.answer, "undo": api.undo, "open": api.open, "agreement": api.agreement}
@@ -143,18 +144,18 @@ class _Api:
         headers = {"content-disposition": f'attachment; filename="labeled.{suffix}"'}
         return Response(content, media_type=media_type, headers=headers)
 
-    async def image(self, request: Request) -> Response:
-        folder, table = self._options.images, self._session.table
+    async def media(self, request: Request) -> Response:
+        folder, table, kind = self._options.images, self._session.table, request.url.path.split("/")[-2]
         named = str(request.path_params["row"])
         row = int(named) if named.isascii() and named.isdecimal() and len(named) < 16 else None
-        if folder is None or table.show != "image" or row is None or row >= self._session.n_rows:
-            return PlainTextResponse("Image not found.", 404)
+        if folder is None or not kind == folder.kind == table.show or row is None or row >= self._session.n_rows:
+            return PlainTextResponse("File not found.", 404)
         try:
             path = folder.find(table.item(row)["text"])
-            content = await run_in_threadpool(path.read_bytes)
+            size = await run_in_threadpool(path.stat)
         except (InputError, OSError):
-            return PlainTextResponse("Image not found.", 404)
-        return Response(content, media_type=IMAGE_TYPES[path.suffix.lower()])
+            return PlainTextResponse("File not found.", 404)
+        return FileResponse(path, media_type=folder.media_type(path), stat_result=size)  # answers range requests
 
     def _exported(self, suffix: str, combination: str | None) -> bytes:
         with tempfile.TemporaryDirectory(prefix="oneof-") as folder:
@@ -198,6 +199,8 @@ def question_to_dict(session: LabelingSession, question: Question | None) -> dic
         "score": question.score,
         "proba": None if question.proba is None else np.round(question.proba, 4).tolist(),
         "n_labeled": question.n_labeled,
+        "proposal": proposal_to_dict(session, question.row),
+        "highlight": highlight_to_dict(session, question),
         "item": session.table.item(question.row),
         "candidates": None if initial.all() else np.flatnonzero(initial).tolist(),
         "current_answer": None if current is None else answer_to_dict(current),
@@ -234,8 +237,31 @@ def state_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
             "high": estimate.high,
         },
         "curve": _quality_curve(checks),
+        "review": review_to_dict(session),
         "history": [_entry_to_dict(session, entry) for entry in session.answers.history(annotator, _N_HISTORY)],
     }
+
+
+def proposal_to_dict(session: LabelingSession, row: int) -> dict[str, Any] | None:
+    """Return the label that a review proposes for a row, as JSON types."""
+    proposal = None if session.review is None else session.review.proposal(row)
+    return None if proposal is None else {"label": proposal[0], "probability": proposal[1]}
+
+
+def review_to_dict(session: LabelingSession) -> dict[str, int] | None:
+    """Return the progress of a review, as JSON types."""
+    if session.review is None:
+        return None
+    summary = session.review.summary(session.answers.state, session.answers.evidence())
+    return summary._asdict() | {"n_checked": summary.n_checked}
+
+
+def highlight_to_dict(session: LabelingSession, question: Question) -> dict[str, Any] | None:
+    """Return the marked words of a text, as JSON types."""
+    if session.highlighter is None:
+        return None
+    highlight = session.highlighter.highlight(session.table.item(question.row)["text"], question.proba)
+    return None if highlight is None else highlight._asdict()
 
 
 def _quality_curve(checks: list[tuple[int, bool, bool]]) -> list[dict[str, float | int | None]]:

@@ -28,6 +28,8 @@ _TOL = 1e-2
 """Tolerance of the default model, which is fitted again after a few answers."""
 _MAX_POOL_SIZE = 2_500
 """Maximum number of rows, drawn at random, among which the next questions are selected."""
+MAX_GRAPH_ROWS = 100_000
+"""Maximum number of rows, drawn at random, in the graph of the default model."""
 _STOP_TIMEOUT = 2.0
 """Seconds to wait for a running fit when the session is closed."""
 
@@ -87,6 +89,7 @@ class Learner:
         self.strategy = _best_strategy(estimator) if strategy == "auto" else strategy
         self.prefetch, self._estimator, self._rng = prefetch, estimator, rng
         self._density: Floats | None = None
+        self._nodes: Ints | None = None
 
     def prepare(self) -> Any:
         """Return the unfitted model; the graph of the default model is built at the first call.
@@ -94,7 +97,10 @@ class Learner:
         The graph takes a minute with 100,000 rows.
         """
         if self._estimator is None:
-            self._estimator = default_estimator(self.rows)
+            n_rows = self.rows.shape[0]
+            if n_rows > MAX_GRAPH_ROWS:
+                self._nodes = np.sort(np.random.default_rng(0).choice(n_rows, MAX_GRAPH_ROWS, replace=False))
+            self._estimator = default_estimator(self.rows if self._nodes is None else self.rows[self._nodes])
         return self._estimator
 
     def fit(self, candidates: CandidateSets, pool: Ints, last_entry_id: int) -> ModelSnapshot:
@@ -110,13 +116,24 @@ class Learner:
         """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # convergence warnings: the model is fitted again after the next answers
-            model = clone(self.prepare()).fit(self.rows, candidates)
-            proba = predict_proba(model, self.rows)
+            model = self._fit(candidates)
+            proba = _predict_in_parts(model, self.rows)
             answers = self._answer_model(candidates, proba)
             n_labeled = int((~candidates.is_unlabeled).sum())
             is_cold = self.strategy == "mutual_information" and n_labeled < candidates.shape[1]
             rows, scores = self._select(model, answers, pool, self.prefetch if is_cold else _MAX_POOL_SIZE)
         return ModelSnapshot(last_entry_id, n_labeled, proba, rows, scores, model, answers)
+
+    def _fit(self, candidates: CandidateSets) -> Any:
+        """Return the fitted model: of all rows, or of the rows of the graph and all other labeled rows."""
+        model = clone(self.prepare())
+        if self._nodes is None:
+            return model.fit(self.rows, candidates)
+        others = np.setdiff1d(np.flatnonzero(~candidates.is_unlabeled), self._nodes)
+        unconnected = sp.csr_array((len(others), len(others)))
+        model.set_params(affinity=sp.block_diag([model.affinity, unconnected], format="csr"))
+        fitted = np.concatenate([self._nodes, others])
+        return model.fit(self.rows[fitted], candidates[fitted])
 
     def score(self, snapshot: ModelSnapshot, row: int) -> float | None:
         """Return the utility of a row; None for the random strategy."""
@@ -173,6 +190,12 @@ def predict_proba(model: Any, rows: FeatureMatrix) -> Floats:
         scores = np.asarray(model.decision_function(rows), dtype=np.float64)
         return softmax(np.column_stack([-scores / 2, scores / 2]) if scores.ndim == 1 else scores)
     return (np.asarray(model.predict(rows))[:, None] == model.classes_).astype(np.float64)
+
+
+def _predict_in_parts(model: Any, rows: FeatureMatrix) -> Floats:
+    """Return class probabilities of parts of the rows at a time, to limit the memory of intermediate results."""
+    starts = range(0, rows.shape[0], MAX_GRAPH_ROWS)
+    return np.concatenate([predict_proba(model, rows[start : start + MAX_GRAPH_ROWS]) for start in starts])
 
 
 def _reduce_dims(rows: FeatureMatrix) -> FeatureMatrix:
@@ -257,6 +280,8 @@ class TrainingLoop:
         Number of new entries after which the model is fitted again.
     background : bool
         Whether a thread fits the model. Otherwise `fit_now` does.
+    on_fit : callable, optional
+        Is called with each new `ModelSnapshot`, in the same thread.
 
     Attributes
     ----------
@@ -267,11 +292,18 @@ class TrainingLoop:
     """
 
     def __init__(
-        self, learner: Learner, get_input: Callable[[], TrainingInput], refit_every: int, *, background: bool
+        self,
+        learner: Learner,
+        get_input: Callable[[], TrainingInput],
+        refit_every: int,
+        *,
+        background: bool,
+        on_fit: Callable[[ModelSnapshot], None] | None = None,
     ) -> None:
         self.snapshot: ModelSnapshot | None = None
         self.last_error: str | None = None
         self._learner, self._get_input, self._refit_every = learner, get_input, refit_every
+        self._on_fit = on_fit
         self._wakeup = threading.Event()
         self._stopping = False
         self._thread = None
@@ -288,6 +320,8 @@ class TrainingLoop:
             self.snapshot = None  # the answers that it was fitted on were undone
             return False
         self.snapshot = self._learner.fit(*data)
+        if self._on_fit is not None:
+            self._on_fit(self.snapshot)
         return True
 
     def fit_now(self, last_entry_id: int) -> None:

@@ -88,6 +88,9 @@ def _read(row: dict[str, Any]) -> dict[str, Any]:
         "/image/{row}": {
             "get": _operation("Return the image of a row.", {"image/*": {}}) | {"parameters": [image]},
         },
+        "/audio/{row}": {
+            "get": _operation("Return the audio file of a row.", {"audio/*": {}}) | {"parameters": [image]},
+        },
     }
 
 

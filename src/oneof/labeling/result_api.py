@@ -9,6 +9,8 @@ from oneof.labeling import importing
 from oneof.labeling.annotators.gold import set_labels
 from oneof.labeling.answer_api import AnswerAPI
 from oneof.labeling.degrees import CombinedAnswers, Reliability
+from oneof.labeling.label_changes import export_changes
+from oneof.labeling.review import Review
 from oneof.labeling.table import LabelTable, row_index, row_items
 from oneof.typing import FeatureMatrix
 
@@ -20,7 +22,10 @@ class ResultAPI(AnswerAPI):
     ----------
     classes : ndarray of shape (n_classes,)
     answers : AnswerStore
+    review : Review or None
     """
+
+    review: Review | None
 
     _rows: FeatureMatrix
     _table: LabelTable | None
@@ -77,7 +82,10 @@ class ResultAPI(AnswerAPI):
         -------
         Path
         """
-        return self.table.export(as_path(path), self.candidates(combination))
+        candidates = self.candidates(combination)
+        if self.review is not None and combination is None:
+            return export_changes(self.table, as_path(path), candidates, self.answers.start)
+        return self.table.export(as_path(path), candidates)
 
     def export_answers(self, path: str | os.PathLike[str], *, match: str | None = None) -> Path:
         """Write the current answers of all annotators, one per line, in the form that `import_annotations` reads.

@@ -174,7 +174,7 @@ class QuestionScheduler:
             window=window,
             purpose=purpose,
             score=score,
-            proba=snapshot.proba[row] if snapshot is not None and is_shown else None,
+            proba=snapshot.proba[row].copy() if snapshot is not None and is_shown else None,  # a view keeps all rows
             n_labeled=0 if snapshot is None else snapshot.n_labeled,
             seen=self._state.version(row, annotator),
         )

@@ -16,7 +16,7 @@ from oneof.labeling.session import LabelingSession
 from oneof.sockets import LOCALHOST, WebServer, check_server_installed, listen
 
 if TYPE_CHECKING:
-    from oneof.labeling.table import ImageFolder
+    from oneof.labeling.media import MediaFolder
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -28,8 +28,9 @@ MAX_BODY_BYTES = 64 * 1024
 """Maximum size of a request body."""
 
 CONTENT_SECURITY_POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; "
-    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; media-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'"
 )
 """Content security policy: own resources only, no inline code, no HTML from text, no frames."""
 
@@ -161,8 +162,8 @@ class LabelingServer:
     title : str
     annotator : str
         The initial name of the annotator on the page.
-    images : ImageFolder, optional
-        The folder of the images of the session's table.
+    images : MediaFolder, optional
+        The folder of the image or audio files of the session's table.
     port : int, default=0
         0 selects a free port.
 
@@ -190,7 +191,7 @@ class LabelingServer:
         *,
         title: str = "Labeling",
         annotator: str = "me",
-        images: "ImageFolder | None" = None,
+        images: "MediaFolder | None" = None,
         port: int = 0,
     ) -> None:
         check_server_installed("labeling")
@@ -229,7 +230,7 @@ def serve(
     *,
     title: str = "Labeling",
     annotator: str = "me",
-    images: "ImageFolder | None" = None,
+    images: "MediaFolder | None" = None,
     port: int = 0,
     open_browser: bool = True,
 ) -> None:
@@ -242,8 +243,8 @@ def serve(
     title : str, default="Labeling"
     annotator : str, default="me"
         The initial name of the annotator on the page.
-    images : ImageFolder, optional
-        The folder of the images of the session's table.
+    images : MediaFolder, optional
+        The folder of the image or audio files of the session's table.
     port : int, default=0
         0 selects a free port.
     open_browser : bool, default=True

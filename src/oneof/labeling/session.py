@@ -11,8 +11,10 @@ from oneof.labeling.annotators.gold import GOLD_INTERVAL, GoldQuestions, check_g
 from oneof.labeling.answer_log import AnswerLog
 from oneof.labeling.answer_store import AnswerStore
 from oneof.labeling.degrees import CombinedAnswers
+from oneof.labeling.highlights import make_highlighter
 from oneof.labeling.learner import Learner, ModelSnapshot, Neighbor, TrainingInput, TrainingLoop, nearest_labeled
 from oneof.labeling.result_api import ResultAPI
+from oneof.labeling.review import Review, as_issues
 from oneof.labeling.scheduler import PURPOSES, Question, QuestionScheduler
 from oneof.labeling.table import LabelTable
 from oneof.labeling.validation import (
@@ -84,13 +86,19 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         weights, by the accuracies of the annotators (`oneof.crowd.AnnotatorModel`), as soon as a row has answers of
         two annotators. In both, rows whose answers state degrees of certainty have weights, by `reliabilities`; with
         "model" then all answered rows.
-    queue : array-like of int, optional
-        Rows that are asked first, in this order, even if they are exact, such as those of `oneof.audit`.
+    queue : array-like of int, or list of oneof.audit.LabelIssue, optional
+        Rows that are asked first, in this order, even if they are exact. For a review of labels, the issues of
+        `oneof.audit.find_label_issues`, whose proposed labels are shown; `export` then changes the labels of answered
+        rows only.
     random_state : int, RandomState instance or None
 
     Attributes
     ----------
     classes : ndarray of shape (n_classes,)
+    review : oneof.labeling.review.Review or None
+        Proposed labels and progress of a review of label issues.
+    highlighter : oneof.labeling.highlights.Highlighter or None
+        Marks words of a table that is shown as texts.
     answers : oneof.labeling.answer_store.AnswerStore
         The answers: all entries (`log`), current ones (`history`, `current_answer`), and `checks` of the model.
 
@@ -159,7 +167,10 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         self._gold, self._is_adaptive = check_gold(gold, start.classes, rows.shape[0]), maximum > annotations_per_item
         self._rows, self._table, self._combination = rows, table, combination
         rng = check_random_state(random_state)
-        queued = check_queue(queue, rows.shape[0])
+        issues = as_issues(queue)
+        queued = check_queue([issue.row for issue in issues] if issues else queue, rows.shape[0])
+        self.review = Review(issues, start.evidence, start.classes) if issues else None
+        self.highlighter = make_highlighter(table)
         self._learner = Learner(rows, estimator, strategy, int(prefetch), rng)
         log = AnswerLog(None if path is None else as_path(path), session_metadata(rows, table, start.classes))
         try:
@@ -178,7 +189,9 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
             )
             self.answers.on_change = self._scheduler.update
             self.answers.sync()
-            self._training = TrainingLoop(self._learner, self._training_input, int(refit_every), background=background)
+            self._training = TrainingLoop(
+                self._learner, self._training_input, int(refit_every), background=background, on_fit=self._highlight
+            )
         except BaseException:  # the caller gets no session to close
             log.close()
             raise
@@ -329,6 +342,11 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _highlight(self, snapshot: ModelSnapshot) -> None:
+        """Fit the model of the marked words."""
+        if self.highlighter is not None:
+            self.highlighter.fit(snapshot.proba)
 
     def _training_input(self) -> TrainingInput:
         """Return the data for a fit, without the known labels of gold rows, which the page must not show."""

@@ -1,8 +1,7 @@
-"""Rows as shown to annotators (table, text or image), and the export of the labeled table."""
+"""Rows as shown to annotators (table, text, image or audio), and the export of the labeled table."""
 
 import hashlib
 import io
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,29 +12,21 @@ from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, InputTypeError, MissingExtraError
 from oneof.files import atomic_write
 from oneof.io import find_column
-from oneof.typing import FeatureMatrix, Floats
+from oneof.typing import FeatureMatrix
 from oneof.validation import check_choice
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import polars as pl
 
-SHOWS = ("table", "text", "image")
+    from oneof.io import Table
+
+SHOWS = ("table", "text", "image", "audio")
 EXPORTS = (".csv", ".parquet")
+_HASHED_ROWS = 10_000
 _MAX_CELL = 200
 """Maximum number of characters of a table cell."""
-IMAGE_TYPES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-    ".avif": "image/avif",
-    ".bmp": "image/bmp",
-}
-"""Raster images only, since an SVG can contain scripts."""
-_MAX_IMAGE_BYTES = 100 * 2**20
-"""Maximum size of an image file."""
-_THUMBNAIL_SIDE = 16
 
 
 @dataclass(frozen=True)
@@ -47,13 +38,17 @@ class LabelTable:
     frame : polars.DataFrame
     label : str
         The label column. It is part of every export and not shown; the table may lack it.
-    show : {"table", "text", "image"}, default="table"
+    show : {"table", "text", "image", "audio"}, default="table"
     column : str, optional
-        The column of texts or of names of image files.
+        The column of texts or of names of image or audio files.
     hidden : tuple of str
         Columns that are not shown, such as true labels.
     separator : str, default="|"
         Text between the labels of a set in a CSV export.
+    pinned : tuple of str
+        Columns that are shown first, and remain visible while the others are scrolled.
+    original : callable, optional
+        Returns the table with its cells as in the file, as text. By default `frame` is exported.
 
     Raises
     ------
@@ -77,6 +72,8 @@ class LabelTable:
     column: str | None = None
     hidden: tuple[str, ...] = ()
     separator: str = "|"
+    pinned: tuple[str, ...] = ()
+    original: "Callable[[], Table] | None" = None
 
     def __post_init__(self) -> None:
         check_choice("show", self.show, SHOWS)
@@ -85,8 +82,11 @@ class LabelTable:
         for name in (self.label, *([] if self.column is None else [self.column])):
             if not isinstance(name, str):
                 raise InputTypeError(f"column names must be text; got {name!r}.")
-        if not isinstance(self.hidden, tuple | list) or not all(isinstance(name, str) for name in self.hidden):
-            raise InputTypeError(f"`hidden` must be a tuple of column names; got {self.hidden!r}.")
+        for name, names in (("hidden", self.hidden), ("pinned", self.pinned)):
+            if not isinstance(names, tuple | list) or not all(isinstance(column, str) for column in names):
+                raise InputTypeError(f"`{name}` must be a tuple of column names; got {names!r}.")
+        for column in self.pinned:
+            find_column(column, self.frame.columns, Path("the table"))
         if self.show != "table" and self.column is None:
             raise InputError(f"`column` must name a column with show={self.show!r}; got None.")
         if self.column is not None:
@@ -111,7 +111,7 @@ class LabelTable:
         return cls(pl.DataFrame({"row": np.arange(rows.shape[0])}), label)
 
     def item(self, row: int) -> dict[str, Any]:
-        """Return the content of a row as JSON types; the page fetches an image by its row index.
+        """Return the content of a row as JSON types; the page fetches an image or audio file by its row index.
 
         Parameters
         ----------
@@ -125,7 +125,10 @@ class LabelTable:
             cell = self.frame[self.column][row]
             return {"kind": self.show, "text": "" if cell is None else str(cell)}
         visible = [name for name in self.frame.columns if name != self.label and name not in self.hidden]
-        return {"kind": "table", "cells": [[name, _as_text(self.frame[name][row])] for name in visible]}
+        pinned = [name for name in self.pinned if name in visible]
+        shown = [*pinned, *(name for name in visible if name not in pinned)]
+        item = {"kind": "table", "cells": [[name, _as_text(self.frame[name][row])] for name in shown]}
+        return item | {"n_pinned": len(pinned)} if pinned else item
 
     def fingerprint(self) -> str:
         """Return a digest of the rows without their labels.
@@ -134,8 +137,10 @@ class LabelTable:
         -------
         str
         """
-        frame = self.frame.drop(self.label, strict=False)
-        return hashlib.sha256(frame.write_ndjson().encode()).hexdigest()
+        digest = hashlib.sha256()
+        for part in self.frame.drop(self.label, strict=False).iter_slices(_HASHED_ROWS):
+            digest.update(part.write_ndjson().encode())  # in parts, since it takes three times the memory of the table
+        return digest.hexdigest()
 
     def with_labels(self, candidates: CandidateSets) -> "pl.DataFrame":
         """Return the table with the candidate sets as a column of lists, null for unlabeled rows.
@@ -180,25 +185,35 @@ class LabelTable:
         InputError
             If the path has another extension or no folder, or if CSV does not support a column.
         """
-        if path.suffix.lower() not in EXPORTS:
-            raise InputError(f"cannot write {path}: the file name must end in {' or '.join(EXPORTS)}.")
-        if not path.parent.is_dir():
-            raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
-        with atomic_write(path) as temporary:
-            if path.suffix.lower() == ".parquet":
-                _write_parquet(self.with_labels(candidates), temporary)
-            else:
-                frame = self._with_text(candidates)
-                nested = [name for name in frame.columns if frame[name].dtype.is_nested()]
-                if nested:
-                    raise InputError(f"column {nested[0]!r} has lists, which CSV does not support: export to .parquet.")
-                frame.write_csv(temporary)
+        check_export(path)
+        is_csv = path.suffix.lower() == ".csv"
+        write_frame(self._with_text(candidates) if is_csv else self.with_labels(candidates), path)
         return path
 
     def _with_text(self, candidates: CandidateSets) -> "pl.DataFrame":
         import polars as pl
 
         return self.frame.with_columns(pl.Series(self.label, candidates.to_strings(separator=self.separator)))
+
+
+def check_export(path: Path) -> None:
+    """Raise unless a table can be exported to this path."""
+    if path.suffix.lower() not in EXPORTS:
+        raise InputError(f"cannot write {path}: the file name must end in {' or '.join(EXPORTS)}.")
+    if not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: the folder {path.parent} does not exist.")
+
+
+def write_frame(frame: "pl.DataFrame", path: Path, delimiter: str = ",") -> None:
+    """Write a table atomically, as .csv with a delimiter, or .parquet."""
+    with atomic_write(path) as temporary:
+        if path.suffix.lower() == ".parquet":
+            _write_parquet(frame, temporary)
+            return
+        nested = [name for name in frame.columns if frame[name].dtype.is_nested()]
+        if nested:
+            raise InputError(f"column {nested[0]!r} has lists, which CSV does not support: export to .parquet.")
+        frame.write_csv(temporary, separator=delimiter)
 
 
 def _write_parquet(frame: "pl.DataFrame", path: Path) -> None:
@@ -246,79 +261,3 @@ def _polars() -> Any:
     except ImportError:
         raise MissingExtraError("polars", "labeling") from None
     return pl
-
-
-class ImageFolder:
-    """Folder of the images that may be shown.
-
-    Parameters
-    ----------
-    root : path-like
-        Image names are relative to this folder. The files must be inside it, even after following links.
-
-    Raises
-    ------
-    DataError
-        If it is not a folder.
-    """
-
-    def __init__(self, root: Path) -> None:
-        if not root.is_dir():
-            raise DataError(f"the image folder {root} does not exist. Name a folder (--images).")
-        self.root = root.resolve()
-
-    def find(self, name: str) -> Path:
-        """Return the path of an image.
-
-        Raises
-        ------
-        InputError
-            If the file is outside the folder, has an unsupported type, does not exist, or is too large.
-        """
-        try:
-            path = (self.root / name).resolve()
-            inside = path.is_relative_to(self.root) and path.is_file()
-        except (OSError, ValueError):  # invalid file names
-            inside = False
-        if not inside:
-            raise InputError(f"image {name!r} not found in the folder {self.root}.")
-        if path.suffix.lower() not in IMAGE_TYPES:
-            raise InputError(f"images must be {', '.join(IMAGE_TYPES)}; got {name!r}.")
-        if path.stat().st_size > _MAX_IMAGE_BYTES:
-            raise InputError(f"images must be at most {_MAX_IMAGE_BYTES // 2**20} MiB; {name!r} is larger.")
-        return path
-
-    def features(self, names: Sequence[str | None]) -> Floats:
-        """Return the images as features: 16 by 16 pixels with three colors, in [0, 1].
-
-        Parameters
-        ----------
-        names : sequence of str of length n
-
-        Returns
-        -------
-        ndarray of shape (n, 768)
-
-        Raises
-        ------
-        InputError
-            If an image does not exist or cannot be read; the message has the row.
-        MissingExtraError
-            If Pillow is not installed.
-        """
-        try:
-            from PIL import Image
-        except ImportError:
-            raise MissingExtraError("Pillow", "labeling") from None
-        features = np.empty((len(names), 3 * _THUMBNAIL_SIDE**2))
-        for row, name in enumerate(names):
-            if name is None:
-                raise InputError(f"row {row} has no image name. Name an image file, or remove the row.")
-            path = self.find(name)
-            try:
-                with Image.open(path) as image:
-                    small = image.convert("RGB").resize((_THUMBNAIL_SIDE, _THUMBNAIL_SIDE), Image.Resampling.BOX)
-            except (OSError, ValueError, Image.DecompressionBombError) as error:
-                raise InputError(f"row {row}: the image {name!r} cannot be read ({error}).") from None
-            features[row] = np.asarray(small, dtype=np.float64).ravel() / 255
-        return features

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,11 +15,12 @@ from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_re
 if TYPE_CHECKING:
     import polars as pl
 
+    from oneof.audit import LabelIssue
     from oneof.candidates import CandidateSets
     from oneof.cli.inputs import PreparedTable, ReadOptions
     from oneof.io import Table
     from oneof.labeling import LabelingSession
-    from oneof.labeling.table import ImageFolder
+    from oneof.labeling.media import MediaFolder
 
 NAME = "label"
 EXAMPLES = """\b
@@ -26,6 +28,7 @@ Examples:
   oneof label birds.csv --labels species --classes finch,owl,wren
   oneof label letters.csv --labels topic --classes bill,order --show text body
   oneof label photos.csv --labels animal --classes cat,dog --show image file
+  oneof label calls.csv --labels species --classes finch,owl --show audio file
   oneof label birds.csv --labels species --audit
   oneof label birds.csv --labels species --classes finch,owl,wren --export labeled.csv
 """
@@ -46,12 +49,16 @@ def run(
     show: Annotated[
         tuple[str, str] | None,
         typer.Option(
-            "--show", metavar="text|image COLUMN", help="Show one column, as text or as image; by default all columns."
+            "--show",
+            metavar="text|image|audio COLUMN",
+            help="Show one column, as text, image or audio; by default all columns.",
         ),
     ] = None,
     images: Annotated[
         Path | None,
-        typer.Option("--images", metavar="DIR", help="Folder of the images; by default the folder of the table."),
+        typer.Option(
+            "--images", metavar="DIR", help="Folder of the images or audio files; by default the folder of the table."
+        ),
     ] = None,
     answers: Annotated[
         Path | None,
@@ -77,7 +84,7 @@ def run(
         str, typer.Option("--strategy", help="Query strategy: mutual_information, entropy, margin, random, or auto.")
     ] = "auto",
     audit: Annotated[
-        bool, typer.Option("--audit", help="Ask first about the rows whose labels are probably wrong; see oneof audit.")
+        bool, typer.Option("--audit", help="Review the rows whose labels are probably wrong; see oneof audit.")
     ] = False,
     imports: Annotated[
         list[Path] | None,
@@ -108,6 +115,12 @@ def run(
         ),
     ] = None,
     annotator_group: AnnotatorGroup,
+    pin: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--pin", metavar="COLUMN", help="Show a column first, and keep it visible while the others are scrolled."
+        ),
+    ] = None,
     label_group: LabelGroup,
     feature_group: FeatureGroup,
     file_group: FileGroup,
@@ -125,6 +138,7 @@ def run(
 
         from oneof.files import check_not_input
         from oneof.io import stem_of
+        from oneof.labeling.label_changes import export_changes
         from oneof.labeling.server import LabelingServer
         from oneof.sockets import check_server_installed
 
@@ -142,6 +156,7 @@ def run(
             answers_file,
             seed,
             audit and not exits,
+            options.read_names("--pin", pin),
             annotator_group,
         )
         for option, path in (("--export", export), ("--answers", answers_file)):
@@ -167,7 +182,10 @@ def run(
                 print_annotators(session.progress(), summary if json else None)
                 return
             if export is not None:
-                session.export(export)
+                if audit:
+                    export_changes(session.table, export, session.candidates(), session.answers.start)
+                else:
+                    session.export(export)
                 if json:
                     terminal.print_json(summary | {"export": str(export)})
                 else:
@@ -201,7 +219,7 @@ class LabelOptions:
     ----------
     show : (kind, column) or None
     images : Path or None
-        The folder of images; by default the folder of the table.
+        The folder of the images or audio files; by default the folder of the table.
     hide : tuple of str
         Columns that are neither shown nor used as features.
     method : str
@@ -214,6 +232,8 @@ class LabelOptions:
     seed : int
     audit : bool
         Whether the rows whose labels are probably wrong are asked first.
+    pin : tuple of str
+        Columns that are shown first and remain visible.
     annotators : AnnotatorGroup
     """
 
@@ -227,15 +247,16 @@ class LabelOptions:
     answers: Path
     seed: int
     audit: bool = False
+    pin: tuple[str, ...] = ()
     annotators: AnnotatorGroup = field(default_factory=AnnotatorGroup)
 
 
 @dataclass(frozen=True)
 class OpenedSession:
-    """Session, folder of the images shown, and warnings about the table."""
+    """Session, folder of the images or audio files shown, and warnings about the table."""
 
     session: "LabelingSession"
-    images: "ImageFolder | None"
+    images: "MediaFolder | None"
     notes: tuple[str, ...]
 
 
@@ -255,8 +276,9 @@ def open_session(
         read_text_options,
     )
     from oneof.labeling.answer_log import stored_classes
+    from oneof.labeling.media import AudioFolder, ImageFolder
     from oneof.labeling.session import LabelingSession
-    from oneof.labeling.table import ImageFolder, LabelTable
+    from oneof.labeling.table import LabelTable
 
     if len(read_options.labels) != 1:
         raise InputError(f"--labels must name one column, for the answers; got {len(read_options.labels)}.")
@@ -272,9 +294,10 @@ def open_session(
     gold = read_gold(annotators, table, path)
     gold_column = [str(annotators.gold)] if annotators.is_column() else []
     hidden = tuple(find_column(name, table.frame.columns, path) for name in [*label_options.hide, *gold_column])
+    pinned = tuple(find_column(name, table.frame.columns, path) for name in label_options.pin)
     if column is not None:
-        if kind not in ("text", "image"):
-            raise InputError(f"--show must be `text COLUMN` or `image COLUMN`; got `{kind} {column}`.")
+        if kind not in ("text", "image", "audio"):
+            raise InputError(f"--show must be `text COLUMN`, `image COLUMN` or `audio COLUMN`; got `{kind} {column}`.")
         find_column(column, table.frame.columns, path)
     classes = read_options.classes or stored_classes(label_options.answers)
     if read_options.separator is None:
@@ -283,7 +306,8 @@ def open_session(
         read_options = replace(read_options, separator=separator)
     start, notes = _read_start(table, label, replace(read_options, classes=classes))
     notes += _warn_formulas(start)
-    images = ImageFolder(label_options.images or path.absolute().parent) if kind == "image" else None
+    folders = {"image": ImageFolder, "audio": AudioFolder}
+    images = folders[kind](label_options.images or path.absolute().parent) if kind in folders else None
     exclude = {label, *hidden, *([column] if images and column else [])}
     named = (*overrides.texts, *overrides.categories, *overrides.numbers, *overrides.drop)
     if kind == "text" and column and column not in named:
@@ -292,7 +316,7 @@ def open_session(
         X = images.features(table.frame[str(column)].to_list())
         estimator = None
         if label_options.method.lower() != DEFAULT:
-            raise InputError("--method needs feature columns besides the images. Remove the option, or add columns.")
+            raise InputError("--method needs feature columns besides the files. Remove the option, or add columns.")
     else:
         features = choose_features(table, exclude=exclude, overrides=overrides, strict=read_options.table.strict)
         check_texts(features.frame, features.columns, text_options, path)
@@ -308,7 +332,16 @@ def open_session(
         X,
         start,
         path=label_options.answers,
-        table=LabelTable(table.frame, label, kind, column, hidden, str(read_options.separator)),
+        table=LabelTable(
+            table.frame,
+            label,
+            kind,
+            column,
+            hidden,
+            str(read_options.separator),
+            pinned,
+            partial(read_options.table.read, path, as_text=["*"], labels=[label]),
+        ),
         estimator=estimator,
         strategy=label_options.strategy,
         annotations_per_item=label_options.annotations_per_item,
@@ -324,7 +357,7 @@ def open_session(
     return OpenedSession(session, images, notes)
 
 
-def _find_suspects(X: Any, start: "CandidateSets") -> tuple[list[int], str]:
+def _find_suspects(X: Any, start: "CandidateSets") -> "tuple[list[LabelIssue], str]":
     """Return the rows whose labels are probably wrong, the most probable first, and a sentence about them."""
     from oneof.audit import find_label_issues
     from oneof.cli.commands.audit import describe_rate
@@ -332,9 +365,9 @@ def _find_suspects(X: Any, start: "CandidateSets") -> tuple[list[int], str]:
 
     if start.is_unlabeled.all():
         raise InputError("--audit needs a table with labels; all rows are unlabeled. Remove the option.")
-    issues = find_label_issues(X, start)
-    rows = [issue.row for issue in issues.top()]
-    return rows, f"{describe_rate(issues)}{f'; the {len(rows)} suspected rows are asked first' if rows else ''}."
+    found = find_label_issues(X, start)
+    issues = found.top()
+    return issues, f"{describe_rate(found)}{f'; the {len(issues)} suspected rows are asked first' if issues else ''}."
 
 
 def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tuple[CandidateSets, tuple[str, ...]]":

@@ -13,6 +13,9 @@ export const SHORTCUTS = {
   probably: { key: "p", name: "degree.probably" },
   guess: { key: "g", name: "degree.guess" },
   find: { key: "/", name: "candidate.find" },
+  keep: { key: "k", name: "review.keep" },
+  take: { key: "t", name: "review.take" },
+  zoom: { key: "z", name: "image.enlarge" },
 };
 
 const changed = stored(() => localStorage, "oneof-keys", () => "{}");

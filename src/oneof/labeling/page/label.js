@@ -5,8 +5,10 @@ import { select, toggleDigit } from "./candidates.js";
 import { setDegree, toggleDegree } from "./degrees.js";
 import { $, announce, foreign, showAlert } from "./elements.js";
 import { listen } from "./keys.js";
+import { enlargeQuestion, listenToZoom } from "./media.js";
 import { showProgress } from "./progress.js";
 import { showQuestion } from "./question.js";
+import { reviewedLabels } from "./review.js";
 import { itemText } from "./rows.js";
 import { Conflict, newKey, send } from "./server.js";
 import { applyColors, listenToSettings } from "./settings.js";
@@ -48,6 +50,14 @@ function answer(kind) {
     const response = await send("answer", content);
     show(response, text("answer.saved", { answer: answerText(kind, content.labels, content.degree) }));
   });
+}
+
+// Answer with the labels of the table, or with the proposal.
+function review(kind) {
+  const labels = reviewedLabels(kind);
+  if (!labels || state.busy) return false;
+  select(labels);
+  return answer("one of");
 }
 
 function undo() {
@@ -95,13 +105,15 @@ const actions = {
   accept: () => answer("one of"), reject: () => answer("none of"), unknown: () => answer("unknown"), skip: () => answer("skip"),
   sure: () => toggleDegree("sure"), probably: () => toggleDegree("probably"), guess: () => toggleDegree("guess"),
   undo, find: () => ($("find").hidden ? false : $("filter").focus()),
+  keep: () => review("keep"), take: () => review("take"), zoom: enlargeQuestion,
 };
 
 applyColors();
 translate();
 listen(actions, toggleDigit);
 listenToSettings();
-for (const id of ["accept", "reject", "unknown", "skip", "undo"]) $(id).addEventListener("click", actions[id]);
+listenToZoom();
+for (const id of ["accept", "reject", "unknown", "skip", "undo", "keep", "take"]) $(id).addEventListener("click", actions[id]);
 $("undo-last").addEventListener("click", undo);
 $("annotator").addEventListener("change", () => {
   const name = $("annotator").value.trim();

@@ -4,6 +4,7 @@ import { showAgreement } from "./agreement.js";
 import { answerText } from "./answers.js";
 import { $, foreign, make } from "./elements.js";
 import { curve, qualityText } from "./quality.js";
+import { showReviewProgress } from "./review.js";
 import { sendQuietly } from "./server.js";
 import { annotator, state } from "./state.js";
 import { parts, percent, text } from "./strings.js";
@@ -27,6 +28,7 @@ export function showProgress(progress, openRow) {
   $("history").replaceChildren(...state.history.map((entry) => historyItem(entry, openRow)));
   $("history-none").hidden = state.history.length > 0;
   $("undo").disabled = $("undo-last").disabled = !state.history.length;
+  showReviewProgress(progress.review);
   updateAgreement(progress, openRow);
 }
 

@@ -3,6 +3,8 @@
 import { opinionText } from "./agreement.js";
 import { showCandidates } from "./candidates.js";
 import { $, make } from "./elements.js";
+import { legend } from "./highlights.js";
+import { showReview } from "./review.js";
 import { content, neighborItem, table } from "./rows.js";
 import { state } from "./state.js";
 import { either, number, text } from "./strings.js";
@@ -11,12 +13,14 @@ export function showQuestion() {
   const question = state.question;
   const isTable = question.item.kind === "table";
   $("reason").textContent = reason(question);
-  $("item").replaceChildren(isTable ? table(question.item, question.neighbors) : content(question.item, question.row));
+  $("item").replaceChildren(isTable ? table(question.item, question.neighbors) : content(question.item, question.row, question.highlight));
+  $("legend").textContent = legend(question.highlight);
   $("others").hidden = !question.others.length;
   $("others-answers").replaceChildren(...question.others.map((one) => make("li", "", opinionText(one))));
   $("neighbors").hidden = isTable || !question.neighbors.length;
   $("neighbors-rows").classList.toggle("pictures", question.item.kind === "image");
   $("neighbors-rows").replaceChildren(...(isTable ? [] : question.neighbors.map(neighborItem)));
+  showReview();
   showCandidates();
 }
 

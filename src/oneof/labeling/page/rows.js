@@ -1,24 +1,20 @@
-// Display of rows: a text, an image, or a table with the nearest labeled rows.
+// Display of rows: a text, an image, an audio file, or a table with the nearest labeled rows.
 
 import { make } from "./elements.js";
+import { appendText } from "./highlights.js";
+import { picture, player, zoomable } from "./media.js";
 import { either, text } from "./strings.js";
 
-export function content(item, row) {
-  if (item.kind === "image") return picture(item, row);
+export function content(item, row, highlight) {
+  if (item.kind === "image") return zoomable(item, row);
+  if (item.kind === "audio") return player(item, row);
   if (!item.text) return make("p", "note", text("row.empty"));
-  const paragraph = make("p", "text", item.text);
+  const paragraph = make("p", "text");
+  appendText(paragraph, item.text, highlight);
   paragraph.tabIndex = 0; // long texts can be scrolled
   paragraph.setAttribute("role", "region");
   paragraph.setAttribute("aria-label", text("row.text", { row: String(row) }));
   return paragraph;
-}
-
-function picture(item, row) {
-  const image = make("img");
-  image.alt = text("row.image", { row: String(row), file: item.text });
-  image.addEventListener("error", () => image.replaceWith(make("p", "alert", text("row.image_error", { file: item.text }))));
-  image.src = `image/${row}`;
-  return image;
 }
 
 // Show the row as a column next to the nearest labeled rows.
@@ -30,6 +26,8 @@ export function table(item, neighbors) {
     cell.append(make("small", "", text("row.number", { row: String(neighbor.row) })));
     head.append(cell);
   }
+  const header = make("thead");
+  header.append(head);
   const body = make("tbody");
   item.cells.forEach(([name, value], index) => {
     const line = make("tr");
@@ -39,13 +37,13 @@ export function table(item, neighbors) {
       line.append(make("td", other === value ? "same" : "", other));
     }
     for (const cell of line.children) if (cell.tagName === "TH") cell.scope = "row";
-    body.append(line);
+    const pinned = index < (item.n_pinned ?? 0);
+    if (pinned) line.className = "pinned";
+    (pinned ? header : body).append(line);
   });
   for (const cell of head.children) if (cell.tagName === "TH") cell.scope = "col";
   const element = make("table");
   const caption = make("caption", "visually-hidden", text(neighbors.length ? "row.with_neighbors" : "row.this"));
-  const header = make("thead");
-  header.append(head);
   element.append(caption, header, body);
   const wrapper = make("div", "side-by-side");
   wrapper.tabIndex = 0;
@@ -58,11 +56,13 @@ export function table(item, neighbors) {
 export function neighborItem(neighbor) {
   const line = make("li");
   line.append(make("b", "", either(neighbor.labels)));
-  line.append(neighbor.item.kind === "image" ? picture(neighbor.item, neighbor.row) : make("p", "text", neighbor.item.text));
+  const shown = { image: picture, audio: player }[neighbor.item.kind];
+  line.append(shown ? shown(neighbor.item, neighbor.row) : make("p", "text", neighbor.item.text));
   return line;
 }
 
 export function itemText(item) {
   if (item.kind === "table") return item.cells.slice(0, 12).map(([name, value]) => `${name}: ${value}`).join(", ");
+  if (item.kind === "audio") return text("row.audio_words", { file: item.text });
   return item.kind === "text" ? item.text.slice(0, 500) : text("row.image_words", { file: item.text });
 }

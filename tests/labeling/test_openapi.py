@@ -1,8 +1,12 @@
 """The OpenAPI description covers every path, and requests of random content end in a sentence, never in an error."""
 
 import contextlib
+import importlib.util
 import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -47,6 +51,38 @@ def test_references_exist(fuzzed: Client) -> None:
     content = fuzzed.get("openapi.json").json()
     named = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(content)))
     assert named == set(content["components"]["schemas"])
+
+
+@pytest.mark.skipif(importlib.util.find_spec("schemathesis") is None, reason="schemathesis is not installed")
+def test_generated_requests_conform(fuzzed: Client) -> None:
+    """Requests that schemathesis makes from the description get described responses, and no error of the server."""
+    checks = [
+        "not_a_server_error",
+        "status_code_conformance",
+        "content_type_conformance",
+        "response_schema_conformance",
+    ]
+    run = "from schemathesis.cli import schemathesis; schemathesis()"
+    link = f"http://{fuzzed.address}/{fuzzed.token}"
+    options = ["--url", link, "--checks", ",".join(checks), "--phases", "coverage,fuzzing", "--max-examples", "10"]
+    options += [
+        "--header",
+        f"Origin: http://{fuzzed.address}",
+        "--seed",
+        "0",
+        "--no-color",
+        "--generation-database",
+        "none",
+    ]
+    result = subprocess.run(
+        [sys.executable, "-c", run, "run", f"{link}/openapi.json", *options],
+        check=False,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert result.returncode == 0, result.stdout[-4000:] + result.stderr[-2000:]
+    assert re.search(r"Test cases:\s+\d{3}", result.stdout)
 
 
 TEXTS = st.text(max_size=250) | st.text(st.characters(codec=None), max_size=5)

@@ -2,7 +2,8 @@
 
 Reading order: `session` (the public class), `answer_api` (its answers), `scheduler` (selection of the next row),
 `learner` (the model), `quality` (its estimated accuracy); below them `answer_store`, `answer_state` and `answer_log`
-(answers in memory and on disk), `importing` and `table` (input and output); on top `server` and `app` (the page).
+(answers in memory and on disk), `importing`, `table`, `label_changes` and `media` (input and output); beside them
+`highlights` (marked words) and `review` (labels that are probably wrong); on top `server` and `app` (the page).
 
 Names are imported on first use, so that reading or writing a log of answers starts fast.
 """

@@ -4,9 +4,8 @@ The paths are relative to the link of the page, which contains the secret; the r
 that `oneof.labeling.server.AccessMiddleware` checks.
 """
 
+from importlib.metadata import version
 from typing import Any
-
-from oneof import __version__
 
 MAX_TEXT = 200
 """Maximum number of characters of a text in a request, such as the name of an annotator."""
@@ -23,13 +22,10 @@ def describe(media_types: dict[str, str], n_rows: int, n_classes: int) -> dict[s
         Numbers of rows and classes of the session.
     """
     row = {"type": "integer", "minimum": 0, "maximum": n_rows - 1}
-    files = {
-        f"/{path}": {"get": _operation("Return a file of the page.", {media_type: {"schema": {"type": "string"}}})}
-        for path, media_type in media_types.items()
-    }
+    files = {f"/{path}": {"get": _file(media_type)} for path, media_type in media_types.items()}
     return {
         "openapi": "3.1.0",
-        "info": {"title": "Labeling page of oneof", "version": __version__},
+        "info": {"title": "Labeling page of oneof", "version": version("oneof")},
         "servers": [{"url": ".", "description": "The link of the page."}],
         "paths": files | _posted(row, n_classes) | _read(row),
         "components": {"schemas": _schemas(row)},
@@ -123,6 +119,11 @@ _NAME = {"type": "string", "minLength": 1, "maxLength": 100, "pattern": r"\S"}
 
 def _post(summary: str, body: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
     return _operation(summary, _json(answer)) | {"requestBody": {"required": True, "content": _json(body)}}
+
+
+def _file(media_type: str) -> dict[str, Any]:
+    schema = {"type": "object"} if media_type == "application/json" else _STRING
+    return _operation("Return a file of the page.", {media_type: {"schema": schema}})
 
 
 def _operation(summary: str, content: dict[str, Any]) -> dict[str, Any]:

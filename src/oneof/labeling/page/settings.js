@@ -26,8 +26,8 @@ export function listenToSettings() {
   $("keys").append(...Object.keys(SHORTCUTS).map(keyField));
   showFields();
   $("settings-open").addEventListener("click", () => { $("settings-message").textContent = ""; $("settings").showModal(); });
-  $("settings-close").addEventListener("click", () => $("settings").close());
-  $("settings").addEventListener("close", focusQuestion); // so that Enter submits an answer, and does not open the settings again
+  $("settings-close").addEventListener("click", () => { $("settings").close(); focusQuestion(); });
+  $("settings").addEventListener("close", focusQuestion); // also by Escape, so that Enter submits an answer, and does not open the settings again
   $("language").addEventListener("change", () => {
     chosenLanguage.set($("language").value);
     window.location.search = ""; // open questions and answers are on the server

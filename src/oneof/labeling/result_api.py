@@ -82,10 +82,10 @@ class ResultAPI(AnswerAPI):
         -------
         Path
         """
-        candidates = self.candidates(combination)
         if self.review is not None and combination is None:
-            return export_changes(self.table, as_path(path), candidates, self.answers.start)
-        return self.table.export(as_path(path), candidates)
+            labels = set_labels(self.answers.candidates(), self._gold)  # sets, as in the table, without degrees
+            return export_changes(self.table, as_path(path), labels, self.answers.start)
+        return self.table.export(as_path(path), self.candidates(combination))
 
     def export_answers(self, path: str | os.PathLike[str], *, match: str | None = None) -> Path:
         """Write the current answers of all annotators, one per line, in the form that `import_annotations` reads.

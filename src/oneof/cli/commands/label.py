@@ -183,7 +183,7 @@ def run(
                 return
             if export is not None:
                 if audit:
-                    export_changes(session.table, export, session.candidates(), session.answers.start)
+                    export_changes(session.table, export, session.answers.candidates(), session.answers.start)
                 else:
                     session.export(export)
                 if json:

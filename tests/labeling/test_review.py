@@ -72,6 +72,17 @@ def test_flagged_rows_have_a_proposal_and_progress(reviewed: LabelingSession, tm
     assert counts["n_changed"] >= len(WRONG) - 1
 
 
+def test_degrees_do_not_change_other_labels(reviewed: LabelingSession, tmp_path: Path) -> None:
+    """A label confirmed with "probably" is not changed, and the export has sets as the table has, without weights."""
+    before = reviewed.table.frame["kind"].to_list()
+    question = reviewed.ask()
+    assert question is not None
+    reviewed.answer(question, before[question.row], degree="probably")
+    assert pl.read_csv(reviewed.export(tmp_path / "out.csv"))["kind"].to_list() == before
+    assert reviewed.review is not None
+    assert reviewed.review.summary(reviewed.answers.state, reviewed.answers.evidence()).n_kept == 1
+
+
 def test_an_undone_answer_is_not_counted(reviewed: LabelingSession) -> None:
     """After an undo, the row is not checked, and its label is that of the table."""
     question = reviewed.ask()

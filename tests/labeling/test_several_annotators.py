@@ -57,8 +57,8 @@ def test_the_answers_of_others_are_sent_only_if_asked_for() -> None:
                 assert (question["purpose"], question["others"]) == (purpose, [])
             question = client.post("api/open", opened | {"purpose": "informed review"}).json()["question"]
             assert question["others"] == [
-                {"annotator": "Bob", "kind": "one of", "labels": [1]},
-                {"annotator": "Cem", "kind": "one of", "labels": [1, 2]},
+                {"annotator": "Bob", "kind": "one of", "labels": [1], "degree": None},
+                {"annotator": "Cem", "kind": "one of", "labels": [1, 2], "degree": None},
             ]
             assert client.answer(question, "one of", [1]).status == 200
             for purpose in ("gold", "query", None, ["review"], 3):

@@ -59,7 +59,7 @@ class KernelDerivatives:
     def _gram_and_gradients(self, kernel: Any) -> tuple[Floats, list[Floats]]:
         kind = type(kernel).__name__
         if kind == "ConstantKernel":
-            gram = np.full((len(self.X), len(self.X)), kernel.constant_value, dtype=np.float64)
+            gram: Floats = np.full((len(self.X), len(self.X)), kernel.constant_value, dtype=np.float64)
             return gram, [] if kernel.hyperparameter_constant_value.fixed else [gram]
         if kind == "RBF":
             squares = self._distances() * (self._unit / float(kernel.length_scale)) ** 2

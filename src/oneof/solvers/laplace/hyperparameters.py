@@ -121,8 +121,8 @@ def search_hyperparameters(
                 problem.objective(start, eval_gradient=False)
             rows = slice(None, None, SAMPLE_STEP)
             sample = _EvidenceObjective(X[rows], evidence[rows], kernel, sharpness)
-            first, unit = _maximum_and_curvature(sample, theta)
-            unit *= SAMPLE_STEP
+            first, curvature = _maximum_and_curvature(sample, theta)
+            unit = SAMPLE_STEP * curvature if np.isfinite(sample.best.evidence) else None
         minimize(_normalize(problem.objective, unit), first, method="L-BFGS-B", jac=True, bounds=bounds)
     return replace(problem.best, n_evaluations=problem.n_evaluations)
 

@@ -59,7 +59,7 @@ class KernelDerivatives:
     def _gram_and_gradients(self, kernel: Any) -> tuple[Floats, list[Floats]]:
         kind = type(kernel).__name__
         if kind == "ConstantKernel":
-            gram: Floats = np.full((len(self.X), len(self.X)), kernel.constant_value, dtype=np.float64)
+            gram = np.full((len(self.X), len(self.X)), kernel.constant_value, dtype=np.float64)
             return gram, [] if kernel.hyperparameter_constant_value.fixed else [gram]
         if kind == "RBF":
             squares = self._distances() * (self._unit / float(kernel.length_scale)) ** 2
@@ -70,8 +70,9 @@ class KernelDerivatives:
         )
         if kind == "Sum":
             return first + second, first_gradients + second_gradients
-        gradients = [gradient * second for gradient in first_gradients]
-        return first * second, gradients + [first * gradient for gradient in second_gradients]
+        gradients: list[Floats] = [gradient * second for gradient in first_gradients]
+        gradients += [first * gradient for gradient in second_gradients]
+        return first * second, gradients
 
     def _distances(self) -> Floats:
         """Return the squared distances of the rows, (n, n), in the unit of the rows."""

@@ -79,6 +79,17 @@ def test_low_rank_form_is_rejected_if_it_needs_many_features():
     assert LowRankCovariance.from_prior(prior, proba, np.random.default_rng(0)) is None
 
 
+@pytest.mark.parametrize("name", KERNELS)
+def test_low_rank_form_is_rejected_early_only_if_it_needs_more_features(name):
+    """The early rejection counts no more features than there are eigenvalues above eps."""
+    prior, proba, _, _ = problem(KERNELS[name])
+    scales = np.sqrt(proba.T)
+    spectra = np.linalg.eigvalsh(scales[:, :, None] * prior.gram * scales[:, None, :])
+    count, classes = int((spectra > 0.01).sum()), list(range(proba.shape[1]))
+    assert not low_rank_covariance._need_more_features(prior, proba, classes, 0.01, count)
+    assert low_rank_covariance._need_more_features(prior, proba, classes, 0.01, len(classes) - 1)
+
+
 def test_a_class_without_probability_needs_no_features():
     """The latents of a class without probability have their prior covariance."""
     prior, proba, cross, prior_variances = problem(KERNELS["smooth"], K=3)

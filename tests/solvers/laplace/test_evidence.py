@@ -5,6 +5,7 @@ import pytest
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel, DotProduct, WhiteKernel
 
 from oneof.errors import InputError
+from oneof.solvers.laplace import hyperparameters
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
 from oneof.solvers.laplace.evidence import evidence_gradient, log_evidence
 from oneof.solvers.laplace.hyperparameters import search_hyperparameters
@@ -114,6 +115,18 @@ def test_search_increases_the_evidence_that_it_reports(rows, kernel, sharpness):
     assert log_evidence(prior, mode) == pytest.approx(result.evidence)
     assert repr(kernel) == before
     assert isinstance(result.kernel, list) == isinstance(kernel, list)
+
+
+def test_a_search_from_a_sample_reaches_the_same_maximum(monkeypatch):
+    """On exact labels, a search that starts at the optimum of a sample reaches the maximum of a search of all rows."""
+    X, mask = table(150, d=3, K=4)
+    mask = np.eye(4, dtype=bool)[mask.argmax(axis=1)]
+    kernel = 1.0 * RBF(1.0, (1e-2, 1e2))
+    plain = search_hyperparameters(X, mask, kernel, 1.0)
+    monkeypatch.setattr(hyperparameters, "MIN_ROWS_OF_SAMPLE", 100)
+    sampled = search_hyperparameters(X, mask, kernel, 1.0)
+    assert sampled.evidence > value(kernel, (X, mask), 1.0)
+    assert sampled.evidence == pytest.approx(plain.evidence, rel=1e-6)
 
 
 def test_restarts_never_decrease_the_evidence(rows):

@@ -148,4 +148,7 @@ def _solve_adjoint(prior: GramPrior, hessian: HessianOperator, factors: Cholesky
 
 def _contract(weights: Array, gradients: Array) -> Array:
     """Return sum_ij weights_ij dK_ij / dtheta for each theta."""
-    return array_namespace(weights).tensordot(weights, gradients, axes=2)
+    xp = array_namespace(weights)
+    flat = xp.reshape(weights, (-1,))
+    products = [xp.vecdot(flat, xp.reshape(gradients[:, :, j], (-1,))) for j in range(gradients.shape[2])]
+    return xp.stack(products) if products else xp.zeros(0, dtype=weights.dtype, device=device(weights))

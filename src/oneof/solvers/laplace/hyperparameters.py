@@ -5,6 +5,10 @@ jumps as theta changes, and line searches fail. If the mode is continued from th
 confined to the basin of a possibly poor start. Therefore each evaluation finds both modes, from 0 and from the best
 mode so far, and takes the one with more evidence. On 400 rows of the data set Lost, at infinite sharpness, this reached
 -568 in 17 evaluations, annealing -587 in 40, and continuation -593 in 16.
+
+If all labels are exact, there is one mode. The search then starts at the hyperparameters with the highest evidence of
+every third row, which take about a twentieth of the time, in the unit of their curvature. On 500 rows of MNIST this
+saved 5 of 14 evaluations.
 """
 
 from collections.abc import Callable
@@ -16,6 +20,7 @@ from numpy.random import Generator
 from scipy.optimize import minimize
 
 from oneof.errors import InputError
+from oneof.kernels.derivatives import KernelDerivatives
 from oneof.likelihoods import support
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
 from oneof.solvers.laplace.evidence import evidence_gradient, log_evidence
@@ -27,6 +32,10 @@ MODE_TOL = 1e-8
 """Tolerance of the modes: the gradient of the evidence assumes that Psi is at its maximum."""
 MAX_MODE_ITER = 200
 """Maximum number of steps to a mode in each stage. Few kernels need a hundred, and those are never the best."""
+MIN_ROWS_OF_SAMPLE, SAMPLE_STEP = 300, 3
+"""Minimum number of exact rows at which a search starts from the optimum of a sample, and the step between its rows."""
+SAMPLE_RTOL = 1e-5
+"""Relative change of the evidence of the sample at which its search stops."""
 
 Optimizer = Callable[..., tuple[Any, Any]]
 """(objective, initial_theta, bounds=) -> (theta, value), as in scikit-learn's Gaussian processes."""
@@ -101,12 +110,20 @@ def search_hyperparameters(
         starts += list(rng.uniform(bounds[:, 0], bounds[:, 1], (n_restarts, start.size)))
     if callable(optimizer) or start.size == 0:
         problem.objective(start, eval_gradient=False)
-    for theta in starts if start.size > 0 else []:
+    for i, theta in enumerate(starts if start.size > 0 else []):
         if callable(optimizer):
             result = _check_optimizer_result(optimizer(problem.objective, theta, bounds=bounds))
             problem.objective(result[0], eval_gradient=False)
-        else:
-            minimize(_normalize_first_gradient(problem.objective), theta, method="L-BFGS-B", jac=True, bounds=bounds)
+            continue
+        first, unit = theta, None
+        if not problem.is_partial and len(X) >= MIN_ROWS_OF_SAMPLE:
+            if i == 0:
+                problem.objective(start, eval_gradient=False)
+            rows = slice(None, None, SAMPLE_STEP)
+            sample = _EvidenceObjective(X[rows], evidence[rows], kernel, sharpness)
+            first, curvature = _maximum_and_curvature(sample, theta)
+            unit = SAMPLE_STEP * curvature if np.isfinite(sample.best.evidence) else None
+        minimize(_normalize(problem.objective, unit), first, method="L-BFGS-B", jac=True, bounds=bounds)
     return replace(problem.best, n_evaluations=problem.n_evaluations)
 
 
@@ -115,6 +132,7 @@ class _EvidenceObjective:
 
     def __init__(self, X: Floats, evidence: Evidence, kernel: Any, sharpness: float) -> None:
         self.X, self.evidence, self.sharpness = X, evidence, sharpness
+        self.derivatives = KernelDerivatives(X)
         self.is_shared = not isinstance(kernel, list | tuple)
         self.kernels = [kernel] if self.is_shared else list(kernel)
         self.start = np.concatenate([kernel.theta for kernel in self.kernels])
@@ -150,7 +168,7 @@ class _EvidenceObjective:
     def _evaluate(self, theta: Floats, eval_gradient: bool) -> tuple[float, Floats]:
         kernel = self._clone_with_theta(theta)
         kernels = [kernel] if self.is_shared else kernel
-        pairs = [_gram_and_gradient(k, self.X) if eval_gradient else (k(self.X), None) for k in kernels]
+        pairs = [_gram_and_gradient(k, self.derivatives) if eval_gradient else (k(self.X), None) for k in kernels]
         gram = pairs[0][0] if self.is_shared else np.stack([gram for gram, _ in pairs])
         gradients = pairs[0][1] if self.is_shared else [gradient for _, gradient in pairs]
         if not np.isfinite(gram).all():
@@ -199,15 +217,24 @@ class _EvidenceObjective:
         return coefficients * min(1.0, self._best_norm / max(norm, 1e-300))
 
 
-def _normalize_first_gradient(
-    objective: Callable[[Floats], tuple[float, Floats]],
+def _maximum_and_curvature(sample: _EvidenceObjective, theta: Floats) -> tuple[Floats, float]:
+    """Return about the maximum of the evidence of a sample of the rows, and its largest curvature there, at least 1."""
+    unit = max(1.0, float(np.linalg.norm(sample.objective(theta)[1])))
+    options = {"ftol": SAMPLE_RTOL}
+    objective = _normalize(sample.objective, unit)
+    result = minimize(objective, theta, method="L-BFGS-B", jac=True, bounds=sample.bounds, options=options)
+    lowest = float(np.linalg.eigvalsh(result.hess_inv.todense())[0])
+    return result.x, max(1.0, unit / max(lowest, 1e-6))
+
+
+def _normalize(
+    objective: Callable[[Floats], tuple[float, Floats]], unit: float | None
 ) -> Callable[[Floats], tuple[float, Floats]]:
-    """Return the objective in the unit in which the norm of its first gradient is at most 1.
+    """Return the objective in a unit; None is that in which the norm of its first gradient is at most 1.
 
     With finite bounds on all sides, the first step of L-BFGS-B is the full gradient. For the evidence of a few hundred
     rows this step reaches a bound, where the objective may be a plateau.
     """
-    unit = None
 
     def scaled(theta: Floats) -> tuple[float, Floats]:
         nonlocal unit
@@ -218,11 +245,11 @@ def _normalize_first_gradient(
     return scaled
 
 
-def _gram_and_gradient(kernel: Any, X: Floats) -> tuple[Floats, Floats]:
+def _gram_and_gradient(kernel: Any, derivatives: KernelDerivatives) -> tuple[Floats, Floats]:
     """Return a Gram matrix and its derivatives."""
     message = f"the kernel {kernel} does not provide derivatives (eval_gradient=True). Pass optimizer=None."
     try:
-        result = kernel(X, eval_gradient=True)
+        result = derivatives.evaluate(kernel)
     except (TypeError, NotImplementedError) as error:
         raise InputError(message) from error
     if not (isinstance(result, tuple) and len(result) == 2):

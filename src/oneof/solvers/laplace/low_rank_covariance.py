@@ -27,12 +27,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from array_api_compat import array_namespace, device
+from array_api_compat import array_namespace, device, is_numpy_array
+from scipy.linalg import lapack
 
 from oneof.solvers.laplace.cholesky_factors import lower_root, solve_lower
 from oneof.solvers.laplace.model import GramPrior
 from oneof.solvers.laplace.posterior_covariance import WeightCovariance
-from oneof.typing import Array
+from oneof.typing import Array, Floats
 
 EPS = 0.01
 """Upper limit eps of the residual of the prior, scaled by the class probabilities."""
@@ -68,9 +69,11 @@ class LowRankCovariance:
         roots: dict[int, Array] = {}
         features: dict[int, Array] = {}
         n_remaining = int(min(MAX_FEATURES_FRACTION, MAX_FEATURES_FRACTION_PER_CLASS * n_classes) * n)
-        for k in sorted(
-            range(n_classes), key=lambda k: -float(mass[k])
-        ):  # classes that probably have most features first
+        # Classes that probably have most features first.
+        classes = sorted(range(n_classes), key=lambda k: -float(mass[k]))
+        if is_numpy_array(proba) and _need_more_features(prior, proba, classes, eps, n_remaining):
+            return None
+        for k in classes:
             max_dim = min(int(MAX_KRYLOV_FRACTION * n), n_remaining)
             result = _root_and_features(prior, k, proba[:, k], eps, max_dim, rng)
             if result is None:
@@ -97,17 +100,45 @@ class LowRankCovariance:
         return self.weights.covariances_by_class(features, variances)
 
 
+def _need_more_features(prior: GramPrior, proba: Floats, classes: list[int], eps: float, n_features: int) -> bool:
+    """Return True if all classes together certainly need more features than this; it takes far less time than them.
+
+    The residual has a norm of at most eps only if there are as many features as eigenvalues of A_k above eps. The
+    eigenvalues of a principal submatrix are not larger (Cauchy's interlacing theorem). The pivots of its Cholesky
+    factorization, less eps I, are the first rows of a positive definite matrix: each counts one eigenvalue.
+    """
+    size = int(MAX_KRYLOV_FRACTION * proba.shape[0])
+    for k in classes:
+        rows = np.argsort(-proba[:, k], kind="stable")[:size]
+        gram = _matrix_in_sufficient_precision(prior, k, proba[:, k], eps)[np.ix_(rows, rows)]
+        scale = np.sqrt(proba[rows, k]).astype(gram.dtype)
+        gram *= scale[:, None]
+        gram *= scale[None, :]
+        gram[np.diag_indices(size)] -= eps
+        (pstrf,) = lapack.get_lapack_funcs(("pstrf",), (gram,))
+        n_features -= int(pstrf(gram.T, tol=0.0, lower=True, overwrite_a=True)[2])
+        if n_features < 0:
+            return True
+    return False
+
+
+def _matrix_in_sufficient_precision(prior: GramPrior, k: int, proba: Array, eps: float) -> Array:
+    """Return the Gram matrix of a class in single precision if rounding errors are then far below eps."""
+    xp = array_namespace(proba)
+    gram, gram_float32 = prior.of_class(k), prior.float32_of_class(k)
+    trace = float(xp.sum(proba * xp.linalg.diagonal(gram)))  # bounds every eigenvalue
+    is_precise = float(xp.finfo(gram_float32.dtype).eps) * trace <= FLOAT32_EPS_FRACTION * eps
+    return gram_float32 if is_precise else gram
+
+
 def _root_and_features(
     prior: GramPrior, k: int, proba: Array, eps: float, max_dim: int, rng: np.random.Generator
 ) -> tuple[Array, Array] | None:
     """Return P_k and Phi_k = K_k P_k, or None if they have too many columns or their residual is too large."""
     xp = array_namespace(proba)
-    n, gram, gram_float32 = proba.shape[0], prior.of_class(k), prior.float32_of_class(k)
+    n, gram, matrix = proba.shape[0], prior.of_class(k), _matrix_in_sufficient_precision(prior, k, proba, eps)
     scale = xp.sqrt(proba)
     width = min(MAX_BLOCK_SIZE, max(n // 32, 1))
-    trace = float(xp.sum(proba * xp.linalg.diagonal(gram)))  # bounds every eigenvalue
-    use_float32 = float(xp.finfo(gram_float32.dtype).eps) * trace <= FLOAT32_EPS_FRACTION * eps
-    matrix = gram_float32 if use_float32 else gram
     matrix_scale = xp.astype(scale, matrix.dtype, copy=False)[:, None]
 
     def draw() -> Array:

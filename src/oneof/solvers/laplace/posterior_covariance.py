@@ -110,17 +110,37 @@ class LatentCovariance:
         xp = array_namespace(cross)
         cross = xp.astype(cross, self.root.dtype, copy=False)
         t, n_classes = cross.shape[-2], len(self.E)
-        solved = xp.empty((t, n_classes, cross.shape[-1]), dtype=cross.dtype, device=device(cross))
+        is_shared = cross.ndim == 2 and variances.ndim == 1
+        n_computed = n_classes - 1 if is_shared else n_classes
+        solved = xp.empty((t, n_computed, cross.shape[-1]), dtype=cross.dtype, device=device(cross))
         remaining = []  # variances that the training rows do not explain
-        for k, E in enumerate(self.E):
+        for k, E in enumerate(self.E[:n_computed]):
             cross_k = cross if cross.ndim == 2 else cross[k, ...]
             product = cross_k @ E
             remaining.append((variances if variances.ndim == 1 else variances[k, :]) - xp.vecdot(product, cross_k))
             solved[:, k, :] = solve_lower(self.root, product.mT).mT
-        covariances = solved @ solved.mT
-        diagonal = xp.arange(n_classes, device=device(cross))
-        covariances[:, diagonal, diagonal] += xp.astype(xp.stack(remaining, axis=1), cross.dtype, copy=False)
-        return covariances
+        covariances = xp.empty((t, n_classes, n_classes), dtype=cross.dtype, device=device(cross))
+        covariances[:, :n_computed, :n_computed] = solved @ solved.mT
+        diagonal = xp.arange(n_computed, device=device(cross))
+        if n_computed > 0:
+            covariances[:, diagonal, diagonal] += xp.astype(xp.stack(remaining, axis=1), cross.dtype, copy=False)
+        return _fill_last_class(covariances, variances) if is_shared else covariances
+
+
+def _fill_last_class(covariances: Array, variances: Array) -> Array:
+    """Set the covariances of the last class from those of the others, if all classes have the same prior.
+
+    The candidate sets have no information about the sum of a row's latents, since W 1 = 0. The sum therefore keeps its
+    prior, and is independent of the differences: the covariances of a class with all classes sum to k(x, x).
+    """
+    xp = array_namespace(covariances)
+    block = covariances[:, :-1, :-1]
+    prior = xp.astype(variances, covariances.dtype, copy=False)
+    last = prior[:, None] - xp.sum(block, axis=2)
+    covariances[:, :-1, -1] = last
+    covariances[:, -1, :-1] = last
+    covariances[:, -1, -1] = prior - xp.sum(last, axis=1)
+    return covariances
 
 
 @dataclass(frozen=True)
@@ -196,7 +216,12 @@ class WeightCovariance:
 
 def _times_prior(prior: GramPrior, V: Array) -> Array:
     """Return K_k v_k for V of shape (K, n, t)."""
-    return array_namespace(V).stack([prior.of_class(k) @ V[k, ...] for k in range(V.shape[0])])
+    xp = array_namespace(V)
+    if not prior.is_shared:
+        return xp.stack([prior.of_class(k) @ V[k, ...] for k in range(V.shape[0])])
+    n_classes, n, t = V.shape  # one product with all columns reads the matrix once
+    columns = xp.reshape(xp.permute_dims(V, (1, 0, 2)), (n, n_classes * t))
+    return xp.permute_dims(xp.reshape(prior.gram @ columns, (n, n_classes, t)), (1, 0, 2))
 
 
 def _times_w(proba: Array, V: Array) -> Array:

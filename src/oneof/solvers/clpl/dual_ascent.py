@@ -19,7 +19,7 @@ from oneof.jit import compiled
 from oneof.solvers.clpl.inside_means import LevelMeans, SetMeans
 from oneof.solvers.clpl.problem import CLPLProblem
 from oneof.solvers.feature_spaces import FeatureSpace
-from oneof.solvers.row_accessors import row_add, row_scores
+from oneof.solvers.row_accessors import row_add_all, row_scores
 from oneof.typing import Floats
 
 GAP_ROUNDING = 1e-15
@@ -68,7 +68,7 @@ def ascend(
         for epoch in range(n_passes, n_passes + n_next):
             order = rng.permutation(np.flatnonzero(skip_until <= epoch))
             if isinstance(inside, SetMeans):
-                changed = _run_epoch(rows, evidence, inside.fraction, order, squares, costs[:, 0], internal, betas)
+                changed = _run_epoch(rows, evidence, order, squares, costs[:, 0], internal, betas)
             else:
                 sets = inside.order, inside.start, inside.size
                 changed = _run_weighted_epoch(rows, *sets, order, squares, costs, internal, betas)
@@ -98,35 +98,37 @@ def _costs_by_loss(problem: CLPLProblem, inside: LevelMeans) -> Floats:
 
 
 @compiled
-def _run_epoch(rows, mask, inside, order, squares, cost, weights, betas):
+def _run_epoch(rows, mask, order, squares, cost, weights, betas):
     """Raise the dual over some rows; return for each of them whether it has changed."""
     n_classes = mask.shape[1]
-    scores, changed = np.empty(n_classes), np.zeros(len(order), dtype=np.bool_)
+    scores, steps, changed = np.empty(n_classes), np.empty(n_classes), np.zeros(len(order), dtype=np.bool_)
     for r in range(order.shape[0]):
         i = order[r]
         row_scores(rows, i, weights, scores)
         ridge = 0.5 / cost[i]
-        # The losses of a row at different classes have no weight in common, so the scores remain valid.
-        mean, fraction = 0.0, 0.0
+        factor = 1.0 / (squares[i] + ridge)
+        # The losses of a row at different classes have no weight in common, so the scores remain valid, and all
+        # classes are updated at once, in a loop without branches.
+        total, size, n_changed = 0.0, 0.0, 0
         for k in range(n_classes):
-            if mask[i, k]:
-                fraction = inside[i, k]
-                mean += fraction * scores[k]
-            else:
-                beta = betas[i, k]
-                new = max(0.0, beta + (1.0 + scores[k] - ridge * beta) / (squares[i] + ridge))
-                if new != beta:
-                    changed[r] = True
-                    betas[i, k] = new
-                    row_add(rows, i, weights, k, beta - new)
+            beta = betas[i, k]
+            new = max(0.0, beta + (1.0 + scores[k] - ridge * beta) * factor)
+            steps[k] = 0.0 if mask[i, k] else beta - new
+            betas[i, k] = beta - steps[k]
+            n_changed += steps[k] != 0.0
+            total += scores[k] if mask[i, k] else 0.0
+            size += 1.0 if mask[i, k] else 0.0
         beta = betas[i, n_classes]
-        new = max(0.0, beta + (1.0 - mean - ridge * beta) / (squares[i] * fraction + ridge))
+        new = max(0.0, beta + (1.0 - total / size - ridge * beta) / (squares[i] / size + ridge))
         if new != beta:
-            changed[r] = True
+            n_changed += 1
             betas[i, n_classes] = new
             for k in range(n_classes):
                 if mask[i, k]:
-                    row_add(rows, i, weights, k, (new - beta) * fraction)
+                    steps[k] = (new - beta) / size
+        if n_changed > 0:
+            changed[r] = True
+            row_add_all(rows, i, weights, steps)
     return changed
 
 
@@ -162,7 +164,7 @@ def _run_weighted_epoch(rows, class_order, start, size, order, squares, costs, w
                 change[class_order[i, p]] += step
                 scores[class_order[i, p]] += square * step
         for k in range(n_classes):
-            if change[k] != 0.0:
-                changed[r] = True
-                row_add(rows, i, weights, k, change[k])
+            changed[r] |= change[k] != 0.0
+        if changed[r]:
+            row_add_all(rows, i, weights, change)
     return changed

@@ -148,14 +148,12 @@ def load_average() -> str:
 
 
 def write_section(section: str, text: str) -> None:
-    """Replace one section of RESULTS.md."""
+    """Replace one section of RESULTS.md; those that are not in `SECTIONS` are kept at the end."""
     sections = dict.fromkeys(SECTIONS, "")
-    if RESULTS.exists():
-        page = RESULTS.read_text()
-        for name in SECTIONS:
-            begin, end = _marks(name)
-            if begin in page:
-                sections[name] = page.split(begin)[1].split(end)[0].strip("\n")
+    page = RESULTS.read_text() if RESULTS.exists() else ""
+    for name in re.findall(r"<!-- end of (.+?) -->", page):
+        begin, end = _marks(name)
+        sections[name] = page.split(begin)[1].split(end)[0].strip("\n")
     sections[section] = text.strip("\n")
     blocks = [HEADER]
     for name, content in sections.items():

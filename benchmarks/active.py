@@ -27,7 +27,7 @@ from oneof.active import query as select_rows
 from oneof.active import simulate
 from oneof.datasets import make_two_sensors
 from oneof.labeling import LabelingSession
-from oneof.labeling.server import LabelingServer
+from oneof.labeling.http.server import LabelingServer
 
 N_ROWS, N_FEATURES, N_FIT, N_LABELED = 100_000, 100, 1_000, 200
 BATCH_SIZES = (1, 10, 100)

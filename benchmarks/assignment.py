@@ -12,10 +12,10 @@ from sklearn.datasets import load_digits
 import oneof
 from benchmarks.common import DOCS, candidate_columns, write_csv
 from benchmarks.crowds import read_answers, vote_correct
-from oneof.labeling.agreement import MIN_SHARED_ROWS, fit_annotators
+from oneof.labeling.annotators.agreement import MIN_SHARED_ROWS, fit_annotators
 from oneof.labeling.annotators.assignment import CONFIDENCE, DOUBLE_ANNOTATED, Assignment
-from oneof.labeling.answer_log import Entry
-from oneof.labeling.answer_state import AnswerState
+from oneof.labeling.answers.log import Entry
+from oneof.labeling.answers.state import AnswerState
 
 TABLE = DOCS / "labeling_assignment.csv"
 COLUMNS = ("data", "answers", "answers_per_row", "accuracy_votes", "accuracy_model")

@@ -8,8 +8,8 @@ from sklearn.model_selection import cross_val_predict
 
 from benchmarks.active import load_rows
 from oneof.labeling import LabelingSession
-from oneof.labeling.answer_log import DEGREES
-from oneof.labeling.degrees import PRIOR_MEANS, fit_degrees
+from oneof.labeling.answers.degrees import PRIOR_MEANS, fit_degrees
+from oneof.labeling.answers.log import DEGREES
 
 POINTS = (100, 200, 400)
 """Numbers of answers."""

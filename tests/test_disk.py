@@ -18,8 +18,8 @@ from oneof.candidates import CandidateSets
 from oneof.cli.terminal import TERMINATED, handle_errors
 from oneof.errors import DataError, InputError, WriteError
 from oneof.files import atomic_directory, atomic_write
-from oneof.labeling.answer_log import AnswerLog, Entry
-from oneof.labeling.table import LabelTable
+from oneof.labeling.answers.log import AnswerLog, Entry
+from oneof.labeling.content.table import LabelTable
 from oneof.persistence import load, save
 from oneof.report.page import write_report
 from oneof.stream import checkpoint

@@ -14,7 +14,7 @@ from PIL import Image
 from sklearn.datasets import load_digits, load_wine
 
 from oneof.labeling import LabelingSession, LabelTable
-from oneof.labeling.media import ImageFolder
+from oneof.labeling.content.media import ImageFolder
 
 DOCS = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(DOCS.parent))

@@ -12,7 +12,7 @@ from oneof.audit import find_label_issues
 from oneof.candidates import CandidateSets
 from oneof.cli.commands.audit import format_probability
 from oneof.cli.commands.label import open_session
-from oneof.labeling.app import question_to_dict
+from oneof.labeling.http.app import question_to_dict
 from tests.cli.conftest import Run, check_error
 from tests.cli.test_archives import make_sparse, write_sparse
 from tests.cli.test_label import READ_OPTIONS, label_options

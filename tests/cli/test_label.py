@@ -17,7 +17,7 @@ from oneof.cli.annotators import AnnotatorGroup
 from oneof.cli.commands.label import LabelOptions, open_session
 from oneof.cli.inputs import ReadOptions, prepare
 from oneof.io import Overrides
-from oneof.labeling.server import LabelingServer
+from oneof.labeling.http.server import LabelingServer
 from tests.cli.conftest import Run, make_birds
 from tests.labeling.serving import Client
 from tests.labeling.test_audio import write_tone

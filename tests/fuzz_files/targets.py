@@ -27,8 +27,8 @@ from oneof.io import (
     read_table,
 )
 from oneof.io.formats.annotations import read_doccano, read_label_studio
-from oneof.labeling.answer_log import AnswerLog, Entry, stored_classes
-from oneof.labeling.answer_store import AnswerStore
+from oneof.labeling.answers.log import AnswerLog, Entry, stored_classes
+from oneof.labeling.answers.store import AnswerStore
 from oneof.persistence import SavedModel, load, save
 from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, read_batches
 from reproduction.records import Record

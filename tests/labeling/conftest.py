@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.labeling.media import ImageFolder
+from oneof.labeling.content.media import ImageFolder
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
 from tests.labeling.browser import Page, open_browser
 from tests.labeling.serving import Client, serving
 

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from oneof.candidates import CandidateSets
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
 from tests.labeling.browser import ENTER, Page
 from tests.labeling.conftest import make_rows
 

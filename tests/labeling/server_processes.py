@@ -59,7 +59,8 @@ def server_processes() -> Iterator[ServerProcesses]:
 
 def main() -> None:
     """Fork a server for each line of standard input."""
-    from oneof.labeling import app, server, session  # noqa: F401 - before the first fork
+    from oneof.labeling import session
+    from oneof.labeling.http import app, server  # noqa: F401 - before the first fork
     from tests.labeling.conftest import CLASSES, make_rows
 
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # killed servers are not waited for

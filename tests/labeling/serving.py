@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from oneof.labeling.server import LabelingServer
+from oneof.labeling.http.server import LabelingServer
 from oneof.labeling.session import LabelingSession
 
 

@@ -11,9 +11,9 @@ from oneof.candidates import CandidateSets
 from oneof.crowd import AnnotatorModel, krippendorff_alpha
 from oneof.errors import InputError
 from oneof.io import read_labels, read_table
-from oneof.labeling.agreement import MIN_SHARED_ROWS
+from oneof.labeling.annotators.agreement import MIN_SHARED_ROWS
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
 from tests.labeling.conftest import CLASSES, make_rows
 
 Begin = Callable[..., LabelingSession]

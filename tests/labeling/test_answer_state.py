@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneof.labeling.answer_log import Entry
-from oneof.labeling.answer_state import allowed_classes, combine
+from oneof.labeling.answers.log import Entry
+from oneof.labeling.answers.state import allowed_classes, combine
 
 K = 4
 CLASSES = np.array(list("abcd"))

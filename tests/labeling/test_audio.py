@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 from oneof.errors import InputError
-from oneof.labeling.media import AudioFolder, read_wav
+from oneof.labeling.content.media import AudioFolder, read_wav
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
 from tests.labeling.browser import Page, needs_browser
 from tests.labeling.conftest import CLASSES
 from tests.labeling.serving import Client, serving

@@ -11,16 +11,16 @@ import pytest
 
 from oneof.errors import DataError, InputError
 from oneof.io import read_labels, read_table
-from oneof.labeling.answer_log import DEGREES, AnswerLog, Entry, expected_schema, schema_of
-from oneof.labeling.degrees import (
+from oneof.labeling.answers.degrees import (
     ANNOTATOR_STRENGTH,
     DEGREE_STRENGTH,
     PRIOR_MEANS,
     first_predictions,
     fit_degrees,
 )
+from oneof.labeling.answers.log import DEGREES, AnswerLog, Entry, expected_schema, schema_of
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
 from tests.labeling.conftest import CLASSES, label
 from tests.labeling.serving import Client, serving
 

@@ -11,9 +11,9 @@ import pytest
 
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.io import read_labels, read_table
-from oneof.labeling import table as table_module
+from oneof.labeling.content import table as table_module
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
 from tests.labeling.conftest import CLASSES
 
 Begin = Callable[..., LabelingSession]

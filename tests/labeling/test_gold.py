@@ -10,11 +10,11 @@ import pytest
 from oneof.crowd import AnnotatorModel
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.labeling.annotators.progress import answer_rate, measure_progress
-from oneof.labeling.answer_log import Entry
-from oneof.labeling.answer_state import AnswerState
+from oneof.labeling.answers.log import Entry
+from oneof.labeling.answers.state import AnswerState
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.quality import wilson
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
 from tests.labeling.conftest import CLASSES, make_rows
 
 ROWS, TRUTH = make_rows(300)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import oneof
-from oneof.labeling.server import HEADERS, LabelingServer, hosts_at
+from oneof.labeling.http.server import HEADERS, LabelingServer, hosts_at
 from oneof.labeling.session import LabelingSession
 from tests.labeling.serving import Client, serving
 
@@ -31,7 +31,7 @@ KINDS = {
     ".json": "application/json",
     ".svg": "image/svg+xml",
 }
-PAGE = Path(oneof.__file__).parent / "labeling" / "page"
+PAGE = Path(oneof.__file__).parent / "labeling" / "http" / "page"
 FILES = sorted(file.relative_to(PAGE).as_posix() for file in PAGE.rglob("*") if file.is_file())
 READS = [*(file.replace("index.html", "") for file in FILES), "api/session", "api/export.csv", "api/export.parquet"]
 READS.append("image/0")

@@ -5,10 +5,10 @@ import polars as pl
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.naive_bayes import MultinomialNB
 
-from oneof.labeling.app import question_to_dict
-from oneof.labeling.highlights import Highlighter, count_words, find_words, log_frequencies
+from oneof.labeling.content.highlights import Highlighter, count_words, find_words, log_frequencies
+from oneof.labeling.content.table import LabelTable
+from oneof.labeling.http.app import question_to_dict
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
 from tests.labeling.conftest import CLASSES, make_rows
 
 TEXTS = ["red bird sings", "Red bird flies", "gray owl sleeps", "gray owl flies", "bird", None, "owl sings 42"]

@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 
 from oneof.errors import DataError, InputError
-from oneof.labeling import media as media_module
-from oneof.labeling.media import ImageFolder
+from oneof.labeling.content import media as media_module
+from oneof.labeling.content.media import ImageFolder
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
 from tests.labeling.conftest import NAMES, SECRET
 from tests.labeling.serving import Client, serving
 

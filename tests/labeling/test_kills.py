@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from oneof.labeling.answer_log import DEGREES
+from oneof.labeling.answers.log import DEGREES
 from tests.labeling.server_processes import ServerProcesses, server_processes
 from tests.labeling.serving import Client
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from oneof.labeling.app import PageOptions, make_app
+from oneof.labeling.http.app import PageOptions, make_app
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, make_rows
 from tests.labeling.serving import Client, serving

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oneof.labeling.media import ImageFolder
+from oneof.labeling.content.media import ImageFolder
 from oneof.labeling.session import LabelingSession
 from tests.labeling.browser import ENTER, Page, needs_browser
 from tests.labeling.page_states import DESKTOP, PHONE, birds, emulate, make_images, make_tables, states

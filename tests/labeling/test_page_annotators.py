@@ -5,8 +5,8 @@ from typing import Any
 import polars as pl
 import pytest
 
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
 from tests.labeling.browser import ENTER, Page, needs_browser
 from tests.labeling.conftest import CLASSES, make_rows
 from tests.labeling.page_states import DESKTOP, PHONE, emulate

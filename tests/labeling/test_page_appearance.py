@@ -6,9 +6,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.labeling.media import ImageFolder
+from oneof.labeling.content.media import ImageFolder
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
 from tests.labeling.browser import ENTER, Page, needs_browser
 from tests.labeling.conftest import CLASSES, N, make_rows
 from tests.labeling.serving import serving

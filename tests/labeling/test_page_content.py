@@ -9,9 +9,9 @@ import pytest
 
 from oneof.audit import LabelIssue
 from oneof.candidates import CandidateSets
-from oneof.labeling.media import ImageFolder
+from oneof.labeling.content.media import ImageFolder
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
 from tests.labeling.browser import ENTER, Page, needs_browser
 from tests.labeling.conftest import CLASSES, make_rows
 from tests.labeling.page_states import emulate

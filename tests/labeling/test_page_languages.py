@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from oneof.labeling import app
+from oneof.labeling.http import app
 from oneof.labeling.session import LabelingSession
 from tests.labeling.browser import Page, needs_browser
 from tests.labeling.page_states import birds, emulate, states

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from oneof.labeling.answer_log import Entry
-from oneof.labeling.answer_state import AnswerState
+from oneof.labeling.answers.log import Entry
+from oneof.labeling.answers.state import AnswerState
 from oneof.labeling.quality import WINDOW, collect_checks, estimate, wilson
 
 

@@ -10,9 +10,9 @@ import pytest
 from oneof.audit import LabelIssue, find_label_issues
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.labeling.label_changes import change_labels
+from oneof.labeling.content.label_changes import change_labels
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
 from tests.labeling.conftest import CLASSES, make_rows
 from tests.labeling.serving import Client, serving
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from oneof.errors import InputError, InputTypeError
-from oneof.labeling.server import MAX_BODY_BYTES, LabelingServer
+from oneof.labeling.http.server import MAX_BODY_BYTES, LabelingServer
 from oneof.labeling.session import LabelingSession
 from tests.labeling.serving import Client
 
@@ -127,7 +127,7 @@ def test_a_failed_server_frees_its_port(session: LabelingSession, monkeypatch: p
         raise KeyboardInterrupt
 
     monkeypatch.setattr(socket, "socket", lambda *kind: sockets.append(original(*kind)) or sockets[-1])
-    monkeypatch.setattr("oneof.labeling.app.make_app", stopped)
+    monkeypatch.setattr("oneof.labeling.http.app.make_app", stopped)
     with pytest.raises(KeyboardInterrupt):
         LabelingServer(session)
     assert [socket_.fileno() for socket_ in sockets] == [-1]

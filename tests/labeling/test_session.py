@@ -12,10 +12,10 @@ import scipy.sparse as sp
 
 import oneof
 from oneof.errors import ConflictError, DataError, InputError, InputTypeError
-from oneof.labeling.answer_log import AnswerLog, Entry
-from oneof.labeling.answer_store import AnswerStore
+from oneof.labeling.answers.log import AnswerLog, Entry
+from oneof.labeling.answers.store import AnswerStore
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
-from oneof.labeling.table import LabelTable
 from tests.labeling.conftest import CLASSES, label, make_rows
 
 Begin = Callable[..., LabelingSession]

@@ -10,7 +10,7 @@ import pytest
 
 import oneof
 
-PAGE = Path(oneof.__file__).parent / "labeling" / "page"
+PAGE = Path(oneof.__file__).parent / "labeling" / "http" / "page"
 TABLES = {file.stem: json.loads(file.read_text()) for file in sorted((PAGE / "strings").glob("*.json"))}
 ENGLISH = TABLES["en"]
 PLURAL_FORMS = {"one", "other"}

@@ -71,7 +71,7 @@ def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, 
     """Return the known labels of --gold by row; None without the option."""
     from oneof.errors import DataError, InputError
     from oneof.io import find_column, read_table
-    from oneof.labeling.table import row_index
+    from oneof.labeling.content.table import row_index
 
     if options.gold is None:
         return None

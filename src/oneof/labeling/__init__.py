@@ -1,16 +1,9 @@
 """Labeling sessions: active learning with candidate sets as answers, on a local web page or from Python.
 
-<<<<<<< HEAD
 Reading order: `session` (the public class), `answer_api` (its answers), `result_api` (combined answers and files),
-`scheduler` (selection of the next row), `learner` (the model), `quality` (its estimated accuracy), `agreement` and
-`degrees` (several annotators and degrees of certainty); below them `answer_store`, `answer_state` and `answer_log`
-(answers in memory and on disk), `importing` and `table` (input and output); on top `server` and `app` (the page).
-=======
-Reading order: `session` (the public class), `answer_api` (its answers), `scheduler` (selection of the next row),
-`learner` (the model), `quality` (its estimated accuracy); below them `answer_store`, `answer_state` and `answer_log`
-(answers in memory and on disk), `importing`, `table`, `label_changes` and `media` (input and output); beside them
-`highlights` (marked words) and `review` (labels that are probably wrong); on top `server` and `app` (the page).
->>>>>>> content
+`scheduler` (selection of the next row), `learner` (the model), `quality` (its estimated accuracy); below them `answers`
+(log, combination, degrees of certainty, imports), `annotators` (agreement, gold rows, assignment, progress) and
+`content` (the table, images, audio, marked words, proposals); on top `http` (the page).
 
 Names are imported on first use, so that reading or writing a log of answers starts fast.
 """
@@ -20,8 +13,8 @@ from typing import Any
 
 _LAZY_NAMES = {
     "LabelingSession": "oneof.labeling.session",
-    "LabelTable": "oneof.labeling.table",
-    "serve": "oneof.labeling.server",
+    "LabelTable": "oneof.labeling.content.table",
+    "serve": "oneof.labeling.http.server",
 }
 
 __all__ = [*_LAZY_NAMES]  # noqa: PLE0604 - computed from the table above, so that the two cannot differ

@@ -10,9 +10,9 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import LabelError
-from oneof.labeling.answer_log import Entry, Kind
-from oneof.labeling.answer_store import AnswerStore, new_key
-from oneof.labeling.degrees import check_degree
+from oneof.labeling.answers.degrees import check_degree
+from oneof.labeling.answers.log import Entry, Kind
+from oneof.labeling.answers.store import AnswerStore, new_key
 from oneof.labeling.learner import TrainingLoop
 from oneof.labeling.scheduler import Question, QuestionScheduler
 from oneof.labeling.validation import check_name, check_question, check_text

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from oneof.labeling.answer_state import AnswerState, allowed_classes
+from oneof.labeling.answers.state import AnswerState, allowed_classes
 
 WINDOW = 50
 """Number of latest checks in the estimate, since the model changes."""

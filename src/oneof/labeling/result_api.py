@@ -5,13 +5,13 @@ from pathlib import Path
 
 from oneof.candidates import CandidateSets
 from oneof.files import as_path
-from oneof.labeling import importing
 from oneof.labeling.annotators.gold import set_labels
 from oneof.labeling.answer_api import AnswerAPI
-from oneof.labeling.degrees import CombinedAnswers, Reliability
-from oneof.labeling.label_changes import export_changes
-from oneof.labeling.review import Review
-from oneof.labeling.table import LabelTable, row_index, row_items
+from oneof.labeling.answers import importing
+from oneof.labeling.answers.degrees import CombinedAnswers, Reliability
+from oneof.labeling.content.label_changes import export_changes
+from oneof.labeling.content.review import Review
+from oneof.labeling.content.table import LabelTable, row_index, row_items
 from oneof.typing import FeatureMatrix
 
 
@@ -55,8 +55,8 @@ class ResultAPI(AnswerAPI):
 
         Returns
         -------
-        tuple of oneof.labeling.degrees.Reliability
-            Those of all annotators together, then those of each one. `oneof.labeling.degrees` has the model.
+        tuple of oneof.labeling.answers.degrees.Reliability
+            Those of all annotators together, then those of each one. `oneof.labeling.answers.degrees` has the model.
         """
         return self._combined.current().reliabilities
 
@@ -121,7 +121,7 @@ class ResultAPI(AnswerAPI):
             default the items of a table are row indices, from 0.
         **columns
             Column names of the file: `item`, `worker`, `label`, `degree` and `separator` for
-            `oneof.labeling.importing.read_long`, `choice` for the tag of Label Studio.
+            `oneof.labeling.answers.importing.read_long`, `choice` for the tag of Label Studio.
 
         Returns
         -------

@@ -9,8 +9,8 @@ import numpy as np
 
 from oneof.labeling.annotators.assignment import Assignment
 from oneof.labeling.annotators.gold import GoldQuestions
-from oneof.labeling.answer_log import INFORMED
-from oneof.labeling.answer_state import AnswerState
+from oneof.labeling.answers.log import INFORMED
+from oneof.labeling.answers.state import AnswerState
 from oneof.labeling.learner import Learner, ModelSnapshot
 from oneof.typing import Floats, Ints, Mask
 

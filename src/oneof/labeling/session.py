@@ -4,19 +4,19 @@ import os
 from typing import Any, Self
 
 from oneof.files import as_path
-from oneof.labeling.agreement import COMBINATIONS, AnnotatorFits
+from oneof.labeling.annotators.agreement import COMBINATIONS, AnnotatorFits
 from oneof.labeling.annotators.api import AnnotatorAPI
 from oneof.labeling.annotators.assignment import Assignment, check_assignment
 from oneof.labeling.annotators.gold import GOLD_INTERVAL, GoldQuestions, check_gold, hide_labels
-from oneof.labeling.answer_log import AnswerLog
-from oneof.labeling.answer_store import AnswerStore
-from oneof.labeling.degrees import CombinedAnswers
-from oneof.labeling.highlights import make_highlighter
+from oneof.labeling.answers.degrees import CombinedAnswers
+from oneof.labeling.answers.log import AnswerLog
+from oneof.labeling.answers.store import AnswerStore
+from oneof.labeling.content.highlights import make_highlighter
+from oneof.labeling.content.review import Review, as_issues
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.learner import Learner, ModelSnapshot, Neighbor, TrainingInput, TrainingLoop, nearest_labeled
 from oneof.labeling.result_api import ResultAPI
-from oneof.labeling.review import Review, as_issues
 from oneof.labeling.scheduler import PURPOSES, Question, QuestionScheduler
-from oneof.labeling.table import LabelTable
 from oneof.labeling.validation import (
     check_counts,
     check_queue,
@@ -95,11 +95,11 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
     Attributes
     ----------
     classes : ndarray of shape (n_classes,)
-    review : oneof.labeling.review.Review or None
+    review : oneof.labeling.content.review.Review or None
         Proposed labels and progress of a review of label issues.
-    highlighter : oneof.labeling.highlights.Highlighter or None
+    highlighter : oneof.labeling.content.highlights.Highlighter or None
         Marks words of a table that is shown as texts.
-    answers : oneof.labeling.answer_store.AnswerStore
+    answers : oneof.labeling.answers.store.AnswerStore
         The answers: all entries (`log`), current ones (`history`, `current_answer`), and `checks` of the model.
 
     Raises

@@ -10,8 +10,8 @@ from sklearn.utils.validation import check_array
 
 from oneof.candidates import CandidateSets, as_candidates, as_classes
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.scheduler import Question
-from oneof.labeling.table import LabelTable
 from oneof.typing import FeatureMatrix, Ints, Labels
 from oneof.validation import check_positive
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from oneof.cli.inputs import PreparedTable, ReadOptions
     from oneof.io import Table
     from oneof.labeling import LabelingSession
-    from oneof.labeling.media import MediaFolder
+    from oneof.labeling.content.media import MediaFolder
 
 NAME = "label"
 EXAMPLES = """\b
@@ -138,8 +138,8 @@ def run(
 
         from oneof.files import check_not_input
         from oneof.io import stem_of
-        from oneof.labeling.label_changes import export_changes
-        from oneof.labeling.server import LabelingServer
+        from oneof.labeling.content.label_changes import export_changes
+        from oneof.labeling.http.server import LabelingServer
         from oneof.sockets import check_server_installed
 
         exits = export is not None or annotator_group.progress
@@ -275,10 +275,10 @@ def open_session(
         make_encoder,
         read_text_options,
     )
-    from oneof.labeling.answer_log import stored_classes
-    from oneof.labeling.media import AudioFolder, ImageFolder
+    from oneof.labeling.answers.log import stored_classes
+    from oneof.labeling.content.media import AudioFolder, ImageFolder
+    from oneof.labeling.content.table import LabelTable
     from oneof.labeling.session import LabelingSession
-    from oneof.labeling.table import LabelTable
 
     if len(read_options.labels) != 1:
         raise InputError(f"--labels must name one column, for the answers; got {len(read_options.labels)}.")

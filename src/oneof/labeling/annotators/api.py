@@ -4,10 +4,10 @@ import time
 
 from oneof.crowd import Answers
 from oneof.labeling import quality
-from oneof.labeling.agreement import Agreement, AnnotatorFits
+from oneof.labeling.annotators.agreement import Agreement, AnnotatorFits
 from oneof.labeling.annotators.gold import measure_accuracy
 from oneof.labeling.annotators.progress import AnnotatorProgress, measure_progress
-from oneof.labeling.answer_store import AnswerStore
+from oneof.labeling.answers.store import AnswerStore
 from oneof.labeling.scheduler import QuestionScheduler
 from oneof.labeling.validation import check_name
 from oneof.typing import Labels
@@ -64,7 +64,7 @@ class AnnotatorAPI:
 
         Returns
         -------
-        oneof.labeling.agreement.Agreement
+        oneof.labeling.annotators.agreement.Agreement
         """
         if annotator is None:
             return self._annotators.agreement()

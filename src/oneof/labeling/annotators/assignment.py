@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from oneof.errors import InputError
-from oneof.labeling.answer_log import Entry
-from oneof.labeling.answer_state import AnswerState, allowed_classes
+from oneof.labeling.answers.log import Entry
+from oneof.labeling.answers.state import AnswerState, allowed_classes
 from oneof.likelihoods import softmax
 from oneof.typing import Floats, Ints
 from oneof.validation import check_positive

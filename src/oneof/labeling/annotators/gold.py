@@ -12,8 +12,8 @@ import numpy as np
 
 from oneof.candidates import CandidateSets, as_classes
 from oneof.errors import InputError, InputTypeError, LabelError
-from oneof.labeling.answer_log import Entry
-from oneof.labeling.answer_state import AnswerState, allowed_classes, from_evidence
+from oneof.labeling.answers.log import Entry
+from oneof.labeling.answers.state import AnswerState, allowed_classes, from_evidence
 from oneof.labeling.quality import wilson
 from oneof.typing import Evidence, Ints, Labels, Mask
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from oneof.labeling.agreement import MIN_SHARED_ROWS, Conflict
+from oneof.labeling.annotators.agreement import MIN_SHARED_ROWS, Conflict
 from oneof.labeling.annotators.pairs import PairwiseAgreement
 from oneof.labeling.annotators.progress import to_dict
-from oneof.labeling.answer_log import INFORMED, Entry
-from oneof.labeling.answer_state import allowed_classes
+from oneof.labeling.answers.log import INFORMED, Entry
+from oneof.labeling.answers.state import allowed_classes
 from oneof.labeling.scheduler import Question
 from oneof.labeling.session import LabelingSession
 

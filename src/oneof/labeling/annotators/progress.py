@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from oneof.labeling.annotators.gold import GoldAccuracy
-from oneof.labeling.answer_log import Entry
-from oneof.labeling.answer_state import AnswerState, allowed_classes
+from oneof.labeling.answers.log import Entry
+from oneof.labeling.answers.state import AnswerState, allowed_classes
 
 RATE_SECONDS = 3600.0
 """The rate of answers is that of this time."""

@@ -29,10 +29,10 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.labeling.agreement import AnnotatorFits
-from oneof.labeling.answer_log import DEGREES, Entry
-from oneof.labeling.answer_state import allowed_classes
-from oneof.labeling.answer_store import AnswerStore
+from oneof.labeling.annotators.agreement import AnnotatorFits
+from oneof.labeling.answers.log import DEGREES, Entry
+from oneof.labeling.answers.state import allowed_classes
+from oneof.labeling.answers.store import AnswerStore
 from oneof.solvers.annotators import AnswerColumns
 from oneof.solvers.annotators.reliability import ReliabilitySolution, answer_likelihoods, estimate_reliability
 from oneof.typing import Floats, Ints, Labels, Mask

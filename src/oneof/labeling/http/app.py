@@ -18,9 +18,9 @@ from starlette.routing import Route
 from oneof.errors import ConflictError, InputError, OneofError
 from oneof.labeling import quality
 from oneof.labeling.annotators.page import agreement_to_dict, answer_to_dict, others_to_dict
-from oneof.labeling.answer_log import Entry
-from oneof.labeling.media import MediaFolder
-from oneof.labeling.openapi import MAX_TEXT, describe
+from oneof.labeling.answers.log import Entry
+from oneof.labeling.content.media import MediaFolder
+from oneof.labeling.http.openapi import MAX_TEXT, describe
 from oneof.labeling.scheduler import Question
 from oneof.labeling.session import LabelingSession
 
@@ -57,7 +57,7 @@ class PageOptions:
 
 
 def make_app(session: LabelingSession, options: PageOptions) -> Starlette:
-    """Return the application, to be wrapped in `oneof.labeling.server.AccessMiddleware`.
+    """Return the application, to be wrapped in `oneof.labeling.http.server.AccessMiddleware`.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ from oneof.errors import DataError, InputError, LabelError
 from oneof.files import atomic_write
 from oneof.io import find_column, read_table
 from oneof.io.formats.annotations import is_export, read_export
-from oneof.labeling.answer_log import DEGREES, Entry
-from oneof.labeling.answer_state import allowed_classes
+from oneof.labeling.answers.log import DEGREES, Entry
+from oneof.labeling.answers.state import allowed_classes
 from oneof.labeling.validation import check_text
 from oneof.typing import Labels
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Sequence
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError
 from oneof.labeling import quality
-from oneof.labeling.answer_log import AnswerLog, Entry
-from oneof.labeling.answer_state import AnswerState, combine, from_evidence
+from oneof.labeling.answers.log import AnswerLog, Entry
+from oneof.labeling.answers.state import AnswerState, combine, from_evidence
 from oneof.typing import Evidence, Labels
 
 
@@ -24,7 +24,7 @@ class AnswerStore:
         Evidence of rows without an answer: a mask of the candidates, or weights.
     classes : ndarray of shape (n_classes,)
     min_votes, top_k
-        See `oneof.labeling.answer_state.combine`.
+        See `oneof.labeling.answers.state.combine`.
     gold : collection of int
         Rows with known labels, whose answers are not combined.
 

@@ -7,8 +7,8 @@ import numpy as np
 
 from oneof.audit import LabelIssue
 from oneof.errors import InputError
-from oneof.labeling.answer_state import AnswerState
-from oneof.labeling.label_changes import is_changed
+from oneof.labeling.answers.state import AnswerState
+from oneof.labeling.content.label_changes import is_changed
 from oneof.typing import Evidence, Labels
 
 

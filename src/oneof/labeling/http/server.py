@@ -16,7 +16,7 @@ from oneof.labeling.session import LabelingSession
 from oneof.sockets import LOCALHOST, WebServer, check_server_installed, listen
 
 if TYPE_CHECKING:
-    from oneof.labeling.media import MediaFolder
+    from oneof.labeling.content.media import MediaFolder
 
 Scope = MutableMapping[str, Any]
 Message = MutableMapping[str, Any]
@@ -195,7 +195,7 @@ class LabelingServer:
         port: int = 0,
     ) -> None:
         check_server_installed("labeling")
-        from oneof.labeling.app import PageOptions, make_app
+        from oneof.labeling.http.app import PageOptions, make_app
 
         if not isinstance(session, LabelingSession):
             raise InputTypeError(f"`session` must be a oneof.labeling.LabelingSession; got {type(session).__name__}.")

@@ -7,7 +7,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import ConflictError
-from oneof.labeling.answer_log import INFORMED, Entry
+from oneof.labeling.answers.log import INFORMED, Entry
 from oneof.typing import Evidence, Labels
 
 

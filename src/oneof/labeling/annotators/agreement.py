@@ -20,9 +20,9 @@ from oneof.candidates import CandidateSets
 from oneof.crowd import AnnotatorModel, Answers, krippendorff_alpha, krippendorff_interval
 from oneof.labeling.annotators.assignment import have_conflict, informative_sets
 from oneof.labeling.annotators.pairs import PairwiseAgreement, compare_pairs
-from oneof.labeling.answer_log import Entry
-from oneof.labeling.answer_state import allowed_classes
-from oneof.labeling.answer_store import AnswerStore
+from oneof.labeling.answers.log import Entry
+from oneof.labeling.answers.state import allowed_classes
+from oneof.labeling.answers.store import AnswerStore
 from oneof.likelihoods import entropy
 from oneof.typing import Evidence, Labels
 from oneof.validation import check_choice

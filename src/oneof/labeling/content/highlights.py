@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.labeling.table import LabelTable
+from oneof.labeling.content.table import LabelTable
 from oneof.typing import Floats
 
 MAX_TEXTS = 10_000

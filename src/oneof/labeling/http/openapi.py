@@ -1,13 +1,13 @@
 """OpenAPI description of the application of the labeling page.
 
 The paths are relative to the link of the page, which contains the secret; the requests that write need the headers
-that `oneof.labeling.server.AccessMiddleware` checks.
+that `oneof.labeling.http.server.AccessMiddleware` checks.
 """
 
 from importlib.metadata import version
 from typing import Any
 
-from oneof.labeling.answer_log import DEGREES
+from oneof.labeling.answers.log import DEGREES
 from oneof.labeling.scheduler import PURPOSES
 
 MAX_TEXT = 200

@@ -5,6 +5,8 @@ Needs selenium, chromium and Pillow.
 
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -36,20 +38,33 @@ def answer(session: LabelingSession, names: tuple[str, ...], truth: np.ndarray) 
     session.train()
 
 
-def take(session: LabelingSession, file: str, size: dict[str, Any], keys: str, **options: Any) -> None:
-    """Open the page, select two labels by their keys and take a screenshot."""
+def until(condition: Callable[[], bool], seconds: float = 30) -> None:
+    """Wait until a condition holds."""
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.1)
+
+
+def take(
+    session: LabelingSession, file: str, size: dict[str, Any], keys: str, element: str | None = None, **options: Any
+) -> None:
+    """Open the page, press keys, and take a screenshot of the window or of an element."""
     with serving(session, annotator="Ann", **options) as server, tempfile.TemporaryDirectory() as folder:
         browser = open_browser(Path(folder))
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"deviceScaleFactor": 1, **size})
         page = Page(browser)
         page.open(server.link)
         page.press(*keys)
-        browser.save_screenshot(str(DOCS / file))
+        if element is None:
+            browser.save_screenshot(str(DOCS / file))
+        else:
+            until(lambda: page.one(element).is_displayed())
+            page.one(element).screenshot(str(DOCS / file))
         browser.quit()
 
 
 def main() -> None:
-    """Take both screenshots."""
+    """Take all screenshots."""
     wine = load_wine()
     names = ("Barbera", "Barolo", "Grignolino")
     columns = {name.replace("_", " "): wine.data[:, j] for j, name in enumerate(wine.feature_names)}
@@ -58,7 +73,7 @@ def main() -> None:
     with LabelingSession(scaled, classes=names, table=table, random_state=0) as session:
         answer(session, names, (wine.target + 1) % 3)
         size = {"width": 1120, "height": 788, "mobile": False}
-        take(session, "labeling_desktop.png", size, "13", title="wines.csv")
+        take(session, "labeling_desktop.png", size, "23p", title="wines.csv")
     digits = load_digits()
     with tempfile.TemporaryDirectory() as folder:
         for row, image in enumerate(digits.images):
@@ -70,7 +85,22 @@ def main() -> None:
             answer(session, DIGITS, digits.target)
             size = {"width": 390, "height": 844, "mobile": True}
             images = ImageFolder(Path(folder))
-            take(session, "labeling_phone.png", size, "57", title="Handwritten digits", images=images)
+            take(session, "labeling_phone.png", size, "20g", title="Handwritten digits", images=images)
+    disagree(table)
+
+
+def disagree(table: LabelTable) -> None:
+    """Take the screenshot of the agreement of four annotators, of whom one is often wrong."""
+    digits, rng = load_digits(), np.random.default_rng(0)
+    options = {"annotations_per_item": 2, "random_state": 0}
+    with LabelingSession(digits.data / 16, classes=DIGITS, table=table, **options) as session:
+        for name, accuracy in (("Ann", 0.97), ("Bob", 0.95), ("Cem", 0.75), ("Dana", 0.9)):
+            for row in range(60):
+                right = int(digits.target[row])
+                label = right if rng.random() < accuracy else (right + 3) % 10
+                session.answer(session.question_for(row, name), DIGITS[label])
+        size = {"width": 1120, "height": 2400, "mobile": False}
+        take(session, "labeling_agreement.png", size, "", element="#agreement", title="Handwritten digits")
 
 
 if __name__ == "__main__":

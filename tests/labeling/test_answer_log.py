@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneof.errors import ConflictError, DataError
-from oneof.labeling.answers.log import AnswerLog, Entry, stored_classes
+from oneof.labeling.answers.database import stored_classes
+from oneof.labeling.answers.log import AnswerLog, Entry
 from oneof.labeling.answers.state import AnswerState
 
 METADATA = {"rows": "some", "classes": '["a", "b"]'}

@@ -11,6 +11,7 @@ import pytest
 
 from oneof.errors import DataError, InputError
 from oneof.io import read_labels, read_table
+from oneof.labeling.answers.database import expected_schema, schema_of
 from oneof.labeling.answers.degrees import (
     ANNOTATOR_STRENGTH,
     DEGREE_STRENGTH,
@@ -18,7 +19,7 @@ from oneof.labeling.answers.degrees import (
     first_predictions,
     fit_degrees,
 )
-from oneof.labeling.answers.log import DEGREES, AnswerLog, Entry, expected_schema, schema_of
+from oneof.labeling.answers.log import DEGREES, AnswerLog, Entry
 from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, label

@@ -36,6 +36,22 @@ def test_entries_are_read_as_they_were_written(tmp_path: Path) -> None:
     log.close()
 
 
+def test_the_first_degree_is_read_with_its_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry written between two statements of a read has its degree, also if it is the first with a degree."""
+    path = tmp_path / "log"
+    with closing(AnswerLog(path, METADATA)) as writer, closing(AnswerLog(path, METADATA)) as log:
+        has_table = log._has_table
+
+        def write_in_between(name: str) -> bool:
+            exists = has_table(name)
+            monkeypatch.setattr(log, "_has_table", has_table)
+            writer.append(entry("x", degree="probably"))
+            return exists
+
+        monkeypatch.setattr(log, "_has_table", write_in_between)
+        assert [*log.since(0), *log.since(0)] == [entry("x", degree="probably", at=writer.since(0)[0].at, number=1)]
+
+
 def test_an_acknowledged_entry_is_committed(tmp_path: Path) -> None:
     """When `append` returns, another connection can read the entry, and the file is in WAL mode."""
     log = AnswerLog(tmp_path / "log", METADATA)

@@ -175,9 +175,17 @@ class AnswerLog:
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Convert errors of a damaged file, or of entries of another program, to `DataError`."""
+        """Run the block on one state of the file; errors of its content are raised as `DataError`.
+
+        Otherwise another process could create an optional table, and write to it, between two statements of the block.
+        """
         try:
-            yield
+            self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")  # nothing was written
         except (sqlite3.DatabaseError, OverflowError, RecursionError, TypeError, ValueError) as error:
             if isinstance(error, DataError):
                 raise

@@ -195,7 +195,7 @@ def question_to_dict(session: LabelingSession, question: Question | None) -> dic
         "id": question.id,
         "row": question.row,
         "purpose": "query" if question.purpose == "gold" else question.purpose,
-        "is_suspected": question.purpose == "query" and session.is_queued(question.row),
+        "is_suspected": question.purpose in ("query", "gold") and session.is_queued(question.row),
         "score": question.score,
         "proba": None if question.proba is None else np.round(question.proba, 4).tolist(),
         "n_labeled": question.n_labeled,

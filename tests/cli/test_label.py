@@ -14,8 +14,8 @@ import pytest
 
 from oneof.candidates import CandidateSets
 from oneof.cli.annotators import AnnotatorGroup
-from oneof.cli.commands.label import LabelOptions, open_session
 from oneof.cli.inputs import ReadOptions, prepare
+from oneof.cli.labeling import LabelOptions, open_session
 from oneof.io import Overrides
 from oneof.labeling.http.server import LabelingServer
 from tests.cli.conftest import Run, make_birds

@@ -27,7 +27,8 @@ from oneof.io import (
     read_table,
 )
 from oneof.io.formats.annotations import read_doccano, read_label_studio
-from oneof.labeling.answers.log import AnswerLog, Entry, stored_classes
+from oneof.labeling.answers.database import stored_classes
+from oneof.labeling.answers.log import AnswerLog, Entry
 from oneof.labeling.answers.store import AnswerStore
 from oneof.persistence import SavedModel, load, save
 from oneof.stream import CheckpointConfig, StreamOptions, fit_stream, read_batches

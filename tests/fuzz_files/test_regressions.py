@@ -18,7 +18,8 @@ from oneof.errors import DataError
 from oneof.io import read_table
 from oneof.io.formats import records
 from oneof.io.formats.annotations import read_label_studio
-from oneof.labeling.answers.log import AnswerLog, stored_classes
+from oneof.labeling.answers.database import stored_classes
+from oneof.labeling.answers.log import AnswerLog
 from oneof.stream import read_batches
 from reproduction.store import Store
 from tests.fuzz_files.targets import _FACTS, TARGETS

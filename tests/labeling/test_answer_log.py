@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneof.errors import ConflictError, DataError
-from oneof.labeling.answers.log import AnswerLog, Entry, stored_classes
+from oneof.labeling.answers.database import stored_classes
+from oneof.labeling.answers.log import AnswerLog, Entry
 from oneof.labeling.answers.state import AnswerState
 
 METADATA = {"rows": "some", "classes": '["a", "b"]'}
@@ -33,6 +34,22 @@ def test_entries_are_read_as_they_were_written(tmp_path: Path) -> None:
     assert first.at > 0
     second_log.close()
     log.close()
+
+
+def test_the_first_degree_is_read_with_its_entry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An entry written between two statements of a read has its degree, also if it is the first with a degree."""
+    path = tmp_path / "log"
+    with closing(AnswerLog(path, METADATA)) as writer, closing(AnswerLog(path, METADATA)) as log:
+        has_table = log._has_table
+
+        def write_in_between(name: str) -> bool:
+            exists = has_table(name)
+            monkeypatch.setattr(log, "_has_table", has_table)
+            writer.append(entry("x", degree="probably"))
+            return exists
+
+        monkeypatch.setattr(log, "_has_table", write_in_between)
+        assert [*log.since(0), *log.since(0)] == [entry("x", degree="probably", at=writer.since(0)[0].at, number=1)]
 
 
 def test_an_acknowledged_entry_is_committed(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from oneof.errors import DataError, InputError
 from oneof.io import read_labels, read_table
+from oneof.labeling.answers.database import expected_schema, schema_of
 from oneof.labeling.answers.degrees import (
     ANNOTATOR_STRENGTH,
     DEGREE_STRENGTH,
@@ -18,7 +19,7 @@ from oneof.labeling.answers.degrees import (
     first_predictions,
     fit_degrees,
 )
-from oneof.labeling.answers.log import DEGREES, AnswerLog, Entry, expected_schema, schema_of
+from oneof.labeling.answers.log import DEGREES, AnswerLog, Entry
 from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, label
@@ -254,6 +255,20 @@ def test_only_predictions_before_the_first_answer_count() -> None:
         entry(3, "Bob"),
     ]
     assert first_predictions(entries) == {0: ("Ann", 1), 2: ("Bob", 1)}
+
+
+def test_answers_after_those_of_others_are_no_comparison(begin: Begin) -> None:
+    """An answer given with the others' answers shown has a weight, and the reliabilities are those of first answers."""
+    session = begin()
+    for row in range(12):
+        say(session, row, "Ann", "owl", "probably")
+        say(session, row, "Bob", "wren" if row < 6 else "owl", "probably")
+    before, weights = session.reliabilities(), session.candidates().weights[0]
+    for row in range(6):
+        session.answer(session.question_for(row, "Bob", purpose="informed review"), "owl", degree="probably")
+    session.answer(session.question_for(0, "Cem", purpose="informed review"), "owl", degree="sure")
+    assert session.reliabilities() == before
+    assert session.candidates().weights[0, 2] < weights[2] == weights[1]
 
 
 # -- the log -----------------------------------------------------------------------------------------------------------

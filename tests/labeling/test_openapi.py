@@ -10,10 +10,13 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from oneof.audit import LabelIssue
+from oneof.labeling.content.table import LabelTable
 from oneof.labeling.http.app import PageOptions, make_app
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, make_rows
@@ -51,6 +54,48 @@ def test_references_exist(fuzzed: Client) -> None:
     content = fuzzed.get("openapi.json").json()
     named = set(re.findall(r"#/components/schemas/(\w+)", json.dumps(content)))
     assert named == set(content["components"]["schemas"])
+
+
+def test_every_property_is_described() -> None:
+    """The responses have the described properties and no other, in a review of texts and in a session of a table."""
+    rows, truth = make_rows(20)
+    texts = pl.DataFrame({"text": [f"a {CLASSES[code]} sings" for code in truth]})
+    issues = [LabelIssue(row, ["finch"], "owl", 0.9, "owl") for row in range(12)]
+    reviewed = {"y": [["finch"]] * 20, "queue": issues, "table": LabelTable(texts, "kind", "text", "text")}
+    for options in (reviewed, {"gold": {0: "owl"}}):
+        with LabelingSession(rows, classes=CLASSES, random_state=0, **options) as session, serving(session) as server:
+            client = Client(server.lead_link)
+            content = client.get("openapi.json").json()
+            schemas = content["components"]["schemas"]
+            parts: set[str] = set()
+            for number in range(24):
+                annotator = ("Ann", "Bob")[number % 2]
+                row = {"annotator": annotator, "window": "w", "row": number // 2, "purpose": "informed review"}
+                opened = client.post("api/open", row).json()
+                reply = client.answer(opened["question"], "one of", [number % 3]).json()
+                check_described(reply["question"], schemas["Question"])
+                check_described(reply["state"], schemas["State"])
+                check_described(opened["question"], schemas["Question"])
+                parts |= {name for part in (opened["question"], reply["state"]) for name in part if part[name]}
+            assert parts >= {"proposal", "highlight", "review"} or session.review is None
+            agreement = client.post("api/agreement", {"annotator": "Ann"}).json()
+            assert agreement["conflicts"]
+            check_described(agreement, schemas["Agreement"])
+            undone = client.post("api/undo", {"annotator": "Ann", "window": "w", "key": "u"}).json()["undone"]
+            undo = content["paths"]["/api/undo"]["post"]["responses"]["200"]["content"]["application/json"]["schema"]
+            check_described(undone, undo["properties"]["undone"])
+
+
+def check_described(value: Any, schema: dict[str, Any]) -> None:
+    """Check that all objects of a value have the properties of their schema, as far as it lists properties."""
+    schema = schema.get("anyOf", [schema])[0]  # the other one is null
+    if isinstance(value, dict) and "properties" in schema:
+        assert set(schema["required"]) <= set(value) <= set(schema["properties"])
+        for name, part in value.items():
+            check_described(part, schema["properties"][name])
+    if isinstance(value, list):
+        for part in value:
+            check_described(part, schema["items"])
 
 
 @pytest.mark.skipif(importlib.util.find_spec("schemathesis") is None, reason="schemathesis is not installed")

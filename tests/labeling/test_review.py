@@ -72,6 +72,28 @@ def test_flagged_rows_have_a_proposal_and_progress(reviewed: LabelingSession, tm
     assert counts["n_changed"] >= len(WRONG) - 1
 
 
+def test_a_gold_row_is_displayed_as_the_other_rows_of_a_review(reviewed: LabelingSession) -> None:
+    """A gold row of the queue is asked with its labels, its proposal and as suspected; gold rows elsewhere are not."""
+    assert reviewed.review is not None
+    flagged = [row for row in range(N) if reviewed.review.proposal(row)]
+    issues = [LabelIssue(row, [CLASSES[0]], CLASSES[1], 0.9, CLASSES[1]) for row in flagged]
+    outside = min(set(range(N)) - set(flagged))
+    gold = {flagged[0]: CLASSES[1], outside: CLASSES[0]}
+    start = CandidateSets.from_sets([[CLASSES[0]]] * N, classes=CLASSES)
+    options = {"queue": issues, "gold": gold, "gold_interval": 2, "random_state": 0}
+    with LabelingSession(make_rows(N)[0], start, **options) as session, serving(session) as server:
+        client, displayed = Client(server.link), {}
+        reply = client.post("api/ask", {"annotator": "Ann", "window": "w"}).json()
+        while reply["question"] is not None:
+            question = reply["question"]
+            keys = ("purpose", "is_suspected", "candidates", "proposal")
+            displayed[question["row"]] = [question[name] for name in keys]
+            reply = client.answer(question, "one of", [1]).json()
+        assert set(displayed) == set(flagged)
+        assert all(one == displayed[flagged[1]] for one in displayed.values())
+        assert {entry.row for entry in session.answers.log() if entry.purpose == "gold"} == {flagged[0]}
+
+
 def test_degrees_do_not_change_other_labels(reviewed: LabelingSession, tmp_path: Path) -> None:
     """A label confirmed with "probably" is not changed, and the export has sets as the table has, without weights."""
     before = reviewed.table.frame["kind"].to_list()

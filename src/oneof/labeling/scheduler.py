@@ -100,6 +100,8 @@ class QuestionScheduler:
         self._known = start.sum(axis=1) == 1
         self._queue: Ints = np.empty(0, dtype=np.int64) if queue is None else queue
         self._known[self._queue] = False
+        self._is_queued = np.zeros(len(start), dtype=bool)
+        self._is_queued[self._queue] = True
         self._known[gold.rows] = True
         self._remaining = ~self._known
         self._is_answered = np.zeros(len(start), dtype=bool)
@@ -110,7 +112,7 @@ class QuestionScheduler:
 
     def is_queued(self, row: int) -> bool:
         """Return whether a row was given to be asked first."""
-        return bool((self._queue == row).any())
+        return bool(self._is_queued[row])
 
     def update(self, row: int) -> None:
         """Update whether a row remains to be answered, after a new entry."""
@@ -135,7 +137,9 @@ class QuestionScheduler:
         pool = self._pool(annotator)
         if not pool.any():
             return None
-        gold = self._gold.pick(annotator, self._state, self._leased())
+        # A gold row is displayed as the question that it replaces: both are rows of the queue, or both are not.
+        other_kind = self._is_queued != bool(pool[self._queue].any())
+        gold = self._gold.pick(annotator, self._state, self._leased() | other_kind)
         if gold is not None:
             score = None if snapshot is None else self._learner.score(snapshot, gold)
             return self._lease(gold, annotator, window, "gold", score, snapshot)

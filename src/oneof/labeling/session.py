@@ -67,7 +67,8 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         `max_annotations`, otherwise 0.
     gold : dict of int to label, optional
         Known labels of rows, by which the accuracy of each annotator is measured. These rows are asked among the others
-        and keep their known labels.
+        and keep their known labels. While rows of `queue` remain, only the gold rows among them are asked: any other
+        would be recognized, since the page displays rows of `queue` in another way.
     gold_interval : int, default=20
         One of this many questions is a gold row, at random.
     check_interval : int, default=5
@@ -174,7 +175,7 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         self._learner = Learner(rows, estimator, strategy, int(prefetch), rng)
         log = AnswerLog(None if path is None else as_path(path), session_metadata(rows, table, start.classes))
         try:
-            evidence = hide_labels(start.evidence, self._gold)
+            evidence = hide_labels(start.evidence, self._gold, queued)
             self.answers = AnswerStore(log, evidence, start.classes, min_votes=min_votes, top_k=top_k, gold=self._gold)
             self._annotators = AnnotatorFits(self.answers, self._gold, rows.shape[0], start.classes)
             self._combined = CombinedAnswers(self.answers, self._annotators, self._gold, start.classes)

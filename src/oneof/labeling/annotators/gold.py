@@ -75,11 +75,14 @@ def check_gold(gold: Any, classes: Labels, n_rows: int) -> dict[int, int]:
     return known
 
 
-def hide_labels(evidence: Evidence, gold: Mapping[int, int]) -> Evidence:
-    """Return the initial evidence with unlabeled rows instead of exact gold rows, so that they may be asked."""
-    if not gold:
+def hide_labels(evidence: Evidence, gold: Mapping[int, int], queue: Ints | None = None) -> Evidence:
+    """Return the initial evidence with unlabeled rows instead of exact gold rows, so that they may be asked.
+
+    Rows of `queue` are displayed with their initial labels, so gold rows among them keep these.
+    """
+    rows = np.array(sorted({*gold} - {*([] if queue is None else queue.tolist())}), dtype=np.int64)
+    if not len(rows):
         return evidence
-    rows = np.array(sorted(gold))
     exact = rows[(evidence[rows] > 0).sum(axis=1) == 1]
     hidden = evidence.copy()
     hidden[exact] = 1
@@ -134,15 +137,15 @@ class GoldQuestions:
         self._interval, self._rng = interval, rng
         self._turns: dict[str, tuple[int, int]] = {}
 
-    def pick(self, annotator: str, state: AnswerState, leased: Mask) -> int | None:
+    def pick(self, annotator: str, state: AnswerState, excluded: Mask) -> int | None:
         """Return the gold row of the next question of an annotator; None if the question is of another kind.
 
         Parameters
         ----------
         annotator : str
         state : AnswerState
-        leased : ndarray of shape (n_samples,), bool
-            Rows that are open in a window.
+        excluded : ndarray of shape (n_samples,), bool
+            Rows that are open in a window, or that the page would display in another way than the question.
         """
         if not len(self.rows):
             return None
@@ -153,5 +156,5 @@ class GoldQuestions:
         if position != turn:
             return None
         past = {*state.answered_by(annotator), *state.skipped(annotator)}
-        available = [row for row in self.rows.tolist() if row not in past and not leased[row]]
+        available = [row for row in self.rows.tolist() if row not in past and not excluded[row]]
         return int(self._rng.choice(available)) if available else None

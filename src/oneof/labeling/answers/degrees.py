@@ -12,15 +12,17 @@ estimates of the degrees as prior means, which count for 10 answers. So an annot
 reliabilities of all annotators, and before there are any comparisons the prior means are used. An answer without a
 degree is one more degree, with its own reliability.
 
-The estimates use rows with several answers, rows with known labels, and predictions of the model for rows drawn at
-random. A prediction is used only if it was stored before anybody answered the row. It is not a known label: the model
-is one more annotator, of unknown reliability with a flat prior. The model makes its errors on difficult rows, on which
-annotators are not sure, so it has one reliability for each degree of the answer. Then frequent agreement increases both
-reliabilities, and disagreement is attributed mostly to the model. Predictions are no part of the weights.
+The estimates use the first answer of each annotator to a row, if it was given without knowing the answers of the
+others: later answers are not independent. The compared rows are those with several of these answers, those with known
+labels, and those drawn at random for which a prediction of the model is stored. A prediction is used only if it was
+stored before anybody answered the row. It is not a known label: the model is one more annotator, of unknown reliability
+with a flat prior. The model makes its errors on difficult rows, on which annotators are not sure, so it has one
+reliability for each degree of the answer. Then frequent agreement increases both reliabilities, and disagreement is
+attributed mostly to the model. Predictions are no part of the weights.
 """
 
 import threading
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
@@ -57,8 +59,9 @@ class Reliability(NamedTuple):
     degree : {"sure", "probably", "guess"} or None
         None for answers without a degree.
     n_answers : int
+        Number of independent answers.
     n_compared : int
-        Number of answers to rows with other answers, a known label, or a prediction.
+        Number of these to rows with other independent answers, a known label, or a prediction.
     reliability : float
         Probability that an answer is not a set drawn at random. One label of K is true with the probability
         ``reliability + (1 - reliability) / K``.
@@ -82,7 +85,7 @@ class DegreeFit:
     Attributes
     ----------
     rows : ndarray of shape (n_answers,)
-        The row of each answer.
+        The row of each current answer.
     sets : ndarray of shape (n_answers, n_classes), bool
     has_degree : ndarray of shape (n_answers,), bool
     reliability : ndarray of shape (n_answers,)
@@ -147,6 +150,7 @@ def fit_degrees(
     answered: Mapping[int, Mapping[str, Entry]],
     n_classes: int,
     *,
+    independent: Mapping[int, Mapping[str, Entry]] | None = None,
     predictions: Mapping[int, tuple[str, int]] | None = None,
     known: Mapping[int, int] | None = None,
 ) -> DegreeFit:
@@ -155,28 +159,19 @@ def fit_degrees(
     Parameters
     ----------
     answered : dict of row to dict of annotator to Entry
-        The current answers.
+        The current answers, which get the reliability of their annotator and degree.
     n_classes : int
+    independent : dict of row to dict of annotator to Entry, optional
+        The answers that the estimates use; by default the current ones.
     predictions : dict of row to (annotator, class code), optional
         Result of `first_predictions`.
     known : dict of row to class code, optional
         Rows with known labels, for the estimates. They do not change the weights.
     """
-    given = [
-        (row, name, entry.degree, allowed)
-        for row, answers in sorted(answered.items())
-        for name, entry in answers.items()
-        if (allowed := allowed_classes(entry, n_classes))
-    ]
-    names = sorted({name for _, name, _, _ in given})
-    degree = np.array([_ORDER.index(stated) for _, _, stated, _ in given], dtype=np.int64)
-    position = {name: j for j, name in enumerate(names)}
-    author = np.array([position[name] for _, name, _, _ in given], dtype=np.int64)
-    rows = np.array([row for row, *_ in given], dtype=np.int64)
-    sets = np.zeros((len(given), n_classes), dtype=bool)
-    for line, (*_, allowed) in zip(sets, given, strict=True):
-        line[list(allowed)] = True
-    guesses = _predictions_with_degree(answered, predictions or {}, n_classes)
+    independent = answered if independent is None else independent
+    names = sorted({name for source in (answered, independent) for given in source.values() for name in given})
+    rows, author, degree, sets = _informative_answers(independent, names, n_classes)
+    guesses = _predictions_with_degree(independent, predictions or {}, n_classes)
     D, J = len(_ORDER), len(names)
 
     def solve(groups: Ints, n_groups: int, mean: Floats, strength: float) -> ReliabilitySolution:
@@ -216,7 +211,28 @@ def fit_degrees(
         )
         if n or name is None
     )
-    return DegreeFit(rows, sets, degree < len(DEGREES), single.reliability[group], reliabilities)
+    rows, author, degree, sets = _informative_answers(answered, names, n_classes)
+    return DegreeFit(rows, sets, degree < len(DEGREES), single.reliability[author * D + degree], reliabilities)
+
+
+def _informative_answers(
+    answered: Mapping[int, Mapping[str, Entry]], names: Sequence[str], n_classes: int
+) -> tuple[Ints, Ints, Ints, Mask]:
+    """Return the row, the index of the annotator's name, the number of the degree, and the set of each answer."""
+    given = [
+        (row, name, entry.degree, allowed)
+        for row, answers in sorted(answered.items())
+        for name, entry in answers.items()
+        if (allowed := allowed_classes(entry, n_classes))
+    ]
+    position = {name: j for j, name in enumerate(names)}
+    rows = np.array([row for row, *_ in given], dtype=np.int64)
+    author = np.array([position[name] for _, name, _, _ in given], dtype=np.int64)
+    degree = np.array([_ORDER.index(stated) for _, _, stated, _ in given], dtype=np.int64)
+    sets = np.zeros((len(given), n_classes), dtype=bool)
+    for line, (*_, allowed) in zip(sets, given, strict=True):
+        line[list(allowed)] = True
+    return rows, author, degree, sets
 
 
 def _predictions_with_degree(
@@ -260,12 +276,15 @@ class CombinedAnswers:
             self._store.sync()
             state = self._store.state
             last = state.last
-            answered = state.all_answers()
+            answered, independent = state.all_answers(), state.first_answers()
             entries = list(state.entries.values())
         with self._lock:  # without the lock of the answers, so that no annotator waits
             if self._fit is None or self._fit[0] < last:
                 predictions = first_predictions(entries)
-                fit = fit_degrees(answered, len(self._classes), predictions=predictions, known=self._gold)
+                n_classes = len(self._classes)
+                fit = fit_degrees(
+                    answered, n_classes, independent=independent, predictions=predictions, known=self._gold
+                )
                 self._fit = last, fit
             return self._fit[1]
 

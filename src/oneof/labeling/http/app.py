@@ -195,7 +195,7 @@ def question_to_dict(session: LabelingSession, question: Question | None) -> dic
         "id": question.id,
         "row": question.row,
         "purpose": "query" if question.purpose == "gold" else question.purpose,
-        "is_suspected": question.purpose == "query" and session.is_queued(question.row),
+        "is_suspected": question.purpose in ("query", "gold") and session.is_queued(question.row),
         "score": question.score,
         "proba": None if question.proba is None else np.round(question.proba, 4).tolist(),
         "n_labeled": question.n_labeled,
@@ -219,13 +219,15 @@ def question_to_dict(session: LabelingSession, question: Question | None) -> dic
 def state_to_dict(session: LabelingSession, annotator: str) -> dict[str, Any]:
     """Return the progress of the labeling and the quality of the model, as JSON types."""
     checks = session.answers.checks()
+    with session.answers.lock:  # another thread may write an answer
+        n_annotators = len(session.answers.state.annotators())
     estimate = quality.estimate(checks)
     snapshot = session.snapshot
     return {
         "n_rows": session.n_rows,
         "n_remaining": session.n_remaining_for(annotator),
         "n_labeled": 0 if snapshot is None else snapshot.n_labeled,
-        "n_annotators": len(session.answers.state.annotators()),
+        "n_annotators": n_annotators,
         "last_entry": session.answers.state.last,
         "last_error": session.last_error,
         "estimate": {
@@ -252,7 +254,8 @@ def review_to_dict(session: LabelingSession) -> dict[str, int] | None:
     """Return the progress of a review, as JSON types."""
     if session.review is None:
         return None
-    summary = session.review.summary(session.answers.state, session.answers.evidence())
+    with session.answers.lock:  # another thread may write an answer
+        summary = session.review.summary(session.answers.state, session.answers.evidence())
     return summary._asdict() | {"n_checked": summary.n_checked}
 
 

@@ -31,18 +31,19 @@ def describe(media_types: dict[str, str], n_rows: int, n_classes: int) -> dict[s
         "info": {"title": "Labeling page of oneof", "version": version("oneof")},
         "servers": [{"url": ".", "description": "The link of the page."}],
         "paths": files | _posted(row, n_classes) | _read(row),
-        "components": {"schemas": _schemas(row)},
+        "components": {"schemas": _schemas(row, n_classes)},
     }
 
 
 def _posted(row: dict[str, Any], n_classes: int) -> dict[str, Any]:
     """Return the paths of requests with a JSON body."""
     identity = {"annotator": _NAME, "window": _TEXT}
-    labels = {"type": "array", "items": {"type": "integer", "minimum": 0, "maximum": n_classes - 1}}
+    code = {"type": "integer", "minimum": 0, "maximum": n_classes - 1}
+    undone = _object({"number": {"type": "integer"}} | _answer(code))
     answer = {"question": _TEXT, "kind": {"enum": ["one of", "none of", "unknown", "skip"]}, "key": _TEXT}
     number = {"number": {"type": ["integer", "null"], "description": "Number of the entry; the last one by default."}}
     opened = {"purpose": {"enum": list(PURPOSES), "description": "By default free."}}
-    following = {"question": {"anyOf": [_reference("Question"), {"type": "null"}]}, "state": _reference("State")}
+    following = {"question": _or_null(_reference("Question")), "state": _reference("State")}
     return {
         "/api/ask": {"post": _post("Return the next question.", _object(identity), _object(following))},
         "/api/open": {
@@ -51,7 +52,7 @@ def _posted(row: dict[str, Any], n_classes: int) -> dict[str, Any]:
         "/api/answer": {
             "post": _post(
                 "Answer a question, and return the next one.",
-                _object(answer, {"labels": labels, "degree": _DEGREE}),
+                _object(answer, {"labels": _array(code), "degree": _DEGREE}),
                 _object({"written": {"type": "integer"}} | following),
             )
         },
@@ -59,9 +60,7 @@ def _posted(row: dict[str, Any], n_classes: int) -> dict[str, Any]:
             "post": _post(
                 "Undo an entry of an annotator, and return its question.",
                 _object(identity | {"key": _TEXT}, number),
-                _object(
-                    {"undone": {"anyOf": [_object({"number": {"type": "integer"}}), {"type": "null"}]}} | following
-                ),
+                _object({"undone": _or_null(undone)} | following),
             )
         },
         "/api/agreement": {
@@ -94,53 +93,115 @@ def _read(row: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _schemas(row: dict[str, Any]) -> dict[str, Any]:
-    count = {"type": "integer", "minimum": 0}
-    entry = _object(
-        {"number": {"type": "integer"}, "row": row, "kind": _STRING, "labels": _array(count), "degree": _DEGREE}
-    )
-    probability = {"type": "number", "minimum": 0, "maximum": 1}
-    question = {
-        "id": _STRING,
-        "row": row,
-        "purpose": {"enum": ["query", "check", *PURPOSES]},
-        "score": {"type": ["number", "null"]},
-        "proba": {"anyOf": [_array(probability), {"type": "null"}]},
-        "item": {"type": "object"},
-        "others": _array(_object({"annotator": _STRING, "kind": _STRING, "labels": _array(count)})),
-    }
-    progress = {"n_rows": count, "n_remaining": count, "history": _array(entry), "estimate": {"type": "object"}}
-    alpha = {"type": ["number", "null"]}
-    interval = {"anyOf": [_array({"type": "number"}), {"type": "null"}]}
-    confused = _object({"first": count, "second": count, "n_pairs": {"type": "number"}})
-    matrix = _array(_array(count))
-    pairs = {"names": _array(_STRING), "n_shared": matrix, "n_equal": matrix, "n_compatible": matrix}
-    worker = {"name": _STRING, "n_answers": count, "n_sets": count, "n_unknown": count, "n_skipped": count}
-    agreement = {
-        "alpha": alpha,
-        "alpha_interval": interval,
-        "annotators": _array({"type": "object"}),
-        "pairs": _object(pairs),
-        "confused": _array(confused),
-        "n_conflicts": count,
-        "conflicts": _array(_object({"row": row, "n_answers": count})),
-        "progress": _array(_object(worker | {"rate": alpha, "gold": {"type": ["object", "null"]}})),
-    }
+def _schemas(row: dict[str, Any], n_classes: int) -> dict[str, Any]:
+    """Return the schemas of the responses."""
+    code = {"type": "integer", "minimum": 0, "maximum": n_classes - 1}
     return {
-        "Question": _object(question),
-        "State": _object(progress),
-        "Agreement": _object(agreement),
+        "Question": _question(row, code),
+        "State": _state(row, code),
+        "Agreement": _agreement(row, code),
         "Error": _object({"error": _STRING}),
     }
 
 
+def _question(row: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of a question, as `oneof.labeling.http.app.question_to_dict` writes it."""
+    answer = _answer(code)
+    proposal = {"label": code, "probability": _or_null(_PROBABILITY)}
+    highlight = {"label": code, "runner_up": code, "spans": _array(_array(_COUNT))}
+    neighbor = {"row": row, "labels": _array(_STRING), "item": {"type": "object"}}
+    return _object(
+        {
+            "id": _STRING,
+            "row": row,
+            "purpose": {"enum": ["query", "check", *PURPOSES]},
+            "is_suspected": _BOOLEAN | {"description": "Whether the row is reviewed."},
+            "score": _or_null(_NUMBER),
+            "proba": _or_null(_array(_PROBABILITY)),
+            "n_labeled": _COUNT,
+            "proposal": _or_null(_object(proposal))
+            | {"description": "Proposed label, and the probability that the labels of the row are wrong."},
+            "highlight": _or_null(_object(highlight))
+            | {"description": "Begin and end of the marked words, in UTF-16 code units."},
+            "item": {"type": "object"},
+            "candidates": _or_null(_array(code)),
+            "current_answer": _or_null(_object(answer)),
+            "others": _array(_object({"annotator": _STRING} | answer)),
+            "neighbors": _array(_object(neighbor)),
+        }
+    )
+
+
+def _state(row: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of the progress, as `oneof.labeling.http.app.state_to_dict` writes it."""
+    interval = {"rate": _or_null(_PROBABILITY), "low": _PROBABILITY, "high": _PROBABILITY}
+    review = dict.fromkeys(("n_flagged", "n_kept", "n_changed", "n_unknown", "n_checked"), _COUNT)
+    entry = {"number": {"type": "integer"}, "row": row} | _answer(code) | {"summary": _STRING}
+    return _object(
+        {
+            "n_rows": _COUNT,
+            "n_remaining": _COUNT,
+            "n_labeled": _COUNT,
+            "n_annotators": _COUNT,
+            "last_entry": _COUNT,
+            "last_error": _or_null(_STRING),
+            "estimate": _object({"n_checks": _COUNT, "n_covered": _COUNT, "n_exact": _COUNT} | interval),
+            "curve": _array(_object({"n_answers": _COUNT} | interval)),
+            "review": _or_null(_object(review)) | {"description": "Numbers of reviewed rows by their answers."},
+            "history": _array(_object(entry)),
+        }
+    )
+
+
+def _agreement(row: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of the agreement, as `oneof.labeling.annotators.page.agreement_to_dict` writes it."""
+    interval = _or_null(_array(_NUMBER))
+    accuracy = {"accuracy": _or_null(_PROBABILITY), "low": _or_null(_PROBABILITY), "high": _or_null(_PROBABILITY)}
+    estimate = {"name": _STRING, "n_answers": _COUNT, "n_shared": _COUNT} | accuracy | {"is_chance": _BOOLEAN}
+    matrices = dict.fromkeys(("n_shared", "n_equal", "n_compatible"), _array(_array(_COUNT)))
+    pairs = {"names": _array(_STRING), "n_hidden": _COUNT} | matrices
+    conflict = {"row": row, "summary": _STRING, "n_answers": _COUNT, "label": _or_null(code)}
+    opinion = {"annotator": _STRING} | _answer(code) | {"differs": _BOOLEAN}
+    worker = dict.fromkeys(("n_answers", "n_sets", "n_unknown", "n_skipped"), _COUNT)
+    times = {"rate": _or_null(_NUMBER), "seconds_since_last": _or_null(_NUMBER)}
+    gold = {"type": ["object", "null"]}
+    return _object(
+        {
+            "n_shared": _COUNT,
+            "alpha": _or_null(_NUMBER),
+            "alpha_interval": interval,
+            "masi_alpha": _or_null(_NUMBER),
+            "masi_interval": interval,
+            "annotators": _array(_object(estimate)),
+            "min_shared_rows": _COUNT,
+            "pairs": _object(pairs),
+            "confused": _array(_object({"first": code, "second": code, "n_pairs": _NUMBER})),
+            "n_conflicts": _COUNT,
+            "n_hidden": _COUNT,
+            "conflicts": _array(
+                _object(conflict | {"answers": _array(_object(opinion))}, {"probability": _PROBABILITY})
+            ),
+            "progress": _array(_object({"name": _STRING} | worker | times | {"gold": gold})),
+        }
+    )
+
+
+def _answer(code: dict[str, Any]) -> dict[str, Any]:
+    """Return the properties of an answer."""
+    return {"kind": _STRING, "labels": _array(code), "degree": _DEGREE}
+
+
 _STRING = {"type": "string"}
+_BOOLEAN = {"type": "boolean"}
+_NUMBER = {"type": "number"}
+_COUNT = {"type": "integer", "minimum": 0}
+_PROBABILITY = {"type": "number", "minimum": 0, "maximum": 1}
 _SESSION = {
     "title": _STRING,
     "annotator": _STRING,
     "classes": {"type": "array", "items": _STRING},
     "strategy": _STRING,
-    "is_lead": {"type": "boolean"},
+    "is_lead": _BOOLEAN,
 }
 _TEXT = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
 _DEGREE = {"enum": [*DEGREES, None], "description": "How certain the annotator is."}
@@ -173,6 +234,10 @@ def _object(required: dict[str, Any], optional: dict[str, Any] | None = None) ->
 
 def _array(items: dict[str, Any]) -> dict[str, Any]:
     return {"type": "array", "items": items}
+
+
+def _or_null(schema: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [schema, {"type": "null"}]}
 
 
 def _reference(name: str) -> dict[str, Any]:

@@ -39,7 +39,7 @@ PURPOSES = {
 }
 """The purpose of each package that users may install."""
 IMPORTED_AS = {"scikit-learn": "sklearn", "pillow": "PIL"}
-PROVIDED_BY = {"distributed": "dask", "markupsafe": "jinja2"}
+PROVIDED_BY = {"distributed": "dask", "markupsafe": "jinja2", "llvmlite": "numba"}
 """Modules that another package provides: by its extra, or as a documented part."""
 DEVELOPMENT_GROUPS = ("test", "typing", "dev", "docs", "fuzz")
 _NAME = re.compile(r"[\w.-]+")

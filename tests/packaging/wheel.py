@@ -4,7 +4,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-DATA = (".html", ".css", ".js", ".svg")
+DATA = (".html", ".css", ".js", ".json", ".svg")
 """Data files; at least one of each kind except the last is required."""
 MAX_BYTES = 3_000_000
 """A larger wheel contains something other than code."""
@@ -22,7 +22,7 @@ def faults(names: list[str], source: set[str] | None = None) -> list[str]:
     suffixes = (".py", ".typed", *DATA)
     result += [f"{name} is an unexpected kind of file." for name in package if not name.endswith(suffixes)]
     result += [f"{name} is a test." for name in package if "/tests/" in name or "/test_" in name]
-    result += [f"a {suffix} file is missing." for suffix in DATA[:3] if not any(n.endswith(suffix) for n in package)]
+    result += [f"a {suffix} file is missing." for suffix in DATA[:-1] if not any(n.endswith(suffix) for n in package)]
     for name in ("oneof/__init__.py", "oneof/py.typed"):
         result += [f"{name} is missing."] * (name not in package)
     for name in ("METADATA", "licenses/LICENSE", "entry_points.txt"):

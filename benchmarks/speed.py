@@ -158,6 +158,9 @@ PLANS = {
     "TransductiveSVM": GrowthPlan(500, (1, 1), (1, 1), "n d a pass, K SVMs", n_labeled=200),
     "MultinomialEM": GrowthPlan(10_000, (1, 1), (1, 1), "n K d a sweep", **FEW),
     "GaussianEM": GrowthPlan(2_000, (1, 1), (1, 1), "n K d^2 a sweep", n_labeled=400),
+    "CandidateEM": GrowthPlan(
+        500, (1, 1), (1, 1), "6 fits of logistic regression a round", parameters={"estimator": LogisticRegression()}
+    ),
 }
 
 

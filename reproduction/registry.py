@@ -19,6 +19,7 @@ _MODULES: dict[str, tuple[str, str | None]] = {
     "text-transduction": ("text_transduction", None),
     "text-em": ("text_em", None),
     "benchmark": ("benchmark", None),
+    "crowds": ("crowds", None),
 }
 NAMES = tuple(_MODULES)
 

@@ -10,6 +10,7 @@ from reproduction import NAMES, Record, Records, Store, get_experiment, run
 from reproduction.outputs import write_outputs
 from reproduction.papers import (
     benchmark,
+    crowds,
     logistic_boundary,
     logistic_labels,
     logistic_sensors,
@@ -59,6 +60,8 @@ def random_result(trial, rng):
         return {"found": found, "mines": 200, "rows left": rng.random(curve), "fresh rows": rng.random(curve)}
     if name == text_transduction.NAME:
         return {"break-even": rng.random(len(text_transduction.TOPICS))}
+    if name == crowds.NAME:
+        return {measured: rng.random() for measured in crowds._measures(trial["data"])}
     return {"accuracy": rng.random(), "error": rng.random()}
 
 
@@ -154,6 +157,18 @@ def test_published_errors_are_upper_bounds_and_those_of_1nn_two_sided():
         assert claims[1].measured.startswith(f"in {2 if transducer else 0} of 2 cells")
 
 
+def test_crowd_claims_follow_the_records():
+    """A claim needs a gain on every data set: one data set without it contradicts the claim."""
+    for lost, confirmed in ((None, True), ("lf_trec", False)):
+        records = []
+        for trial in crowds.plan(draws=3):
+            gain = trial["method"] == crowds.MODEL and trial["data"] != lost
+            level = 0.5 + 0.2 * gain + 0.01 * trial["draw"]
+            records.append(Record(trial, dict.fromkeys(crowds._measures(trial["data"]), level)))
+        found = crowds.claims(Records(records))
+        assert [claim.confirmed for claim in found] == [confirmed, False, False, False]
+
+
 def test_draws_are_paired_if_trials_failed():
     """If different draws of two methods failed, the draws that both have are compared in pairs."""
     trials = [t for t in text_em.plan(draws=6) if (t["draw"], t["weight"]) not in {(0, 1.0), (1, 0.0)}]
@@ -235,6 +250,8 @@ def test_trials_measure(monkeypatch):
         *((logistic_labels.measure, trial) for trial in (logistic[0], logistic[-1])),
         *((logistic_sensors.measure, trial) for trial in sensors[:2]),
         *((benchmark.measure, trial) for trial in benchmark.plan(splits=1, sets=("g241c",))[:10]),
+        *((crowds.measure, trial) for trial in crowds.plan(draws=1, sets=("dog_crowd",))),
+        *((crowds.measure, trial) for trial in crowds.plan(draws=1, sets=("lf_youtube",))),
     ]
     rng = np.random.default_rng(0)
     for measure, trial in trials:

@@ -20,6 +20,8 @@ _MODULES: dict[str, tuple[str, str | None]] = {
     "text-em": ("text_em", None),
     "benchmark": ("benchmark", None),
     "crowds": ("crowds", None),
+    "noise": ("noise", None),
+    "online-regions": ("online_regions", None),
 }
 NAMES = tuple(_MODULES)
 

@@ -14,7 +14,9 @@ from reproduction.papers import (
     logistic_boundary,
     logistic_labels,
     logistic_sensors,
+    noise,
     online,
+    online_regions,
     online_streams,
     plgp,
     plgp_controlled,
@@ -33,6 +35,13 @@ needs_data = pytest.mark.skipif(not Path(os.environ.get("ONEOF_DATA", "-")).is_d
 def random_result(trial, rng):
     """Return a random result in the form that the trial's experiment measures."""
     name = trial.experiment
+    if name == online_regions.NAME:
+        lams = {m: online_regions.LAMS if "Pegasos" in m else (None,) for m in online_streams.PARTIAL}
+        at = len(online_regions.checkpoints(trial["rounds"]))
+        return {online_streams.result_key(m, lam): rng.random(at) for m in lams for lam in lams[m]}
+    if name == noise.NAME:
+        forms = {noise._key(c, form): rng.random() for c in noise.CLASSIFIERS for form in noise.FORMS}
+        return {**forms, "estimated rate": rng.random() if rng.random() < 0.8 else None}
     if name.startswith("online"):
         methods = online_streams.ON_LABELS if trial["size"] == online_streams.EXACT else online_streams.PARTIAL
         lams = {m: online_streams.LAMS if "Pegasos" in m else (None,) for m in methods}
@@ -42,9 +51,11 @@ def random_result(trial, rng):
         counts = plsvm_levels.partial_counts(trial["largest"])
         methods = [m for m in plsvm_levels.STYLES if m != "SVM"]
         return {"SVM": rng.random(), **{f"{m}, {n}": rng.random() for m in methods for n in counts}}
+    if name.startswith("plgp") and plgp.has_chosen_variance(trial):
+        return {plgp.COVERING: rng.random(), plgp.EVIDENCE: rng.random()}
     if name.startswith("plgp"):
         methods = [f"{m} {k}" for m in (plgp.OURS, plgp.ECOC) for k in plgp.KERNELS]
-        return {m: rng.random() for m in (*methods, *plgp.METHODS[2:])}
+        return {m: rng.random() for m in (*methods, *plgp.METHODS[2:6])}
     if name == logistic_boundary.NAME:
         kinds = ("supervised", "semi-supervised")
         picture = {kind: rng.normal(size=logistic_boundary.GRID**2) for kind in kinds}
@@ -245,7 +256,12 @@ def test_trials_measure(monkeypatch):
         *((online_streams.measure, trial) for trial in online_streams.plan("satimage", draws=1, rounds=100)),
         (plsvm_levels.measure, plsvm_levels.plan(draws=1, sets=("segment",), exact=(100,), largest=100, tests=50)[0]),
         (plsvm_alone.measure, plsvm_alone.plan(draws=1, sets=("segment",), counts=(100,), tests=50)[1]),
-        (plgp_controlled.measure, plgp_controlled.plan(folds=1, sets=("glass",), shares=(0.45,), extras=(2,))[0]),
+        *(
+            (plgp_controlled.measure, trial)
+            for trial in plgp_controlled.plan(folds=1, sets=("glass",), shares=(0.45,), extras=(2,))
+        ),
+        *((noise.measure, trial) for trial in noise.plan(draws=1, sets=("satimage",), rates=(0.2,))),
+        *((online_regions.measure, trial) for trial in online_regions.plan(draws=1, sets=("ecoli",), passes=500)[:1]),
         *((logistic_boundary.measure, trial) for trial in logistic_boundary.plan(draws=1)),
         *((logistic_labels.measure, trial) for trial in (logistic[0], logistic[-1])),
         *((logistic_sensors.measure, trial) for trial in sensors[:2]),

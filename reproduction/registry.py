@@ -20,6 +20,8 @@ _MODULES: dict[str, tuple[str, str | None]] = {
     "text-em": ("text_em", None),
     "benchmark": ("benchmark", None),
     "crowds": ("crowds", None),
+    "logistic-settings": ("logistic_settings", None),
+    "real-sets": ("real_sets", None),
     "noise": ("noise", None),
     "online-regions": ("online_regions", None),
 }

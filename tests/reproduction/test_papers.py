@@ -14,6 +14,7 @@ from reproduction.papers import (
     logistic_boundary,
     logistic_labels,
     logistic_sensors,
+    logistic_settings,
     noise,
     online,
     online_regions,
@@ -24,6 +25,7 @@ from reproduction.papers import (
     plsvm,
     plsvm_alone,
     plsvm_levels,
+    real_sets,
     text_em,
     text_transduction,
 )
@@ -39,6 +41,8 @@ def random_result(trial, rng):
         lams = {m: online_regions.LAMS if "Pegasos" in m else (None,) for m in online_streams.PARTIAL}
         at = len(online_regions.checkpoints(trial["rounds"]))
         return {online_streams.result_key(m, lam): rng.random(at) for m in lams for lam in lams[m]}
+    if name == logistic_settings.NAME:
+        return {setting: rng.random() for setting in logistic_settings._names(trial["data"])}
     if name == noise.NAME:
         forms = {noise._key(c, form): rng.random() for c in noise.CLASSIFIERS for form in noise.FORMS}
         return {**forms, "estimated rate": rng.random() if rng.random() < 0.8 else None}
@@ -260,6 +264,12 @@ def test_trials_measure(monkeypatch):
             (plgp_controlled.measure, trial)
             for trial in plgp_controlled.plan(folds=1, sets=("glass",), shares=(0.45,), extras=(2,))
         ),
+        *(
+            (logistic_settings.measure, trial)
+            for trial in logistic_settings.plan(draws=1, sets=("wdbc",), kinds=(logistic_settings.FEW,))
+        ),
+        *((real_sets.measure, trial) for trial in real_sets.plan(draws=1, sets=("lost",), methods=("CLPL",))),
+        *((real_sets.measure, trial) for trial in real_sets.plan(draws=1, sets=("plf_trec",), methods=("PLKNN",))),
         *((noise.measure, trial) for trial in noise.plan(draws=1, sets=("satimage",), rates=(0.2,))),
         *((online_regions.measure, trial) for trial in online_regions.plan(draws=1, sets=("ecoli",), passes=500)[:1]),
         *((logistic_boundary.measure, trial) for trial in logistic_boundary.plan(draws=1)),

@@ -107,3 +107,10 @@ def hide_unused(axes: "Sequence[Axes]", used: int) -> None:
     """Hide the panels without curves."""
     for ax in axes[used:]:
         ax.set_visible(False)
+
+
+def add_color_bar(figure: "Figure", picture: Any, axes: "Sequence[Axes]", label: str) -> None:
+    """Add a color bar made of lines only, since the pages contain no bitmaps."""
+    bar = figure.colorbar(picture, ax=list(axes), label=label, shrink=0.8)
+    if bar.solids is not None:
+        bar.solids.set_rasterized(False)

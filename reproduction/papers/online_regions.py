@@ -11,7 +11,7 @@ from reproduction.data import load_arrays
 from reproduction.experiment import Experiment, Table
 from reproduction.papers.online import CITATION, COMPARABLE_TOL
 from reproduction.papers.online_streams import AVERAGE, MAXIMUM, PARTIAL, STREAMS, _order, _wrong, result_key
-from reproduction.plot_style import hide_unused, label_axes, new_figure
+from reproduction.plot_style import add_color_bar, hide_unused, label_axes, new_figure
 from reproduction.records import Records, Result
 from reproduction.trial import Trial
 
@@ -40,7 +40,13 @@ class Region(NamedTuple):
     def statement(self) -> str:
         """The statement in words."""
         first = " and ".join(self.below) if self.form == "all" else " or ".join(self.below)
-        verb = "is within a point of, or below," if self.form == "level" else "is below"
+        verb = (
+            "are below"
+            if self.form == "all"
+            else "is within a point of, or below,"
+            if self.form == "level"
+            else "is below"
+        )
         return f"{self.data}, sets of {self.size}: {first} {verb} {' and '.join(self.above)}"
 
 
@@ -164,9 +170,7 @@ def draw(records: Records) -> "Mapping[str, Figure]":
         at = _rounds(records, data)
         for ax, region in zip(axes, regions, strict=False):
             means, holds = differences(records, region)
-            picture = ax.pcolormesh(
-                at, LAMS, 100 * means, cmap="PuOr", vmin=-15, vmax=15, shading="nearest", rasterized=True
-            )
+            picture = ax.pcolormesh(at, LAMS, 100 * means, cmap="PuOr", vmin=-15, vmax=15, shading="nearest")
             i, j = np.nonzero(holds)
             ax.plot(at[j], np.asarray(LAMS)[i], ".", color="black", markersize=3)
             ax.set_xscale("log")
@@ -178,7 +182,7 @@ def draw(records: Records) -> "Mapping[str, Figure]":
             relation = "level with" if region.form == "level" else "below"
             label_axes(ax, f"sets of {region.size}: {subject} {group} {relation} {rivals}".replace("  ", " "),
                        "rounds", "lambda")  # fmt: skip
-        figure.colorbar(picture, ax=axes[: len(regions)], label="difference of the errors, points", shrink=0.8)
+        add_color_bar(figure, picture, axes[: len(regions)], "difference of the errors, points")
         hide_unused(axes, len(regions))
         figures[data] = figure
     return figures
@@ -220,6 +224,16 @@ def experiment() -> Experiment:
             "two standard errors of the redraws ('level': if it is below a point). Cells where it holds have a dot. "
             "The dotted line is the number of rounds of our five figures.",
             "The quick run has two redraws of ecoli and at most 3,360 rounds.",
+        ],
+        remarks=[
+            "Most claims hold in a part of the plane that grows or shrinks with the rounds: the Avg algorithms are "
+            "ahead in early rounds, the Max algorithms later, and the larger the sets, the later the change. The "
+            "claims of figure 4 (usps) hold together only between some 4,600 and 7,600 rounds, about one pass, at "
+            "lambda of .1 to 1; after ten passes that for sets of 6 holds at no lambda. On mnist, Avg Pegasos with "
+            "sets of 6 is ahead in the first 8,000 rounds at some lambda only.",
+            "Two claims do not depend on rounds and lambda in this grid: on dermatology with sets of 2, Avg is ahead "
+            "nowhere, and on satimage with sets of 4 only at 5 % of the cells, all before round 3,400. What the paper "
+            "did differently there (scaling, the order of the rows, an intercept) is not in its text.",
         ],
         datasets=tuple(STREAMS),
         full=plan(draws=10),

@@ -230,8 +230,8 @@ def experiment() -> Experiment:
         "not made at random?",
         protocol=[
             "Lost, BirdSong and MSRCv2: five folds stored with the data, and five random splits of 80 and 20 %. "
-            "italian, ud_english_ewt and plf_trec: five draws of 3,000 training and at most 2,000 test rows, of the test part "
-            "where the data have one. Accuracy against the true labels of the test rows.",
+            "italian, ud_english_ewt and plf_trec: five draws of 3,000 training and at most 2,000 test rows, of the "
+            "test part where the data have one. Accuracy against the true labels of the test rows.",
             "All estimators have the settings and scalers of oneof.comparison, the same everywhere; nothing is tuned. "
             "Some constants of LOORidge and of the online methods were set with accuracies on Lost, BirdSong and "
             "MSRCv2 in view (docs/accuracy.md). TransductiveSVM takes partial rows as unlabeled.",

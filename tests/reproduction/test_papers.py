@@ -43,6 +43,8 @@ def random_result(trial, rng):
         return {online_streams.result_key(m, lam): rng.random(at) for m in lams for lam in lams[m]}
     if name == logistic_settings.NAME:
         return {setting: rng.random() for setting in logistic_settings._names(trial["data"])}
+    if name == real_sets.NAME:
+        return {"accuracy": rng.random()}
     if name == noise.NAME:
         forms = {noise._key(c, form): rng.random() for c in noise.CLASSIFIERS for form in noise.FORMS}
         return {**forms, "estimated rate": rng.random() if rng.random() < 0.8 else None}

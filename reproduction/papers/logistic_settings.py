@@ -42,8 +42,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "kernel features": {"features": "kernel"},
     "kernel features, graph prior alone": {"features": "kernel", "prior": "graph"},
 }
-RIVALS = {"logistic, L1, C = .1": 0.1, "logistic, L1, C = 1": 1.0, "logistic, L1, C = 10": 10.0}
-RIVAL = "logistic, L1, C = 1"
+SUPERVISED = {"logistic, L1, C = .1": 0.1, "logistic, L1, C = 1": 1.0, "logistic, L1, C = 10": 10.0}
+REFERENCE = "logistic, L1, C = 1"
 """The purely supervised classifier of our figure 2, for two classes."""
 
 
@@ -90,9 +90,9 @@ def measure(trial: Trial) -> Result:
                 decided = GraphLogisticRegression(**options).fit(X, labels).transduction_
                 results[_key(scale, name)] = float(np.mean(decided[hidden] == y[hidden]))
         if n_classes == 2:
-            for name, C in RIVALS.items():
-                rival = sparse_logistic().set_params(C=C).fit(X[labeled], y[labeled])
-                results[_key(scale, name)] = float(np.mean(rival.predict(X[hidden]) == y[hidden]))
+            for name, C in SUPERVISED.items():
+                reference = sparse_logistic().set_params(C=C).fit(X[labeled], y[labeled])
+                results[_key(scale, name)] = float(np.mean(reference.predict(X[hidden]) == y[hidden]))
     return results
 
 
@@ -101,7 +101,7 @@ def _key(scale: str, setting: str) -> str:
 
 
 def _names(data: str) -> list[str]:
-    return [_key(scale, name) for scale in SCALES for name in (*SETTINGS, *(RIVALS if data in FIGURE_SETS else ()))]
+    return [_key(scale, name) for scale in SCALES for name in (*SETTINGS, *(SUPERVISED if data in FIGURE_SETS else ()))]
 
 
 def _gain(records: Records, data: str, kind: str, setting: str, other: str) -> Difference:
@@ -131,7 +131,7 @@ def draw(records: Records) -> "Mapping[str, Figure]":
     kinds = records.unique_values("labels")
     sets = [name for name in SETS if name in records.unique_values("data")]
     figure, axes = new_figure(1, len(kinds), width=5.6, height=9.5)
-    lines = [_key(scale, name) for scale in SCALES for name in (*SETTINGS, *RIVALS)]
+    lines = [_key(scale, name) for scale in SCALES for name in (*SETTINGS, *SUPERVISED)]
     for ax, kind in zip(axes, kinds, strict=True):
         gains = [
             [
@@ -171,11 +171,11 @@ def best_on_development(records: Records) -> str | None:
 
 def claims(records: Records) -> list[Claim]:
     """Check whether a setting makes the claim of figure 2 true, and whether the development sets choose it."""
-    rival = _key(SCALES[0], RIVAL)
-    measured_sets = [data for data in FIGURE_SETS if len(records.where(data=data, labels=FEW).values(rival))]
+    reference = _key(SCALES[0], REFERENCE)
+    measured_sets = [data for data in FIGURE_SETS if len(records.where(data=data, labels=FEW).values(reference))]
     winners = []
     for setting in (_key(scale, name) for scale in SCALES for name in SETTINGS):
-        gains = [_gain(records, data, FEW, setting, rival) for data in measured_sets]
+        gains = [_gain(records, data, FEW, setting, reference) for data in measured_sets]
         if gains and all(gain.is_above for gain in gains):
             winners.append(setting)
     paper = "semi-supervised above supervised, on each set"
@@ -205,7 +205,7 @@ def claims(records: Records) -> list[Claim]:
         )
     )
     if is_measured:
-        by_set = {data: _gain(records, data, FEW, best, rival) for data in FIGURE_SETS}
+        by_set = {data: _gain(records, data, FEW, best, reference) for data in FIGURE_SETS}
         results.append(
             Claim(
                 "With 10 labels, this setting is above the supervised classifier on each set of the figure.",

@@ -178,9 +178,9 @@ def draw(records: Records) -> "Mapping[str, Figure]":
             ax.axvline(STREAMS[data].rounds, color="black", linestyle=":", linewidth=1)
             subject = {"best": "best of", "all": "all of", "level": ""}[region.form] if len(region.below) > 1 else ""
             group = "Avg" if region.below == AVERAGE else "Max" if region.below == MAXIMUM else region.below[0]
-            rivals = "Avg" if region.above == AVERAGE else "Max" if region.above == MAXIMUM else "the others"
+            opponents = "Avg" if region.above == AVERAGE else "Max" if region.above == MAXIMUM else "the others"
             relation = "level with" if region.form == "level" else "below"
-            label_axes(ax, f"sets of {region.size}: {subject} {group} {relation} {rivals}".replace("  ", " "),
+            label_axes(ax, f"sets of {region.size}: {subject} {group} {relation} {opponents}".replace("  ", " "),
                        "rounds", "lambda")  # fmt: skip
         add_color_bar(figure, picture, axes[: len(regions)], "difference of the errors, points")
         hide_unused(axes, len(regions))

@@ -207,7 +207,7 @@ def measured_pairs(records: Records, ours: str, theirs: str) -> tuple[Floats, Fl
     return a[both], b[both]
 
 
-def rivals_of(ours: str, theirs: str) -> str:
+def counterpart_of(ours: str, theirs: str) -> str:
     """Return the row of PL-ECOC with which a row of PLGP is compared: with a kernel chosen in the same way."""
     return theirs + CV_CHOSEN if theirs == ECOC and ours != OURS else theirs
 

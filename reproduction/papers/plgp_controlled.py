@@ -26,7 +26,7 @@ from reproduction.papers.plgp import (
     mean_and_deviation,
     measure_fold,
     measure_variance,
-    rivals_of,
+    counterpart_of,
     with_variance,
 )
 from reproduction.plot_style import LINE_STYLES, hide_unused, label_axes, new_figure, shared_legend
@@ -123,7 +123,9 @@ def tabulate(records: Records) -> Table:
 
 def _pairs() -> list[tuple[str, str]]:
     return [
-        (ours, rivals_of(ours, rival)) for ours in (OURS, OURS + CV_CHOSEN, COVERING, EVIDENCE) for rival in BASELINES
+        (ours, counterpart_of(ours, rival))
+        for ours in (OURS, OURS + CV_CHOSEN, COVERING, EVIDENCE)
+        for rival in BASELINES
     ]
 
 
@@ -154,7 +156,7 @@ def claims(records: Records) -> list[Claim]:
     parts, results = configurations(records), []
     for rival, (win, loss) in PUBLISHED.items():
         for ours in (OURS, OURS + CV_CHOSEN, COVERING, EVIDENCE):
-            theirs = rivals_of(ours, rival)
+            theirs = counterpart_of(ours, rival)
             pair = compare_pair(parts, ours, theirs)
             total = sum(pair)
             is_measured = total > 0

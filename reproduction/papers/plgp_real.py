@@ -27,7 +27,7 @@ from reproduction.papers.plgp import (
     measure_fold,
     measure_variance,
     measured_pairs,
-    rivals_of,
+    counterpart_of,
     with_variance,
 )
 from reproduction.plot_style import LINE_STYLES, label_axes, new_figure, shared_legend
@@ -119,7 +119,7 @@ def claims(records: Records) -> list[Claim]:
     """Check the statements of section IV about the real data sets."""
     parts, results = _sets(records), []
     for ours in (OURS, OURS + CV_CHOSEN, COVERING, EVIDENCE):
-        theirs = rivals_of(ours, ECOC)
+        theirs = counterpart_of(ours, ECOC)
         for data in ("lost", "msrcv2"):
             statement = f"{ours} is significantly above {theirs} on {data}."
             paper = "above PL-ECOC on Lost and MSRCv2"

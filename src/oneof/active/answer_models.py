@@ -113,13 +113,13 @@ class AnswerModel:
         return AnswerRates(float(self.exact_rate), float(self.pair_rate), np.asarray(self.distractors, np.float64))
 
 
-def local_density(X: Any, n_neighbors: int = 10) -> Floats:
+def local_density(X: Any, n_neighbors: int = 30) -> Floats:
     """Return the density of each row relative to the median row.
 
     Parameters
     ----------
     X : array-like or CSR matrix of shape (n_samples, n_features)
-    n_neighbors : int, default=10
+    n_neighbors : int, default=30
         Number of nearest other rows; all other rows if there are fewer.
 
     Returns

@@ -19,6 +19,7 @@ from reproduction.papers.plgp import (
     PROTOCOL,
     accuracies,
     compare_pair,
+    counterpart_of,
     format_counts,
     has_chosen_variance,
     join_variance,
@@ -26,7 +27,6 @@ from reproduction.papers.plgp import (
     mean_and_deviation,
     measure_fold,
     measure_variance,
-    counterpart_of,
     with_variance,
 )
 from reproduction.plot_style import LINE_STYLES, hide_unused, label_axes, new_figure, shared_legend

@@ -20,6 +20,7 @@ from reproduction.papers.plgp import (
     PROTOCOL,
     accuracies,
     compare_pair,
+    counterpart_of,
     has_chosen_variance,
     join_variance,
     kernels_above,
@@ -27,7 +28,6 @@ from reproduction.papers.plgp import (
     measure_fold,
     measure_variance,
     measured_pairs,
-    counterpart_of,
     with_variance,
 )
 from reproduction.plot_style import LINE_STYLES, label_axes, new_figure, shared_legend

@@ -391,8 +391,8 @@ def labeling(*names: str, draws=N_DRAWS, records="", figure=""):
       it, in the 100 directions of greatest variance, which the session would use itself and which are fitted to the
       rows of the session; rows of length 1. The data are read from $ONEOF_DATA.
 
-    Constants of the selection were chosen on other data sets. The random rows at the start of a session were added
-    after curves without them had been seen, those of digits and one of 20 Newsgroups. With `--records DIR` each
+    Constants of the selection were chosen on other rows. The random rows at the start of a session were added, and the
+    number of neighbors of the density was raised, after curves without them had been seen. With `--records DIR` each
     finished curve is stored there, and an interrupted measurement continues.
     """
     all_results = {name: accuracy_curves(name, draws, records) for name in names or TITLES}

@@ -276,6 +276,8 @@ def print_comparison(title: str, comparison: Any) -> None:
     print_table(title, [*columns, *["note"] * has_reasons], rows)
     if comparison.note:
         print_note(comparison.note)
+    if comparison.baseline_warning:
+        print_note(comparison.baseline_warning)
     for result in comparison.results:
         if result.error is not None:
             print_note(f"{result.method} failed: {' '.join(result.error.split())}")

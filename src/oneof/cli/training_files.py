@@ -181,6 +181,7 @@ def write_report(
         method=comparison.best_method,
         named=named,
         estimate=comparison.results[0],
+        baseline_warning=comparison.baseline_warning,
         n_folds=comparison.n_folds,
         n_train=comparison.n_train,
         n_held_out=comparison.n_held_out,

@@ -146,6 +146,11 @@ class Comparison:
         Odds ratio of predicted distractors, see `compare`; 1 if distractors do not depend on the features.
     classes : ndarray of shape (n_classes,)
         The classes of the candidate sets, in the order of the columns of `MethodResult.probabilities`.
+    baseline_rate : float
+        Fraction of the held-out predictions of ridge regression on the labels of largest weight that are such a label;
+        NaN if the features are not numbers. Without weights, these are the candidates, and the rate is covering.
+    baseline_warning : str
+        A sentence if the best method is clearly below this rate; otherwise empty.
     held_out_rows : ndarray of int or None
         With ``keep_predictions=True`` the rows of `MethodResult.predictions`, ascending: the test rows of all folds,
         and the unlabeled rows. With several folds these are all rows.
@@ -172,6 +177,8 @@ class Comparison:
     distractor_odds_ratio: float = 1.0
     classes: Labels = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
     held_out_rows: Ints | None = field(default=None, repr=False, compare=False)
+    baseline_rate: float = math.nan
+    baseline_warning: str = ""
 
     @property
     def evaluation(self) -> str:
@@ -228,7 +235,7 @@ class Comparison:
             elif result is not None and result.incomplete is not None:
                 cells = [*cells, result.incomplete] if result.folds else [result.incomplete]
             lines.append("  ".join([start, *cells]))
-        return "\n".join([*lines, *filter(None, [self.note])])
+        return "\n".join([*lines, *filter(None, [self.note, self.baseline_warning])])
 
 
 def summarize(

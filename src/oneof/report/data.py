@@ -238,6 +238,8 @@ class ReportData:
         The rows whose sets probably exclude the true label.
     n_corrected : int, optional
         Number of rows whose weights differ from the labels given, if the model was fitted to corrected weights.
+    baseline_warning : str, default=""
+        A sentence if the method is clearly below a simple baseline.
 
     Raises
     ------
@@ -267,6 +269,7 @@ class ReportData:
     set_coverage: float = 0.9
     issues: LabelIssues | None = None
     n_corrected: int | None = None
+    baseline_warning: str = ""
 
     def __post_init__(self) -> None:
         arrays = {"decisions.labels": self.decisions.labels, "decisions.confidence": self.decisions.confidence}

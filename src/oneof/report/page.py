@@ -63,6 +63,7 @@ def render_report(data: ReportData) -> str:
         source=clean(data.source),
         method=clean(data.method),
         estimate=data.estimate,
+        baseline_warning=data.baseline_warning,
         n_folds=data.n_folds,
         n_train=data.n_train,
         n_held_out=data.n_held_out,

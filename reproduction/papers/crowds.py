@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from oneof.errors import DataError
 from oneof.typing import Floats, Ints, Mask
 from reproduction.claims import Claim, Difference
+from reproduction.data import data_path
 from reproduction.experiment import Experiment, Table
 from reproduction.plot_style import LINE_STYLES, label_axes, new_figure, shared_legend
 from reproduction.records import Records, Result, mean_and_error, pair_records
@@ -55,12 +55,9 @@ def load_votes(name: str) -> Votes:
     """Return a data set; texts have tf-idf weights, fitted to the training rows."""
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    from oneof.datasets import dataset_info, load
+    from oneof.datasets import load
 
-    path = next((info.path for info in dataset_info() if info.name == name), None)
-    if path is None:
-        raise DataError(f"{name}.npz was not found. Put it into a folder and set $ONEOF_DATA to that folder.")
-    with np.load(path, allow_pickle=False) as archive:
+    with np.load(data_path(name), allow_pickle=False) as archive:
         arrays = {key: archive[key] for key in archive if key not in ("text", "text_offsets")}
     y, K = arrays["y"].astype(np.int64), len(arrays["classes"])
     codes = arrays["votes" if "votes" in arrays else "answers"].astype(np.int64)

@@ -10,7 +10,15 @@ from reproduction.claims import Z_THRESHOLD, Claim
 from reproduction.data import load_arrays
 from reproduction.experiment import Experiment, Table
 from reproduction.papers.online import CITATION, COMPARABLE_TOL
-from reproduction.papers.online_streams import AVERAGE, MAXIMUM, PARTIAL, STREAMS, _order, _wrong, result_key
+from reproduction.papers.online_streams import (
+    AVERAGE,
+    MAXIMUM,
+    PARTIAL,
+    STREAMS,
+    draw_passes,
+    result_key,
+    wrong_predictions,
+)
 from reproduction.plot_style import add_color_bar, hide_unused, label_axes, new_figure
 from reproduction.records import Records, Result
 from reproduction.trial import Trial
@@ -89,14 +97,14 @@ def measure(trial: Trial) -> Result:
     data, rounds, size = trial.text("data"), trial.number("rounds"), trial.number("size")
     X, y, _, n_train = load_arrays(data, STREAMS[data].scale)
     X, y = X[:n_train], y[:n_train]
-    order = _order(len(y), rounds, trial.generator("data", "draw"))
+    order = draw_passes(len(y), rounds, trial.generator("data", "draw"))
     sets = make_partial_labels(y, set_size=size, random_state=trial.generator("data", "draw", "size"))
     kept = checkpoints(rounds)
     results = {}
     for name in PARTIAL:
         prediction = "average" if name in AVERAGE else "max"
         for lam in LAMS if "Pegasos" in name else (None,):
-            wrong = _wrong(X, y, sets.mask, order, prediction, lam)
+            wrong = wrong_predictions(X, y, sets.mask, order, prediction, lam)
             results[result_key(name, lam)] = (np.cumsum(wrong)[kept - 1] / kept).tolist()
     return results
 

@@ -61,7 +61,7 @@ def measure(trial: Trial) -> Result:
     X, y = X[:n_train], y[:n_train]
     rounds, size = trial.number("rounds"), trial.number("size")
     # The rows and their order are the same for all set sizes.
-    order = _order(len(y), rounds, trial.generator("data", "draw"))
+    order = draw_passes(len(y), rounds, trial.generator("data", "draw"))
     sets = make_partial_labels(y, set_size=size, random_state=trial.generator("data", "draw", "size"))
     if size == EXACT:
         methods = {name: (name.split(",")[0], "max") for name in ON_LABELS}
@@ -70,7 +70,7 @@ def measure(trial: Trial) -> Result:
     kept, results = checkpoints(rounds), {}
     for name, (family, prediction) in methods.items():
         for lam in LAMS if family == "Pegasos" else (None,):
-            wrong = _wrong(X, y, sets.mask, order, prediction, lam)
+            wrong = wrong_predictions(X, y, sets.mask, order, prediction, lam)
             results[result_key(name, lam)] = np.cumsum(wrong)[kept - 1] / kept
     return results
 
@@ -80,7 +80,7 @@ def result_key(method: str, lam: float | None) -> str:
     return method if lam is None else f"{method}, lambda {lam:g}"
 
 
-def _order(n_rows: int, rounds: int, rng: np.random.Generator) -> list[Ints]:
+def draw_passes(n_rows: int, rounds: int, rng: np.random.Generator) -> list[Ints]:
     """Return passes over the rows, each in a new order, `rounds` rows in total."""
     passes, left = [], rounds
     while left > 0:
@@ -89,7 +89,7 @@ def _order(n_rows: int, rounds: int, rng: np.random.Generator) -> list[Ints]:
     return passes
 
 
-def _wrong(X: Floats, y: Ints, mask: Mask, order: list[Ints], prediction: Any, lam: float | None) -> Ints:
+def wrong_predictions(X: Floats, y: Ints, mask: Mask, order: list[Ints], prediction: Any, lam: float | None) -> Ints:
     """Return for each round whether the class predicted before the update was wrong."""
     from oneof.solvers.online import OnlineState, pegasos, perceptron
 

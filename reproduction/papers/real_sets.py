@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from oneof.errors import DataError
 from oneof.typing import Ints, Mask
 from reproduction.claims import Claim, Difference, all_confirmed
+from reproduction.data import data_path
 from reproduction.experiment import Experiment, Table
 from reproduction.plot_style import BLUE, GRAY, VERMILLION, hide_unused, label_axes, new_figure, shared_legend
 from reproduction.records import Records, Result, mean_and_error, pair_records
@@ -90,15 +90,7 @@ def split(trial: Trial, data: Rows) -> tuple[Ints, Ints]:
     """Return the training and test rows of a trial."""
     name, fold = trial.text("data"), trial.number("fold")
     if trial["protocol"] == STORED:
-        from oneof.datasets import dataset_info
-
-        path = next((info.path for info in dataset_info() if info.name == f"folds_{name}"), None)
-        if path is None:
-            folder = next((info.path.parent for info in dataset_info() if info.name == name and info.path), None)
-            path = None if folder is None else folder / f"folds_{name}.npz"
-        if path is None or not path.exists():
-            raise DataError(f"folds_{name}.npz was not found. Put it into the folder of {name}.npz.")
-        with np.load(path, allow_pickle=False) as archive:
+        with np.load(data_path(f"folds_{name}"), allow_pickle=False) as archive:
             return archive[f"train_{fold}"], archive[f"test_{fold}"]
     order = trial.generator("data", "protocol", "fold").permutation(data.train)
     if trial["protocol"] == SEEDS:

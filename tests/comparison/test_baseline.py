@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from oneof import CandidateSets, LOORidge, compare
+from oneof.comparison import baseline
 from oneof.comparison.baseline import top_shares
 
 
@@ -90,6 +91,16 @@ def test_the_features_are_those_of_the_last_step(blobs):
     encoded = OneHotEncoder(sparse_output=False).fit_transform(words)
     result = compare_one(make_pipeline(OneHotEncoder(sparse_output=False), LOORidge()), words, sets)
     assert result.baseline_rate == compare_one(LOORidge(), encoded, sets).baseline_rate > 0.7
+
+
+def test_a_baseline_that_cannot_be_fitted_does_not_end_the_comparison(blobs, monkeypatch):
+    """If the sample of the baseline lacks a category of other rows, the comparison has no baseline."""
+    _, y = blobs
+    monkeypatch.setattr(baseline, "MAX_ROWS", 6)
+    numbers = np.arange(180)[:, None] // 2
+    result = compare_one(make_pipeline(OneHotEncoder(), LOORidge()), numbers, CandidateSets.from_labels(y))
+    assert result.results[0].error is None
+    assert math.isnan(result.baseline_rate)
 
 
 def test_features_that_are_not_numbers_have_no_baseline(blobs):

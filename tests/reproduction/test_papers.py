@@ -220,7 +220,7 @@ def test_online_errors_are_those_of_the_estimators():
     found = online_streams.measure(trial)
     data = load_arrays("ecoli", "standard")
     sets = make_partial_labels(data.y, set_size=4, random_state=trial.generator("data", "draw", "size"))
-    order = np.concatenate(online_streams._order(len(data.y), 400, trial.generator("data", "draw")))
+    order = np.concatenate(online_streams.draw_passes(len(data.y), 400, trial.generator("data", "draw")))
     for name, model in (("Max Perceptron", MaxPerceptron()), ("Avg Pegasos, lambda 0.1", AvgPegasos(lam=0.1))):
         wrong = []
         for i in order:

@@ -38,7 +38,7 @@ class BaselineCheck(NamedTuple):
     error : float
         Standard error of the difference over the held-out rows.
     label : str
-        What is predicted, in words: a label of largest weight, or a candidate if there are no weights.
+        What is predicted, in words: a label of largest weight, or a candidate in sets without weights.
     """
 
     rate: float
@@ -85,8 +85,11 @@ def measure_baseline(
         sets = task.candidates[known]
         old, new = _safe_indexing(task.X, known), _safe_indexing(task.X, rows)
         if steps is not None:
-            fitted = clone(steps).fit(old, sets)
-            old, new = fitted.transform(old), fitted.transform(new)
+            try:
+                fitted = clone(steps).fit(old, sets)
+                old, new = fitted.transform(old), fitted.transform(new)
+            except Exception:  # such as a category that the sample lacks: a baseline must not end a comparison
+                return None
         if not (_are_numbers(old) and _are_numbers(new)):
             return None
         scores = _ridge_scores(old, top_shares(sets), new)
@@ -129,4 +132,4 @@ def _ridge_scores(X: Any, targets: Floats, new: Any) -> Floats:
     scaled = scaler.fit_transform(X.astype(np.float64))
     model.fit(scaled, targets)
     scores = np.asarray(model.predict(scaler.transform(new.astype(np.float64))))
-    return scores.reshape(len(scores), -1) if scores.ndim < 2 else scores
+    return scores.reshape(len(scores), -1)

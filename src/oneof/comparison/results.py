@@ -146,14 +146,14 @@ class Comparison:
         Odds ratio of predicted distractors, see `compare`; 1 if distractors do not depend on the features.
     classes : ndarray of shape (n_classes,)
         The classes of the candidate sets, in the order of the columns of `MethodResult.probabilities`.
+    held_out_rows : ndarray of int or None
+        With ``keep_predictions=True`` the rows of `MethodResult.predictions`, ascending: the test rows of all folds,
+        and the unlabeled rows. With several folds these are all rows.
     baseline_rate : float
         Fraction of the held-out predictions of ridge regression on the labels of largest weight that are such a label;
         NaN if the features are not numbers. Without weights, these are the candidates, and the rate is covering.
     baseline_warning : str
         A sentence if the best method is clearly below this rate; otherwise empty.
-    held_out_rows : ndarray of int or None
-        With ``keep_predictions=True`` the rows of `MethodResult.predictions`, ascending: the test rows of all folds,
-        and the unlabeled rows. With several folds these are all rows.
 
     Examples
     --------

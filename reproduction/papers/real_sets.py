@@ -21,7 +21,7 @@ NAME = "real-sets"
 STORED, SEEDS, SAMPLE = "stored folds", "random 80 %", "random rows"
 FACES = ("lost", "birdsong", "msrcv2")
 TEXTS = ("italian", "ud_english_ewt", "plf_trec")
-N_TRAIN, N_TEST = 3000, 2000
+N_TRAIN, N_TEST = 1000, 2000
 SHARED = (
     "LOORidge", "CLPL", "PLEM", "PLSVM", "PLECOC", "PLKNN", "IPAL", "GraphLogisticRegression", "HarmonicField",
     "LocalGlobalConsistency", "MarkovWalk", "SpectralGraphTransducer", "TransductiveSVM", "AvgPerceptron",
@@ -222,7 +222,7 @@ def experiment() -> Experiment:
         "not made at random?",
         protocol=[
             "Lost, BirdSong and MSRCv2: five folds stored with the data, and five random splits of 80 and 20 %. "
-            "italian, ud_english_ewt and plf_trec: five draws of 3,000 training and at most 2,000 test rows, of the "
+            "italian, ud_english_ewt and plf_trec: five draws of 1,000 training and at most 2,000 test rows, of the "
             "test part where the data have one. Accuracy against the true labels of the test rows.",
             "All estimators have the settings and scalers of oneof.comparison, the same everywhere; nothing is tuned. "
             "Some constants of LOORidge and of the online methods were set with accuracies on Lost, BirdSong and "

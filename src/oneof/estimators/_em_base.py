@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from scipy.special import log_softmax
 from sklearn.exceptions import ConvergenceWarning
 
+from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.deduplicate import merge_rows
@@ -25,7 +26,7 @@ from oneof.solvers.generative.em import (
     solve_em,
 )
 from oneof.typing import Evidence, FeatureMatrix, Floats
-from oneof.validation import check_positive, check_random_state, check_sample_weight
+from oneof.validation import check_positive, check_random_state
 
 
 class GenerativeClassifier(CandidateClassifier):
@@ -36,6 +37,8 @@ class GenerativeClassifier(CandidateClassifier):
     n_components: int
     n_folds: int
     cv_weights: Sequence[float]
+    class_weight: Any = None
+    """A parameter of the subclasses that have it."""
     max_iter: int
     tol: float
     random_state: Any
@@ -63,7 +66,7 @@ class GenerativeClassifier(CandidateClassifier):
         self._check_parameters()
         rows, candidates = self._validate_fit(X, y)
         evidence = candidates.evidence
-        weight = check_sample_weight(sample_weight, rows.shape[0], labeled=~candidates.is_unlabeled)
+        weight = check_row_weights(candidates, sample_weight, self.class_weight)
         selection = self._select_weight(rows, evidence, weight)
         solution = self._solve(rows, evidence, weight, selection.weight)
         if not solution.converged:

@@ -10,6 +10,7 @@ from oneof.errors import InputError
 from oneof.estimators.base import LinearClassifierMixin
 from oneof.kernels import Kernel, check_gram, check_square
 from oneof.kernels.nystroem import BLOCK_ROWS, inverse_root
+from oneof.kernels.pairwise import scale_gamma
 from oneof.solvers.feature_spaces import FeatureSpace, KernelSpace, Space
 from oneof.solvers.row_accessors import sparse_if_few
 from oneof.typing import FeatureMatrix, Floats, Ints
@@ -57,9 +58,12 @@ class KernelSVMMixin(LinearClassifierMixin):
     dual_coef_: Floats
 
     def _make_space(
-        self, rows: FeatureMatrix, used: Ints, *, has_constant: bool = False
+        self, rows: FeatureMatrix, used: Ints, *, weight: Floats | None = None, has_constant: bool = False
     ) -> tuple[Space, Kernel | None, Landmarks | None]:
-        """Return the space of the used rows, with an optional constant feature; its kernel and landmarks, if any."""
+        """Return the space of the used rows, with an optional constant feature; its kernel and landmarks, if any.
+
+        `weight`, (n_used,), are the weights with which rows are counted in ``gamma="scale"``.
+        """
         check_choice("approximation", self.approximation, (None, "nystroem"))
         check_positive("n_components", self.n_components, integer=True)
         if self._is_precomputed() and self.approximation is not None:
@@ -70,7 +74,9 @@ class KernelSVMMixin(LinearClassifierMixin):
             check_square(rows.shape)
             gram = used_rows if used_rows.shape[1] == len(used) else used_rows[:, used]
         else:
-            kernel = Kernel.from_rows(self.kernel, used_rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+            is_counted = weight is not None and isinstance(self.gamma, str) and self.gamma == "scale"
+            gamma = scale_gamma(used_rows, weight) if is_counted and self.kernel != "linear" else self.gamma
+            kernel = Kernel.from_rows(self.kernel, used_rows, gamma=gamma, degree=self.degree, coef0=self.coef0)
             if kernel.name == "linear":
                 used_rows = sparse_if_few(used_rows).astype(np.float64, copy=False)
                 return FeatureSpace(used_rows, has_constant=has_constant), kernel, None

@@ -49,6 +49,9 @@ class GaussianEM(GenerativeClassifier):
         every training set.
     cv_weights : sequence of float, default=(0.0, 0.01, 0.1, 0.3, 1.0)
         Weights that "cv" compares, at least 0.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes by label, 1 for classes without one; "balanced" is inversely proportional to the class
+        frequencies. A row's weight is multiplied by the mean weight of its candidates, and is unchanged if unlabeled.
     max_iter : int, default=1000
         Maximum number of EM iterations; if they are not sufficient, a ConvergenceWarning is issued.
     tol : float, default=1e-4
@@ -130,6 +133,7 @@ class GaussianEM(GenerativeClassifier):
         partial_weight: float = 1.0,
         n_folds: int = 5,
         cv_weights: Sequence[float] = (0.0, 0.01, 0.1, 0.3, 1.0),
+        class_weight: Any = None,
         max_iter: int = 1000,
         tol: float = 1e-4,
         random_state: Any = None,
@@ -141,6 +145,7 @@ class GaussianEM(GenerativeClassifier):
         self.partial_weight = partial_weight
         self.n_folds = n_folds
         self.cv_weights = cv_weights
+        self.class_weight = class_weight
         self.max_iter = max_iter
         self.tol = tol
         self.random_state = random_state

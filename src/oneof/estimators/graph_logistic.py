@@ -13,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
+from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
 from oneof.estimators._graph_logistic_parameters import check_parameters
 from oneof.estimators._view_encoding import EncodedView, ScaledTerm, labeled_instances, make_views, prior_terms
@@ -24,7 +25,6 @@ from oneof.likelihoods import masked_softmax, softmax
 from oneof.solvers.graph_logistic import LogisticPosterior
 from oneof.solvers.graph_logistic.solve import FittedViews, fit_views
 from oneof.typing import FeatureMatrix, Floats, Ints
-from oneof.validation import check_sample_weight
 
 
 class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
@@ -83,6 +83,8 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         and 10 with "evidence", .01 and .1 with ARD, which has to switch weights off, and 0 with "em". The unit is the
         precision that corresponds to C = 1 in scikit-learn's `LogisticRegression`, on features of mean variance 1,
         times p / 100 if the number of features p is above 100; see Notes.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes by label, which multiply those of the rows as in `GaussianEM`.
     max_iter : int, default=200
         Maximum number of iterations, each of one M-step and one update of the precisions.
     tol : float, default=1e-6
@@ -142,7 +144,6 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
     more are not treated symmetrically: another order of the classes gives a slightly different prior.
 
     Equal rows are one vertex with the sum of their weights, so that a row of weight 2 equals two rows in the graph too.
-
     With views, rows are predicted by the mean of the log-odds of their views, weighted by `view_weights_`. A row
     without any view has uniform probabilities.
 
@@ -195,6 +196,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         algorithm: Literal["exact", "approximate"] = "exact",
         alpha: float | Literal["auto"] = "auto",
         beta: float | Literal["auto"] = "auto",
+        class_weight: Any = None,
         max_iter: int = 200,
         tol: float = 1e-6,
     ) -> None:
@@ -218,6 +220,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         self.algorithm = algorithm
         self.alpha = alpha
         self.beta = beta
+        self.class_weight = class_weight
         self.max_iter = max_iter
         self.tol = tol
 
@@ -248,7 +251,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
         )
         rows, candidates = self._validate_fit(X, y)
         labeled = ~candidates.is_unlabeled
-        weight = check_sample_weight(sample_weight, rows.shape[0], labeled=labeled)
+        weight = check_row_weights(candidates, sample_weight, self.class_weight)
         names = getattr(self, "feature_names_in_", None)
         views = make_views(
             rows,
@@ -273,9 +276,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
             labeled_instances(rows, candidates.evidence, weight, views),
             tuple(scaled.term for scaled in terms),
             len(views),
-            coregularization=self.coregularization
-            if isinstance(self.coregularization, str)
-            else bool(self.coregularization),
+            coregularization="auto" if isinstance(self.coregularization, str) else bool(self.coregularization),
             precision=self.precision,
             solver=self.solver,
             alpha=alpha,

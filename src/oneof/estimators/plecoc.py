@@ -12,12 +12,11 @@ from sklearn.dummy import DummyClassifier
 from sklearn.svm import SVC
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.sparsefuncs import mean_variance_axis
 from sklearn.utils.validation import has_fit_parameter
 
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
-from oneof.kernels.pairwise import checked_variance, scale_gamma
+from oneof.kernels.pairwise import scale_gamma
 from oneof.parallel import single_threaded_blas
 from oneof.solvers.ecoc import code_targets, decode, draw_codings, fit_code_weights
 from oneof.typing import FeatureMatrix, Floats, Ints
@@ -225,7 +224,7 @@ def _fit_binary(
     if targets.dtype.kind == "f":
         options["sample_weight"], targets = np.abs(targets), np.sign(targets).astype(np.int64)
     if is_default:
-        classifier.set_params(gamma=_scale_gamma(used_rows, options.get("sample_weight")))
+        classifier.set_params(gamma=scale_gamma(used_rows, options.get("sample_weight")))
     if origin is not None:
         rows, used_rows = rows - origin, used_rows - origin
     if targets.min() == targets.max():
@@ -264,19 +263,6 @@ def _training_margin(classifier: SVC, rows: Floats) -> Floats:
     if unsure.any():
         margins[unsure] = _margin(classifier, rows[unsure])
     return margins
-
-
-def _scale_gamma(rows: FeatureMatrix, weight: Floats | None) -> float:
-    """Return 1/(d Var(X)) of the rows, each counted with its weight."""
-    if weight is None:
-        return scale_gamma(rows)
-    if sp.issparse(rows):
-        means, variances = mean_variance_axis(rows.astype(np.float64), axis=0, weights=weight)
-    else:
-        means = np.average(rows, axis=0, weights=weight)
-        variances = np.average((rows - means) ** 2, axis=0, weights=weight)
-    variance = checked_variance(float(variances.mean() + means.var()))
-    return 1.0 / (rows.shape[1] * variance) if variance > 0 else 1.0
 
 
 def _margin(classifier: Any, rows: FeatureMatrix) -> Floats:

@@ -12,7 +12,7 @@ from oneof.estimators.base import CandidateClassifier
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.plsvm import PLSVMProblem, PLSVMSolution, solve_cccp, solve_pegasos
 from oneof.solvers.small_weights import without_small_weights
-from oneof.validation import check_bool, check_choice, check_positive
+from oneof.validation import check_bool, check_choice, check_positive, check_sample_weight
 
 
 class PLSVM(KernelSVMMixin, CandidateClassifier):
@@ -141,7 +141,7 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         self.n_components = n_components
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit the model.
 
         Parameters
@@ -151,6 +151,9 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         y : array-like or CandidateSets of length n_samples
             Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights; unlabeled rows are
             ignored.
+        sample_weight : array-like of shape (n_samples,), optional
+            At least 0; a weight of 2 is the same as the row twice, except in the choice of the landmarks of
+            ``approximation="nystroem"``. n is the sum of the weights.
 
         Returns
         -------
@@ -163,9 +166,13 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         """
         self._check_parameters()
         rows, candidates = self._validate_fit(X, y)
-        used = np.flatnonzero(~candidates.is_unlabeled)
-        space, kernel, landmarks = self._make_space(rows, used, has_constant=bool(self.fit_intercept))
-        solution = self._solve(PLSVMProblem(space, without_small_weights(candidates.evidence[used]), float(self.lam)))
+        weight = check_sample_weight(sample_weight, rows.shape[0], labeled=~candidates.is_unlabeled)
+        used = np.flatnonzero(~candidates.is_unlabeled & (weight > 0))
+        relative = weight[used] / weight[used].mean()
+        relative = None if (relative == relative[0]).all() else relative
+        space, kernel, landmarks = self._make_space(rows, used, weight=relative, has_constant=bool(self.fit_intercept))
+        problem = PLSVMProblem(space, without_small_weights(candidates.evidence[used]), float(self.lam), relative)
+        solution = self._solve(problem)
         self._store_trace(solution)
         if landmarks is not None:
             m, weights = len(landmarks.rows), solution.weights

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.candidates import CandidateSets
+from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
 from oneof.estimators._svm_base import KernelSVMMixin
 from oneof.estimators.base import CandidateClassifier
@@ -68,6 +69,9 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         his paper.
     fit_intercept : bool, default=True
         Whether to fit b, which is not penalized; otherwise b = 0.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes by label, 1 for classes without one; "balanced" is inversely proportional to the class
+        frequencies. The mean weight of a row's candidates multiplies its `C`, but not its `C_unlabeled`.
     max_iter : int, default=10000
         Maximum number of SVMs of all rows solved for a class.
     tol : float, default=1e-3
@@ -164,6 +168,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         label_switching: Literal["multiple", "single"] = "multiple",
         cost_ratio: Literal["balanced", "paper"] = "balanced",
         fit_intercept: bool = True,
+        class_weight: Any = None,
         max_iter: int = 10_000,
         tol: float = 1e-3,
         approximation: Literal["nystroem"] | None = None,
@@ -180,6 +185,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         self.label_switching = label_switching
         self.cost_ratio = cost_ratio
         self.fit_intercept = fit_intercept
+        self.class_weight = class_weight
         self.max_iter = max_iter
         self.tol = tol
         self.approximation = approximation
@@ -207,6 +213,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         """
         self._check_parameters()
         rows, candidates = self._validate_fit(X, y)
+        weight = check_row_weights(candidates, None, self.class_weight)
         fractions = _check_positive_fraction(self.positive_fraction, len(candidates.classes))
         all_rows = np.arange(rows.shape[0])
         space, kernel, landmarks = self._make_space(rows, all_rows)
@@ -216,6 +223,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
             C=self.C,
             C_unlabeled=self.C_unlabeled,
             positive_fractions=fractions,
+            row_weight=weight,
             label_switching=self.label_switching,
             cost_ratio=self.cost_ratio,
             fit_intercept=bool(self.fit_intercept),

@@ -123,9 +123,20 @@ def entry_variance(X: FeatureMatrix) -> float:
         return checked_variance(float(X.var(dtype=np.float64)))
 
 
-def scale_gamma(X: FeatureMatrix) -> float:
-    """Return the gamma that scikit-learn's SVC calls "scale", 1/(d Var(X)); SVC's own is negative for some CSR rows."""
-    variance = entry_variance(X)
+def scale_gamma(X: FeatureMatrix, weight: Floats | None = None) -> float:
+    """Return the gamma that scikit-learn's SVC calls "scale", 1/(d Var(X)); SVC's own is negative for some CSR rows.
+
+    With `weight`, (n,), each row is counted with its weight.
+    """
+    if weight is None:
+        variance = entry_variance(X)
+    elif sp.issparse(X):
+        means, variances = mean_variance_axis(X.astype(np.float64), axis=0, weights=weight)
+        variance = checked_variance(float(variances.mean() + means.var()))
+    else:
+        means = np.average(X, axis=0, weights=weight)
+        variances = np.average((X - means) ** 2, axis=0, weights=weight)
+        variance = checked_variance(float(variances.mean() + means.var()))
     return 1.0 / (X.shape[1] * variance) if variance > 0 else 1.0
 
 

@@ -1,5 +1,9 @@
-"""Cross-validation with candidate sets: a splitter, scorers that need no true labels, and held-out predictions."""
+"""Cross-validation with candidate sets: a splitter, scorers that need no true labels, and held-out predictions.
 
+Weights of classes are here as well.
+"""
+
+from oneof.candidates.class_weights import compute_sample_weight
 from oneof.model_selection.prediction import cross_val_predict
 from oneof.model_selection.prediction import unlabeled_rows_by_fold as unlabeled_rows_by_fold
 from oneof.model_selection.scoring import (
@@ -15,6 +19,7 @@ __all__ = [
     "CandidateKFold",
     "Scorer",
     "approximated_accuracy_scorer",
+    "compute_sample_weight",
     "covering_rate_scorer",
     "cross_val_predict",
     "exact_accuracy_scorer",

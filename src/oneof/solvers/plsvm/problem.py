@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -51,6 +51,8 @@ class PLSVMProblem:
     evidence: Evidence
     """(n, K)."""
     lam: float
+    row_weight: Floats | None = None
+    """(n,): factors of the losses of the rows, above 0, with mean 1; None for 1."""
     ridge: Floats | None = None
     """(D,): the penalty of each weight relative to lam, at most 1; None for 1 (`oneof.solvers.plsvm.proximal`)."""
 
@@ -66,8 +68,11 @@ class PLSVMProblem:
 
     @cached_property
     def levels(self) -> SummedLevels | None:
-        """The level sets of weights; None without weights, if each row has one set."""
-        return None if self.evidence.dtype == bool else SummedLevels.from_evidence(self.evidence)
+        """The level sets of weights; None without any weights, if each row has one set of mass 1."""
+        if self.row_weight is None:
+            return None if self.evidence.dtype == bool else SummedLevels.from_evidence(self.evidence)
+        levels = SummedLevels.from_evidence(self.evidence)
+        return replace(levels, mass=levels.mass * self.row_weight[levels.row])
 
     @property
     def mask(self) -> Mask:

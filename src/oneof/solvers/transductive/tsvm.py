@@ -127,6 +127,7 @@ def solve_transductive(
     *,
     C: float,
     C_unlabeled: float,
+    row_weight: Floats | None = None,
     label_switching: Literal["multiple", "single"] = "multiple",
     cost_ratio: Literal["balanced", "paper"] = "balanced",
     growth: float = COST_GROWTH,
@@ -141,7 +142,7 @@ def solve_transductive(
     problem : SVMProblem
     labels : BinaryLabels
     C, C_unlabeled : float
-        Costs C and C*, above 0.
+        Costs C and C*, above 0; C is multiplied by `row_weight`, (n,).
     label_switching : {"multiple", "single"}
         Between two SVMs, switch the signs of all pairs that `switchable_pairs` returns, or of the first.
     cost_ratio : {"balanced", "paper"}
@@ -163,7 +164,7 @@ def solve_transductive(
         Its objective never increases while the costs are constant.
     """
     unlabeled = np.flatnonzero(labels.signs == 0)
-    costs = np.where(labels.signs == 0, 0.0, C)
+    costs = np.where(labels.signs == 0, 0.0, C if row_weight is None else C * row_weight)
     loose_tol = max(tol, float(np.sqrt(tol))) if len(unlabeled) else tol
     signs = np.where(labels.signs == 0, -1.0, labels.signs)
     svm = problem.zero_solution()
@@ -309,6 +310,7 @@ def solve_one_vs_rest(
     C: float | None = None,
     C_unlabeled: float | None = None,
     positive_fractions: Sequence[float] | None = None,
+    row_weight: Floats | None = None,
     label_switching: Literal["multiple", "single"] = "multiple",
     cost_ratio: Literal["balanced", "paper"] = "balanced",
     fit_intercept: bool = True,
@@ -332,7 +334,7 @@ def solve_one_vs_rest(
         Fraction of each class in the rows that are unlabeled in its problem.
     fit_intercept : bool
         Whether b is a variable, or 0.
-    label_switching, cost_ratio, tol, max_iter, rng
+    row_weight, label_switching, cost_ratio, tol, max_iter, rng
         As in `solve_transductive`.
 
     Returns
@@ -351,7 +353,7 @@ def solve_one_vs_rest(
         mean = float(space.squares.mean())
         C = 1.0 / mean if mean > 0 else 1.0
     C_unlabeled = C if C_unlabeled is None else C_unlabeled
-    max_cost = float(max(C, C_unlabeled))
+    max_cost = float(max(C * (1.0 if row_weight is None else row_weight.max()), C_unlabeled))
     if not (max_cost < 1e150 and max_cost * float(space.squares.max()) < 1e100):
         raise InputError(f"a cost of {max_cost:.4g} is too large for these features. {remedy}")
     problem = SVMProblem(space, fit_intercept)
@@ -367,6 +369,7 @@ def solve_one_vs_rest(
                 labels,
                 C=C,
                 C_unlabeled=C_unlabeled,
+                row_weight=row_weight,
                 label_switching=label_switching,
                 cost_ratio=cost_ratio,
                 tol=tol,

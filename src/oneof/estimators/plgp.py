@@ -49,7 +49,7 @@ class PLGP(TensorClassifier):
     kernel : kernel of sklearn.gaussian_process.kernels, or list of n_classes of them, default=None
         One kernel shared by all classes, or one for each. None is ``1.0 * RBF(length)``. The length is the square root
         of the sum of the variances of the features, with bounds of a hundredth and a hundred times that. The bounds of
-        the constant are 1e-2 and 1e3.
+        the constant are 1e-2 and 1e2; see Notes.
     optimizer : {"fmin_l_bfgs_b"}, callable or None, default="fmin_l_bfgs_b"
         Optimizer of the kernel's hyperparameters that are not "fixed", which maximizes the Laplace evidence by its
         gradient. A callable has the signature of scikit-learn's GaussianProcessClassifier. None keeps the kernel
@@ -128,7 +128,7 @@ class PLGP(TensorClassifier):
     Keep the prior variance near that of latents, 1 to 100. If it is much larger, the classes with the least information
     have the widest latents, and these dominate the mean of the softmax. Predictions can then be far worse than those by
     the posterior means, even below chance. The optimizer may cause this if classes are separable, since the evidence
-    then increases with the variance. A warning is issued if it is detected on the rows of `fit`; `latent_mean_and_cov`
+    then increases with the variance; the default kernel has a variance of at most 100 for this reason. A warning is issued if it is detected on the rows of `fit`; `latent_mean_and_cov`
     has the means. A bare DotProduct has the variance of the features, and ``ConstantKernel() * DotProduct()`` has one
     that can be optimized.
 

@@ -65,7 +65,7 @@ def make_kernels(kernel: Any, variance: Callable[[], float], n_classes: int) -> 
     from sklearn.gaussian_process.kernels import RBF, CompoundKernel, ConstantKernel, Kernel
 
     if kernel is None:
-        # Above a variance of 100 the mean of the softmax may prefer classes without data; the evidence often grows there.
+        # The evidence often grows with the variance; above 100 the mean of the softmax may prefer classes without data.
         # Rounded: on flat evidence the optimizer would diverge if another order of summation changed the last bit.
         length = float(f"{np.sqrt(variance()):.9g}") or 1.0
         return [ConstantKernel(1.0, (1e-2, 1e2)) * RBF(length, (length / 100.0, length * 100.0))]

@@ -128,9 +128,9 @@ class PLGP(TensorClassifier):
     Keep the prior variance near that of latents, 1 to 100. If it is much larger, the classes with the least information
     have the widest latents, and these dominate the mean of the softmax. Predictions can then be far worse than those by
     the posterior means, even below chance. The optimizer may cause this if classes are separable, since the evidence
-    then increases with the variance; the default kernel has a variance of at most 100 for this reason. A warning is issued if it is detected on the rows of `fit`; `latent_mean_and_cov`
-    has the means. A bare DotProduct has the variance of the features, and ``ConstantKernel() * DotProduct()`` has one
-    that can be optimized.
+    then increases with the variance; that of the default kernel is therefore at most 100. A warning is issued if the
+    effect is detected on the rows of `fit`; `latent_mean_and_cov` has the means. A bare DotProduct has the variance of
+    the features, and ``ConstantKernel() * DotProduct()`` has one that can be optimized.
 
     With many classes and few rows, the mean of the softmax is far less confident than its predictions are accurate. On
     Lost, with 16 classes, the largest probability is .29 on average, although 83 % of the predictions are correct.

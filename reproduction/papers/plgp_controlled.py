@@ -221,8 +221,10 @@ def experiment() -> Experiment:
             "this variance; its numbers of wins need more folds.",
             "By the evidence PLGP is best on segment and vehicle (96.2 and 84.5 %), and fails on leaf (3.5 %), which "
             "has some ten rows of each class: there the evidence grows up to the bound of the variance, 1,000, where "
-            "the Monte Carlo probabilities prefer classes without data. PLGP issues a warning; choose the kernel by "
-            "the covering rate then.",
+            "the Monte Carlo probabilities prefer classes without data. PLGP issues a warning. The default kernel has "
+            "had a bound of 100 since these records were measured, which changed no accuracy on eight other data sets "
+            "by more than chance; with it, two folds of leaf have 79 and 76 % (3 and 0 % before), and two of segment 96 "
+            "and 97 % (96 and 96).",
         ],
         datasets=SETS,
         full=plan(),

@@ -222,9 +222,9 @@ def experiment() -> Experiment:
             "By the evidence PLGP is best on segment and vehicle (96.2 and 84.5 %), and fails on leaf (3.5 %), which "
             "has some ten rows of each class: there the evidence grows up to the bound of the variance, 1,000, where "
             "the Monte Carlo probabilities prefer classes without data. PLGP issues a warning. The default kernel has "
-            "had a bound of 100 since these records were measured, which changed no accuracy on eight other data sets "
-            "by more than chance; with it, two folds of leaf have 79 and 76 % (3 and 0 % before), and two of segment 96 "
-            "and 97 % (96 and 96).",
+            "had a bound of 100 since these records were measured. With it, two folds of leaf have 79 and 76 % (3 and "
+            "0 % before), two of segment 96 and 97 % (96 and 96); on eight other data sets, from which the bound was "
+            "chosen, accuracies with 40 to 260 rows changed by at most 1.2 points.",
         ],
         datasets=SETS,
         full=plan(),

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, Self
 
+_MAX_VALUE = 80
+"""Maximum number of characters of a message that quotes a text which is not a number."""
 LabelErrorCause = Literal["signs", "unknown label", "empty set"]
 """Causes of a `LabelError` that a caller may handle:
 
@@ -307,6 +309,8 @@ def reraise_as_input_error() -> Iterator[None]:
     except (ValueError, OverflowError) as error:
         message = str(error)
         if message.startswith("could not convert string to float"):
+            if len(message) > _MAX_VALUE:  # a text
+                message = message[:_MAX_VALUE] + "...'"
             message += (
                 "; features must be numbers. Encode categories and texts first, for example by "
                 "sklearn.preprocessing.OneHotEncoder or oneof.text.make_vectorizer."

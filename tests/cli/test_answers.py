@@ -177,7 +177,7 @@ def at(row: int, column: str, value: str | None) -> dict[str, pl.Expr]:
 @pytest.mark.parametrize(
     ("columns", "args", "message"),
     [
-        (at(3, "id", "b99"), [], "answers.csv, row 3: the answer of 'Dan' is about the row 'b99', which table.csv"),
+        ({"id": "c" + pl.col("id")}, [], "answers.csv, row 0: no answer is about a row of table.csv: the answers name"),
         (at(3, "id", ""), [], "answers.csv, row 3: column 'id' is empty. Name the row"),
         (at(3, "worker", ""), [], "answers.csv, row 3: column 'worker' is empty. Name the annotator"),
         (at(5, "label", "robin"), ["--classes", "finch,owl,wren"], "robin"),
@@ -214,7 +214,37 @@ def test_an_annotator_with_empty_labels_only_is_omitted(run: Run, table: Path) -
     assert "Ann" not in pl.read_csv("table-oneof/annotators.csv")["annotator"].to_list()
     record = make_answers()["worker"].to_list().index("Bob", 3)
     make_answers().with_columns(**empty).with_columns(**at(record, "id", "b99")).write_csv("answers.csv")
-    check_error(run, *FIT, message=f"answers.csv, row {record}: the answer of 'Bob' is about the row 'b99'")
+    note = f"answers are omitted, since table.csv does not have their 1 rows, such as 'b99' (answers.csv, row {record})"
+    assert note in fit(run).err
+
+
+def test_answers_about_other_rows_are_omitted(run: Run, table: Path) -> None:
+    """A table of some of the rows is fitted to the answers about them, and a note has the number of the others."""
+    make_birds().drop("species").head(40).write_csv("part.csv")
+    known = make_answers().filter(pl.col("id").is_in([f"b{i}" for i in range(40)]))
+    n_other = make_answers().height - known.height
+    args = ("--truth", "truth", "--method", "CLPL", "--folds", "2")
+    result = run("fit", "part.csv", *ANSWERS, *args, "--out", "a")
+    assert f"Note: {n_other} of {make_answers().height} answers are omitted" in result.err
+    known.write_csv("answers.csv")
+    assert run("fit", "part.csv", *ANSWERS, *args, "--out", "b").code == 0
+    labels = [pl.read_csv(f"{folder}/training_labels.csv")["label"].to_list() for folder in ("a", "b")]
+    assert labels[0] == labels[1]
+
+
+def test_a_column_for_each_annotator(run: Run, table: Path) -> None:
+    """A table with the column of the rows and one for each annotator has the result of its records."""
+    expected = json.loads(fit(run, "--json").out)["answers"]["annotators"]
+    wide = make_answers().pivot("worker", index="id", values="label").select("id", *ACCURACIES)
+    wide.with_columns(Nobody=pl.lit("")).write_csv("wide.csv")
+    args = ("--answers", "wide.csv", "--row", "id", "--truth", "truth", "--method", "CLPL", "--folds", "2")
+    result = run("fit", "table.csv", *args, "--json", "--out", "wide")
+    assert result.code == 0, result.err
+    annotators = json.loads(result.out)["answers"]["annotators"]
+    accuracies = [{line["annotator"]: line["accuracy"] for line in lines} for lines in (annotators, expected)]
+    assert accuracies[0] == pytest.approx(accuracies[1])
+    assert "wide.csv is read as a table with a column for each of 5 annotators" in result.err
+    assert "annotators without answers are omitted: 'Nobody'" in result.err
 
 
 def test_repeated_names_of_rows(run: Run, table: Path) -> None:
@@ -325,10 +355,13 @@ def test_bad_exports(run: Run, table: Path, args: list[str], message: str) -> No
 
 
 def test_a_task_that_is_not_in_the_table(run: Run, table: Path) -> None:
+    """Its answers are omitted, with a note that names the task."""
     write_label_studio()
     make_birds().drop("species").slice(1).write_csv("table.csv")
-    message = "export.json, task 0: the answer of 'Ann' is about the row 'b0', which table.csv does not have"
-    check_error(run, "fit", "table.csv", "--answers", "export.json", "--row", "id", message=message)
+    args = ("--answers", "export.json", "--row", "id", "--truth", "truth", "--method", "CLPL", "--folds", "2")
+    result = run("fit", "table.csv", *args)
+    assert result.code == 0, result.err
+    assert "does not have their 1 rows, such as 'b0' (export.json, task 0)." in result.err
 
 
 @pytest.mark.parametrize("option", ["--row", "--annotator", "--answer", "--gold"])

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from oneof.candidates import CandidateSets
-from oneof.cli.answers import AnswerOptions
+from oneof.cli.answer_files import AnswerOptions
 from oneof.cli.inputs import ReadOptions, prepare
 from oneof.crowd import Answers
 from oneof.datasets.npz import read_npz

@@ -96,6 +96,10 @@ def test_selected_rows_have_their_answers_and_their_annotators():
         ),
         (lambda: Answers.from_table(TABLE).align([0, 1, 1, 2]), "different names of rows; 1 is repeated"),
         (lambda: Answers.from_label_studio("a.json", row=3), "`row` must be the name of a field; got 3"),
+        (
+            lambda: Answers.from_table(pd.DataFrame({"id": [f"m{i}" for i in range(20)], "Ann": ["a", "b"] * 10})),
+            "column 0: the 20 answers in column 'id' are all different",
+        ),
         (lambda: Answers.from_records([0, 1]), "must be a DataFrame with the columns row, annotator and answer"),
         (lambda: Answers.from_table(TABLE, annotators=["x", "y"]), "`annotators` must be 3 different names"),
         (lambda: Answers.from_table(TABLE)[[0, 1, 0]], "the selected rows must be different; row 0 is repeated"),

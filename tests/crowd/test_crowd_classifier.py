@@ -100,6 +100,25 @@ def test_rows_without_an_index_are_in_the_order_of_the_answers(data):
         model.fit(pd.DataFrame(X), given)
 
 
+def test_tables_of_pandas_are_joined_by_the_index(data):
+    """The order of the rows of a table does not matter; names that leave the order open are errors."""
+    X, _, table = data
+    names = [f"row {i}" for i in range(150)]
+    order = np.random.default_rng(0).permutation(150)
+    frame, answers = pd.DataFrame(X, index=names), pd.DataFrame(table, index=names)
+    model = CrowdClassifier(LogisticRegression(), cv=3, random_state=0)
+    expected = model.fit(X, table).label_distributions_
+    same_order = pd.DataFrame(table)  # numbered rows are in the order of X
+    for given in (answers, answers.iloc[order], same_order):
+        np.testing.assert_allclose(model.fit(frame, given).label_distributions_, expected, atol=1e-6)
+    few = model.fit(frame, answers.iloc[order[:100]]).label_distributions_
+    np.testing.assert_allclose(few, model.fit(frame, answers.iloc[np.sort(order[:100])]).label_distributions_)
+    with pytest.raises(InputError, match=r"has the numbers of the rows of `answers` in another order"):
+        model.fit(pd.DataFrame(X).iloc[order], same_order)
+    with pytest.raises(InputError, match=r"`answers` have the row 'x0', which the index of `X` does not have"):
+        model.fit(frame, answers.set_axis([f"x{i}" for i in range(150)]))
+
+
 @pytest.mark.parametrize("estimator", [LogisticRegression(), LOORidge(kernel="rbf"), GaussianEM(covariance="tied")])
 def test_features_without_information_leave_the_labels_of_the_answers(data, estimator):
     _, _, table = data

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.columns import DEFAULT_SEPARATOR
-from oneof.cli.answers import AnswerOptions, TableAnswers, estimate_candidates, read_answers
+from oneof.cli.answer_files import AnswerOptions, TableAnswers, read_answers
+from oneof.cli.answers import estimate_candidates
 from oneof.errors import InputError
 from oneof.io import (
     CellFormat,

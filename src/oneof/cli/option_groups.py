@@ -17,7 +17,7 @@ from oneof.cli import terminal
 from oneof.cli.options import read_names
 
 if TYPE_CHECKING:
-    from oneof.cli.answers import AnswerOptions
+    from oneof.cli.answer_files import AnswerOptions
     from oneof.cli.inputs import ReadOptions, TableOptions, WeightArguments
 
 
@@ -226,8 +226,8 @@ class AnswerGroup:
         typer.Option(
             "--answers",
             metavar="FILE",
-            help="Learn from the answers of annotators, and fit their accuracies: a table with a line for each, where "
-            "'a|b' is a set; or an export of Label Studio (.json) or doccano (.zip).",
+            help="Learn from the answers of annotators, and fit their accuracies: a table with a line for each, or a "
+            "column for each annotator, where 'a|b' is a set; or an export of Label Studio (.json) or doccano (.zip).",
         ),
     ] = None
     row: Annotated[
@@ -256,7 +256,7 @@ class AnswerGroup:
 
     def answer_options(self, context: typer.Context) -> "AnswerOptions | None":
         """Return the options of the answers, None without a file of answers; combinations are checked."""
-        from oneof.cli.answers import AnswerOptions
+        from oneof.cli.answer_files import AnswerOptions
 
         if self.answers is None:
             check_unused(context, ("row", "annotator", "answer", "gold"), "needs --answers: add it")

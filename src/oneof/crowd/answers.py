@@ -11,6 +11,7 @@ from oneof.candidates.labels import MISSING
 from oneof.crowd.encoding import (
     RECORD_COLUMNS,
     check_field,
+    check_no_names,
     encode,
     encode_records,
     flatten_table,
@@ -110,7 +111,8 @@ class Answers:
         LabelError
             If an answer is not a label or a set of labels, or not one of the classes; the error names the row.
         InputError
-            If the table is not 2-D, or an annotator has no answer.
+            If the table is not 2-D, an annotator has no answer, or the answers in a column all differ from one another
+            and from those in other columns, as names of rows do.
         """
         flat, (n_rows, n_columns), names, row_names = flatten_table(table)
         if annotators is not None:
@@ -127,6 +129,8 @@ class Answers:
             raise InputError(
                 f"annotator {names.tolist()[empty[0]]!r} has no answer. Remove the column.", column=int(empty[0])
             )
+        if classes is None:
+            check_no_names(source, code[given], names)
         row_names = np.arange(n_rows) if row_names is None else row_names
         return cls._from_codes((row, source, code[given]), sets, (row_names, names, known), select=select_rows)
 
@@ -304,6 +308,14 @@ class Answers:
             raise LabelError(error.reason, label=error.label, source=given[error.row].location) from None
         except InputError as error:
             raise error.at(source) from None
+
+    def _in_row_order(self) -> "Answers":
+        """Return the same answers, sorted by rows and annotators, so that results do not depend on their order."""
+        order = np.lexsort((self._source, self._row))
+        codes = (self._row[order], self._source[order], self._code[order])
+        return Answers._from_codes(
+            codes, self._sets, (self.rows, self.annotators, self.classes), select=self.select_rows
+        )
 
     def align(self, index: Any) -> "Answers":
         """Return the answers over all rows of a data set.

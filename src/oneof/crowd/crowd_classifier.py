@@ -170,9 +170,11 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         answers : Answers, array-like or DataFrame
-            A table of shape (n_samples, n_annotators) of labels, sets and missing answers, or records. The rows of
-            records are named by the index of a pandas DataFrame X, otherwise by their numbers from 0. If X has no
-            index, `Answers` with other names that were given by ``index=`` are in the order of X.
+            A table of shape (n_samples, n_annotators) of labels, sets and missing answers, or records. If X and the
+            table are DataFrames of pandas, rows are found by their index, unless one of them is numbered from 0.
+            Other tables are in the order of X. The rows of records are named by the index of a pandas DataFrame X,
+            otherwise by their numbers from 0. If X has no index, `Answers` with other names that were given by
+            ``index=`` are in the order of X.
         gold : array-like of length n_samples or mapping, optional
             Known labels, missing if they are not known, or a mapping from names of rows to labels.
         progress : callable, optional
@@ -376,15 +378,21 @@ def _align(answers: Answers, rows: Any, table: bool) -> Answers:
     if len(rows.shape) == 0:
         raise InputError("`X` must be of shape (n_samples, n_features); got a scalar.")
     n = rows.shape[0]
-    if table and len(answers) != n:
-        raise InputError(f"`answers` are about {len(answers)} rows, but `X` has {n}. Give one row of answers for each.")
     has_index = hasattr(rows, "index") and not callable(rows.index)
-    index = rows.index if has_index else np.arange(n)
-    names, known = answers.rows.tolist(), set(name_vector(index, "index").tolist())
+    index = name_vector(rows.index if has_index else np.arange(n), "index")
+    names, known = answers.rows.tolist(), set(index.tolist())
+    if table:
+        if has_index and _is_named_alike(names, index.tolist()):
+            return check_answers(answers.align(index)._in_row_order())
+        if len(answers) != n:
+            raise InputError(
+                f"`answers` are about {len(answers)} rows, but `X` has {n}. Give one row of answers for each."
+            )
+        return check_answers(answers)
     is_in_order = len(names) == n and (
         names == list(range(n)) or (answers._in_order and not has_index and known != set(names))
     )
-    if table or is_in_order:
+    if is_in_order:
         return check_answers(answers)
     if names and known.isdisjoint(names):
         remedy = (
@@ -393,3 +401,30 @@ def _align(answers: Answers, rows: Any, table: bool) -> Answers:
         )  # fmt: skip
         raise InputError(f"`answers` name rows such as {names[0]!r}, and `X` has no row of these names. {remedy}.")
     return check_answers(answers.align(index))
+
+
+def _is_named_alike(names: list[Any], index: list[Any]) -> bool:
+    """Return whether the rows of a table of answers are found by the index of X; False if both have the same order.
+
+    Raises
+    ------
+    InputError
+        If the names differ in such a way that the order of the rows would be a guess.
+    """
+    is_numbered = names == list(range(len(names)))
+    if names == index or not names:
+        return False
+    if not is_numbered and set(index).issuperset(names):
+        return True
+    if is_numbered and set(index) == set(names):
+        raise InputError(
+            "the index of `X` has the numbers of the rows of `answers` in another order. Give the table of answers the "
+            "index of its rows, or reset that of X: X.reset_index(drop=True)."
+        )
+    if not is_numbered and index != list(range(len(index))):
+        strange = next(name for name in names if name not in set(index))
+        raise InputError(
+            f"`answers` have the row {strange!r}, which the index of `X` does not have. Give both the same names, or "
+            "pass answers.to_numpy() if its rows are in the order of X."
+        )
+    return False

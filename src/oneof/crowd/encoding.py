@@ -21,6 +21,8 @@ from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.typing import Ints, Labels, Mask
 
 RECORD_COLUMNS = ("row", "annotator", "answer")
+MIN_NAMES = 20
+"""Number of answers, all of them different, from which they are taken for names of rows."""
 _SIGNS = "the answers are only -1 and 1. Pass classes=[-1, 1] if -1 is a class, or None for no answer."
 
 
@@ -102,6 +104,28 @@ def warn_of_joined_labels(classes: Labels) -> None:
                 stacklevel=3,
             )
             return
+
+
+def check_no_names(source: Ints, code: Ints, names: Labels) -> None:
+    """Raise if the answers in one of several columns are all different, and occur in no other column.
+
+    Parameters
+    ----------
+    source, code : ndarray of shape (n_answers,)
+        Columns and codes of the answers.
+    names : ndarray of shape (n_columns,)
+    """
+    n_columns, is_unique = len(names), np.bincount(code)[code] == 1
+    n_answers = np.bincount(source, minlength=n_columns)
+    n_unique = np.bincount(source, weights=is_unique, minlength=n_columns)
+    [suspects] = np.nonzero((n_unique == n_answers) & (n_answers >= MIN_NAMES))
+    if n_columns > 1 and len(suspects):
+        name = names.tolist()[suspects[0]]
+        raise InputError(
+            f"the {n_answers[suspects[0]]} answers in column {name!r} are all different, and occur in no other column. "
+            f"If they name the rows, make them the index: table.set_index({name!r}). Otherwise pass `classes`.",
+            column=int(suspects[0]),
+        )
 
 
 def _encode_sets(listed: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:

@@ -214,9 +214,25 @@ def test_spaces_are_not_escaped():
     assert y.to_strings(separator=" / ") == text
 
 
+def test_several_separators():
+    """Signs with spaces between them each separate labels, the first one is written, and all can be escaped."""
+    texts = ["owl|wren", "wren; finch", "owl ;finch|wren", "a\\;b|owl", "a\\|c;owl", ""]
+    y = CandidateSets.from_strings(texts, separator="| ;")
+    assert y.to_sets()[:5] == [
+        {"owl", "wren"},
+        {"wren", "finch"},
+        {"owl", "finch", "wren"},
+        {"a;b", "owl"},
+        {"a|c", "owl"},
+    ]
+    assert y.to_strings(separator="| ;")[1] == "finch|wren"
+    assert CandidateSets.from_strings(["owl:0.5;wren:1|finch:0"], separator="| ;", weighted=True).weights.max() == 1
+    assert CandidateSets.from_strings(["owl or ; wren"], separator=" or ; ").to_sets() == [{"owl", "wren"}]
+
+
 @given(
     st.lists(st.sets(label_text, min_size=1, max_size=4), min_size=1, max_size=8),
-    st.sampled_from(["|", ";", "::", " or ", " / ", ", "]),
+    st.sampled_from(["|", ";", "::", " or ", " / ", ", ", "| ;", "; ||"]),
 )
 def test_labels_may_contain_the_separator(sets, separator):
     """Labels with separators and backslashes are equal after writing and reading."""

@@ -359,3 +359,17 @@ def test_two_orders_that_a_user_names_are_both_read() -> None:
         values = align_columns(pl.DataFrame({"x": cells}), columns, PATH)["x"].to_list()
         days = [(datetime(2021, m, d) - datetime(1970, 1, 1)).days for m, d in ((2, 15), (2, 15), (month, 7 - month))]
         assert values == days * 8
+
+
+def test_other_words_of_a_column_of_yes_and_no_have_a_note() -> None:
+    """Categories that are mostly yes and no have a note with the number of the other cells and an example."""
+    cells = ["yes", "no", "yes", "No", "maybe", "yes", "no", "no", "yes", "no"] * 10
+    columns, findings = _choose(x=cells)
+    assert columns == [Column("x", "category")]
+    (note,) = findings.sentences()
+    assert "10 of 100 cells are not yes/no values, such as 'maybe' in row 4" in note
+    columns, findings = _choose(CellFormat(missing=("maybe",)), x=cells)
+    assert columns == [Column("x", "yes/no")]
+    for others in (["red", "no", "blue"] * 10, ["no", "never", "no", "no", "no"] * 10):  # there is no yes
+        _, findings = _choose(x=others)
+        assert findings.sentences() == []

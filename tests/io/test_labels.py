@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof import AvgPerceptron
+from oneof import AvgPerceptron, CandidateSets
 from oneof.errors import DataError, LabelError, OneofError
 from oneof.io import CellFormat, Table, find_separator, read_labels, read_table, read_truth, suspicious_labels
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS
@@ -243,3 +243,20 @@ def test_suspicious_labels_have_a_warning(labels: list[str], message: str) -> No
 def test_other_labels_have_no_warning(labels: list[str]) -> None:
     """A possible separator within a label is ignored unless it separates other labels."""
     assert suspicious_labels(labels, "|") == []
+
+
+@pytest.mark.parametrize("given", ["|", ";"])
+def test_a_column_with_two_separators_is_read_by_the_option_of_the_note(tmp_path: Path, given: str) -> None:
+    """The note names the option that reads both separators, and gives the sets of a column with one separator."""
+    texts = ["owl|wren", "wren;finch", "owl", "finch", "wren", "owl;finch|wren"] * 5
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"y": texts}).write_parquet(path)
+    classes = read_labels(read_table(path), ["y"], separator=given).classes.tolist()
+    (note,) = suspicious_labels(classes, given)
+    separator = note.rpartition("or --separator '")[2].partition("'")[0]
+    assert separator.split() == [given, *({"|", ";"} - {given})]
+    read = read_labels(read_table(path), ["y"], separator=separator)
+    expected = CandidateSets.from_strings([text.replace(";", "|") for text in texts])
+    assert read.classes.tolist() == expected.classes.tolist()
+    assert np.array_equal(read.mask, expected.mask)
+    assert suspicious_labels(read.classes.tolist(), separator) == []

@@ -55,7 +55,8 @@ def test_the_description_matches_the_application() -> None:
         [method] = operations
         assert call(APP, path, {"row": ROW} if method == "post" else None).status == 200
     row = schemas["Row"]
-    assert row["required"] == list(row["properties"]) == [name for name, _ in PREDICTOR.columns]
+    assert list(row["properties"]) == [name for name, _ in PREDICTOR.columns]
+    assert row["required"] == []
     prediction = predict({"row": ROW}).json()["prediction"]
     assert schemas["Prediction"]["required"] == list(prediction)
     assert prediction["label"] in schemas["Prediction"]["properties"]["label"]["enum"]
@@ -85,7 +86,7 @@ FAULTS: list[tuple[Any, int, str]] = [
     (b'{"row": {"span": -Infinity}}', 400, "has no -Infinity"),
     (b"[" * 4_000, 400, "too many nested"),
     (b'{"row": {"span": ' + b"9" * 4_500 + b"}}", 400, "must be JSON"),
-    (b'{"row": {"span": ' + b"9" * 600 + b"}}", 400, "missing columns"),
+    (b'{"row": {"Span": ' + b"9" * 600 + b"}}", 400, "missing columns"),
     ([], 400, "either"),
     ({}, 400, "either"),
     ({"row": ROW, "rows": []}, 400, "either"),
@@ -94,6 +95,7 @@ FAULTS: list[tuple[Any, int, str]] = [
     ({"rows": ROW}, 400, "must be a list"),
     ({"rows": [ROW, [1]]}, 400, "row 1 must be an object"),
     ({"rows": [ROW, {}]}, 400, "row 1: missing columns"),
+    ({"rows": [{"Span": 1.0, "mass": 2.0}]}, 400, "Rename 'Span' to 'span'"),
     ({"row": ROW | {"span": ["wide"]}}, 400, "row 0: column 'span' must contain numbers"),
     ({"row": ROW | {"span": 1e308, "mass": -1e308}}, 400, ""),
     ({"row": ROW | {"span": {"\ud800": "\udfff"}}}, 400, "column 'span'"),
@@ -144,6 +146,17 @@ def test_unreadable_cells_are_missing_and_named() -> None:
     assert note.startswith("3 cells cannot be read and are missing")
     assert "'wide' in row 1" in note
     assert "notes" not in plain
+
+
+def test_absent_columns_are_missing_and_named() -> None:
+    """The prediction is that of the row with null; the response has the columns of each row and a note about them."""
+    rows = [ROW, {name: ROW[name] for name in ROW if name not in ("span", "color")}]
+    reply = predict({"rows": rows}).json()
+    plain = predict({"rows": [ROW, ROW | {"span": None, "color": None}]}).json()
+    assert [prediction.pop("absent", []) for prediction in reply["predictions"]] == [[], ["span", "color"]]
+    assert reply["predictions"] == plain["predictions"]
+    [note] = reply["notes"]
+    assert note.startswith("absent columns are missing values: 'span' (row 1), 'color' (row 1).")
 
 
 def test_a_strict_application_refuses_unreadable_cells() -> None:

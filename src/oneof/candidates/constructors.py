@@ -278,7 +278,8 @@ class Constructors:
             Labels joined by the separator; spaces around a label are removed. Empty text, None and NaN mean
             "unlabeled". A separator or backslash within a label is escaped by a backslash.
         separator : str, default="|"
-            The text between two labels; without a colon if `weighted`.
+            The text between two labels; without a colon if `weighted`. Several signs with spaces between them, such as
+            "| ;", each separate labels.
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
         weighted : bool, default=False

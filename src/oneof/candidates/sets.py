@@ -166,7 +166,8 @@ class CandidateSets(Constructors):
         Parameters
         ----------
         separator : str, default="|"
-            The text between two labels of a set; within a label it is escaped by a backslash.
+            The text between two labels of a set; within a label it is escaped by a backslash. Of several signs, such as
+            "| ;", the first is written, and all are escaped.
 
         Returns
         -------

@@ -119,6 +119,8 @@ class StreamPrediction:
         self._truth = truth
         self._columns, self._table_options = join_options(model, table_options)
         self.unreadable = UnreadableCells()
+        self._absent: set[str] | None = None
+        self._remarks: dict[Path, tuple[str, ...]] = {}
         self._reader: LabelReader | None = LabelReader(
             model.label_columns,
             model.summary["separator"],
@@ -142,6 +144,7 @@ class StreamPrediction:
         """Yield the predictions of each batch: row, label, confidence, and a score for each class."""
         from oneof.io import align_columns
         from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
+        from oneof.io.columns import absent_columns
 
         model, columns, options = self._model, self._columns, self._table_options
         labels = (*label_columns(model), *([self._truth] if self._truth else []))
@@ -175,8 +178,14 @@ class StreamPrediction:
                 self._update_metrics(batch, labels)
                 yield to_frame(without_encoder, rows, labels, first_row=self.rows)
             self.rows += len(batch)
+            self._remarks[batch.path] = batch.remarks
+            self._absent = set(batch.absent) & (set(batch.absent) if self._absent is None else self._absent)
         if self.rows == 0:
             raise InputError(f"{self._source.display_name} has no rows.")
+        self.notes += dict.fromkeys(remark for remarks in self._remarks.values() for remark in remarks)
+        if self._absent:
+            absent = [column.name for column in columns if column.name in self._absent]
+            self.notes.append(absent_columns(absent, self._source.display_name))
 
     def _update_metrics(self, batch: "Batch", labels: Any) -> None:
         import numpy as np

@@ -161,9 +161,10 @@ def to_columns(sets: "CandidateSets", separator: str) -> "list[pl.Series]":
     """Return the columns `set`, which `oneof fit` reads as labels, and `set_size`. A full set is written in full."""
     import polars as pl
 
-    from oneof.candidates.readers.collections import escape_labels, escaped_character
+    from oneof.candidates.readers.collections import escape_labels, escaped_characters, separators_of
 
-    full = separator.join(escape_labels(sets.classes, "\\" + escaped_character(separator)))
+    labels = escape_labels(sets.classes, "\\" + escaped_characters(separator))
+    full = separators_of(separator)[0].join(labels)
     texts = [text or full for text in sets.to_strings(separator=separator)]
     return [pl.Series("set", texts, dtype=pl.String), pl.Series("set_size", sets.sizes)]
 

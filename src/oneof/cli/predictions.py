@@ -65,6 +65,27 @@ def join_options(model: "SavedModel", table_options: "TableOptions | None") -> t
     return columns, replace(given, cell_format=replace(trained, missing=tuple(tokens)))
 
 
+def add_absent_columns(
+    frame: "pl.DataFrame", columns: Sequence["Column"], path: Path, *, strict: bool
+) -> tuple["pl.DataFrame", list[str]]:
+    """Return objects of JSON with the features that no object has, as missing values, and a note that names them.
+
+    If all features are absent, or one has another spelling, or `strict`, the frame is unchanged, and the absent
+    features are an error of `align_columns`.
+    """
+    import polars as pl
+
+    from oneof.io.columns import absent_columns, misspelled_column
+
+    names = [column.name for column in columns]
+    absent = [name for name in names if name not in frame.columns]
+    others = set(frame.columns) - set(names)
+    if strict or not absent or len(absent) == len(names) or misspelled_column(absent, others):
+        return frame, []
+    empty = [pl.Series(name, [None] * len(frame), dtype=pl.String) for name in absent]
+    return frame.with_columns(empty), [absent_columns(absent, str(path))]
+
+
 def weight_arguments(model: "SavedModel") -> dict[str, Any]:
     """Return the options of weighted labels in training; none for a model of an earlier version."""
     return dict(model.summary.get("weights") or {})
@@ -119,8 +140,9 @@ def written_separator(model: "SavedModel") -> str:
     A comma or " / " might be a part of a class, since no label need occur alone in these columns.
     """
     from oneof.candidates.columns import DEFAULT_SEPARATOR
+    from oneof.candidates.readers.collections import separators_of
 
-    separator: str = model.summary.get("separator", DEFAULT_SEPARATOR)
+    separator = separators_of(model.summary.get("separator", DEFAULT_SEPARATOR))[0]
     return DEFAULT_SEPARATOR if separator in (",", " / ") else separator
 
 

@@ -3,7 +3,7 @@
 Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
 choice of columns), `findings` (notes about them), `batches` (the rows of all formats), `table` (whole files),
 `label_columns` (their labels), `encoder` and `imputer` (the values as input of an estimator), `row_encoder` and
-`encoder_blocks` (encoding of a few rows).
+`encoder_blocks` (encoding of a few rows), `new_categories` (categories that training lacks).
 """
 
 from oneof.io.columns import (

@@ -61,6 +61,8 @@ class Batch:
         Sentences about names and cells that the reader changed.
     dropped : tuple of str
         Columns of the file that were not read.
+    absent : tuple of str
+        Features that no object of the batch has, if the format is JSON lines; they are columns of missing values.
     """
 
     content: Any
@@ -72,6 +74,7 @@ class Batch:
     dialect: Dialect | None = None
     remarks: tuple[str, ...] = ()
     dropped: tuple[str, ...] = ()
+    absent: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return int(self.content.height)
@@ -304,7 +307,10 @@ def _read_json(path: Path, source: Source, n_rows: int | None, spec: BatchSpec, 
         if objects:
             frame = _complete_frame(objects, spec, reader.path, is_first=row == 0)
             position = Position(0, after._replace(row=end))
-            yield _checked(Batch(frame, reader.path, row, position, cell_format=spec.cell_format), spec)
+            keys = {key for item in objects for key in item} if spec.features else set()
+            absent = tuple(column.name for column in spec.features or () if column.name not in keys)
+            read = Batch(frame, reader.path, row, position, cell_format=spec.cell_format, absent=absent)
+            yield _checked(read, spec)
         row = end
 
 

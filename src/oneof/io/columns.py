@@ -4,7 +4,8 @@
 """
 
 import difflib
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +22,7 @@ from oneof.io.formats.cells import (
     strip_text,
 )
 from oneof.io.formats.dates import UNAMBIGUOUS_DATES, dates_to_days, read_dates, read_durations, to_hours
+from oneof.io.formats.header_lines import COMMENT
 from oneof.io.formats.names import format_names, is_pattern, matching
 from oneof.wording import enumerate_items
 
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 _MIN_UNREADABLE = 10
 """Minimum number of unreadable cells for an error, if no cell of the column can be read."""
+_UNNAMED = re.compile(r"column \d+")
+"""Name of a column whose cell in the header is empty."""
 _MAX_EXACT = 2.0**53
 """Largest float up to which all whole numbers are floats."""
 
@@ -106,6 +110,28 @@ def align_columns(
     return frame.clear().select([]) if not aligned else type(frame)(aligned)
 
 
+def misspelled_column(absent: Collection[str], others: Collection[str]) -> tuple[str, str] | None:
+    """Return an absent column and another name that differs from it only in case, spaces or punctuation, or None."""
+    by_letters = {_letters(other): other for other in others}
+    return next(((name, by_letters[_letters(name)]) for name in absent if _letters(name) in by_letters), None)
+
+
+def _letters(name: str) -> str:
+    return "".join(filter(str.isalnum, name)).casefold() or name
+
+
+def absent_columns(names: Sequence[str], source: str) -> str:
+    """Return a note about columns that no object of JSON has."""
+    if len(names) > 1:
+        columns, verb, pronoun = f"columns {format_names(names)}", "are", "them"
+    else:
+        columns, verb, pronoun = f"column {format_names(names)}", "is", "it"
+    return (
+        f"{columns} {verb} absent from all rows of {source}, and {verb} read as missing values. Add {pronoun} if the "
+        "values are known."
+    )
+
+
 def find_column(name: str, columns: Sequence[str], path: Path) -> str:
     """Return `name` if the table has such a column, possibly with other spaces around it.
 
@@ -121,6 +147,13 @@ def find_column(name: str, columns: Sequence[str], path: Path) -> str:
             hint += f""" Quote a name with a comma twice: '"{lower[close[0]]}"'."""
     else:
         hint = f"the columns are {enumerate_items(columns, 10, conjunction=False) or 'none'}."
+        if columns and columns[0].startswith(COMMENT):
+            hint += f" The header is the line that begins with {columns[0]!r}: if it is a comment, delete it."
+        if any(map(_UNNAMED.fullmatch, columns)):
+            hint += (
+                " Some cells of the header are empty, as after merged cells: if the names are in the row below, delete "
+                "the rows above it, or write all names in one row."
+            )
     raise DataError(f"column {name!r} does not exist: {hint}", source=str(path))
 
 

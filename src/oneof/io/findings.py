@@ -60,6 +60,8 @@ class ColumnFinding:
         be the decimal separator instead of a separator of groups.
     examples : tuple of (str, str)
         Cells of text that show the format, with their values.
+    sentinels : tuple of (str, int)
+        Numbers such as -999 that may stand for missing values, with the numbers of their cells.
     """
 
     column: str
@@ -72,6 +74,7 @@ class ColumnFinding:
     formats: tuple[str, ...] = ()
     alternative: tuple[str, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
+    sentinels: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,7 @@ class TableFindings:
             *self.remarks,
             *_sentences_of_missing(self.columns),
             *_sentences_of_unreadable(self.columns),
+            *_sentences_of_sentinels(self.columns),
             *_sentences_of_formats([column for column in self.columns if not self._has_decimal_of_file(column)]),
             *_sentences_of_exclusion(self.columns, self.scope),
             *_sentences_of_reasons(self.columns),
@@ -277,6 +281,23 @@ def _sentences_of_unreadable(columns: Sequence[ColumnFinding]) -> list[str]:
             "--strict."
         )
     return sentences
+
+
+def _sentences_of_sentinels(columns: Sequence[ColumnFinding]) -> list[str]:
+    """Return a sentence about numbers that may stand for missing values, with the option for them."""
+    found = [column for column in columns if column.kind and column.sentinels]
+    if not found:
+        return []
+    counts: Counter[str] = Counter()
+    for column in found:
+        counts.update(dict(column.sentinels))
+    listed = enumerate_items([f"{number} ({n:,})" for number, n in counts.most_common()])
+    verb = "are" if len(counts) > 1 else "is"
+    names = f"column{'s' * (len(found) > 1)} {format_names(_names(found))}"
+    condition = "they stand for missing values" if len(counts) > 1 else "it stands for missing values"
+    return [
+        f"{listed} {verb} far outside the other numbers of {names}. If {condition}, add --missing={','.join(counts)}."
+    ]
 
 
 def _sentences_of_formats(columns: Sequence[ColumnFinding]) -> list[str]:

@@ -18,6 +18,7 @@ from oneof.io.formats.cells import (
     detect_number_format,
     detect_unit,
     is_yes_no,
+    is_yes_no_word,
     read_numbers,
     sample_cells,
     strip_missing_numbers,
@@ -32,6 +33,7 @@ from oneof.io.formats.dates import (
     read_dates,
     read_durations,
 )
+from oneof.io.sentinels import find_sentinels
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,6 +45,8 @@ _MIN_READ_IF_NAMED = 0.5
 _MAX_WORDS = 2
 _MIN_DISTINCT_READ = 5
 """Number of distinct values from which one or two words among them are missing values."""
+_MIN_YES_NO = 0.8
+"""Share of yes and no from which categories have a note about the other cells."""
 _SAMPLE_ROWS = 1_000
 """Number of cells that show whether a column of text may have another kind."""
 _MAX_CATEGORIES = 50
@@ -141,7 +145,7 @@ def _infer_kind_of_text(cells: "pl.Series", cell_format: CellFormat) -> Inferred
         else _infer_column(cells.name, present, cell_format)
     )
     if column is None:
-        return _text_finding(cells, text), None
+        return _with_other_words(_text_finding(cells, text), cells, stripped), None
     values, unreadable = to_values(cells, column, cell_format)
     if column == Column(cells.name, "number"):
         column = _dates_of_numbers(column, values, cell_format)
@@ -157,6 +161,18 @@ def _infer_kind_of_text(cells: "pl.Series", cell_format: CellFormat) -> Inferred
     if share >= _MIN_READ_IF_NAMED:
         finding = replace(finding, reason=_mixed(cells, column, unreadable, len(present), finding.kind))
     return finding, None
+
+
+def _with_other_words(finding: ColumnFinding, cells: "pl.Series", stripped: "pl.Series") -> ColumnFinding:
+    """Return the finding about categories with a reason if most cells are yes or no."""
+    present = stripped.drop_nulls()
+    is_word = is_yes_no_word(stripped)
+    words = stripped.filter(is_word)
+    if finding.kind != "category" or len(words) < _MIN_YES_NO * len(present) or words.str.to_lowercase().n_unique() < 2:
+        return finding
+    unreadable = stripped.is_not_null() & ~is_word
+    reason = _mixed(cells, Column(cells.name, "yes/no"), unreadable, len(present), finding.kind)
+    return replace(finding, reason=reason)
 
 
 def _infer_column(name: str, present: "pl.Series", cell_format: CellFormat) -> Column | None:
@@ -228,7 +244,7 @@ def _mixed(cells: "pl.Series", column: Column, unreadable: "pl.Series", n_presen
     remedy = remedies.get(column.kind, "--missing adds tokens of missing values")
     remedy += "; --categorical or --text includes the column" * (kind is None)
     n_others = int(unreadable.sum())
-    verb = "cells are" if n_others > 1 else "cell is"
+    verb = "cells are" if n_others > 1 else "cells is"
     others = f"{n_others:,} of {n_present:,} {verb} not {KINDS[column.kind]}{unit}"
     return f"{others}, such as {cell!r} in row {row} ({remedy})"
 
@@ -272,6 +288,7 @@ def _finding(
         formats=column.formats,
         alternative=alternative,
         examples=() if text is None else _examples(column, text, values, alternative),
+        sentinels=find_sentinels(values) if column.kind == "number" else (),
     )
 
 

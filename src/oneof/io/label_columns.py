@@ -8,6 +8,7 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.candidates.columns import DEFAULT_SEPARATOR, detect_separator, match_true_labels, read_label_columns
 from oneof.candidates.labels import labels_with_weights
+from oneof.candidates.readers.collections import separators_of
 from oneof.errors import DataError, LabelError
 from oneof.io.columns import find_column
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS, missing_numbers
@@ -197,9 +198,13 @@ def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
     for other in _SEPARATORS if not lists else ():
         single = {label for label in labels if other not in label}
         joined = [label for label in labels if other in label and all(m.strip() in single for m in label.split(other))]
-        if joined and other != separator:
+        if joined and other not in separators_of(separator):
             condition = "if they are sets" if len(joined) > 1 else "if it is a set"
-            notes.append(_read_as_one_class(joined, f"{condition} of labels, add --separator '{other}'"))
+            advice = f"{condition} of labels, add --separator '{other}'"
+            both = [*separators_of(separator), other]
+            if separators_of(" ".join(both)) == both:
+                advice += f", or --separator '{' '.join(both)}' if other cells are separated by {separator!r}"
+            notes.append(_read_as_one_class(joined, advice))
     return notes + _misspelled(labels)
 
 

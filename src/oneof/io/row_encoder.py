@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import DataError, InputTypeError
-from oneof.io.columns import Column, align_columns, to_values
+from oneof.io.columns import Column, align_columns, misspelled_column, to_values
 from oneof.io.encoder_blocks import Cells, compile_blocks, to_frame
 from oneof.io.findings import KINDS, Kind
 from oneof.io.formats.cells import (
@@ -27,6 +27,7 @@ from oneof.io.formats.cells import (
     strip_text,
 )
 from oneof.io.formats.names import format_names
+from oneof.io.new_categories import known_categories
 from oneof.typing import FeatureMatrix
 
 if TYPE_CHECKING:
@@ -82,17 +83,16 @@ class RowEncoder:
         self._converted: dict[tuple[Kind, tuple[str, ...], str], Any] = {}
         """Cells of short texts by kind, formats and text, since dates and words recur in many requests."""
         self._blocks = compile_blocks(transformer, [column.name for column in columns])
-        self._known: list[Sequence[str]] = [()] * len(self.columns)
-        """Texts of each column that are the values of a category."""
-        for _, fitted, selected in getattr(transformer, "transformers_", ()):
-            for index, values in zip(_as_list(selected), getattr(fitted, "categories_", ()), strict=False):
-                self._known[index] = list(values)
+        self._known = known_categories(transformer, len(self.columns))
         self._categories = [frozenset(values) for values in self._known]
         if self._blocks is not None and not self._agrees():
             self._blocks = None
 
     def transform(
-        self, rows: Sequence[Mapping[str, Any]], unreadable: list[UnreadableCell] | None = None
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        unreadable: list[UnreadableCell] | None = None,
+        absent: list[tuple[int, str]] | None = None,
     ) -> FeatureMatrix:
         """Return the features of rows, as the transformer returns them for a table of these rows.
 
@@ -104,33 +104,40 @@ class RowEncoder:
         unreadable : list of UnreadableCell, optional
             Receives the cells that are not of the kind of their column, which become missing values. Without it they
             are errors.
+        absent : list of (int, str), optional
+            Receives the rows and the columns that they lack, which become missing values. Without it they are errors,
+            as is a row without any column, or with a key that is the name of a column in another spelling.
 
         Raises
         ------
         DataError
-            If a column is missing, a cell is a list or an object, or a cell cannot be read and `unreadable` is None;
-            the error names the row and the column.
+            If a column is missing and `absent` does not receive it, a cell is a list or an object, or a cell cannot be
+            read and `unreadable` is None; the error names the row and the column.
         InputTypeError
             If a row is not a mapping.
         """
-        return self._encode(self._read(rows, unreadable))
+        return self._encode(self._read(rows, unreadable, absent))
 
-    def _read(self, rows: Sequence[Mapping[str, Any]], unreadable: list[UnreadableCell] | None) -> list[Cells]:
+    def _read(
+        self,
+        rows: Sequence[Mapping[str, Any]],
+        unreadable: list[UnreadableCell] | None,
+        absent: list[tuple[int, str]] | None,
+    ) -> list[Cells]:
         """Return the cells of each column, in the types of `align_columns`."""
         for i, row in enumerate(rows):
             if not isinstance(row, Mapping):
                 raise InputTypeError(f"row {i} must be an object with a value for each column; got {_shorten(row)}.")
             missing = [column.name for column in self.columns if column.name not in row]
             if missing:
-                raise DataError(
-                    f"missing column{'s' * (len(missing) > 1)} {format_names(missing)}. Use null for a missing value.",
-                    row=i,
-                )
+                self._check_missing(i, row, missing, may_be_absent=absent is not None)
+                if absent is not None:
+                    absent += [(i, name) for name in missing]
         table: list[list[Any]] = []
         texts: dict[tuple[Kind, tuple[str, ...]], list[tuple[int, int, str]]] = {}
         for j, column in enumerate(self.columns):
             read, known = _READERS.get(column.kind, _read_other), self._categories[j]
-            values = [row[column.name] for row in rows]
+            values: list[Any] = [row.get(column.name) for row in rows]
             cells = [read(value, known) for value in values]
             if self._missing and column.kind in ("number", "yes/no"):
                 cells = [None if cell in self._missing else cell for cell in cells]
@@ -158,6 +165,17 @@ class RowEncoder:
             else np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
             for column, cells in zip(self.columns, table, strict=True)
         ]
+
+    def _check_missing(self, i: int, row: Mapping[str, Any], missing: list[str], *, may_be_absent: bool) -> None:
+        """Raise unless the missing columns of a row may be missing values."""
+        advice = "Use null for a missing value."
+        if may_be_absent and len(missing) < len(self.columns):
+            others = {str(name) for name in row} - {column.name for column in self.columns}
+            similar = misspelled_column(missing, others)
+            if similar is None:
+                return
+            advice = f"Rename {_shorten(similar[1])} to {similar[0]!r}, or use null for a missing value."
+        raise DataError(f"missing column{'s' * (len(missing) > 1)} {format_names(missing)}. {advice}", row=i)
 
     def _convert_texts(self, group: Sequence[tuple[int, int, str]], table: list[list[Any]]) -> None:
         """Write the cells of texts into `table`; a group has column, row and text of columns of one kind and form.
@@ -279,10 +297,6 @@ class RowEncoder:
                 numbers[[1, -1]] = np.nan
                 cells.append(numbers)
         return cells
-
-
-def _as_list(selected: Any) -> list[int]:
-    return [selected] if isinstance(selected, int) else list(selected) if isinstance(selected, list) else []
 
 
 def _read_number(value: Any, _: Collection[str]) -> Any:

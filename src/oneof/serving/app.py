@@ -26,6 +26,10 @@ from oneof.serving.hosts import HostMiddleware
 from oneof.serving.limits import MAX_BODY_BYTES, MAX_BODY_SECONDS, MAX_REQUESTS, MAX_ROWS, Limits
 from oneof.serving.openapi import describe
 from oneof.serving.predictor import RowPredictor
+from oneof.wording import enumerate_items
+
+_MAX_LISTED = 5
+"""Maximum number of columns in a note."""
 
 
 def make_app(
@@ -112,7 +116,8 @@ class _Endpoints:
         finally:
             self._n_open -= 1
         answer: dict[str, Any] = {"prediction": predictions[0]} if single else {"predictions": predictions}
-        return _respond(answer | _describe_unreadable(predictions))
+        notes = [*_describe_unreadable(predictions), *_describe_absent(predictions)]
+        return _respond(answer | ({"notes": notes} if notes else {}))
 
     async def _read(self, request: Request) -> bytes:
         """Return the body of a request, unless it is too long, too slow, or not JSON."""
@@ -165,13 +170,30 @@ def describe_model(predictor: RowPredictor, limits: Limits) -> dict[str, Any]:
     }
 
 
-def _describe_unreadable(predictions: list[dict[str, Any]]) -> dict[str, Any]:
+def _describe_unreadable(predictions: list[dict[str, Any]]) -> list[str]:
     """Return the note of `oneof predict` about cells that cannot be read, if there are any."""
     cells = UnreadableCells()
     for row, prediction in enumerate(predictions):
         for column, value in prediction.get("unreadable", {}).items():
             cells.add(column, [(row, value)], 1)
-    return {"notes": cells.sentences()} if cells.counts else {}
+    return cells.sentences()
+
+
+def _describe_absent(predictions: list[dict[str, Any]]) -> list[str]:
+    """Return a note about the columns that rows lack, if there are any."""
+    rows: dict[str, list[int]] = {}
+    for row, prediction in enumerate(predictions):
+        for column in prediction.get("absent", ()):
+            rows.setdefault(column, []).append(row)
+    if not rows:
+        return []
+    listed = [f"{column!r} (row {lacking[0]}{_and_more(lacking)})" for column, lacking in rows.items()]
+    columns = enumerate_items(listed, _MAX_LISTED, conjunction=False)
+    return [f"absent columns are missing values: {columns}. Use null for a missing value, or add its key."]
+
+
+def _and_more(rows: list[int]) -> str:
+    return f" and {len(rows) - 1:,} more" * (len(rows) > 1)
 
 
 def _parse(body: bytes) -> Any:

@@ -45,13 +45,23 @@ def _schemas(predictor: RowPredictor) -> dict[str, Any]:
         "additionalProperties": {"type": "string"},
         "description": "The cells that cannot be read and are missing values, by column.",
     }
+    absent = {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "The columns that the row lacks, which are missing values.",
+    }
     label = {"enum": predictor.classes}
     values = {"type": "object", "additionalProperties": {"type": "number"}}
+    row = _object(cells) if predictor.strict else _object({}, cells) | {"minProperties": 1}
+    description = "Null is a missing value. Other keys are ignored."
+    if not predictor.strict:
+        description = "Null is a missing value, and so is an absent column. Other keys are ignored."
     confidence = {"type": "number", "minimum": 0, "maximum": 1}
     return {
-        "Row": _object(cells) | {"description": "Null is a missing value. Other keys are ignored."},
+        "Row": row | {"description": description},
         "Prediction": _object(
-            {"label": label, "confidence": confidence, predictor.value_name: values}, {"unreadable": unreadable}
+            {"label": label, "confidence": confidence, predictor.value_name: values},
+            {"unreadable": unreadable, "absent": absent},
         ),
         "Error": _object({"error": {"type": "string"}}),
     }

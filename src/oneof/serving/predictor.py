@@ -23,21 +23,21 @@ _TIE = 1e-9
 class RowPredictor:
     """Predictor of rows given as mappings from the names of columns to cells.
 
-    The predictions are those of `oneof predict` for a table of the rows: a cell that cannot be read is a missing value,
-    and is named in the prediction of its row. One row takes a few milliseconds. Several threads may call the predictor;
-    one row or batch is predicted at a time.
+    The predictions are those of `oneof predict` for a table of the rows: a cell that cannot be read and a column that
+    is absent are missing values, and are named in the prediction of the row. One row takes a few milliseconds. Several
+    threads may call the predictor; one row or batch is predicted at a time.
 
     Parameters
     ----------
     model : SavedModel
         A model of `oneof fit`, as `oneof.persistence.load` returns it.
     strict : bool, default=False
-        Whether a cell that cannot be read is an error.
+        Whether a cell that cannot be read, or an absent column, is an error.
 
     Attributes
     ----------
     columns : list of (name, kind)
-        The columns that a row must have.
+        The columns of a row.
     classes : list
     strict : bool
     value_name : {"probabilities", "scores"}
@@ -101,21 +101,23 @@ class RowPredictor:
         Parameters
         ----------
         rows : sequence of mappings
-            Each has a cell for every column: a number, a boolean, a text, or None if it is missing. Other keys are
-            ignored.
+            Each has a cell for every column: a number, a boolean, a text, or None if it is missing. An absent column is
+            a missing value, unless all columns are absent, or another key is its name with other case, spaces or
+            punctuation. Other keys are ignored.
 
         Returns
         -------
         list of dict
             For each row `label`, `confidence`, and `probabilities` or `scores`, a dict from the classes as text to
             numbers. A row with cells that cannot be read has `unreadable`, a dict from their columns to their values
-            as text.
+            as text. A row that lacks columns has `absent`, the list of their names.
 
         Raises
         ------
         DataError
-            If a row lacks a column, a cell is a list or an object, or a cell cannot be read and the predictor is
-            strict; the error names the row and the column.
+            If a row lacks all columns, or has one in another spelling; if a cell is a list or an object; or if the
+            predictor is strict, and a column is absent or a cell cannot be read. The error names the row and the
+            column.
         InputTypeError
             If a row is not a mapping.
         InputError
@@ -124,8 +126,9 @@ class RowPredictor:
         if not len(rows):
             return []
         unreadable: list[UnreadableCell] = []
+        absent: list[tuple[int, str]] = []
         with self._lock:
-            X = self._encoder.transform(rows, None if self.strict else unreadable)
+            X = self._encoder.transform(rows) if self.strict else self._encoder.transform(rows, unreadable, absent)
             labels, proba, values = self._predict(X)
         names = [str(label) for label in self.classes]
         predictions: list[dict[str, Any]] = [
@@ -134,6 +137,8 @@ class RowPredictor:
         ]
         for cell in unreadable:
             predictions[cell.row].setdefault("unreadable", {})[cell.column] = cell.text
+        for row, column in absent:
+            predictions[row].setdefault("absent", []).append(column)
         return predictions
 
     def _predict(self, X: FeatureMatrix) -> tuple[Labels, Floats, Floats]:

@@ -338,7 +338,7 @@ label_text = label_text.map(str.strip).filter(bool)
         min_size=1,
         max_size=8,
     ),
-    st.sampled_from(["|", ";", "||", " or "]),
+    st.sampled_from(["|", ";", "||", " or ", "| ;"]),
 )
 def test_weighted_text_round_trip(rows, separator):
     """Sets with weights are equal after writing and reading, also if labels contain colons and separators."""

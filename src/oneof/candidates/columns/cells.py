@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.candidates.labels import unknown_label
-from oneof.candidates.readers.collections import split_text
+from oneof.candidates.readers.collections import split_labels, split_text
 from oneof.candidates.readers.weights import parse_number
 from oneof.errors import DataError, LabelError
 from oneof.typing import Labels
@@ -145,7 +145,9 @@ def raise_together(errors: Sequence[LabelError], n_cells: int) -> None:
 def check_nonempty_sets(texts: Sequence[str | None], separator: str) -> None:
     """Raise if a cell is the text of an empty set, such as "[]" or "|", which is not an empty cell."""
     for row, text in enumerate(texts):
-        if text is not None and text.strip() and text.replace(separator, "").strip() in ("", "[]", "{}", "()"):
+        if text is None or not text.strip():
+            continue
+        if "".join(split_labels(text, separator)).strip() in ("", "[]", "{}", "()"):
             raise empty_set(row, f"the candidate set is empty ({text!r})", text)
 
 

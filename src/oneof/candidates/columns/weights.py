@@ -14,7 +14,7 @@ from oneof.candidates.columns.cells import (
     typed_classes,
     whole_numbers,
 )
-from oneof.candidates.readers.collections import split_text
+from oneof.candidates.readers.collections import split_labels, split_text
 from oneof.candidates.readers.weights import (
     PairRows,
     pair_lists,
@@ -143,7 +143,7 @@ def _weight_lists(cells: "pl.Series", separator: str) -> list[list[Any] | None]:
 def _split_weights(row: int, text: str | None, separator: str) -> list[float] | None:
     if text is None or not text.strip():
         return None
-    weights = [parse_number(piece.strip()) for piece in text.split(separator)]
+    weights = [parse_number(piece.strip()) for piece in split_labels(text, separator)]
     if None in weights:
         raise LabelError(f"{text!r} must contain numbers separated by {separator!r}.", row=row, label=text)
     return [weight for weight in weights if weight is not None]

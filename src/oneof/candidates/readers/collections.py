@@ -2,7 +2,7 @@
 
 import itertools
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -68,15 +68,37 @@ def read_strings(y: Any, separator: str, classes: Any = None) -> tuple[Mask, Lab
 def write_strings(mask: Mask, classes: Labels, separator: str) -> list[str]:
     """Join the labels of each row's set; an unlabeled row becomes the empty text."""
     check_separator(separator)
-    labels = np.array(escape_labels(classes, "\\" + escaped_character(separator)), object)
+    labels = np.array(escape_labels(classes, "\\" + escaped_characters(separator)), object)
     full = np.asarray(mask.all(axis=1))
-    return ["" if full[i] else separator.join(labels[row]) for i, row in enumerate(mask)]
+    written = separators_of(separator)[0]
+    return ["" if full[i] else written.join(labels[row]) for i, row in enumerate(mask)]
 
 
-def escaped_character(separator: str) -> str:
-    """Return the character of a separator that is escaped in labels: "/" for " / ", otherwise the first one."""
-    visible = separator.strip()
-    return visible if len(visible) == 1 else separator[0]
+def separators_of(separator: str) -> list[str]:
+    """Return the texts that separate labels: "|" and ";" for "| ;", otherwise the separator itself.
+
+    Several separators are signs with spaces between them. The first one is written between labels.
+    """
+    parts = separator.split()
+    has_words = any(map(str.isalnum, separator))
+    return [separator] if len(parts) < 2 or has_words else list(dict.fromkeys(parts))
+
+
+def split_labels(text: str, separator: str) -> list[str]:
+    """Return the parts of a text between the separators; see `separators_of`."""
+    separators = separators_of(separator)
+    return text.split(separator) if len(separators) == 1 else re.split(_either(separators), text)
+
+
+def _either(separators: Sequence[str]) -> str:
+    """Return a pattern of any of the separators, the longest one if several are at a place."""
+    return "|".join(map(re.escape, sorted(separators, key=len, reverse=True)))
+
+
+def escaped_characters(separator: str) -> str:
+    """Return the character of each separator that is escaped in labels: "/" for " / ", otherwise the first one."""
+    visible = [(part, part.strip()) for part in separators_of(separator)]
+    return "".join(text if len(text) == 1 else part[0] for part, text in visible)
 
 
 def escape_labels(classes: Labels, special: str) -> list[str]:
@@ -245,7 +267,7 @@ def split_text(
     """Return the labels of a text, None if the row is unlabeled, and the text after the last colon of each label.
 
     Colons are part of the label, and the second list has no items, unless `colons`. A backslash escapes a backslash,
-    the character of the separator that `escaped_character` returns and, if `colons`, a colon.
+    the characters that `escaped_characters` returns and, if `colons`, a colon.
     """
     if is_missing(text):
         return None, []
@@ -255,7 +277,10 @@ def split_text(
         )
     if not text.strip():
         return None, []
-    labels, last_colon = _split_escaped(text, separator, colons=colons) if "\\" in text else (text.split(separator), [])
+    is_escaped = "\\" in text
+    labels, last_colon = (
+        _split_escaped(text, separator, colons=colons) if is_escaped else (split_labels(text, separator), [])
+    )
     numbers: list[str | None] = [None] * len(labels) if colons else []
     if colons:
         last_colon = last_colon or [label.rfind(":") for label in labels]
@@ -270,11 +295,12 @@ def split_text(
 
 def _split_escaped(text: str, separator: str, *, colons: bool) -> tuple[list[str], list[int]]:
     """Return the labels of a text with backslashes, and the position of the last colon in each that is not escaped."""
-    escaped = re.escape(escaped_character(separator)) + ("|:" if colons else "")
-    token = re.compile(rf"\\\\|\\(?:{escaped})|{re.escape(separator)}|.", re.DOTALL)
+    separators = separators_of(separator)
+    escaped = "|".join(map(re.escape, escaped_characters(separator) + ":" * colons))
+    token = re.compile(rf"\\\\|\\(?:{escaped})|{_either(separators)}|.", re.DOTALL)
     labels, last_colon = [""], [-1]
     for piece in token.findall(text):
-        if piece == separator:
+        if piece in separators:
             labels.append("")
             last_colon.append(-1)
         else:

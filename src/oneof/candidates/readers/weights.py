@@ -26,8 +26,9 @@ from oneof.candidates.readers.collections import (
     collect_classes,
     encode_members,
     escape_labels,
-    escaped_character,
+    escaped_characters,
     is_collection,
+    separators_of,
     split_text,
 )
 from oneof.candidates.readers.indicator import is_table, read_table
@@ -119,16 +120,17 @@ def read_pairs(rows: PairRows, is_set: Mask, classes: Any, options: WeightOption
 def write_weighted_strings(mask: Mask, classes: Labels, row_weights: RowWeights, separator: str) -> list[str]:
     """Join the labels of each row, with their weights in rows that have any; an unlabeled row becomes empty text."""
     _check_separator(separator)
-    labels = escape_labels(classes, "\\:" + escaped_character(separator))
+    labels = escape_labels(classes, "\\:" + escaped_characters(separator))
+    written = separators_of(separator)[0]
     position = np.cumsum(row_weights.is_weighted) - 1
     texts = []
     for i, row in enumerate(mask):
         columns = np.flatnonzero(row).tolist()
         if row_weights.is_weighted[i]:
             weights = row_weights.values[position[i]].tolist()
-            texts.append(separator.join(f"{labels[k]}:{weights[k]!r}" for k in columns))
+            texts.append(written.join(f"{labels[k]}:{weights[k]!r}" for k in columns))
         else:
-            texts.append("" if len(columns) == len(labels) else separator.join(labels[k] for k in columns))
+            texts.append("" if len(columns) == len(labels) else written.join(labels[k] for k in columns))
     return texts
 
 

@@ -1,7 +1,7 @@
 """`oneof predict`: predict a label for every row of a table; `predict_online` predicts in batches."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +11,7 @@ from oneof.cli import options, terminal
 from oneof.cli.option_groups import FileGroup
 from oneof.cli.predict_online import predict_stream
 from oneof.cli.predictions import (
+    add_absent_columns,
     check_output,
     check_stemmer,
     join_options,
@@ -104,9 +105,10 @@ def run(
 ) -> None:
     """Predict a label for every row of a table.
 
-    The table must have the feature columns of the training table; other columns are ignored. If it also has the label
-    columns, the covering rate is printed. An older file of predictions is replaced. A model of fit
-    --online predicts in batches, so the table may be larger than memory.
+    The table must have the feature columns of the training table; other columns are ignored. A column that is absent
+    from JSON lines is missing values. If the table also has the label columns, the covering rate is printed. An older
+    file of predictions is replaced. A model of fit --online predicts in batches, so the table may be larger than
+    memory.
     """
     with terminal.handle_errors(debug=debug):
         from oneof.cli.prediction_sets import SetOptions, print_sets
@@ -146,6 +148,7 @@ def run(
             "covering_rate": result.covering_rate,
             "accuracy": result.accuracy,
             "unreadable_cells": result.unreadable,
+            "new_categories": result.new_categories,
         } | ({} if result.sets is None else {"prediction_sets": result.sets})
         if out == "-":
             if json:
@@ -182,6 +185,8 @@ class PredictionResult:
     notes : list of str
     unreadable : dict
         Number, rows and texts of the cells of each column that are not of its kind, in the types of JSON.
+    new_categories : dict
+        The same for the cells with a category that no row of training has.
     sets : dict or None
         Nominal coverage and mean size of the prediction sets, and their coverage if there are labels.
     """
@@ -192,6 +197,7 @@ class PredictionResult:
     accuracy: float | None
     notes: list[str]
     unreadable: dict[str, Any]
+    new_categories: dict[str, Any]
     sets: dict[str, Any] | None = None
 
 
@@ -207,11 +213,12 @@ def predict(
     """Predict a label for every row of a table.
 
     `as_labels` adds the probabilities as the text of weighted labels, `sets` the prediction sets. The tokens of missing
-    values of `table_options` are joined to those of the model. Cells that are not of the kind of their column are
-    missing values, with a note, unless `table_options.strict`.
+    values of `table_options` are joined to those of the model. Cells that are not of the kind of their column, and
+    features that no object of JSON lines has, are missing values, with a note, unless `table_options.strict`.
     """
-    from oneof.io import UnreadableCells, read_truth
+    from oneof.io import UnreadableCells, new_categories, read_truth
     from oneof.io.findings import dialect_sentences
+    from oneof.io.formats.source import format_of
     from oneof.metrics import covering_rate
 
     columns, options = join_options(model, table_options)
@@ -220,9 +227,15 @@ def predict(
     table = options.read(table_file, as_text=as_text - labels, labels=labels)
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
     unreadable = UnreadableCells()
+    absent_notes: list[str] = []
+    if columns and (options.format or format_of(table_file)) == "jsonl":
+        frame, absent_notes = add_absent_columns(table.frame, columns, table.path, strict=options.strict)
+        table = replace(table, frame=frame)
     rows = options.align(table, columns, unreadable) if columns else _sparse_rows(model, table)
     labels = model.pipeline.predict(rows)
-    notes = [*dialect_sentences(table.dialect), *table.remarks, *unreadable.sentences(), *check_stemmer(model)]
+    found = new_categories.find_new_categories(rows, columns, model.pipeline.steps[0][1]) if columns else []
+    notes = [*dialect_sentences(table.dialect), *table.remarks, *absent_notes, *unreadable.sentences()]
+    notes += [*new_categories.sentences(found), *check_stemmer(model)]
     frame = to_frame(model, rows, labels, as_labels=as_labels)
     known, summary = _read_known_labels(model, table, notes), None
     if sets is not None:
@@ -238,6 +251,7 @@ def predict(
         accuracy=None if true_labels is None else _accuracy(true_labels, labels),
         notes=notes,
         unreadable=unreadable.to_dict(),
+        new_categories=new_categories.to_dict(found),
         sets=summary,
     )
 

@@ -199,6 +199,13 @@ def read_yes_no(text: "pl.Series") -> "pl.Series":
     return values.zip_with(values.is_not_null(), numbers.set(~numbers.is_in([0.0, 1.0]).fill_null(value=True), None))
 
 
+def is_yes_no_word(text: "pl.Series") -> "pl.Series":
+    """Return whether each cell is a word of the pair of yes and no that the most cells have; a missing cell is not."""
+    lower = text.str.to_lowercase()
+    masks = [lower.is_in(list(pair)).fill_null(value=False) for pair in _PAIRS]
+    return max(masks, key=lambda mask: int(mask.sum()))
+
+
 def is_yes_no(text: "pl.Series") -> bool:
     """Return whether all cells are words of one pair, such as yes and no."""
     words = set(text.drop_nulls().str.to_lowercase().unique().head(3).to_list())

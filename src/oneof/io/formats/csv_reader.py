@@ -16,7 +16,7 @@ from oneof.errors import DataError
 from oneof.io.formats.csv_records import Header, RecordChecker, read_header
 from oneof.io.formats.csv_table import TableParser, number_types
 from oneof.io.formats.dialect import Dialect, detect_dialect, detect_file_encoding, with_defaults
-from oneof.io.formats.names import match_all
+from oneof.io.formats.names import match_all, unnamed_columns
 from oneof.io.formats.records import IrregularRecordsError, RecordOffset, RecordReader, TextBlock
 from oneof.io.formats.source import polars_errors_as_data_errors
 
@@ -220,6 +220,9 @@ class CsvReader:
         unnamed = self.columns[self._header.n_named :]
         unnamed = [name for name in unnamed if name in frame.columns and frame[name].null_count() == len(frame)]
         frame = frame.drop(unnamed)
+        kept = [name for name in self.columns[self._header.n_named :] if name in frame.columns]
+        if len(kept) > 1:  # a single one may have the names of rows; several are after a merged cell
+            self._remarks["unnamed"] = unnamed_columns(kept)
         self.columns = [name for name in self.columns if name not in unnamed]
         if frame.width > 1 and len(frame) and all(cell is None for cell in frame.row(-1)):
             has_value = frame.select(pl.any_horizontal(pl.all().is_not_null())).to_series()

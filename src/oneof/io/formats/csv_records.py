@@ -12,10 +12,16 @@ from pathlib import Path
 
 from oneof.errors import DataError
 from oneof.io.formats.dialect import Dialect
+from oneof.io.formats.header_lines import COMMENT
 from oneof.io.formats.names import make_unique
 from oneof.io.formats.records import TextBlock, long_cells
 
 _BLANK = b" \r\n"
+_COMMENT = COMMENT.encode()
+_PLAIN_COMMENT = re.compile(rb"(#+[\s=*-]|#+$)")
+"""Beginning of a comment that has several cells; #word may be a label, such as a tag of a message."""
+_MAX_SHOWN = 60
+"""Maximum number of characters of a line in a message."""
 
 
 @dataclass(frozen=True)
@@ -84,14 +90,18 @@ class RecordChecker:
         self._first_blank: int | None = None
         self._n_blank = 0
         self._n_pending = 0
+        self._n_comments = 0
+        self._first_comment = ""
+        self._has_tags = False
         self.n_extra = 0
         self.remarks: dict[str, str] = {}
 
     def check(self, block: TextBlock) -> TextBlock:
-        """Return a block without blank lines.
+        """Return a block without blank lines and comments.
 
         Blank lines between rows are in the remarks; those at the end of the file are not. In a table of one column, a
-        blank line is a missing value.
+        blank line is a missing value. A comment is a line that begins with "#" and has too few or too many cells, if no
+        row begins with "#".
 
         Raises
         ------
@@ -99,7 +109,8 @@ class RecordChecker:
             At the first line that is not a row of the table.
         """
         records, n_columns = list(block.records), len(self._header.columns)
-        blank = []
+        blank, comments = [], []
+        self._has_tags = self._has_tags or self._begins_with_tag(block)
         with long_cells:
             for i, record in enumerate(records):
                 if self._quote in record and self._bare_quote.search(record):
@@ -108,6 +119,8 @@ class RecordChecker:
                 if n_cells != n_columns:
                     if n_columns > 1 and not record.strip(_BLANK):
                         blank.append(i)
+                    elif self._is_comment(block, i):
+                        comments.append(i)
                     else:
                         self._check_record(block, i)
         try:
@@ -115,7 +128,10 @@ class RecordChecker:
         except UnicodeDecodeError:
             invalid = next(i for i, record in enumerate(records) if not _is_utf8(record))
             raise _not_utf8(block.path, block.line_of(invalid)) from None
-        return self._without_blank(replace(block, records=records), blank)
+        block = replace(block, records=records)
+        self._count_comments(block, comments)
+        self._count_blank(block, blank)
+        return _without(block, [*blank, *comments])
 
     def _quoted(self, block: TextBlock, i: int) -> bytes:
         """Return a record in which cells with quotation marks are in quotation marks, as polars requires."""
@@ -128,11 +144,11 @@ class RecordChecker:
         writer.writerow(cells)
         return text.getvalue().removesuffix("\r\n").encode() + b"\n"
 
-    def _without_blank(self, block: TextBlock, blank: list[int]) -> TextBlock:
-        """Return a block without its blank records, and count those that are between rows."""
-        kept = sorted(set(range(len(block.records))) - set(blank))
+    def _count_blank(self, block: TextBlock, blank: list[int]) -> None:
+        """Count the blank records between rows."""
         if blank:
             self._first_blank = self._first_blank or block.line_of(blank[0])
+        kept = sorted(set(range(len(block.records))) - set(blank))
         if kept:
             n_last = sum(i > kept[-1] for i in blank)
             self._n_blank += self._n_pending + len(blank) - n_last
@@ -144,9 +160,35 @@ class RecordChecker:
             self.remarks["blank"] = (
                 f"{lines} ignored, the first one in line {self._first_blank}; rows are counted without blank lines."
             )
-        if not blank:
-            return block
-        return TextBlock([block.records[i] for i in kept], block.path, block.start, [block.n_cells[i] for i in kept])
+
+    def _count_comments(self, block: TextBlock, comments: list[int]) -> None:
+        """Count the comments; the first one is in the remark."""
+        if not comments:
+            return
+        self._n_comments += len(comments)
+        if not self._first_comment:
+            text = block.records[comments[0]].decode(errors="replace").strip()
+            self._first_comment = f"{text[:_MAX_SHOWN]!r} in line {block.line_of(comments[0])}"
+        lines = f"{self._n_comments:,} comments are" if self._n_comments > 1 else "1 comment is"
+        others = f" and {self._n_comments - 1:,} more" * (self._n_comments > 1)
+        self.remarks["comments"] = f"{lines} ignored: {self._first_comment}{others}; rows are counted without comments."
+
+    def _has_wrong_width(self, record: bytes) -> bool:
+        return not self._header.n_named <= record.count(self._delimiter) + 1 <= len(self._header.columns)
+
+    def _begins_with_tag(self, block: TextBlock) -> bool:
+        """Return whether a row begins with "#", so that a line with other cells may be a row as well."""
+        return any(
+            record.startswith(_COMMENT) and (self._quote in record or not self._has_wrong_width(record))
+            for record in block.records
+        )
+
+    def _is_comment(self, block: TextBlock, i: int) -> bool:
+        """Return whether a record that is not a row is a comment."""
+        record = block.records[i]
+        if self._has_tags or not record.startswith(_COMMENT) or not self._has_wrong_width(record):
+            return False
+        return self._delimiter not in record or bool(_PLAIN_COMMENT.match(record))
 
     def _check_record(self, block: TextBlock, i: int) -> None:
         """Raise unless the cells of a record are as many as the names, apart from empty ones at the end."""
@@ -160,6 +202,8 @@ class RecordChecker:
             advice = "Correct the line."
             if len(cells) > n_columns and not block.start.row and not i:
                 advice = "Correct the line. If the lines above it are not part of the table, delete them."
+            if block.records[i].startswith(_COMMENT):
+                advice = "Correct the line, or delete it if it is a comment: other rows may begin with '#'."
             raise DataError(
                 f"{block.path}, line {block.line_of(i)}: found {len(cells)} cells, but the header has {n_columns}. "
                 f"{advice}"
@@ -170,6 +214,14 @@ class RecordChecker:
                 "ignored."
             )
         self.n_extra = max(self.n_extra, len(extra))
+
+
+def _without(block: TextBlock, excluded: list[int]) -> TextBlock:
+    """Return a block without some of its records."""
+    if not excluded:
+        return block
+    kept = sorted(set(range(len(block.records))) - set(excluded))
+    return TextBlock([block.records[i] for i in kept], block.path, block.start, [block.n_cells[i] for i in kept])
 
 
 def are_complete(lines: list[bytes], header: Header, dialect: Dialect) -> bool:

@@ -14,14 +14,11 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from oneof.errors import DataError, InputError
+from oneof.io.formats.header_lines import SAMPLE_RECORDS, count_lines_above
 from oneof.io.formats.source import HEAD_BYTES
 
 _SCANNED_BYTES = 2**20
 """Number of bytes that are read at once to detect the encoding of a whole file."""
-_SAMPLE_RECORDS = 200
-_MIN_SAME_SHARE = 0.8
-"""Share of the records that must have as many cells as a header below title lines."""
-_MAX_TITLE_CELLS = 2
 
 DELIMITERS = (",", ";", "\t", "|")
 _DELIMITER_NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "vertical bar", " ": "space"}
@@ -34,7 +31,6 @@ _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, _UTF8), (codecs.BOM_UTF16_LE, "utf-16"), 
 _MIN_NUL_SHARE = 0.3
 """Share of zeros among the even or odd bytes from which a file without a byte order mark is UTF-16."""
 
-_NUMBER = re.compile(r"[+-]?[\d.,]*\d[\d.,]*([eE][+-]?\d+)?")
 _NUMBER_WITH_UNIT = re.compile(r"[^\w.,+-]*([+-]?[\d.,]*\d(?:[eE][+-]?\d+)?)\s?[^\d.,]{0,6}")
 _DECIMAL_COMMA = re.compile(
     r"[+-]?(0?|\d{4,}|\d{1,3}(\.\d{3})+),\d+([eE].*)?|[+-]?\d+,(\d{1,2}|\d{4,})([eE].*)?|[+-]?\d{1,3}(\.\d{3}){2,}"
@@ -136,7 +132,8 @@ def detect_dialect(
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     if len(head) >= HEAD_BYTES and len(lines) > 1:
         lines = lines[:-1]
-    n_above = _count_lines_above(lines, given)
+    delimiters = DELIMITERS if given.delimiter is None else (given.delimiter,)
+    n_above = count_lines_above(lines, delimiters, given.quote or _QUOTES[0])
     lines = lines[n_above:]
     sample = "\n".join(lines)
     quote = given.quote or _detect_quote(lines[0], sample, given.delimiter)
@@ -269,58 +266,8 @@ def _records(sample: str, delimiter: str, quote: str) -> list[list[str]]:
     reader = csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, quotechar=quote)
     records: list[list[str]] = []
     with contextlib.suppress(csv.Error):  # a cell longer than the limit, or a quotation mark that is not closed
-        records.extend(itertools.islice(reader, _SAMPLE_RECORDS))
+        records.extend(itertools.islice(reader, SAMPLE_RECORDS))
     return [record for record in records if any(cell.strip() for cell in record)]
-
-
-def _count_lines_above(lines: list[str], given: Dialect) -> int:
-    """Return the number of title lines and blank lines above the header; 0 in case of doubt.
-
-    The first title line has one cell, and the others have at most two with any delimiter. The header below them has
-    names, possibly with empty cells after the last one, and most records have as many cells. A header of two cells
-    requires a title that begins with "#", or a blank line. Of several delimiters, the one with the first header counts:
-    a row of numbers such as 1,5 may look like a header with commas.
-    """
-    quote = given.quote or _QUOTES[0]
-    delimiters = DELIMITERS if given.delimiter is None else (given.delimiter,)
-    if any(_n_filled(next(csv.reader(lines[:1], delimiter=other, quotechar=quote), [])) > 1 for other in delimiters):
-        return 0
-    found = []
-    for delimiter in delimiters:
-        records = []
-        reader = csv.reader(lines, delimiter=delimiter, quotechar=quote)
-        begin = 0
-        with contextlib.suppress(csv.Error):
-            for record in itertools.islice(reader, _SAMPLE_RECORDS):
-                records.append((begin, record))
-                begin = reader.line_num
-        number = next((i for i, (_, record) in enumerate(records) if _n_filled(record) > 1), 0)
-        begin, header = records[number] if records else (0, [])
-        below = [record for _, record in records[number + 1 :] if _n_filled(record)]
-        n_same = sum(len(record) == len(header) for record in below)
-        if not begin or not below or n_same < _MIN_SAME_SHARE * len(below) or not _are_names(header):
-            continue
-        above = [line.strip() for line in lines[:begin]]
-        if len(header) > 2 or "" in above or any(line.startswith("#") for line in above):
-            found.append(begin)
-    n_above = min(found, default=0)
-    titles = (csv.reader(lines[:n_above], delimiter=delimiter, quotechar=quote) for delimiter in delimiters)
-    with contextlib.suppress(csv.Error):
-        if all(_n_filled(record) <= _MAX_TITLE_CELLS for reader in titles for record in reader):
-            return n_above
-    return 0
-
-
-def _n_filled(record: list[str]) -> int:
-    return sum(bool(cell.strip()) for cell in record)
-
-
-def _are_names(cells: list[str]) -> bool:
-    """Return whether cells are different names, none of which is a number, apart from empty cells at the end."""
-    names = [cell.strip() for cell in cells]
-    while names and not names[-1]:
-        names.pop()
-    return all(names) and len(set(names)) == len(names) and not any(map(_NUMBER.fullmatch, names))
 
 
 def _detect_quote(header: str, sample: str, delimiter: str | None) -> str:

@@ -79,8 +79,16 @@ def make_unique(cells: Sequence[str]) -> tuple[list[str], list[str]]:
     if renamed:
         remarks.append(f"columns with the name of another column are renamed: {format_names(renamed)}.")
     if inner := [names[number] for number in unnamed if number < n_named]:
-        remarks.append(f"columns without a name are named by their position, from 0: {format_names(inner)}.")
+        remarks.append(unnamed_columns(inner))
     return names, remarks
+
+
+def unnamed_columns(names: Sequence[str]) -> str:
+    """Return a sentence about columns whose cells in the header are empty."""
+    return (
+        f"columns without a name are named by their position, from 0: {format_names(names)}. If their names are in the "
+        "row below, as after merged cells, write all names in one row."
+    )
 
 
 def format_names(names: Sequence[str]) -> str:

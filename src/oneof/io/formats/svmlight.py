@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from oneof.candidates.columns import number_to_text
+from oneof.candidates.readers.collections import separators_of, split_labels
 from oneof.errors import DataError
 from oneof.io.formats.records import RecordOffset, RecordReader, TextBlock
 
@@ -135,7 +136,8 @@ def _join_labels(labels: bytes, separator: str, location: str) -> str:
         text = labels.decode()
     except UnicodeDecodeError:
         raise DataError(f"{location}: the labels are not text in UTF-8. Save the file as UTF-8.") from None
-    return separator.join(number_to_text(label) for label in text.replace(",", separator).split(separator))
+    written = separators_of(separator)[0]
+    return written.join(number_to_text(label) for label in split_labels(text.replace(",", written), separator))
 
 
 def _pair_error(location: str, pairs: bytes, n_columns: int) -> DataError:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from oneof.candidates import CandidateSets
+from oneof.candidates.readers.collections import separators_of
 from oneof.labeling.content.table import LabelTable, check_export, write_frame
 from oneof.typing import Evidence, Mask
 
@@ -88,7 +89,8 @@ def change_labels(
         single = bool(changed.is_exact.all())
         dtype = cells.dtype if single and not cells.dtype.is_nested() else pl.String
         if cells.dtype.is_nested():  # lists cannot have weights
-            cells = pl.Series([None if cell is None else separator.join(map(str, cell)) for cell in cells.to_list()])
+            written = separators_of(separator)[0]
+            cells = pl.Series([None if cell is None else written.join(map(str, cell)) for cell in cells.to_list()])
         new, cells = pl.Series(texts, dtype=pl.String).cast(dtype), cells.cast(dtype)
     # Without `scatter`, which does not support lists.
     index = np.arange(frame.height)

@@ -1,4 +1,4 @@
-"""Terminal output and exit codes: tables, notes, JSON, progress, and the handling of errors."""
+"""Terminal output and exit codes: tables, notes, JSON, and the handling of errors."""
 
 import contextlib
 import functools
@@ -9,12 +9,10 @@ import os
 import signal
 import sys
 import threading
-import time
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any
 
 import typer
 
@@ -25,27 +23,8 @@ INTERNAL = 1
 INTERRUPTED = 130
 TERMINATED = 143
 
-_PROGRESS_DELAY = 1.0
-"""Seconds before the progress bar appears."""
-_REDRAWS_PER_SECOND = 2
 _MAX_WINDOWS = 10
 """Maximum number of table rows for the windows of a stream."""
-
-
-class Progress(Protocol):
-    """Progress callback; the total and the time left are None if unknown."""
-
-    def __call__(self, n_done: int, n_total: int | None, name: str, seconds_left: float | None = None, /) -> None:
-        """Show the progress."""
-
-
-class ProgressFactory(Protocol):
-    """Function that takes a title and returns a context manager with a progress callback, such as `progress`."""
-
-    def __call__(
-        self, title: str, /, *, every_minute: bool = False, each_name: bool = False
-    ) -> AbstractContextManager[Progress | None]:
-        """Return the context manager; see `progress` for the options."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -73,8 +52,8 @@ def handle_errors(*, debug: bool) -> Iterator[None]:
             _exit(BAD_INPUT, f"{prefix}{error.strerror or error}.", debug)
         except Terminated:
             _exit(TERMINATED, "terminated.", debug)
-        except KeyboardInterrupt:
-            _exit(INTERRUPTED, "interrupted.", debug)
+        except KeyboardInterrupt as interrupt:
+            _exit(INTERRUPTED, str(interrupt) or "interrupted.", debug)
         except MemoryError:
             _exit(
                 INTERNAL,
@@ -163,81 +142,11 @@ def print_progress(sentence: str) -> None:
     typer.echo(sentence, err=True)
 
 
-@contextlib.contextmanager
-def progress(title: str, *, every_minute: bool = False, each_name: bool = False) -> Iterator[Progress | None]:
-    """Yield a callback that shows a progress bar and the remaining time on standard error.
-
-    If standard error is not a terminal: None, or a callback that writes at most one line a minute with `every_minute`,
-    and one line for each name with `each_name`.
-    """
-    if not sys.stderr.isatty():
-        yield _each_minute(title) if every_minute else _each_name(title) if each_name else None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    start = time.monotonic()
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}")
-    bar = Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=_REDRAWS_PER_SECOND)
-    task = bar.add_task(title, total=None, left="")
-
-    def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
-        now = time.monotonic()
-        left = _format_left(done, total, now - start, seconds_left)
-        bar.update(task, completed=done, total=total, description=f"{title}: {name}", left=left)
-        if not bar.live.is_started and now - start > _PROGRESS_DELAY:
-            bar.start()
-
-    try:
-        yield update
-    finally:
-        bar.stop()
-
-
-def _format_left(done: int, total: int | None, seconds: float, seconds_left: float | None) -> str:
-    """Return the given time left, or the one predicted by the mean time of a step so far."""
-    if seconds_left is None:
-        if not done or total is None:
-            return ""
-        seconds_left = seconds / done * (total - done)
-    return f"about {format_duration(seconds_left)} left"
-
-
 def format_duration(seconds: float) -> str:
     """Format a time with its unit, as `oneof.comparison` does."""
     from oneof.comparison.results import format_duration
 
     return format_duration(seconds)
-
-
-def _each_name(title: str) -> Progress:
-    """Return a callback that writes one line when the first step of each name is done."""
-    start, last = time.monotonic(), ""
-
-    def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
-        nonlocal last
-        if done and name != last:
-            last = name
-            left = _format_left(done, total, time.monotonic() - start, seconds_left)
-            print_note(f"{title}: {name} ({done} of {total} done, {left}).")
-
-    return update
-
-
-def _each_minute(title: str) -> Progress:
-    """Return a callback that writes at most one line a minute."""
-    start = last = time.monotonic()
-
-    def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:  # noqa: ARG001 - the signature of `Progress`
-        nonlocal last
-        now = time.monotonic()
-        if done and now - last >= 60.0:
-            last = now
-            remaining = "" if total is None else f", about {(now - start) / done * (total - done) / 60:.0f} min left"
-            print_note(f"{title}: {done} of {'an unknown number' if total is None else total} done{remaining}.")
-
-    return update
 
 
 def format_percent(fraction: float | None, std: float | None = None) -> str:

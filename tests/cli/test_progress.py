@@ -1,4 +1,4 @@
-"""Tests of the progress and the steps of commands."""
+"""Tests of the progress and the steps of commands, and of the table of a comparison."""
 
 import io
 import sys
@@ -6,12 +6,16 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
-from oneof.cli import progress
+from oneof import LOORidge
+from oneof.cli import progress, terminal
 from oneof.cli.inputs import describe_comparison
 from oneof.cli.progress import Steps
 from oneof.cli.times import count_audit_fits
+from oneof.comparison import compare
 from oneof.comparison import comparison as comparison_module
+from tests.blobs import Frequencies, draw
 from tests.cli.conftest import Run
 from tests.cli.test_audit import AUDIT, make_noisy
 from tests.cli.test_commands import Fits
@@ -135,3 +139,37 @@ def test_ctrl_c_in_the_estimates_is_named(run: Run, birds: Path, monkeypatch: py
     assert (result.code, result.out) == (130, "")
     expected = "Error: interrupted while the times of the methods were estimated; no method was compared."
     assert result.err.splitlines()[-1] == expected
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_words_are_whole_in_a_narrow_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
+) -> None:
+    """Status words, headers and the legend of at most two lines are not broken; each reason is printed."""
+
+    class Interrupted(Frequencies):
+        def fit(self, *_: object) -> "Interrupted":
+            raise KeyboardInterrupt
+
+    X, y, truth = draw()
+    methods = {"LogisticRegressionWithALongName": Frequencies(), "b": Interrupted(), "c": Interrupted()}
+    comparison = compare(X, y, methods, cv=2, truth=truth, refit=False)
+    monkeypatch.setattr(terminal, "_console", lambda: Console(width=width))
+    terminal.print_comparison("t.csv", comparison)
+    printed = capsys.readouterr().out
+    for word in ("interrupted", "accuracy", "covering", "approx."):
+        assert word in printed
+    assert ("b, c: interrupted" in printed) == (width < 200)
+    *_, best, approximated = printed.splitlines()
+    assert best.startswith("* is the best method. exp. accuracy: ")
+    assert approximated.startswith("approx. accuracy: ")
+    assert approximated.endswith("± is the standard deviation over the folds.")
+
+
+def test_one_method_has_one_line_of_legend(capsys: pytest.CaptureFixture[str]) -> None:
+    """A table of one method marks no best one."""
+    X, y, _ = draw()
+    terminal.print_comparison("t.csv", compare(X, y, {"it": LOORidge()}, cv=1, refit=False))
+    printed = capsys.readouterr().out
+    assert "*" not in printed
+    assert printed.splitlines()[-1].endswith("± is the binomial standard error.")

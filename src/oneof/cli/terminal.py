@@ -12,17 +12,21 @@ import threading
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from oneof.errors import OneofError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 BAD_INPUT = 2
 INTERNAL = 1
 INTERRUPTED = 130
 TERMINATED = 143
 
+_APPROXIMATED = "covered predictions count by their share of the probability of the set"
 _MAX_WINDOWS = 10
 """Maximum number of table rows for the windows of a stream."""
 
@@ -112,19 +116,28 @@ def print_json(content: dict[str, Any]) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> None:
-    """Write a table to standard output; columns from index `text_columns` on are right-aligned."""
+    """Write a table to standard output; columns from index `text_columns` on are right-aligned.
+
+    In a narrow table the words of all columns but the first remain whole.
+    """
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number < text_columns else "right", overflow="fold")
+        justify: Literal["left", "right"] = "left" if number < text_columns else "right"
+        words = " ".join([column, *(row[number] for row in rows)]).split() if number else []
+        table.add_column(column, justify=justify, overflow="fold", min_width=max(map(len, words), default=None))
     for row in rows:
         table.add_row(*map(Text, row))
-    # A file or a pipe has no width, so the table is not folded.
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    _console().print(table)
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 200)  # the table of a file or a pipe is not folded
 
 
 def print_line(sentence: str) -> None:
@@ -159,17 +172,21 @@ def format_percent(fraction: float | None, std: float | None = None) -> str:
 
 
 def print_comparison(title: str, comparison: Any) -> None:
-    """Write the table of a `oneof.comparison.Comparison`, the best method first."""
+    """Write the table of a `oneof.comparison.Comparison`, the best method first, and its legend.
+
+    The reasons for missing folds are below the table if it is narrow.
+    """
     has_truth = any(result.accuracy is not None for result in comparison.results)
-    has_reasons = any(result.incomplete is not None for result in comparison.results)
+    reasons = [result.incomplete or "" for result in comparison.results]
     is_comparison = len(comparison.results) > 1
     rates = [*["exp. accuracy"] * is_comparison, "covering rate", *["accuracy"] * has_truth, "approx. accuracy"]
     columns = ["method", *rates, "fit time"]
     rows = []
     for result in comparison.results:
-        name = f"{result.method} *" if result.method == comparison.best_method else result.method
+        is_marked = is_comparison and result.method == comparison.best_method
+        name = f"{result.method} *" if is_marked else result.method
         if result.error is not None:
-            rows.append([name, "failed", *["-"] * (len(columns) - 2), *[""] * has_reasons])
+            rows.append([name, "failed", *["-"] * (len(columns) - 2)])
             continue
         rows.append(
             [
@@ -179,10 +196,18 @@ def print_comparison(title: str, comparison: Any) -> None:
                 *[format_percent(result.accuracy, result.accuracy_std)] * has_truth,
                 format_percent(result.approximated_accuracy, result.approximated_accuracy_std),
                 "-" if math.isnan(result.fit_seconds) else f"{result.fit_seconds:.2f} s",
-                *[result.incomplete or ""] * has_reasons,
             ]
         )
-    print_table(title, [*columns, *["note"] * has_reasons], rows)
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    width = sum(widths) + max(map(len, reasons)) + 3 * len(widths)  # with the spaces between columns
+    is_wide = any(reasons) and width < _console().width
+    if is_wide:
+        columns, rows = [*columns, "note"], [[*row, reason] for row, reason in zip(rows, reasons, strict=True)]
+    print_table(title, columns, rows)
+    for reason in [] if is_wide else filter(None, dict.fromkeys(reasons)):
+        print_line(f"{', '.join(r.method for r in comparison.results if r.incomplete == reason)}: {reason}")
+    for sentence in _legend(comparison):
+        print_line(sentence)
     if comparison.note:
         print_note(comparison.note)
     if comparison.baseline_warning:
@@ -190,6 +215,13 @@ def print_comparison(title: str, comparison: Any) -> None:
     for result in comparison.results:
         if result.error is not None:
             print_note(f"{result.method} failed: {' '.join(result.error.split())}")
+
+
+def _legend(comparison: Any) -> list[str]:
+    """Return at most two lines that explain the columns of a comparison."""
+    deviation = "the standard deviation over the folds" if comparison.n_folds > 1 else "the binomial standard error"
+    best = "* is the best method. exp. accuracy: mean probability of the predictions, given the candidate sets."
+    return [*[best] * (len(comparison.results) > 1), f"approx. accuracy: {_APPROXIMATED}. ± is {deviation}."]
 
 
 def print_windows(title: str, counts: Any) -> None:

@@ -231,11 +231,11 @@ class Fits:
 
 def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above the limit of cross-validation there is one split, a learning curve on few rows, and the final fit."""
-    from oneof.cli import plan
+    from oneof.cli import times
     from oneof.comparison import folds
 
     monkeypatch.setattr(folds, "MAX_ROWS_CROSS_VALIDATION", 40)
-    monkeypatch.setattr(plan, "MAX_CURVE_ROWS", 20)
+    monkeypatch.setattr(times, "MAX_CURVE_ROWS", 20)
     fits = Fits(monkeypatch, oneof.AvgPerceptron)
     args = [birds, "--labels", "species", "--truth", "truth", "--method", "AvgPerceptron"]
     result = run("fit", *args, "--json")
@@ -266,8 +266,9 @@ def test_the_time_of_a_fit_is_announced(run: Run, birds: Path, monkeypatch: pyte
 
     args = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
     monkeypatch.setattr(cost, "estimate_seconds", lambda *_, **__: 100.0)
-    # Two folds of 25 labeled and all 10 unlabeled rows, 1.4 times as many for the curve, and the final fit of 60 rows.
-    expected = "about 6.3 min (fit, held-out estimate and learning curve); about 4.0 min with --folds 1"
+    # Two folds of 25 labeled and all 10 unlabeled rows, 1.4 times as many for the curve, the final fit of 60 rows, and
+    # three seconds for the files.
+    expected = "about 6.4 min (fit, held-out estimate, learning curve and report); about 4.0 min with --folds 1"
     assert f"  method    AvgPerceptron\n  time      {expected}" in run(*args).err
 
 
@@ -396,11 +397,17 @@ def test_demo(run: Run) -> None:
 
 
 def test_progress_is_only_for_terminals(run: Run, birds: Path) -> None:
-    """If standard error is not a terminal, it has the notes and the plan only."""
+    """If standard error is not a terminal, it has the notes, the plan and one line for each step only."""
     result = run("fit", birds, "--labels", "species", "--drop", "truth", *QUICK, "--json")
     lines = result.err.splitlines()
     assert [line.split(":")[0] for line in lines[:2]] == ["Note", "birds.csv"]
-    assert all(line.startswith("  ") for line in lines[2:])
+    assert all(line.startswith("  ") for line in lines[2:-4])
+    assert lines[-4:] == [
+        "Note: Estimating the rates on held-out rows (step 1 of 4).",
+        "Note: Measuring the learning curve (step 2 of 4).",
+        "Note: Fitting all rows (step 3 of 4).",
+        "Note: Writing the model and the report (step 4 of 4).",
+    ]
 
 
 def test_a_comparison_has_one_line_for_each_method(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.cli.plan import ClassFacts, ColumnFacts, Plan, announce, count_fits, estimate_seconds
+from oneof.cli.plan import ClassFacts, ColumnFacts, Plan, announce
+from oneof.cli.times import count_fits, estimate_seconds
 from oneof.comparison import cost
 from oneof.comparison import folds as folds_module
 from oneof.comparison.folds import check_task, make_folds
@@ -140,7 +141,7 @@ def test_the_estimate_is_the_time_of_the_fits(monkeypatch: pytest.MonkeyPatch, n
     X = np.arange(n, dtype=float)[:, None]
     task = check_task(X, ["owl", "wren"] * (n // 2), None)
     splits = make_folds(task, 5, 0)
-    n_fits = count_fits([len(train) for train, _ in splits], n)
+    n_fits = sum(count_fits([len(train) for train, _ in splits], n).values())
     sizes = np.array([0.8 * n] * 5)
     assert n_fits == pytest.approx(1 + sizes.sum() / n + 1.4 * np.minimum(sizes, 4_000).sum() / n)
     assert estimate_seconds(Slow(), task, splits[0][1], n_fits, 0) == pytest.approx(n_fits, rel=0.02)
@@ -180,11 +181,11 @@ def test_runs_of_names_are_listed_by_their_ends() -> None:
 def test_a_long_fit_has_the_time_of_one_split() -> None:
     """The time with --folds 1 is named only if the fit takes more than a minute, and so are the times of commands."""
     plan = Plan("t.csv", 10, [], ["y"], method="PLGP", seconds=30.0, one_split_seconds=10.0)
-    assert plan.lines()[-1] == "  time      about 30 s (fit, held-out estimate and learning curve)"
+    assert plan.lines()[-1] == "  time      about 30 s (fit, held-out estimate, learning curve and report)"
     long = replace(plan, seconds=600.0, one_split_seconds=200.0, round_seconds=900.0)
     assert long.lines()[-1] == (
-        "  time      about 10.0 min (fit, held-out estimate and learning curve), and up to 15.0 min for the rounds of "
-        "the annotators; about 3.3 min with --folds 1"
+        "  time      about 10.0 min (fit, held-out estimate, learning curve and report), and up to 15.0 min for the "
+        "rounds of the annotators; about 3.3 min with --folds 1"
     )
     of_one_split = replace(plan, seconds=600.0, one_split_seconds=None).lines()[-1]
     assert of_one_split.endswith("; --drop excludes columns, and --method names another method")

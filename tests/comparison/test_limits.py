@@ -146,6 +146,31 @@ def test_the_progress_has_the_time_left(clock):
     assert left == pytest.approx([41 * n_train, 40 * n_train, 20 * n_train, 0], rel=0.01)
 
 
+def test_the_time_left_is_within_the_budget(clock):
+    """Folds of unknown time count by the mean of the finished ones; the time left is at most the rest of the budget."""
+    X, y, _ = draw(60)
+    calls = []
+    methods = {name: timed(clock, 1000.0) for name in "abcdef"}
+    compare(X, y, methods, budget=10, cv=2, progress=lambda *call: calls.append((*call, clock())), refit=False)
+    fits = [(done, total, left, now) for done, total, _, left, now in calls if done]
+    expected = [min((total - done) * fits[0][3], 600 - now) for done, total, _, now in fits]
+    assert [left for *_, left, _ in fits] == pytest.approx(expected, rel=0.05)
+    calls.clear()
+    start = clock()
+    compare(X, y, methods, budget=3, cv=2, progress=lambda *call: calls.append((*call, clock())), refit=False)
+    left, now = next((left, now) for done, _, _, left, now in calls if done)
+    assert left == pytest.approx(180 - (now - start))
+
+
+def test_ctrl_c_in_the_estimates_says_that_nothing_was_compared(clock):
+    """An interruption while times are estimated is raised with a sentence; one without a result has another."""
+    X, y, _ = draw(3000)
+    with pytest.raises(KeyboardInterrupt, match="no method was compared"):
+        compare(X, y, {"a": timed(clock, 1.0, interrupt_at=2)}, budget=1)
+    with pytest.raises(KeyboardInterrupt, match="before a method was compared on all folds"):
+        compare(X, y, {"a": timed(clock, 1.0, interrupt_at=2)}, cv=2)
+
+
 def test_methods_above_the_budget_are_left_out(clock):
     """A method whose folds do not fit into the remaining time is not fitted, and the table names the estimate."""
     X, y, _ = draw(3000)

@@ -1,6 +1,8 @@
 """Detection of wrong labels: held-out predictions, and the model of noise (`oneof.solvers.noise`) fitted to them."""
 
+import numbers
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError
 from oneof.estimators.base import accepts_candidates, check_informative, last_step
 from oneof.estimators.loo_ridge import LOORidge, loo_logits
-from oneof.model_selection import cross_val_predict
+from oneof.model_selection.prediction import predict_held_out
 from oneof.solvers.noise import (
     MAX_RATE,
     NoiseEstimate,
@@ -36,6 +38,8 @@ WEAK_PREDICTIONS = (
 """Warning."""
 WEIGHTED_GROUP = 0
 """Group of the rows with weights; the groups of the other rows are their set sizes."""
+Progress = Callable[[int, int | None, str, float | None], None]
+"""Callback ``(n_done, n_total, name, seconds_left)`` called after every fit."""
 
 
 def find_label_issues(
@@ -48,6 +52,7 @@ def find_label_issues(
     noise_rate: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = 0,
+    progress: Progress | None = None,
 ) -> LabelIssues:
     """Find the rows whose candidate sets probably exclude the true class.
 
@@ -74,6 +79,9 @@ def find_label_issues(
         The number of folds fitted in parallel (joblib).
     random_state : int, RandomState instance or None, default=0
         Seed of the folds, and of the rows that the model of noise is fitted to.
+    progress : callable, optional
+        ``progress(n_done, n_total, name, seconds_left)`` is called after every fit of the estimator. The time left is
+        None, since it is unknown; so is the total before the first fold, unless `cv` is an integer.
 
     Returns
     -------
@@ -153,17 +161,21 @@ def find_label_issues(
             "Wrap it in oneof.CandidateEM."
         )
     if not isinstance(last_step(classifier), LOORidge):
-        scores = _cross_validated_scores(classifier, X, candidates, cv, n_jobs, random_state)
+        scores = _cross_validated_scores(classifier, X, candidates, cv, n_jobs, random_state, progress)
         return issues_from_scores(scores, candidates, noise_rate, seed)
+    is_single = bool((candidates.is_exact | candidates.is_unlabeled).all())
     scores = _leave_one_out_scores(classifier, X, candidates)
-    if (candidates.is_exact | candidates.is_unlabeled).all():
+    if progress is not None:
+        n_folds = int(cv) if isinstance(cv, numbers.Integral) else None
+        progress(1, 1 if is_single else None if n_folds is None else 1 + n_folds, "all rows", None)
+    if is_single:
         return issues_from_scores(scores, candidates, noise_rate, seed)
     first = issues_from_scores(scores, candidates, noise_rate, seed, warn=False)
     # Wrong partial sets have changed the labels of their neighbors: the second model is fitted to corrected weights.
     # Leave-one-out scores of partial rows depend on their own sets in this way, predictions by cross-validation do not.
     changed = first.probability >= MIN_CORRECTION
     corrected = mix_weights(candidates, first.probability, first.outside, changed) if changed.any() else candidates
-    scores = _cross_validated_scores(classifier, X, corrected, cv, n_jobs, random_state)
+    scores = _cross_validated_scores(classifier, X, corrected, cv, n_jobs, random_state, progress, n_before=1)
     return issues_from_scores(scores, candidates, noise_rate, seed)
 
 
@@ -238,21 +250,30 @@ def _leave_one_out_scores(estimator: Any, X: Any, candidates: CandidateSets) -> 
 
 
 def _cross_validated_scores(
-    estimator: Any, X: Any, candidates: CandidateSets, cv: Any, n_jobs: int | None, random_state: Any
+    estimator: Any,
+    X: Any,
+    candidates: CandidateSets,
+    cv: Any,
+    n_jobs: int | None,
+    random_state: Any,
+    progress: Progress | None,
+    n_before: int = 0,
 ) -> Floats:
-    """Return scores of the classes for each row, (n, K), from fits to other rows."""
+    """Return scores of the classes for each row, (n, K), from fits to other rows, after a number of other fits."""
+
+    def after_fold(n_done: int, n_folds: int) -> None:
+        if progress is not None:
+            progress(n_before + n_done, n_before + n_folds, f"fold {n_done} of {n_folds}", None)
+
+    options = {"cv": cv, "n_jobs": n_jobs, "random_state": random_state, "after_fold": after_fold}
     if hasattr(estimator, "predict_proba"):
-        proba = cross_val_predict(
-            estimator, X, candidates, cv=cv, method="predict_proba", n_jobs=n_jobs, random_state=random_state
-        )
+        proba = predict_held_out(estimator, X, candidates, method="predict_proba", **options)
         return np.log(np.maximum(proba, MIN_PROBABILITY))
     if not hasattr(estimator, "decision_function"):
         raise InputError(
             f"`estimator` must have predict_proba or decision_function; {type(estimator).__name__} has neither."
         )
-    scores = cross_val_predict(
-        estimator, X, candidates, cv=cv, method="decision_function", n_jobs=n_jobs, random_state=random_state
-    )
+    scores = predict_held_out(estimator, X, candidates, method="decision_function", **options)
     scores = np.stack([-0.5 * scores, 0.5 * scores], axis=1) if scores.ndim == 1 else scores
     finite = np.isfinite(scores)
     scores = np.where(finite, scores, scores[finite].min(initial=0.0))

@@ -307,10 +307,21 @@ def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[di
     return pipelines, notes
 
 
-def describe_comparison(n_methods: int, budget: float | None) -> str:
-    """Return the announcement of a comparison, which takes long."""
+def describe_comparison(n_methods: int, budget: float | None, n_train: int) -> list[str]:
+    """Return the announcement of a comparison, which takes long, and of the estimates of time before it."""
+    from oneof.comparison.comparison import MAX_ESTIMATE_FRACTION
+    from oneof.comparison.cost import MIN_TIMED_ROWS
+    from oneof.comparison.results import format_duration
+
     limit = "" if budget is None else f" for up to {budget:g} min (--budget)"
-    return f"comparing {n_methods} method{'s' * (n_methods != 1)}{limit}; Ctrl-C ends with the best so far."
+    methods = f"{n_methods} method{'s' * (n_methods != 1)}"
+    sentences = [f"comparing {methods}{limit}; Ctrl-C ends with the best so far."]
+    if budget is not None and n_train >= MIN_TIMED_ROWS:
+        seconds = format_duration(60 * budget * MAX_ESTIMATE_FRACTION)
+        sentences.append(
+            f"the times of the methods are estimated first, on samples of the rows; this takes up to about {seconds}."
+        )
+    return sentences
 
 
 def _match_name(method: str, estimators: Mapping[str, Any]) -> str:

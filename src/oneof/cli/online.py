@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.cli.inputs import ReadOptions, prepare_features, prepare_rows, resolve_separator
-from oneof.cli.terminal import Progress, ProgressFactory, format_percent
+from oneof.cli.progress import Progress, ProgressFactory
+from oneof.cli.terminal import format_percent
 from oneof.errors import InputError, OneofError
 from oneof.files import atomic_directory, check_not_input, check_writable
 from oneof.io import describe_cells, read_text_options

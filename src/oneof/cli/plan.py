@@ -1,16 +1,15 @@
 """Plan of a training: the facts of a table, and the time of the fit.
 
-`describe` collects the facts of a table, `estimate_seconds` predicts the time from fits on samples of the rows, and
-`Plan` is shown by `oneof inspect`, and by `oneof fit` before the work.
+`describe` collects the facts of a table, and `Plan` is shown by `oneof inspect`, and by `oneof fit` before the work.
 """
 
-import math
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.options import write_names
+from oneof.cli.times import AUDIT, MAX_ESTIMATE_SECONDS
 from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:
@@ -19,13 +18,6 @@ if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.io import Column, Table, TableFindings
 
-CURVE_FRACTIONS = (0.1, 0.2, 0.4, 0.7)
-MAX_CURVE_ROWS = 4_000
-"""The sizes of the learning curve are these fractions of the training rows, of at most this number, and all rows."""
-MAX_ESTIMATE_SECONDS = 60.0
-"""Seconds up to which a more exact estimate of the time is not needed, and a command does not announce its time."""
-_MIN_ROWS = 40
-"""Number of rows from which samples of the rows can be fitted."""
 _MAX_LISTED = 8
 _MIN_RUN = 3
 """Number of names such as q1, q2, q3 that are listed as "q1 to q3"."""
@@ -87,11 +79,13 @@ class Plan:
     method : str or None
         The name of the method, or of several methods; None without labels.
     seconds : float or None
-        The estimated time of the fit with its held-out estimate; None if it is unknown.
+        The estimated time of all steps of the fit; None if it is unknown.
     one_split_seconds : float or None
         The same with --folds 1; None if that is not less.
     round_seconds : float or None
         The estimated time of the maximum number of rounds in which the annotators and the method are fitted in turn.
+    step_seconds : dict of str to (float or None)
+        The estimated time of each step, in order; None if it is unknown.
     limit_minutes : float or None
         The time for the comparison of several methods.
     epochs : int or None
@@ -116,6 +110,7 @@ class Plan:
     seconds: float | None = None
     one_split_seconds: float | None = None
     round_seconds: float | None = None
+    step_seconds: dict[str, float | None] = field(default_factory=dict)
     limit_minutes: float | None = None
     epochs: int | None = None
     is_complete: bool = True
@@ -194,7 +189,8 @@ class Plan:
         if self.epochs is not None:
             passes = f"for {_count(self.epochs, 'pass')}".replace("passs", "passes")
             return [*method, ("time", f"about {_duration(self.seconds)} {passes}")]
-        time = f"about {_duration(self.seconds)} (fit, held-out estimate and learning curve)"
+        audit = ", search for wrong labels" * (AUDIT in self.step_seconds)
+        time = f"about {_duration(self.seconds)} (fit, held-out estimate, learning curve{audit} and report)"
         if self.round_seconds is not None:
             time += f", and up to {_duration(self.round_seconds)} for the rounds of the annotators"
         if self.seconds > MAX_ESTIMATE_SECONDS:
@@ -272,72 +268,11 @@ def describe(
     )
 
 
-def count_fits(train_sizes: Sequence[int], n_rows: int) -> float:
-    """Return the number of fits of all rows that take the time of a fit, its held-out estimate and learning curve."""
-    curve = sum(CURVE_FRACTIONS) * sum(min(size, MAX_CURVE_ROWS) for size in train_sizes)
-    return 1 + (sum(train_sizes) + curve) / n_rows
-
-
-def count_fits_of_rounds() -> int:
-    """Return the maximum number of fits of all rows in the rounds of `oneof.crowd.CrowdClassifier`."""
-    from oneof.crowd import CrowdClassifier
-
-    defaults = CrowdClassifier()
-    return int(defaults.max_iter * (defaults.cv - 1))  # each fold trains on the others
-
-
-def estimate_seconds(estimator: Any, task: Any, test: Any, n_fits: float, seed: int) -> float | None:
-    """Return the estimated time of a number of fits of all rows; None if it is unknown.
-
-    Parameters
-    ----------
-    estimator : estimator
-    task : Task
-        See `oneof.comparison.folds.check_task`.
-    test : array of int
-        The rows that are predicted after a fit.
-    n_fits : float
-    seed : int
-    """
-    import numpy as np
-
-    from oneof.comparison import cost
-
-    rows = np.arange(len(task.candidates))
-    options = {"enough": MAX_ESTIMATE_SECONDS / n_fits, "patience": MAX_ESTIMATE_SECONDS / 20, "random_state": seed}
-    seconds = cost.estimate_fold_seconds(estimator, task, rows, test, **options)
-    if math.isnan(seconds) and len(rows) >= _MIN_ROWS:
-        seconds = _estimate_small(estimator, task, test, seed)
-    return None if math.isnan(seconds) else seconds * n_fits
-
-
 def announce(task: str, seconds: float | None, advice: str) -> list[str]:
     """Return a sentence with the time of a task and advice to save time, if it takes more than a minute."""
     if seconds is None or seconds <= MAX_ESTIMATE_SECONDS:
         return []
     return [f"{task} takes about {_duration(seconds)}; {advice}."]
-
-
-def _estimate_small(estimator: Any, task: Any, test: Any, seed: int) -> float:
-    """Return the estimated time of a fit of all rows of a small table from fits on a quarter and a half of them."""
-    import numpy as np
-
-    from oneof.comparison import cost, folds
-
-    order = np.random.default_rng(seed).permutation(len(task.candidates))
-
-    def run(size: int) -> float:
-        start = folds.clock()
-        result = folds.try_fit_and_score(estimator, task, np.sort(order[:size]), test)
-        return folds.clock() - start if result.error is None else math.nan
-
-    run(len(order) // 4)  # not measured, since it may include compilation
-    quarter, half = run(len(order) // 4), run(len(order) // 2)
-    if math.isnan(quarter) or math.isnan(half):
-        return math.nan
-    # Fixed costs dominate on few rows: the growth may be slower than linear.
-    exponent = float(np.clip(math.log2(half / quarter), 0.0, cost.GROWTH_RANGE[1])) if min(quarter, half) > 0 else 1.0
-    return half * 2.0**exponent
 
 
 def _count_missing(cells: "pl.Series") -> int:

@@ -1,4 +1,4 @@
-"""Terminal output and exit codes: tables, notes, JSON, progress, and the handling of errors."""
+"""Terminal output and exit codes: tables, notes, JSON, and the handling of errors."""
 
 import contextlib
 import functools
@@ -9,43 +9,26 @@ import os
 import signal
 import sys
 import threading
-import time
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
 from oneof.errors import OneofError
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 BAD_INPUT = 2
 INTERNAL = 1
 INTERRUPTED = 130
 TERMINATED = 143
 
-_PROGRESS_DELAY = 1.0
-"""Seconds before the progress bar appears."""
-_REDRAWS_PER_SECOND = 2
+_APPROXIMATED = "covered predictions count by their share of the probability of the set"
 _MAX_WINDOWS = 10
 """Maximum number of table rows for the windows of a stream."""
-
-
-class Progress(Protocol):
-    """Progress callback; the total and the time left are None if unknown."""
-
-    def __call__(self, n_done: int, n_total: int | None, name: str, seconds_left: float | None = None, /) -> None:
-        """Show the progress."""
-
-
-class ProgressFactory(Protocol):
-    """Function that takes a title and returns a context manager with a progress callback, such as `progress`."""
-
-    def __call__(
-        self, title: str, /, *, every_minute: bool = False, each_name: bool = False
-    ) -> AbstractContextManager[Progress | None]:
-        """Return the context manager; see `progress` for the options."""
 
 
 class Terminated(KeyboardInterrupt):
@@ -73,8 +56,8 @@ def handle_errors(*, debug: bool) -> Iterator[None]:
             _exit(BAD_INPUT, f"{prefix}{error.strerror or error}.", debug)
         except Terminated:
             _exit(TERMINATED, "terminated.", debug)
-        except KeyboardInterrupt:
-            _exit(INTERRUPTED, "interrupted.", debug)
+        except KeyboardInterrupt as interrupt:
+            _exit(INTERRUPTED, str(interrupt) or "interrupted.", debug)
         except MemoryError:
             _exit(
                 INTERNAL,
@@ -133,19 +116,28 @@ def print_json(content: dict[str, Any]) -> None:
 
 
 def print_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, text_columns: int = 1) -> None:
-    """Write a table to standard output; columns from index `text_columns` on are right-aligned."""
+    """Write a table to standard output; columns from index `text_columns` on are right-aligned.
+
+    In a narrow table the words of all columns but the first remain whole.
+    """
     from rich import box
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD)
     for number, column in enumerate(columns):
-        table.add_column(column, justify="left" if number < text_columns else "right", overflow="fold")
+        justify: Literal["left", "right"] = "left" if number < text_columns else "right"
+        words = " ".join([column, *(row[number] for row in rows)]).split() if number else []
+        table.add_column(column, justify=justify, overflow="fold", min_width=max(map(len, words), default=None))
     for row in rows:
         table.add_row(*map(Text, row))
-    # A file or a pipe has no width, so the table is not folded.
-    Console(width=None if sys.stdout.isatty() else 200).print(table)
+    _console().print(table)
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    return Console(width=None if sys.stdout.isatty() else 200)  # the table of a file or a pipe is not folded
 
 
 def print_line(sentence: str) -> None:
@@ -163,81 +155,11 @@ def print_progress(sentence: str) -> None:
     typer.echo(sentence, err=True)
 
 
-@contextlib.contextmanager
-def progress(title: str, *, every_minute: bool = False, each_name: bool = False) -> Iterator[Progress | None]:
-    """Yield a callback that shows a progress bar and the remaining time on standard error.
-
-    If standard error is not a terminal: None, or a callback that writes at most one line a minute with `every_minute`,
-    and one line for each name with `each_name`.
-    """
-    if not sys.stderr.isatty():
-        yield _each_minute(title) if every_minute else _each_name(title) if each_name else None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    start = time.monotonic()
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}")
-    bar = Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=_REDRAWS_PER_SECOND)
-    task = bar.add_task(title, total=None, left="")
-
-    def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
-        now = time.monotonic()
-        left = _format_left(done, total, now - start, seconds_left)
-        bar.update(task, completed=done, total=total, description=f"{title}: {name}", left=left)
-        if not bar.live.is_started and now - start > _PROGRESS_DELAY:
-            bar.start()
-
-    try:
-        yield update
-    finally:
-        bar.stop()
-
-
-def _format_left(done: int, total: int | None, seconds: float, seconds_left: float | None) -> str:
-    """Return the given time left, or the one predicted by the mean time of a step so far."""
-    if seconds_left is None:
-        if not done or total is None:
-            return ""
-        seconds_left = seconds / done * (total - done)
-    return f"about {format_duration(seconds_left)} left"
-
-
 def format_duration(seconds: float) -> str:
     """Format a time with its unit, as `oneof.comparison` does."""
     from oneof.comparison.results import format_duration
 
     return format_duration(seconds)
-
-
-def _each_name(title: str) -> Progress:
-    """Return a callback that writes one line when the first step of each name is done."""
-    start, last = time.monotonic(), ""
-
-    def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
-        nonlocal last
-        if done and name != last:
-            last = name
-            left = _format_left(done, total, time.monotonic() - start, seconds_left)
-            print_note(f"{title}: {name} ({done} of {total} done, {left}).")
-
-    return update
-
-
-def _each_minute(title: str) -> Progress:
-    """Return a callback that writes at most one line a minute."""
-    start = last = time.monotonic()
-
-    def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:  # noqa: ARG001 - the signature of `Progress`
-        nonlocal last
-        now = time.monotonic()
-        if done and now - last >= 60.0:
-            last = now
-            remaining = "" if total is None else f", about {(now - start) / done * (total - done) / 60:.0f} min left"
-            print_note(f"{title}: {done} of {'an unknown number' if total is None else total} done{remaining}.")
-
-    return update
 
 
 def format_percent(fraction: float | None, std: float | None = None) -> str:
@@ -250,17 +172,21 @@ def format_percent(fraction: float | None, std: float | None = None) -> str:
 
 
 def print_comparison(title: str, comparison: Any) -> None:
-    """Write the table of a `oneof.comparison.Comparison`, the best method first."""
+    """Write the table of a `oneof.comparison.Comparison`, the best method first, and its legend.
+
+    The reasons for missing folds are below the table if it is narrow.
+    """
     has_truth = any(result.accuracy is not None for result in comparison.results)
-    has_reasons = any(result.incomplete is not None for result in comparison.results)
+    reasons = [result.incomplete or "" for result in comparison.results]
     is_comparison = len(comparison.results) > 1
     rates = [*["exp. accuracy"] * is_comparison, "covering rate", *["accuracy"] * has_truth, "approx. accuracy"]
     columns = ["method", *rates, "fit time"]
     rows = []
     for result in comparison.results:
-        name = f"{result.method} *" if result.method == comparison.best_method else result.method
+        is_marked = is_comparison and result.method == comparison.best_method
+        name = f"{result.method} *" if is_marked else result.method
         if result.error is not None:
-            rows.append([name, "failed", *["-"] * (len(columns) - 2), *[""] * has_reasons])
+            rows.append([name, "failed", *["-"] * (len(columns) - 2)])
             continue
         rows.append(
             [
@@ -270,10 +196,18 @@ def print_comparison(title: str, comparison: Any) -> None:
                 *[format_percent(result.accuracy, result.accuracy_std)] * has_truth,
                 format_percent(result.approximated_accuracy, result.approximated_accuracy_std),
                 "-" if math.isnan(result.fit_seconds) else f"{result.fit_seconds:.2f} s",
-                *[result.incomplete or ""] * has_reasons,
             ]
         )
-    print_table(title, [*columns, *["note"] * has_reasons], rows)
+    widths = [max(map(len, column)) for column in zip(columns, *rows, strict=True)]
+    width = sum(widths) + max(map(len, reasons)) + 3 * len(widths)  # with the spaces between columns
+    is_wide = any(reasons) and width < _console().width
+    if is_wide:
+        columns, rows = [*columns, "note"], [[*row, reason] for row, reason in zip(rows, reasons, strict=True)]
+    print_table(title, columns, rows)
+    for reason in [] if is_wide else filter(None, dict.fromkeys(reasons)):
+        print_line(f"{', '.join(r.method for r in comparison.results if r.incomplete == reason)}: {reason}")
+    for sentence in _legend(comparison):
+        print_line(sentence)
     if comparison.note:
         print_note(comparison.note)
     if comparison.baseline_warning:
@@ -281,6 +215,13 @@ def print_comparison(title: str, comparison: Any) -> None:
     for result in comparison.results:
         if result.error is not None:
             print_note(f"{result.method} failed: {' '.join(result.error.split())}")
+
+
+def _legend(comparison: Any) -> list[str]:
+    """Return at most two lines that explain the columns of a comparison."""
+    deviation = "the standard deviation over the folds" if comparison.n_folds > 1 else "the binomial standard error"
+    best = "* is the best method. exp. accuracy: mean probability of the predictions, given the candidate sets."
+    return [*[best] * (len(comparison.results) > 1), f"approx. accuracy: {_APPROXIMATED}. ± is {deviation}."]
 
 
 def print_windows(title: str, counts: Any) -> None:

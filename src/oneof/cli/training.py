@@ -6,10 +6,12 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli import answers, terminal
+from oneof.cli import answers
 from oneof.cli.commands.audit import describe_rate, find_issues
 from oneof.cli.commands.audit import summarize as summarize_issues
 from oneof.cli.prediction_sets import REPORT_COVERAGE, evaluate_calibration, held_out_calibration, to_dict
+from oneof.cli.progress import ProgressFactory, Steps
+from oneof.cli.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, WRITE_SECONDS, WRITING
 from oneof.cli.training_files import command_line, summarize, write_labels, write_model, write_report
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
     from oneof.comparison import Comparison, LearningCurve
     from oneof.report import AnnotatorSummary
 
+AUDIT_FOLDS = 5
+"""Folds of the audit for a noise rate."""
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
 
 
@@ -44,7 +48,7 @@ def train(
     budget: float | None,
     seed: int,
     noise_rate: float | str | None = None,
-    progress_factory: terminal.ProgressFactory,
+    progress_factory: ProgressFactory,
     note: Callable[[str], None] | None = None,
     show_plan: Callable[["Plan"], None] | None = None,
 ) -> TrainingResult:
@@ -89,26 +93,31 @@ def train(
         )
     task = check_task(frame, candidates, truth)
     splits = make_folds(task, "auto" if folds is None else folds, seed)
+    with progress_factory("Estimating the time"):
+        plan = make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate)
     if show_plan is not None:
-        show_plan(make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate))
+        show_plan(plan)
+    steps = Steps(progress_factory, plan.step_seconds)
     if len(methods) > 1:
-        announce(describe_comparison(len(methods), budget))
-    comparison, curve = _compare(
-        prepared, methods, splits, budget, seed, progress_factory=progress_factory, add_note=add_note
-    )
+        for sentence in describe_comparison(len(methods), budget, len(splits[0][0])):
+            announce(sentence)
+    comparison, curve = _compare(prepared, methods, splits, budget, seed, steps=steps, add_note=add_note)
     crowd = annotators = issues = calibration = sets = None
     if prepared.answers is None:
         calibration = held_out_calibration(comparison, candidates, seed)
         sets = None if calibration is None else evaluate_calibration(calibration, candidates, truth)
         fitted_to = candidates
         if noise_rate is not None:
-            _, issues = find_issues(
-                prepared, "auto", seed=seed, noise_rate=None if isinstance(noise_rate, str) else noise_rate
-            )
+            rate = None if isinstance(noise_rate, str) else noise_rate
+            with steps.step(AUDIT) as bar:
+                _, issues = find_issues(prepared, "auto", folds=AUDIT_FOLDS, seed=seed, noise_rate=rate, progress=bar)
             fitted_to = issues.corrected()
             add_note(_describe_correction(issues))
-        model = comparison.best_estimator.fit(frame, fitted_to)
-        issues = _suspects(model[-1], candidates) if issues is None else issues
+        with steps.step(FINAL):
+            model = comparison.best_estimator.fit(frame, fitted_to)
+        if issues is None and _has_suspects(model[-1]):
+            with steps.step(AUDIT):
+                issues = _suspects(model[-1], candidates)
         decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
     else:
         add_note(
@@ -119,7 +128,7 @@ def train(
             "in training_labels.csv, the candidates have weights by the answers alone; label and confidence are "
             "estimated from the answers and the features."
         )
-        with progress_factory("Annotators") as bar:
+        with steps.step(FINAL) as bar:
             crowd = answers.fit_crowd(comparison.best_estimator, frame, prepared.answers, seed, bar)
         annotators = answers.summarize_annotators(crowd, prepared.answers)
         model = crowd.estimator_
@@ -134,7 +143,7 @@ def train(
     command = command_line(
         path, read_options, method=method, folder=folder, folds=folds, budget=budget, seed=seed, noise_rate=noise_rate
     )
-    with atomic_directory(folder) as stage:
+    with steps.step(WRITING), atomic_directory(folder) as stage:
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
         write_model(model_file, model, prepared, read_options, summary, calibration)
         write_labels(labels_file, prepared, decisions)
@@ -164,16 +173,16 @@ def _compare(
     budget: float | None,
     seed: int,
     *,
-    progress_factory: terminal.ProgressFactory,
+    steps: Steps,
     add_note: Callable[[str], None],
 ) -> "tuple[Comparison, LearningCurve | None]":
     """Return the comparison of the methods, and the learning curve of the best one; None after an interruption."""
-    from oneof.cli.plan import CURVE_FRACTIONS, MAX_CURVE_ROWS
+    from oneof.cli.times import CURVE_FRACTIONS, MAX_CURVE_ROWS
     from oneof.comparison import compare, learning_curve
 
     frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
     several = len(methods) > 1
-    with progress_factory("Comparing methods" if several else "Estimating", each_name=several) as bar:
+    with steps.step(COMPARING if several else HELD_OUT, each_name=several) as bar:
         comparison = compare(
             frame,
             candidates,
@@ -186,6 +195,7 @@ def _compare(
             random_state=seed,
             progress=bar,
         )
+    steps.expect(_measured_seconds(comparison, splits))
     if comparison.is_interrupted:
         n_compared = sum(result.error is None and result.incomplete is None for result in comparison.results)
         add_note(
@@ -194,7 +204,7 @@ def _compare(
             "model."
         )
         return comparison, None
-    with progress_factory("Learning curve") as bar:
+    with steps.step(CURVE) as bar:
         curve = learning_curve(
             methods[comparison.best_method],
             frame,
@@ -210,6 +220,15 @@ def _compare(
     return comparison, curve
 
 
+def _measured_seconds(comparison: "Comparison", splits: Sequence[Any]) -> dict[str, float]:
+    """Return the time of the best method by step, if the time of a fit is linear in the number of rows."""
+    from oneof.cli.times import count_fits
+
+    seconds = [fold.seconds for fold in comparison.results[0].folds]
+    n_fits = count_fits([len(train) for train, _ in splits], comparison.n_rows)
+    return {title: number * sum(seconds) / n_fits[HELD_OUT] for title, number in n_fits.items()}
+
+
 def _describe_correction(issues: "LabelIssues") -> str:
     """Return the noise rate, and the number of rows that are fitted to corrected weights, in a sentence."""
     if issues.is_rate_unknown:
@@ -222,15 +241,20 @@ def _describe_correction(issues: "LabelIssues") -> str:
     )
 
 
+def _has_suspects(method: Any) -> bool:
+    """Return whether a fitted method has leave-one-out scores, by which wrong labels are found."""
+    from oneof.estimators.loo_ridge import LOORidge
+
+    return isinstance(method, LOORidge)
+
+
 def _suspects(method: Any, candidates: "CandidateSets") -> "LabelIssues | None":
-    """Return the issues by the leave-one-out scores of a fitted LOORidge; None for other methods, or without result."""
+    """Return the issues by the leave-one-out scores of a fitted LOORidge; None without result."""
     import warnings
 
     from oneof.audit import issues_from_scores
-    from oneof.estimators.loo_ridge import LOORidge, loo_logits
+    from oneof.estimators.loo_ridge import loo_logits
 
-    if not isinstance(method, LOORidge):
-        return None
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         try:
@@ -251,31 +275,54 @@ def make_plan(
 ) -> "Plan":
     """Return the facts of a table with the methods and the time of their fit."""
     from oneof.cli.inputs import resolve_methods
-    from oneof.cli.plan import count_fits, count_fits_of_rounds, estimate_seconds
+    from oneof.cli.times import (
+        count_audit_fits,
+        count_fits,
+        count_fits_of_rounds,
+        estimate_noise_seconds,
+        estimate_seconds,
+    )
     from oneof.comparison.methods import DEFAULT_METHOD
 
     facts = replace(describe_prepared(prepared, read_options), noise_rate=noise_rate)
     if len(methods) > 1:
-        return replace(facts, method=f"the best of {len(methods)} methods", limit_minutes=budget)
+        titles = [COMPARING, CURVE, *[AUDIT] * (noise_rate is not None), FINAL]
+        titles += [AUDIT] * (noise_rate is None and facts.answers is None and DEFAULT_METHOD in methods)
+        seconds_of = dict.fromkeys(titles) | {WRITING: WRITE_SECONDS}
+        best = f"the best of {len(methods)} methods"
+        return replace(facts, method=best, limit_minutes=budget, step_seconds=seconds_of)
     [(name, estimator)] = methods.items()
-    n, test = len(task.candidates), splits[0][1]
+    n, test, candidates = len(task.candidates), splits[0][1], task.candidates
     n_fits, n_fits_of_one_split = (count_fits([len(train) for train, _ in parts], n) for parts in (splits, splits[:1]))
-    if noise_rate is not None and name == DEFAULT_METHOD:
-        n_fits, n_fits_of_one_split = n_fits + 1, n_fits_of_one_split + 1
-    seconds = estimate_seconds(estimator, task, test, n_fits, seed)
-    if seconds is None:
-        return replace(facts, method=name)
-    one_split = seconds / n_fits * n_fits_of_one_split
-    if noise_rate is not None and name != DEFAULT_METHOD:
-        [auditor] = resolve_methods(prepared, DEFAULT_METHOD, seed)[0].values()
-        audit = estimate_seconds(auditor, task, test, 1, seed) or 0.0
-        seconds, one_split = seconds + audit, one_split + audit
+    n_audit_fits = 0 if noise_rate is None else count_audit_fits(candidates, AUDIT_FOLDS, is_default=True)
+    total = sum(n_fits.values()) + n_audit_fits * (name == DEFAULT_METHOD)
+    seconds = estimate_seconds(estimator, task, test, total, seed)
+    fit_seconds = None if seconds is None else seconds / total
+    steps: dict[str, float | None] = {
+        step: None if fit_seconds is None else number * fit_seconds for step, number in n_fits.items()
+    }
+    if noise_rate is not None or (name == DEFAULT_METHOD and facts.answers is None):
+        audit_fit_seconds = fit_seconds
+        if n_audit_fits and name != DEFAULT_METHOD:
+            [auditor] = resolve_methods(prepared, DEFAULT_METHOD, seed)[0].values()
+            audit_fit_seconds = estimate_seconds(auditor, task, test, 1, seed)
+        n_models = 2 if n_audit_fits > 1 else 1
+        steps[AUDIT] = n_audit_fits * (audit_fit_seconds or 0.0) + n_models * estimate_noise_seconds(candidates, seed)
+    if noise_rate is not None:  # before the final fit
+        steps[FINAL] = steps.pop(FINAL)
+    steps[WRITING] = WRITE_SECONDS
+    facts = replace(facts, method=name, step_seconds=steps)
+    if fit_seconds is None:
+        return facts
+    seconds = sum(value or 0.0 for value in steps.values())
+    if facts.answers is not None:
+        steps[FINAL] = fit_seconds * count_fits_of_rounds()  # the bar includes the rounds
+    saved = fit_seconds * (sum(n_fits.values()) - sum(n_fits_of_one_split.values()))
     return replace(
         facts,
-        method=name,
         seconds=seconds,
-        one_split_seconds=one_split if len(splits) > 1 else None,
-        round_seconds=None if facts.answers is None else seconds / n_fits * count_fits_of_rounds(),
+        one_split_seconds=seconds - saved if len(splits) > 1 else None,
+        round_seconds=None if facts.answers is None else fit_seconds * count_fits_of_rounds(),
     )
 
 

@@ -27,6 +27,9 @@ from oneof.parallel import single_threaded_blas
 from oneof.typing import Ints
 from oneof.validation import check_bool, check_choice, check_n_jobs, check_positive
 
+MAX_ESTIMATE_FRACTION = 0.25
+"""Fraction of the budget after which no further method has its time estimated."""
+
 
 def compare(
     X: Any,
@@ -103,7 +106,7 @@ def compare(
 
     Ctrl-C (KeyboardInterrupt) ends the comparison. If a method has all its folds, the result has all folds finished so
     far. The best of these methods is then fitted unless ``refit=False``; a second Ctrl-C ends this fit as well.
-    Otherwise KeyboardInterrupt is raised.
+    Otherwise KeyboardInterrupt is raised, with a sentence that says what was interrupted.
 
     The best method has the highest expected accuracy; equal ones are in the order of `methods`. The default method,
     LOORidge, is preferred if it is compared and within one standard error of the highest. The expected accuracy is the
@@ -222,7 +225,7 @@ def _estimate_costs(
 ) -> dict[str, float]:
     """Return the estimated seconds of one fold of each method; NaN if unknown, or after a quarter of the budget."""
     costs: dict[str, float] = dict.fromkeys(estimators, math.nan)
-    deadline = fold_module.clock() + seconds / 4
+    deadline = fold_module.clock() + MAX_ESTIMATE_FRACTION * seconds
     # Slow methods are last, since their samples could use up the time for the estimates of the others.
     for name in sorted(estimators, key=lambda name: name in SLOW_METHODS):
         estimator = estimators[name]
@@ -230,14 +233,21 @@ def _estimate_costs(
             break
         if progress is not None:
             progress(0, len(estimators) * len(splits), f"time of {name}", None)
-        costs[name] = estimate_fold_seconds(
-            estimator,
-            task,
-            *splits[0],
-            enough=min(time_limit, seconds / len(estimators)) / len(splits),
-            patience=min(time_limit / 20, seconds / 100),
-            random_state=random_state,
-        )
+        try:
+            costs[name] = estimate_fold_seconds(
+                estimator,
+                task,
+                *splits[0],
+                enough=min(time_limit, seconds / len(estimators)) / len(splits),
+                patience=min(time_limit / 20, seconds / 100),
+                random_state=random_state,
+            )
+        except KeyboardInterrupt as interrupt:
+            if type(interrupt) is not KeyboardInterrupt:  # a request to end the process, such as SIGTERM
+                raise
+            raise KeyboardInterrupt(
+                "interrupted while the times of the methods were estimated; no method was compared."
+            ) from None
     return costs
 
 
@@ -265,8 +275,10 @@ def _fit_folds(
     except KeyboardInterrupt as interrupt:
         # A subclass is a request to end the process, such as SIGTERM.
         is_complete = any(len(results) == len(parts) and not _has_failed(results) for results in folds.values())
-        if type(interrupt) is not KeyboardInterrupt or not is_complete:
+        if type(interrupt) is not KeyboardInterrupt:
             raise
+        if not is_complete:
+            raise KeyboardInterrupt("interrupted before a method was compared on all folds.") from None
         return folds, True
     return folds, False
 

@@ -13,6 +13,8 @@ from oneof.validation import check_random_state
 
 MIN_SAMPLE_ROWS = 250
 """Number of training rows of the first sample."""
+MIN_TIMED_ROWS = 4 * MIN_SAMPLE_ROWS
+"""Number of training rows from which the time is estimated."""
 MAX_FIRST_ROWS = 2_000
 """Number of rows that a sample reaches before a low estimate is accepted, unless an eighth of all rows is fewer.
 
@@ -44,7 +46,7 @@ def estimate_seconds(run: Callable[[int], float], n_rows: int, *, enough: float,
         Seconds; NaN if there are fewer than 1,000 rows, which need no estimate, or if no two samples succeed.
     """
     size, estimate = MIN_SAMPLE_ROWS, math.nan
-    if n_rows < 4 * size:
+    if n_rows < MIN_TIMED_ROWS:
         return estimate
     run(size)
     seconds = run(size)

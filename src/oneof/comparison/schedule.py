@@ -70,17 +70,24 @@ class Schedule:
         return self._n_folds * len(self._order) - n_left_out
 
     def seconds_left(self) -> float | None:
-        """Return the estimated time of the remaining folds; None if it is unknown."""
+        """Return the estimated time of the remaining folds, at most the rest of the budget; None if it is unknown.
+
+        A fold of a method of unknown cost counts as the mean of all finished folds.
+        """
         total = 0.0
         remaining = self._end - folds.clock()
         for name in self._order:
             n_left = self._n_folds - len(self._seconds[name])
             if n_left and name not in self.reasons:
-                cost = self._mean_seconds(name) * n_left / min(self._n_jobs, n_left)
-                if math.isnan(cost):
-                    return None
-                total += cost if total + cost <= remaining else 0.0  # otherwise it will be left out
-        return total
+                fold = self._mean_seconds(name)
+                if math.isnan(fold):
+                    if not self.n_done:
+                        return None
+                    fold = sum(map(sum, self._seconds.values())) / self.n_done
+                cost = fold * n_left / min(self._n_jobs, n_left)
+                is_stopped = self._seconds[name] or math.isnan(self._costs[name])  # between two folds, not before
+                total += cost if total + cost <= remaining or is_stopped else 0.0  # otherwise it will be left out
+        return max(min(total, remaining), 0.0)
 
     def _mean_seconds(self, name: str) -> float:
         seconds = self._seconds[name]

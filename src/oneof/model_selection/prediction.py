@@ -1,7 +1,7 @@
 """Held-out predictions of all rows by cross-validation."""
 
 import numbers
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -87,8 +87,26 @@ def cross_val_predict(
     >>> cross_val_predict(PLKNN(n_neighbors=1), X, y, cv=2).tolist()
     ['finch', 'finch', 'finch', 'wren', 'wren', 'wren']
     """
-    check_estimator(estimator)
     check_choice("method", method, METHODS)
+    return predict_held_out(
+        estimator, X, y, cv=cv, method=method, groups=groups, n_jobs=n_jobs, random_state=random_state
+    )
+
+
+def predict_held_out(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    cv: Any,
+    method: str,
+    groups: Any = None,
+    n_jobs: int | None = None,
+    random_state: Any = 0,
+    after_fold: Callable[[int, int], None] | None = None,
+) -> Any:
+    """Predict as `cross_val_predict`, and call ``after_fold(n_done, n_folds)`` after each fold."""
+    check_estimator(estimator)
     check_n_jobs(n_jobs)
     if not hasattr(estimator, method):
         raise InputError(f"`estimator` must have {method}; {type(estimator).__name__} does not have it.")
@@ -104,10 +122,15 @@ def cross_val_predict(
         (train, test, _safe_indexing(X, train), _safe_indexing(X, test))
         for train, test in predicted_folds(X, targets, candidates, cv, groups, random_state)
     ]
-    values = Parallel(n_jobs=n_jobs)(
+    fits = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_fit_and_call)(estimator, rows, targets[train], test_rows, method, candidates.classes)
         for train, _, rows, test_rows in folds
     )
+    values = []
+    for fold_values in fits:
+        values.append(fold_values)
+        if after_fold is not None:
+            after_fold(len(values), len(folds))
     order = np.concatenate([test for _, test, _, _ in folds])
     predictions = np.concatenate(values)[np.argsort(order, kind="stable")]
     if method == "decision_function" and candidates.shape[1] == 2:

@@ -11,6 +11,7 @@ import typer
 
 from oneof.cli import options, terminal
 from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
+from oneof.cli.progress import Progress, progress
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 NAME = "audit"
 MIN_TIMED_ROWS = 5_000
-"""Number of rows from which the time of the default method, which is fitted once, is estimated beforehand."""
+"""Number of rows, times the number of fits, from which the time of the default method is estimated beforehand."""
 MAX_PRINTED = 0.995
 """Probabilities above this would be rounded to 1.00."""
 EXAMPLES = """\b
@@ -50,7 +51,11 @@ def run(
     file_group: FileGroup,
     folds: Annotated[
         int,
-        typer.Option("--folds", min=2, help="Number of folds of the held-out predictions; LOORidge requires no folds."),
+        typer.Option(
+            "--folds",
+            min=2,
+            help="Number of folds of the held-out predictions; LOORidge requires no folds if all rows are exact.",
+        ),
     ] = 5,
     seed: options.Seed = 0,
     json: options.Json = False,
@@ -64,6 +69,7 @@ def run(
     """
     with terminal.handle_errors(debug=debug):
         from oneof.cli.inputs import prepare
+        from oneof.cli.plan import announce
         from oneof.errors import InputError
         from oneof.files import atomic_write, check_not_input, check_writable, create_directories
 
@@ -81,9 +87,12 @@ def run(
         separator = prepared.separator
         for sentence in prepared.notes:
             terminal.print_note(sentence)
-        for sentence in _announce_time(prepared, method, folds, seed):
+        with progress("Estimating the time"):
+            seconds, advice = _estimate_time(prepared, method, folds, seed)
+        for sentence in announce("the audit", seconds, advice):
             terminal.print_note(sentence)
-        name, issues = find_issues(prepared, method, folds=folds, seed=seed)
+        with progress("Predicting held-out rows", each_name=True, seconds=seconds) as bar:
+            name, issues = find_issues(prepared, method, folds=folds, seed=seed, progress=bar)
         with contextlib.ExitStack() as files:  # each file replaces an older one when both are complete
             for path in outputs:
                 files.enter_context(create_directories(path.absolute().parent))
@@ -100,22 +109,29 @@ def run(
             terminal.print_line(f"File: {path}")
 
 
-def _announce_time(prepared: "PreparedTable", method: str, folds: int, seed: int) -> list[str]:
-    """Return a sentence with the time of the held-out predictions, if they take more than a minute."""
+def _estimate_time(prepared: "PreparedTable", method: str, folds: int, seed: int) -> tuple[float | None, str]:
+    """Return the estimated time of all fits of the audit, None if it is unknown or short, and advice to save time."""
     from oneof.cli.inputs import resolve_methods
-    from oneof.cli.plan import announce, estimate_seconds
+    from oneof.cli.times import count_audit_fits, estimate_noise_seconds, estimate_seconds
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
 
     is_default = method.lower() in ("auto", DEFAULT_METHOD.lower())
-    if is_default and len(prepared.candidates) < MIN_TIMED_ROWS:
-        return []
+    candidates = prepared.candidates
+    n_fits = count_audit_fits(candidates, folds, is_default=is_default)
+    advice = "--drop excludes columns"
+    if not is_default:
+        advice = f"--method {DEFAULT_METHOD} requires no folds if all rows are exact; {advice}"
+    elif len(candidates) * n_fits < MIN_TIMED_ROWS:
+        return None, advice
     [estimator] = resolve_methods(prepared, DEFAULT_METHOD if is_default else method, seed)[0].values()
     task = check_task(prepared.frame, prepared.candidates, None)
     test = make_folds(task, 1, seed)[0][1]
-    seconds = estimate_seconds(estimator, task, test, 1 if is_default else folds - 1, seed)
-    advice = "--drop excludes columns" if is_default else f"--method {DEFAULT_METHOD} requires no folds"
-    return announce("the audit", seconds, advice)
+    seconds = estimate_seconds(estimator, task, test, n_fits, seed)
+    if seconds is None:
+        return None, advice
+    n_models = 2 if is_default and n_fits > 1 else 1
+    return seconds + n_models * estimate_noise_seconds(candidates, seed), advice
 
 
 def find_issues(
@@ -125,6 +141,7 @@ def find_issues(
     folds: int = 5,
     seed: int = 0,
     noise_rate: float | None = None,
+    progress: Progress | None = None,
 ) -> "tuple[str, LabelIssues]":
     """Return the name of the method of the held-out predictions, and the issues."""
     from oneof.audit import find_label_issues
@@ -134,7 +151,13 @@ def find_issues(
     methods, _ = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)
     [(name, pipeline)] = methods.items()
     return name, find_label_issues(
-        prepared.frame, prepared.candidates, pipeline, cv=folds, noise_rate=noise_rate, random_state=seed
+        prepared.frame,
+        prepared.candidates,
+        pipeline,
+        cv=folds,
+        noise_rate=noise_rate,
+        random_state=seed,
+        progress=progress,
     )
 
 

@@ -6,6 +6,7 @@ import typer
 
 from oneof.cli import options, terminal
 from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
+from oneof.cli.progress import progress
 
 NAME = "compare"
 EXAMPLES = """\b
@@ -42,7 +43,8 @@ def run(
     """
     with terminal.handle_errors(debug=debug):
         from oneof.cli.inputs import describe_comparison, prepare, resolve_methods
-        from oneof.cli.plan import announce, estimate_seconds
+        from oneof.cli.plan import announce
+        from oneof.cli.times import estimate_seconds
         from oneof.comparison import compare
         from oneof.comparison.folds import check_task, make_folds
 
@@ -54,16 +56,19 @@ def run(
         limit = budget if len(methods) > 1 else None  # a single method is not left out
         task = check_task(prepared.frame, prepared.candidates, prepared.truth)
         splits = make_folds(task, "auto" if folds is None else folds, seed)
+        seconds = None
         if len(methods) > 1:
-            terminal.print_note(describe_comparison(len(methods), budget))
-        else:
-            [(name, estimator)] = methods.items()
+            for sentence in describe_comparison(len(methods), budget, len(splits[0][0])):
+                terminal.print_note(sentence)
+        name, estimator = next(iter(methods.items()))
+        if len(methods) == 1:
             n_fits = sum(len(train) for train, _ in splits) / len(task.candidates)
             seconds = estimate_seconds(estimator, task, splits[0][1], n_fits, seed)
             advice = "--folds 1 is one split; --drop excludes columns"
             for sentence in announce(f"the cross-validation of {name}", seconds, advice):
                 terminal.print_note(sentence)
-        with terminal.progress("Comparing methods", each_name=len(methods) > 1) as progress:
+        title = "Comparing methods" if len(methods) > 1 else f"Cross-validating {name}"
+        with progress(title, each_name=len(methods) > 1, seconds=seconds) as bar:
             comparison = compare(
                 prepared.frame,
                 prepared.candidates,
@@ -73,7 +78,7 @@ def run(
                 budget=limit,
                 refit=False,
                 random_state=seed,
-                progress=progress,
+                progress=bar,
             )
         if comparison.is_interrupted:
             terminal.print_note("the comparison was interrupted; the table has the methods compared so far.")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli import options, terminal
+from oneof.cli.progress import ProgressFactory, progress
 
 if TYPE_CHECKING:
     from oneof.cli.training import TrainingResult
@@ -37,7 +38,7 @@ def run(
     The demo runs the commands fit and predict, and prints them.
     """
     with terminal.handle_errors(debug=debug):
-        demo = run_digits_demo(out, seed=seed, progress_factory=terminal.progress)
+        demo = run_digits_demo(out, seed=seed, progress_factory=progress)
         if json:
             terminal.print_json(demo.summary)
             return
@@ -67,7 +68,7 @@ class DemoResult:
     summary: dict[str, Any]
 
 
-def run_digits_demo(folder: Path, *, seed: int, progress_factory: terminal.ProgressFactory) -> DemoResult:
+def run_digits_demo(folder: Path, *, seed: int, progress_factory: ProgressFactory) -> DemoResult:
     """Write a training and a test table of digits, fit a model and predict the test table."""
     from oneof.cli.commands.predict import predict, write_predictions
     from oneof.cli.inputs import ReadOptions

@@ -16,6 +16,7 @@ from oneof.cli.option_groups import (
     OnlineGroup,
     make_read_options,
 )
+from oneof.cli.progress import progress
 
 if TYPE_CHECKING:
     from oneof.cli.inputs import ReadOptions
@@ -134,7 +135,7 @@ def run(
             budget=budget if method.lower() == "best" else None,
             seed=seed,
             noise_rate=rate,
-            progress_factory=terminal.progress,
+            progress_factory=progress,
             note=terminal.print_note,
             show_plan=_print_plan,
         )
@@ -190,7 +191,7 @@ def _fit_online(
             online_options,
             method=method,
             folder=folder,
-            progress=terminal.progress,
+            progress=progress,
             show_plan=_print_plan,
         )
     except KeyboardInterrupt:

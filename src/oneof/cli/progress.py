@@ -1,0 +1,199 @@
+"""Progress on standard error: a bar on a terminal, otherwise lines, and the steps of a command."""
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from oneof.cli import terminal
+
+_DELAY = 1.0
+"""Seconds before the progress bar appears."""
+_REDRAWS_PER_SECOND = 2
+
+
+class Progress(Protocol):
+    """Progress callback; the total and the time left are None if unknown."""
+
+    def __call__(self, n_done: int, n_total: int | None, name: str, seconds_left: float | None = None, /) -> None:
+        """Show the progress."""
+
+
+class ProgressFactory(Protocol):
+    """Function that takes a title and returns a context manager with a progress callback, such as `progress`."""
+
+    def __call__(
+        self,
+        title: str,
+        /,
+        *,
+        every_minute: bool = False,
+        each_name: bool = False,
+        is_step: bool = False,
+        seconds: float | None = None,
+    ) -> AbstractContextManager[Progress | None]:
+        """Return the context manager; see `progress` for the options."""
+
+
+@contextlib.contextmanager
+def progress(
+    title: str,
+    *,
+    every_minute: bool = False,
+    each_name: bool = False,
+    is_step: bool = False,
+    seconds: float | None = None,
+) -> Iterator[Progress | None]:
+    """Yield a callback that shows a progress bar and the remaining time on standard error.
+
+    The bar appears after a second, and its time left, at first `seconds`, decreases between two calls. If standard
+    error is not a terminal: None, or a callback that writes at most one line a minute with `every_minute`, and one line
+    for each name with `each_name`. With `is_step`, one line is written at the beginning.
+    """
+    if not sys.stderr.isatty():
+        if is_step:
+            terminal.print_note(f"{title}.")
+        yield _each_minute(title) if every_minute else _each_name(title) if each_name else None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, ProgressColumn, Task, TextColumn
+    from rich.progress import Progress as Bar
+    from rich.text import Text
+
+    class TimeLeftColumn(ProgressColumn):
+        """Column of the time left, which decreases at every redraw."""
+
+        def render(self, task: Task) -> Text:
+            end = task.fields["end"]
+            left = None if end is None else end - time.monotonic()
+            return Text("finishing" if task.finished and (left or 0.0) <= 0 else format_left(left))
+
+    start = time.monotonic()
+    columns = TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[count]}"), TimeLeftColumn()
+    bar = Bar(*columns, console=Console(stderr=True), transient=True, refresh_per_second=_REDRAWS_PER_SECOND)
+    task = bar.add_task(title, total=None, count="", end=None if seconds is None else start + seconds)
+    # The first call may come after minutes.
+    timer = threading.Timer(_DELAY, bar.start)
+    timer.daemon = True
+
+    def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
+        now = time.monotonic()
+        left = estimate_left(done, total, now - start) if seconds_left is None else seconds_left
+        count = f"{done}/{'?' if total is None else total}"
+        bar.update(task, completed=done, total=total, description=f"{title}: {name}", count=count)
+        if left is not None:
+            bar.update(task, end=now + left)
+
+    timer.start()
+    try:
+        yield update
+    finally:
+        timer.cancel()
+        timer.join()
+        bar.stop()
+
+
+class Steps:
+    """Steps of a command, each with a bar of the time left for all steps, or a line.
+
+    Parameters
+    ----------
+    factory : ProgressFactory
+    seconds : mapping of str to float or None
+        The estimated time of each step by its title, in order; None if it is unknown.
+    """
+
+    def __init__(self, factory: ProgressFactory, seconds: Mapping[str, float | None]) -> None:
+        self._factory, self._seconds = factory, dict(seconds)
+        self._elapsed = self._estimated = 0.0  # of the finished steps with an estimate
+        self._finished: set[str] = set()
+
+    def expect(self, seconds: Mapping[str, float]) -> None:
+        """Set the times of steps whose time is unknown."""
+        self._seconds |= {title: value for title, value in seconds.items() if self._seconds.get(title, 0.0) is None}
+
+    @contextlib.contextmanager
+    def step(self, title: str, *, each_name: bool = False) -> Iterator[Progress | None]:
+        """Yield the progress callback of a step; without a terminal it has a line, or one for each name."""
+        start, number = time.monotonic(), list(self._seconds).index(title) + 1
+        text = f"{title[:1].upper()}{title[1:]} (step {number} of {len(self._seconds)})"
+        left = self.seconds_left(title, 0.0)
+        with self._factory(text, each_name=each_name, is_step=not each_name, seconds=left) as show:
+
+            def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
+                elapsed = time.monotonic() - start
+                left = estimate_left(done, total, elapsed) if seconds_left is None else seconds_left
+                if show is not None:
+                    show(done, total, name, self.seconds_left(title, elapsed, left))
+
+            yield None if show is None else update
+        self._finished.add(title)
+        expected = self._seconds[title]
+        if expected is not None:
+            self._elapsed += time.monotonic() - start
+            self._estimated += expected
+
+    def seconds_left(self, title: str, elapsed: float, left: float | None = None) -> float | None:
+        """Return the time left for all steps, in a step with a time elapsed and, if known, a time left.
+
+        The estimates are multiplied by the ratio of the measured and the estimated time so far.
+        """
+        expected = self._seconds[title]
+        if left is None and expected is None:
+            return None
+        ratio = self._elapsed / self._estimated if self._estimated and self._elapsed else 1.0
+        if expected is not None:
+            if left != 0:  # the step is not finished
+                left = max(ratio * expected - elapsed, left or 0.0)
+            if self._estimated + expected > 0:
+                ratio = (self._elapsed + elapsed + left) / (self._estimated + expected)
+        rest = [seconds for name, seconds in self._seconds.items() if name not in self._finished and name != title]
+        return (left or 0.0) + ratio * sum(seconds for seconds in rest if seconds is not None)
+
+
+def estimate_left(done: int, total: int | None, seconds: float) -> float | None:
+    """Return the time left by the mean time of a step so far; None if it is unknown."""
+    return None if not done or total is None else seconds / done * (total - done)
+
+
+def format_left(seconds_left: float | None) -> str:
+    """Format the time left; it is negative if a time was longer than estimated."""
+    if seconds_left is None:
+        return ""
+    if seconds_left < 0:
+        return "longer than estimated"
+    return f"about {terminal.format_duration(round(seconds_left))} left"
+
+
+def _each_name(title: str) -> Progress:
+    """Return a callback that writes one line when the first step of each name is done."""
+    start, last = time.monotonic(), ""
+
+    def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
+        nonlocal last
+        if done and name != last:
+            last = name
+            left = estimate_left(done, total, time.monotonic() - start) if seconds_left is None else seconds_left
+            terminal.print_note(f"{title}: {name} ({done} of {total} done, {format_left(left)}).")
+
+    return update
+
+
+def _each_minute(title: str) -> Progress:
+    """Return a callback that writes at most one line a minute."""
+    start = last = time.monotonic()
+
+    def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:  # noqa: ARG001 - the signature of `Progress`
+        nonlocal last
+        now = time.monotonic()
+        if done and now - last >= 60.0:
+            last = now
+            remaining = "" if total is None else f", about {(now - start) / done * (total - done) / 60:.0f} min left"
+            terminal.print_note(
+                f"{title}: {done} of {'an unknown number' if total is None else total} done{remaining}."
+            )
+
+    return update

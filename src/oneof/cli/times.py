@@ -1,0 +1,118 @@
+"""Times of the steps of a fit and of an audit, estimated from fits on samples of the rows."""
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from oneof.candidates import CandidateSets
+
+HELD_OUT = "estimating the rates on held-out rows"
+CURVE = "measuring the learning curve"
+AUDIT = "looking for wrong labels"
+FINAL = "fitting all rows"
+WRITING = "writing the model and the report"
+"""The steps of a fit, with `HELD_OUT` of one method, or `COMPARING` of several."""
+COMPARING = "comparing methods"
+CURVE_FRACTIONS = (0.1, 0.2, 0.4, 0.7)
+MAX_CURVE_ROWS = 4_000
+"""The sizes of the learning curve are these fractions of the training rows, of at most this number, and all rows."""
+MAX_ESTIMATE_SECONDS = 60.0
+"""Seconds up to which a more exact estimate of the time is not needed, and a command does not announce its time."""
+WRITE_SECONDS = 3.0
+"""Seconds of writing the model and the report, mostly imports and plots, which depend little on the table."""
+_MAX_SAMPLE_CELLS = 2_000
+"""Number of rows times classes of the sample from which the time of the model of noise is estimated."""
+_MIN_ROWS = 40
+"""Number of rows from which samples of the rows can be fitted."""
+
+
+def count_fits(train_sizes: Sequence[int], n_rows: int) -> dict[str, float]:
+    """Return the number of fits of all rows that take the time of the held-out estimate, the curve and the fit."""
+    curve = sum(CURVE_FRACTIONS) * sum(min(size, MAX_CURVE_ROWS) for size in train_sizes)
+    return {HELD_OUT: sum(train_sizes) / n_rows, CURVE: curve / n_rows, FINAL: 1.0}
+
+
+def count_audit_fits(candidates: "CandidateSets", n_folds: int, *, is_default: bool) -> int:
+    """Return the number of fits of all rows that take the time of `oneof.audit.find_label_issues`.
+
+    The default method is fitted to all rows, and with partial rows to the folds as well.
+    """
+    folds = n_folds - 1  # each fold trains on the others
+    if not is_default:
+        return folds
+    return 1 if (candidates.is_exact | candidates.is_unlabeled).all() else 1 + folds
+
+
+def estimate_noise_seconds(candidates: "CandidateSets", seed: int) -> float:
+    """Return the estimated time of `oneof.audit.issues_from_scores`, from a sample of the rows.
+
+    The time grows about as the square root of the number of rows, since most of it is for at most 2,000 rows.
+    """
+    import numpy as np
+
+    from oneof.audit import issues_from_scores
+    from oneof.comparison import folds
+
+    rng, labeled = np.random.default_rng(seed), np.flatnonzero(~candidates.is_unlabeled)
+    rows = rng.permutation(labeled)[: max(_MIN_ROWS, _MAX_SAMPLE_CELLS // candidates.shape[1])]
+    sample = candidates[rows]
+    scores = 3.0 * sample.evidence + rng.normal(size=sample.shape)
+    start = folds.clock()
+    issues_from_scores(scores, sample, warn=False)
+    return float((folds.clock() - start) * np.sqrt(len(labeled) / len(rows)))
+
+
+def count_fits_of_rounds() -> int:
+    """Return the maximum number of fits of all rows in the rounds of `oneof.crowd.CrowdClassifier`."""
+    from oneof.crowd import CrowdClassifier
+
+    defaults = CrowdClassifier()
+    return int(defaults.max_iter * (defaults.cv - 1))  # each fold trains on the others
+
+
+def estimate_seconds(estimator: Any, task: Any, test: Any, n_fits: float, seed: int) -> float | None:
+    """Return the estimated time of a number of fits of all rows; None if it is unknown.
+
+    Parameters
+    ----------
+    estimator : estimator
+    task : Task
+        See `oneof.comparison.folds.check_task`.
+    test : array of int
+        The rows that are predicted after a fit.
+    n_fits : float
+    seed : int
+    """
+    import numpy as np
+
+    from oneof.comparison import cost
+
+    rows = np.arange(len(task.candidates))
+    options = {"enough": MAX_ESTIMATE_SECONDS / n_fits, "patience": MAX_ESTIMATE_SECONDS / 20, "random_state": seed}
+    seconds = cost.estimate_fold_seconds(estimator, task, rows, test, **options)
+    if math.isnan(seconds) and len(rows) >= _MIN_ROWS:
+        seconds = _estimate_small(estimator, task, test, seed)
+    return None if math.isnan(seconds) else seconds * n_fits
+
+
+def _estimate_small(estimator: Any, task: Any, test: Any, seed: int) -> float:
+    """Return the estimated time of a fit of all rows of a small table from fits on a quarter and a half of them."""
+    import numpy as np
+
+    from oneof.comparison import cost, folds
+
+    order = np.random.default_rng(seed).permutation(len(task.candidates))
+
+    def run(size: int) -> float:
+        start = folds.clock()
+        result = folds.try_fit_and_score(estimator, task, np.sort(order[:size]), test)
+        return folds.clock() - start if result.error is None else math.nan
+
+    run(len(order) // 4)  # not measured, since it may include compilation
+    quarter, half = run(len(order) // 4), run(len(order) // 2)
+    if math.isnan(quarter) or math.isnan(half):
+        return math.nan
+    # Fixed costs dominate on few rows: the growth may be slower than linear.
+    exponent = float(np.clip(math.log2(half / quarter), 0.0, cost.GROWTH_RANGE[1])) if min(quarter, half) > 0 else 1.0
+    return half * 2.0**exponent

@@ -1,0 +1,175 @@
+"""Tests of the progress and the steps of commands, and of the table of a comparison."""
+
+import io
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from oneof import LOORidge
+from oneof.cli import progress, terminal
+from oneof.cli.inputs import describe_comparison
+from oneof.cli.progress import Steps
+from oneof.cli.times import count_audit_fits
+from oneof.comparison import compare
+from oneof.comparison import comparison as comparison_module
+from tests.blobs import Frequencies, draw
+from tests.cli.conftest import Run
+from tests.cli.test_audit import AUDIT, make_noisy
+from tests.cli.test_commands import Fits
+
+
+class Terminal(io.StringIO):
+    """Stream that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def open_screen(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Return a terminal in place of standard error, on which the bar appears at once."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(progress, "_DELAY", 0.0)
+    return stream
+
+
+def test_a_bar_appears_without_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The bar has its title and the expected time although no part of the work is done."""
+    screen = open_screen(monkeypatch)
+    with progress.progress("Fitting all rows", seconds=600.0):
+        time.sleep(0.1)
+    assert "Fitting all rows" in screen.getvalue()
+    assert "10.0 min left" in screen.getvalue()
+
+
+def test_a_bar_is_drawn_at_most_twice_a_second(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many calls in a short time give few redraws: one at the beginning, one at the end, and two a second."""
+    screen, start = open_screen(monkeypatch), time.monotonic()
+    with progress.progress("Comparing") as bar:
+        time.sleep(0.1)
+        assert bar is not None
+        for k in range(1_000):
+            bar(k, 1_000, "method")
+    assert screen.getvalue().count("Comparing") <= 2 + 2 * (time.monotonic() - start)
+
+
+def test_the_time_left_includes_all_later_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time left is that of all steps that are not finished, by the measured speed of the finished ones."""
+    now = 0.0
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now)
+    steps = Steps(progress.progress, {"a": 10.0, "b": 20.0, "c": 30.0})
+    assert steps.seconds_left("a", 0.0) == 60.0
+    assert steps.seconds_left("a", 10.0, 10.0) == pytest.approx(10 + 2 * 50)
+    with steps.step("a"):
+        now = 20.0
+    assert steps.seconds_left("b", 0.0) == pytest.approx(2 * 50)
+    assert steps.seconds_left("b", 40.0, 0.0) == pytest.approx(2 * 30)
+    assert steps.seconds_left("b", 5.0, 0.0) == pytest.approx(30 * 25 / 30)  # finished early
+    with steps.step("b"):
+        now = 60.0
+    assert steps.seconds_left("c", 60.0, 0.0) == pytest.approx(0)
+
+
+def test_unknown_times_are_not_shown() -> None:
+    """A step of unknown time has no time left; `expect` sets unknown times only."""
+    steps = Steps(progress.progress, {"a": None, "b": 3.0})
+    assert steps.seconds_left("a", 1.0) is None
+    assert steps.seconds_left("a", 1.0, 5.0) == 8.0
+    steps.expect({"a": 7.0, "b": 9.0, "c": 1.0})
+    assert steps.seconds_left("a", 0.0) == 10.0
+
+
+@pytest.mark.parametrize("is_partial", [False, True])
+@pytest.mark.parametrize("method", ["LOORidge", "AvgPerceptron"])
+def test_the_fits_of_an_audit_are_counted(
+    run: Run, monkeypatch: pytest.MonkeyPatch, method: str, is_partial: bool
+) -> None:
+    """The count is the number of rows that an audit fits, relative to all labeled rows, and each fit has a line."""
+    import oneof
+    from oneof.candidates import CandidateSets
+
+    frame = make_noisy().head(140)
+    if not is_partial:
+        frame = frame.filter(~frame["species"].str.contains("|", literal=True))
+    frame.write_csv("noisy.csv")
+    fits = Fits(monkeypatch, getattr(oneof, method))
+    result = run(*AUDIT, "--method", method, "--folds", 4)
+    assert result.code == 0, result.err
+    lines = [line for line in result.err.splitlines() if line.startswith("Note: Predicting held-out rows: ")]
+    candidates = CandidateSets.from_strings(frame["species"].to_list())
+    n_fits = count_audit_fits(candidates, 4, is_default=method == "LOORidge")
+    n_lines = 4 * (is_partial or method != "LOORidge") + (method == "LOORidge")
+    assert sum(fits.rows[-n_lines:]) / len(frame) == pytest.approx(n_fits)
+    assert len(lines) == n_lines
+    assert f"({n_lines} of {n_lines} done" in lines[-1]
+
+
+def test_the_steps_of_a_fit_include_the_search_for_wrong_labels(run: Run) -> None:
+    """A fit of LOORidge has a line for each step; with a noise rate the search is before the final fit."""
+    make_noisy().write_csv("noisy.csv")
+    fit = ("fit", "noisy.csv", "--labels", "species", "--drop", "truth", "--folds", "2")
+    titles = ["Estimating the rates", "Measuring the", "Fitting all rows", "Looking for wrong", "Writing the model"]
+    for option, order in (((), titles), (("--noise-rate", "auto"), [*titles[:2], titles[3], titles[2], titles[4]])):
+        result = run(*fit, *option)
+        lines = [line for line in result.err.splitlines() if "(step " in line]
+        assert len(lines) == len(order), result.err
+        for number, (line, title) in enumerate(zip(lines, order, strict=True), start=1):
+            assert line.startswith(f"Note: {title}")
+            assert line.endswith(f"(step {number} of 5).")
+        assert "search for wrong labels and report)" in result.err
+
+
+def test_the_estimates_of_time_are_announced() -> None:
+    """A comparison with samples says so beforehand, with the part of the budget for them."""
+    assert len(describe_comparison(3, 10.0, 999)) == len(describe_comparison(3, None, 5_000)) == 1
+    assert "up to about 2.5 min" in describe_comparison(3, 10.0, 1_000)[1]
+
+
+def test_ctrl_c_in_the_estimates_is_named(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command ends with one sentence, and without a table."""
+
+    def interrupt(*_: object, **__: object) -> float:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(comparison_module, "estimate_fold_seconds", interrupt)
+    result = run("compare", birds, "--labels", "species", "--drop", "truth")
+    assert (result.code, result.out) == (130, "")
+    expected = "Error: interrupted while the times of the methods were estimated; no method was compared."
+    assert result.err.splitlines()[-1] == expected
+
+
+@pytest.mark.parametrize("width", [60, 80, 200])
+def test_words_are_whole_in_a_narrow_table(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], width: int
+) -> None:
+    """Status words, headers and the legend of at most two lines are not broken; each reason is printed."""
+
+    class Interrupted(Frequencies):
+        def fit(self, *_: object) -> "Interrupted":
+            raise KeyboardInterrupt
+
+    X, y, truth = draw()
+    methods = {"LogisticRegressionWithALongName": Frequencies(), "b": Interrupted(), "c": Interrupted()}
+    comparison = compare(X, y, methods, cv=2, truth=truth, refit=False)
+    monkeypatch.setattr(terminal, "_console", lambda: Console(width=width))
+    terminal.print_comparison("t.csv", comparison)
+    printed = capsys.readouterr().out
+    for word in ("interrupted", "accuracy", "covering", "approx."):
+        assert word in printed
+    assert ("b, c: interrupted" in printed) == (width < 200)
+    *_, best, approximated = printed.splitlines()
+    assert best.startswith("* is the best method. exp. accuracy: ")
+    assert approximated.startswith("approx. accuracy: ")
+    assert approximated.endswith("± is the standard deviation over the folds.")
+
+
+def test_one_method_has_one_line_of_legend(capsys: pytest.CaptureFixture[str]) -> None:
+    """A table of one method marks no best one."""
+    X, y, _ = draw()
+    terminal.print_comparison("t.csv", compare(X, y, {"it": LOORidge()}, cv=1, refit=False))
+    printed = capsys.readouterr().out
+    assert "*" not in printed
+    assert printed.splitlines()[-1].endswith("± is the binomial standard error.")

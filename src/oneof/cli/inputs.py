@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneof.candidates import CandidateSets
 from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.cli.answers import AnswerOptions, TableAnswers, estimate_candidates, read_answers
+from oneof.cli.leaks import leak_notes
 from oneof.errors import InputError
 from oneof.io import (
     CellFormat,
@@ -199,6 +200,9 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     features = prepare_features(table, read_options)
     answer_notes = () if given is None else given.notes
     label_notes = (*separator_notes, *suspicious_labels(candidates.classes.tolist(), separator))
+    leaks = []
+    if table.rows is None:
+        leaks = leak_notes(features.frame, features.columns, candidates, has_truth=truth is not None)
     return PreparedTable(
         table,
         candidates,
@@ -206,7 +210,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         features.columns,
         features.frame,
         features.text_options,
-        notes=(*features.findings.sentences(), *label_notes, *answer_notes),
+        notes=(*features.findings.sentences(), *label_notes, *answer_notes, *leaks),
         findings=features.findings,
         separator=separator,
         answers=given,

@@ -1,11 +1,13 @@
 """Saved models and their predictions as tables, for predictions in memory and in batches."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli import terminal
+from oneof.cli.options import write_names
 from oneof.errors import DataError, InputError, ModelFileError
 
 if TYPE_CHECKING:
@@ -35,6 +37,17 @@ def load_model(path: Path) -> "SavedModel":
     if unknown:
         raise ModelFileError(f"{path} has an unknown kind of column, {unknown[0]!r}. Update oneof.")
     return model
+
+
+def check_truth(model: "SavedModel", truth: str | None) -> None:
+    """Raise if a column of true labels is a feature of the model, which then predicts labels from themselves."""
+    if truth is None or truth.strip() not in {name.strip() for name, _ in model.columns}:
+        return
+    evaluation, drop = shlex.quote(truth), shlex.quote(write_names([truth]))
+    raise InputError(
+        f"column {truth!r} of --truth is a feature of the model, so the accuracy would be too high for rows without "
+        f"true labels. Fit the model again with --truth {evaluation} (evaluation only) or --drop {drop}."
+    )
 
 
 def check_stemmer(model: "SavedModel") -> list[str]:

@@ -13,6 +13,7 @@ from oneof.cli.predict_online import predict_stream
 from oneof.cli.predictions import (
     check_output,
     check_stemmer,
+    check_truth,
     join_options,
     label_columns,
     load_model,
@@ -219,6 +220,7 @@ def predict(
     as_text = {column.name for column in columns if column.kind != "number"}
     table = options.read(table_file, as_text=as_text - labels, labels=labels)
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
+    check_truth(model, truth)
     unreadable = UnreadableCells()
     rows = options.align(table, columns, unreadable) if columns else _sparse_rows(model, table)
     labels = model.pipeline.predict(rows)

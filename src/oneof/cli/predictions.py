@@ -28,6 +28,10 @@ def load_model(path: Path) -> "SavedModel":
     from oneof.io import Kind
     from oneof.persistence import SavedModel, load
 
+    if path.is_dir():
+        inside = path / "model.skops"
+        remedy = f"did you mean {inside}?" if inside.is_file() else "Name a model file of `oneof fit` (model.skops)."
+        raise ModelFileError(f"{path} is a folder{':' if inside.is_file() else '.'} {remedy}")
     model = load(path)
     if not isinstance(model, SavedModel):
         raise ModelFileError(

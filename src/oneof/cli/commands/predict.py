@@ -113,6 +113,8 @@ def run(
         from oneof.cli.prediction_sets import SetOptions, print_sets
         from oneof.io import is_whole_table, stem_of
 
+        if table.suffix.lower() == ".skops" and model.suffix.lower() != ".skops":
+            raise InputError(f"the model comes before the table: write `oneof predict {table} {model}`.")
         if coverage is None and (set_method, calibration, class_conditional) != ("lac", "sampled", False):
             raise InputError("--set-method, --calibration and --class-conditional need --coverage: add it.")
         set_options = None

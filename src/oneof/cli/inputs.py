@@ -156,6 +156,24 @@ class PreparedTable:
     separator: str = DEFAULT_SEPARATOR
     answers: TableAnswers | None = None
 
+    @property
+    def identifiers(self) -> list[str]:
+        """Columns that are not features since they identify the rows."""
+        return [found.column for found in self.findings.columns if found.is_identifier]
+
+
+def insert_identifiers(result: "pl.DataFrame", table: "pl.DataFrame", identifiers: Collection[str]) -> "pl.DataFrame":
+    """Return a table of results with columns that identify the rows after its column `row`.
+
+    A column is left out if the table does not have it, if the results have a column of its name, or if it is nested.
+    """
+    names = [name for name in identifiers if name in table.columns]
+    names = [name for name in names if name not in result.columns and not table[name].dtype.is_nested()]
+    if not names:
+        return result
+    cells = [table[name].gather(result["row"]) for name in names]
+    return result.select("row", *cells, *result.columns[1:])
+
 
 @dataclass(frozen=True)
 class PreparedFeatures:

@@ -71,6 +71,12 @@ def label_columns(model: "SavedModel") -> tuple[str, ...]:
     return (*model.label_columns, *([] if weights is None else [weights]))
 
 
+def identifiers(model: "SavedModel") -> list[str]:
+    """Return the columns that identified the rows in training; none for a model of an earlier version."""
+    names = model.summary.get("identifiers")
+    return [str(name) for name in names] if isinstance(names, list | tuple) else []
+
+
 def join_options(model: "SavedModel", table_options: "TableOptions | None") -> tuple[list["Column"], "TableOptions"]:
     """Return the features of a model, and the options of a table with the tokens of missing values of both."""
     from oneof.cli.inputs import TableOptions

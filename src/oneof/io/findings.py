@@ -60,6 +60,8 @@ class ColumnFinding:
         be the decimal separator instead of a separator of groups.
     examples : tuple of (str, str)
         Cells of text that show the format, with their values.
+    is_identifier : bool
+        Whether the column is not a feature since it identifies the rows.
     """
 
     column: str
@@ -72,6 +74,7 @@ class ColumnFinding:
     formats: tuple[str, ...] = ()
     alternative: tuple[str, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
+    is_identifier: bool = False
 
 
 @dataclass(frozen=True)

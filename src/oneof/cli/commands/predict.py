@@ -14,6 +14,7 @@ from oneof.cli.predictions import (
     check_output,
     check_stemmer,
     check_truth,
+    identifiers,
     join_options,
     label_columns,
     load_model,
@@ -175,8 +176,8 @@ class PredictionResult:
     Attributes
     ----------
     frame : polars.DataFrame
-        Row (from 0), label, confidence, and a probability or score for each class; on request the columns `labels`,
-        `set` and `set_size`.
+        Row (from 0), the columns that identify the rows, label, confidence, and a probability or score for each class;
+        on request the columns `labels`, `set` and `set_size`.
     method : str
     covering_rate : float or None
         None unless the table has the label columns of the training table.
@@ -213,6 +214,7 @@ def predict(
     values of `table_options` are joined to those of the model. Cells that are not of the kind of their column are
     missing values, with a note, unless `table_options.strict`.
     """
+    from oneof.cli.inputs import insert_identifiers
     from oneof.io import UnreadableCells, read_truth
     from oneof.io.findings import dialect_sentences
     from oneof.metrics import covering_rate
@@ -220,6 +222,7 @@ def predict(
     columns, options = join_options(model, table_options)
     labels = {*label_columns(model), *([truth] if truth else [])}
     as_text = {column.name for column in columns if column.kind != "number"}
+    as_text.update(identifiers(model))
     table = options.read(table_file, as_text=as_text - labels, labels=labels)
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
     check_truth(model, truth)
@@ -235,6 +238,7 @@ def predict(
         predicted = predict_sets(model, rows, sets, notes)
         frame = frame.hstack(to_columns(predicted, written_separator(model)))
         summary = describe_sets(predicted, known if true_labels is None else true_labels, sets)
+    frame = insert_identifiers(frame, table.frame, identifiers(model))
     return PredictionResult(
         frame=frame,
         method=model.method,

@@ -367,3 +367,9 @@ def test_a_task_that_is_not_in_the_table(run: Run, table: Path) -> None:
 @pytest.mark.parametrize("option", ["--row", "--annotator", "--answer", "--gold"])
 def test_options_of_answers_need_answers(run: Run, birds: Path, option: str) -> None:
     check_error(run, "fit", "birds.csv", "--labels", "species", option, "id", message=f"{option} needs --answers")
+
+
+def test_known_labels_without_answers_belong_into_the_label_column(run: Run, birds: Path) -> None:
+    """The error for --gold without answers has the remedy for known labels in a table of sets."""
+    message = "write known labels into the label column, each in place of the set of its row"
+    check_error(run, "fit", "birds.csv", "--labels", "species", "--gold", "truth", message=message)

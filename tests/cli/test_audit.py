@@ -59,15 +59,18 @@ def test_audit_names_the_rows_and_the_proposals(run: Run, noisy: Path) -> None:
 
 def test_output_has_all_labeled_rows_in_order(run: Run, noisy: Path) -> None:
     """--output lists every labeled row by decreasing probability, and --report is a page with the suspected ones."""
+    make_noisy().with_columns(id=pl.format("n{}", pl.int_range(N_ROWS))).write_csv("noisy.csv")
     result = run(*AUDIT, "--output", "sub/issues.csv", "--report", "issues.html")
     assert result.code == 0, result.err
     table = pl.read_csv("sub/issues.csv")
-    assert table.columns == ["row", "labels", "proposed", "probability", "runner_up", "suspected"]
+    assert table.columns == ["row", "id", "labels", "proposed", "probability", "runner_up", "suspected"]
     assert sorted(table["row"]) == list(range(N_ROWS - 1))
+    assert table["id"].to_list() == [f"n{row}" for row in table["row"]]
     assert (table["probability"].diff().drop_nulls() <= 0).all()
     assert table["suspected"].sum() >= 10
     page = Path("issues.html").read_text("utf-8")
     assert "Suspected rows" in page
+    assert "<bdi>id</bdi>" in page
     assert "http" not in page.replace("http-equiv", "")
 
 

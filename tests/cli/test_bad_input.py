@@ -79,6 +79,12 @@ def test_empty_set_of_an_indicator(run: Run) -> None:
         (["compare", "birds.csv", "--labels", "x"], "column 'x' does not exist"),
         (["predict", "none.skops", "birds.csv"], "the model file none.skops does not exist"),
         (["predict", "birds.csv", "birds.csv"], "not a model file of oneof"),
+        (
+            ["predict", "birds.csv", "m.skops"],
+            "the model comes before the table: write `oneof predict m.skops birds.csv`",
+        ),
+        (["predict", ".", "birds.csv"], ". is a folder. Name a model file of `oneof fit` (model.skops)."),
+        (["--debug", "fit", "birds.csv"], "--debug belongs after the command, as in `oneof fit --debug`."),
     ],
 )
 def test_invalid_arguments(run: Run, birds: Path, args: list[str], message: str) -> None:
@@ -102,6 +108,11 @@ def test_tables_that_do_not_fit_the_model(run: Run, model: Path) -> None:
     check_error(run, "predict", model, "new.csv", "--out", "nowhere/x.csv", message="the folder nowhere does not exist")
     check_error(run, "predict", model, "new.csv", "--out", ".", message="is a folder")
     check_error(run, "predict", model, "new.csv", "--truth", "color", message="which is not a class of the candidate")
+
+
+def test_a_folder_instead_of_its_model_file(run: Run, model: Path, birds: Path) -> None:
+    """The error for a folder of `fit` names the model file in it."""
+    check_error(run, "predict", model.parent, birds, message=f"is a folder: did you mean {model}?")
 
 
 def test_invalid_model_files(run: Run, model: Path, birds: Path) -> None:

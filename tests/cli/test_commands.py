@@ -35,8 +35,9 @@ def test_disambiguated_labels_are_candidates(run: Run, model: Path) -> None:
     """Every training row occurs once, with one of its candidates; exact rows keep their label."""
     labels = pl.read_csv("birds-oneof/training_labels.csv").with_columns(pl.col("candidates").fill_null(""))
     birds = make_birds()
-    assert labels.columns == ["row", "candidates", "label", "confidence", "truth"]
+    assert labels.columns == ["row", "id", "candidates", "label", "confidence", "truth"]
     assert labels["row"].to_list() == list(range(N_ROWS))
+    assert labels["id"].to_list() == birds["id"].to_list()
     assert labels["candidates"].to_list() == birds["species"].to_list()
     for candidates, label, confidence in labels.select("candidates", "label", "confidence").iter_rows():
         assert label in (candidates.split("|") if candidates else ["finch", "owl", "wren"])
@@ -58,9 +59,29 @@ def test_the_saved_model_is_the_fitted_one(run: Run, model: Path) -> None:
     predictions = pl.read_csv("new-predictions.csv")
     assert predictions["label"].to_list() == saved.pipeline.predict(frame).tolist()
     assert (predictions["label"] == birds["truth"]).mean() > 0.9
-    assert predictions.columns == ["row", "label", "confidence", "score:finch", "score:owl", "score:wren"]
-    scores = predictions.select(predictions.columns[3:]).to_numpy()
+    assert predictions["id"].to_list() == birds["id"].to_list()
+    assert predictions.columns == ["row", "id", "label", "confidence", "score:finch", "score:owl", "score:wren"]
+    scores = predictions.select(predictions.columns[4:]).to_numpy()
     assert np.array_equal(np.array(["finch", "owl", "wren"])[scores.argmax(axis=1)], predictions["label"].to_numpy())
+
+
+def test_rows_have_the_columns_that_identify_them(run: Run, birds: Path) -> None:
+    """Identifiers are texts as in the table, the report shows the first one, and a name of the results is left out."""
+    named = make_birds().with_columns(
+        id=pl.format("0{}", pl.int_range(N_ROWS)), label=pl.col("id"), nest=pl.format("n{}", pl.int_range(N_ROWS))
+    )
+    named.write_csv("named.csv")
+    assert run("fit", "named.csv", "--labels", "species", "--drop", "truth", *QUICK).code == 0
+    assert run("predict", "named-oneof/model.skops", "named.csv").code == 0
+    for file in ("named-oneof/training_labels.csv", "named-predictions.csv"):
+        written = pl.read_csv(file, infer_schema=False)
+        assert written.columns[:3] == ["row", "id", "nest"]
+        assert written["id"].to_list() == named["id"].to_list()
+        assert set(written["label"]) <= {"finch", "owl", "wren"}
+    report = Path("named-oneof/report.html").read_text("utf-8")
+    assert "<bdi>id</bdi></th>" in report
+    assert run("predict", "named-oneof/model.skops", birds).code == 0
+    assert "nest" not in pl.read_csv("birds-predictions.csv").columns
 
 
 def test_predict_reports_rates_if_labels_are_known(run: Run, model: Path) -> None:
@@ -92,7 +113,7 @@ def test_order_and_extra_columns_do_not_matter(run: Run, model: Path) -> None:
     """Predictions do not depend on the order of columns or on extra columns."""
     birds = make_birds(1)
     birds.write_csv("new.csv")
-    birds.select("remark", "color", pl.lit(1).alias("more"), "migrates", "mass", "span").write_csv("other.csv")
+    birds.select("remark", "color", pl.lit(1).alias("more"), "migrates", "mass", "id", "span").write_csv("other.csv")
     for name in ("new", "other"):
         assert run("predict", model, f"{name}.csv").code == 0
     assert Path("new-predictions.csv").read_text() == Path("other-predictions.csv").read_text()

@@ -5,6 +5,7 @@ import math
 import joblib
 import numpy as np
 import pytest
+from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from oneof.comparison import compare, folds
@@ -318,6 +319,18 @@ def test_few_rows_are_cross_validated_and_many_are_split_once():
             np.testing.assert_allclose(frequencies, task.candidates.mask[:n].mean(axis=0), atol=2 / n_test)
     with pytest.raises(InputError, match='`cv` must be "auto", a number of folds or a splitter'):
         make_folds(task, "all", 0)
+
+
+def test_a_splitter_that_needs_groups_is_an_error_with_the_folds_to_pass():
+    """A splitter that needs groups is an error with the remedy, and the folds of the remedy are accepted."""
+    X, y, _ = draw(40)
+    groups = np.arange(40) // 4
+    with pytest.raises(InputError, match=r"Pass cv=GroupKFold\(5\)\.split\(X, groups=groups\)"):
+        compare(X, y, {"a": Frequencies()}, cv=GroupKFold(5))
+    with pytest.raises(InputError, match=r"cv=LeaveOneGroupOut\(\)\.split"):
+        make_folds(check_task(X, y, None), LeaveOneGroupOut(), 0)
+    splits = make_folds(check_task(X, y, None), GroupKFold(5).split(X, groups=groups), 0)
+    assert all(not set(groups[train]) & set(groups[test]) for train, test in splits)
 
 
 def test_one_split_trains_on_a_sample_of_many_rows(monkeypatch):

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import matplotlib.pyplot as plt
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from oneof import CandidateSets
 from oneof.audit import find_label_issues
 from oneof.errors import InputError, LabelError, MissingExtraError
-from oneof.report import DisputedRow, page, render_audit, render_report, statistics, write_report
+from oneof.report import DisputedRow, page, render_audit, render_report, statistics, table_preview, write_report
 from tests.report.data import annotators, result, sample
 
 # NumPy's text arrays drop a NUL at the end of a label.
@@ -315,7 +316,19 @@ def test_suspected_rows_are_a_section_of_the_report():
     words = Page(render_report(data)).words
     assert "Suspected rows" in words
     assert "more probably wrong than right" in words
+    assert not re.search(r"[a-z]\.[A-Z]", words)  # a space follows each sentence
     assert "Suspected rows" not in Page(render_report(dataclasses.replace(data, issues=None))).words
+
+
+def test_numbers_of_rows_have_four_significant_digits():
+    """Numbers of a table are shown with four digits, large ones without decimals, and other cells as they are."""
+    frame = pl.DataFrame(
+        {"cell": [[0.0123456789012345], [-1.5], [3.0], [123456.789], [1e300], [float("nan")], [None]]}
+    ).explode("cell")
+    preview = table_preview(frame.with_columns(name=pl.lit("b12.3456789"), count=12345678), ["cell", "name", "count"])
+    assert [preview(row)["cell"] for row in range(7)] == ["0.01235", "-1.5", "3", "123457", "1e+300", "nan", ""]
+    assert preview(0)["name"] == "b12.3456789"
+    assert preview(0)["count"] == "12345678"
 
 
 def test_page_of_an_audit_is_valid_and_escapes_labels():

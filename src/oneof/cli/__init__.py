@@ -1,8 +1,9 @@
 """Command line `oneof`. Heavy imports happen only when a command runs, so every ``--help`` is quick.
 
 Reading order: `app` (the application), `options` and `option_groups` (shared options), `terminal` (output and exit
-codes), one file for each of the `commands`, `inputs` (the table as candidate sets, features and methods), `plan` (the
-facts of a table, and the time of a fit), `training` (the fit and its files).
+codes), one file for each of the `commands`, `inputs` (the table as candidate sets, features and methods), `leaks`
+(columns that reveal the labels), `plan` (the facts of a table, and the time of a fit), `training` (the fit and its
+files).
 """
 
 import io

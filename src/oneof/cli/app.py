@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 import oneof
+from oneof.cli import terminal
 from oneof.cli.commands import audit, compare, datasets, demo, fit, inspect, label, predict, serve
 from oneof.cli.option_groups import expand
 
@@ -39,6 +40,12 @@ def _print_version(requested: bool) -> None:
         raise typer.Exit
 
 
+def _refuse_debug(requested: bool) -> None:
+    if requested:
+        typer.echo("Error: --debug belongs after the command, as in `oneof fit --debug`.", err=True)
+        raise typer.Exit(terminal.BAD_INPUT)
+
+
 @app.callback()
 def start(
     *,
@@ -49,5 +56,6 @@ def start(
     help_: Annotated[
         bool, typer.Option("--help", "-h", help="Show this message and exit.", is_eager=True, callback=_print_help)
     ] = False,
+    debug: Annotated[bool, typer.Option("--debug", hidden=True, callback=_refuse_debug)] = False,
 ) -> None:
     """Learn classifiers from partial, weighted and missing labels."""

@@ -10,6 +10,7 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.cli.answer_files import AnswerOptions, TableAnswers, read_answers
 from oneof.cli.answers import estimate_candidates
+from oneof.cli.leaks import leak_notes
 from oneof.errors import InputError
 from oneof.io import (
     CellFormat,
@@ -156,6 +157,24 @@ class PreparedTable:
     separator: str = DEFAULT_SEPARATOR
     answers: TableAnswers | None = None
 
+    @property
+    def identifiers(self) -> list[str]:
+        """Columns that are not features since they identify the rows."""
+        return [found.column for found in self.findings.columns if found.is_identifier]
+
+
+def insert_identifiers(result: "pl.DataFrame", table: "pl.DataFrame", identifiers: Collection[str]) -> "pl.DataFrame":
+    """Return a table of results with columns that identify the rows after its column `row`.
+
+    A column is left out if the table does not have it, if the results have a column of its name, or if it is nested.
+    """
+    names = [name for name in identifiers if name in table.columns]
+    names = [name for name in names if name not in result.columns and not table[name].dtype.is_nested()]
+    if not names:
+        return result
+    cells = [table[name].gather(result["row"]) for name in names]
+    return result.select("row", *cells, *result.columns[1:])
+
 
 @dataclass(frozen=True)
 class PreparedFeatures:
@@ -200,6 +219,9 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     features = prepare_features(table, read_options)
     answer_notes = () if given is None else given.notes
     label_notes = (*separator_notes, *suspicious_labels(candidates.classes.tolist(), separator))
+    leaks = []
+    if table.rows is None:
+        leaks = leak_notes(features.frame, features.columns, candidates, has_truth=truth is not None)
     return PreparedTable(
         table,
         candidates,
@@ -207,7 +229,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         features.columns,
         features.frame,
         features.text_options,
-        notes=(*features.findings.sentences(), *label_notes, *answer_notes),
+        notes=(*features.findings.sentences(), *label_notes, *answer_notes, *leaks),
         findings=features.findings,
         separator=separator,
         answers=given,

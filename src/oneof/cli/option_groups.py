@@ -259,7 +259,9 @@ class AnswerGroup:
         from oneof.cli.answer_files import AnswerOptions
 
         if self.answers is None:
-            check_unused(context, ("row", "annotator", "answer", "gold"), "needs --answers: add it")
+            check_unused(context, ("row", "annotator", "answer"), "needs --answers: add it")
+            remedy = "without answers, write known labels into the label column, each in place of the set of its row"
+            check_unused(context, ("gold",), f"needs --answers: add it; {remedy}")
             return None
         remedy = ": name known labels by --gold" * bool(context.params.get("labels"))
         unused = ("labels", "weighted", "weights", "online", "noise_rate")

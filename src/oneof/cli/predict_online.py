@@ -10,6 +10,7 @@ from oneof.cli import terminal
 from oneof.cli.predictions import (
     check_output,
     check_stemmer,
+    check_truth,
     join_options,
     label_columns,
     print_rates,
@@ -112,6 +113,7 @@ class StreamPrediction:
             )
         if truth is not None and not model.columns:
             raise InputError("svmlight files have no column of true labels. Omit --truth.")
+        check_truth(model, truth)
         self.rows = 0
         self.notes = check_stemmer(model)
         self._model = model

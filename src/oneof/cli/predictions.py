@@ -1,11 +1,13 @@
 """Saved models and their predictions as tables, for predictions in memory and in batches."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli import terminal
+from oneof.cli.options import write_names
 from oneof.errors import DataError, InputError, ModelFileError
 
 if TYPE_CHECKING:
@@ -26,6 +28,10 @@ def load_model(path: Path) -> "SavedModel":
     from oneof.io import Kind
     from oneof.persistence import SavedModel, load
 
+    if path.is_dir():
+        inside = path / "model.skops"
+        remedy = f"did you mean {inside}?" if inside.is_file() else "Name a model file of `oneof fit` (model.skops)."
+        raise ModelFileError(f"{path} is a folder{':' if inside.is_file() else '.'} {remedy}")
     model = load(path)
     if not isinstance(model, SavedModel):
         raise ModelFileError(
@@ -35,6 +41,17 @@ def load_model(path: Path) -> "SavedModel":
     if unknown:
         raise ModelFileError(f"{path} has an unknown kind of column, {unknown[0]!r}. Update oneof.")
     return model
+
+
+def check_truth(model: "SavedModel", truth: str | None) -> None:
+    """Raise if a column of true labels is a feature of the model, which then predicts labels from themselves."""
+    if truth is None or truth.strip() not in {name.strip() for name, _ in model.columns}:
+        return
+    evaluation, drop = shlex.quote(truth), shlex.quote(write_names([truth]))
+    raise InputError(
+        f"column {truth!r} of --truth is a feature of the model, so the accuracy would be too high for rows without "
+        f"true labels. Fit the model again with --truth {evaluation} (evaluation only) or --drop {drop}."
+    )
 
 
 def check_stemmer(model: "SavedModel") -> list[str]:
@@ -52,6 +69,12 @@ def label_columns(model: "SavedModel") -> tuple[str, ...]:
     """Return the columns of labels and weights."""
     weights = weight_arguments(model).get("weights")
     return (*model.label_columns, *([] if weights is None else [weights]))
+
+
+def identifiers(model: "SavedModel") -> list[str]:
+    """Return the columns that identified the rows in training; none for a model of an earlier version."""
+    names = model.summary.get("identifiers")
+    return [str(name) for name in names] if isinstance(names, list | tuple) else []
 
 
 def join_options(model: "SavedModel", table_options: "TableOptions | None") -> tuple[list["Column"], "TableOptions"]:

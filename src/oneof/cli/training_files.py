@@ -131,6 +131,7 @@ def write_model(
         }
         | {
             "separator": prepared.separator,
+            "identifiers": prepared.identifiers,
             "weights": asdict(read_options.weights),
             "cells": describe_cells(prepared.columns, prepared.table.cell_format),
         },
@@ -143,6 +144,8 @@ def write_labels(path: Path, prepared: "PreparedTable", decisions: Any) -> None:
     """Write the disambiguated labels of the training rows as CSV."""
     import polars as pl
 
+    from oneof.cli.inputs import insert_identifiers
+
     columns = {
         "row": list(range(len(prepared.candidates))),
         **({} if prepared.answers is None else {"id": prepared.answers.row_names}),
@@ -152,7 +155,7 @@ def write_labels(path: Path, prepared: "PreparedTable", decisions: Any) -> None:
     }
     if prepared.truth is not None:
         columns["truth"] = prepared.truth.tolist()
-    pl.DataFrame(columns).write_csv(path)
+    insert_identifiers(pl.DataFrame(columns), prepared.table.frame, prepared.identifiers).write_csv(path)
 
 
 def write_report(
@@ -172,7 +175,7 @@ def write_report(
     from oneof import report
 
     comparison, curve, decisions = results
-    columns = [column.name for column in prepared.columns]
+    columns = [*prepared.identifiers[:1], *(column.name for column in prepared.columns)]
     data = report.ReportData(
         title=f"Training report: {prepared.table.path.name}",
         source=prepared.table.path.name,

@@ -80,9 +80,18 @@ def make_folds(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]
         if cv == 1:
             return [_split_once(task.candidates, n_labeled, random_state)]
         cv = CandidateKFold(int(cv), random_state=random_state)
-    with reraise_as_input_error():
-        splits = check_cv(cv).split(task.X, task.candidates)
-        folds = [(_as_indices(train), _as_indices(test)) for train, test in splits]
+    try:
+        with reraise_as_input_error():
+            splits = check_cv(cv).split(task.X, task.candidates)
+            folds = [(_as_indices(train), _as_indices(test)) for train, test in splits]
+    except InputError as error:
+        if "'groups' parameter" not in str(error):
+            raise
+        splitter = f"{type(cv).__name__}({getattr(cv, 'n_splits', '')})"
+        raise InputError(
+            f"`cv` must be folds if the splitter needs groups; got {splitter}. Pass "
+            f"cv={splitter}.split(X, groups=groups), where `groups` has the group of each row."
+        ) from None
     if not folds:
         raise InputError("`cv` must have at least one pair of training and test rows; got none.")
     n_rows = len(task.candidates)

@@ -62,6 +62,8 @@ class ColumnFinding:
         Cells of text that show the format, with their values.
     sentinels : tuple of (str, int)
         Numbers such as -999 that may stand for missing values, with the numbers of their cells.
+    is_identifier : bool
+        Whether the column is not a feature since it identifies the rows.
     """
 
     column: str
@@ -75,6 +77,7 @@ class ColumnFinding:
     alternative: tuple[str, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
     sentinels: tuple[tuple[str, int], ...] = ()
+    is_identifier: bool = False
 
 
 @dataclass(frozen=True)

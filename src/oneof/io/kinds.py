@@ -117,10 +117,10 @@ def infer_kind(cells: "pl.Series", cell_format: CellFormat) -> Inferred:
                 cells, column, values, unreadable, cell_format, cells.cast(pl.Int64).cast(pl.String)
             ), values
     if cells.dtype.is_integer() and _is_row_index(cells):
-        return ColumnFinding(name, None, "it counts the rows (add --numeric to include it)"), None
+        return ColumnFinding(name, None, "it counts the rows (add --numeric to include it)", is_identifier=True), None
     if cells.dtype.is_integer() and _is_identifier(cells):
         reason = "it has a different number in each row, and a name of an identifier (add --numeric to include it)"
-        return ColumnFinding(name, None, reason), None
+        return ColumnFinding(name, None, reason, is_identifier=True), None
     return _finding(cells, column, values, unreadable, cell_format), values
 
 
@@ -344,7 +344,7 @@ def _text_finding(cells: "pl.Series", text: "pl.Series") -> ColumnFinding:
             "it has a different word in each row, such as a name or an identifier (add --text or --categorical to "
             "include it)"
         )
-        return ColumnFinding(cells.name, None, reason, n_empty, missing)
+        return ColumnFinding(cells.name, None, reason, n_empty, missing, is_identifier=True)
     return ColumnFinding(cells.name, kind, "", n_empty, missing)
 
 

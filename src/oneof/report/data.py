@@ -18,6 +18,9 @@ Preview = Sequence[Mapping[str, str]] | Callable[[int], Mapping[str, str]]
 """Table cells to show for a row (counted from 0), by column name."""
 MAX_COLUMNS = 5
 """Maximum number of columns that a page shows of a row."""
+_MIN_WHOLE = 1e4
+_MAX_WHOLE = 1e15
+"""Numbers from the first to the second are shown without decimals."""
 
 
 def table_preview(frame: Any, columns: Sequence[str], matrix: Any = None) -> Preview:
@@ -31,9 +34,17 @@ def table_preview(frame: Any, columns: Sequence[str], matrix: Any = None) -> Pre
         if matrix is not None:
             n_nonzero = matrix.indptr[row + 1] - matrix.indptr[row]
             return {"features that are not 0": f"{n_nonzero:,} of {matrix.shape[1]:,}"}
-        return {name: "" if cell is None else str(cell) for name, cell in shown.row(row, named=True).items()}
+        return {name: _to_text(cell) for name, cell in shown.row(row, named=True).items()}
 
     return preview
+
+
+def _to_text(cell: Any) -> str:
+    """Return a cell as text; a number has four significant digits, or all digits before the decimal point."""
+    if not isinstance(cell, float) or not np.isfinite(cell):
+        return "" if cell is None else str(cell)
+    is_whole = cell == round(cell) or abs(cell) >= _MIN_WHOLE
+    return f"{cell:.0f}" if is_whole and abs(cell) < _MAX_WHOLE else f"{cell:.4g}"
 
 
 class MethodResultLike(Protocol):

@@ -98,7 +98,7 @@ def run(
                 files.enter_context(create_directories(path.absolute().parent))
                 temporary = files.enter_context(atomic_write(path))
                 if path is output:
-                    _write_table(temporary, issues, separator)
+                    _write_table(temporary, issues, prepared)
                 else:
                     _write_page(temporary, issues, prepared, name)
         if json:
@@ -224,11 +224,13 @@ def summarize(issues: "LabelIssues", separator: str) -> dict[str, Any]:
     }
 
 
-def _write_table(path: Path, issues: "LabelIssues", separator: str) -> None:
+def _write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") -> None:
     """Write all labeled rows as CSV, the most probably wrong first."""
     import polars as pl
 
-    texts = issues.candidates.to_strings(separator=separator)
+    from oneof.cli.inputs import insert_identifiers
+
+    texts = issues.candidates.to_strings(separator=prepared.separator)
     listed = issues.top(len(issues.ranking))
     columns = {
         "row": [issue.row for issue in listed],
@@ -238,7 +240,7 @@ def _write_table(path: Path, issues: "LabelIssues", separator: str) -> None:
         "runner_up": [issue.runner_up for issue in listed],
         "suspected": issues.is_issue[issues.ranking].tolist(),
     }
-    pl.DataFrame(columns).write_csv(path)
+    insert_identifiers(pl.DataFrame(columns), prepared.table.frame, prepared.identifiers).write_csv(path)
 
 
 def _write_page(path: Path, issues: "LabelIssues", prepared: "PreparedTable", method: str) -> None:
@@ -246,7 +248,7 @@ def _write_page(path: Path, issues: "LabelIssues", prepared: "PreparedTable", me
     import oneof
     from oneof.report import render_audit, table_preview
 
-    columns = [column.name for column in prepared.columns]
+    columns = [*prepared.identifiers[:1], *(column.name for column in prepared.columns)]
     page = render_audit(
         issues,
         table_preview(prepared.table.frame, columns, prepared.table.rows),

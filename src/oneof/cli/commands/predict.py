@@ -14,6 +14,8 @@ from oneof.cli.predictions import (
     add_absent_columns,
     check_output,
     check_stemmer,
+    check_truth,
+    identifiers,
     join_options,
     label_columns,
     load_model,
@@ -114,6 +116,8 @@ def run(
         from oneof.cli.prediction_sets import SetOptions, print_sets
         from oneof.io import is_whole_table, stem_of
 
+        if table.suffix.lower() == ".skops" and model.suffix.lower() != ".skops":
+            raise InputError(f"the model comes before the table: write `oneof predict {table} {model}`.")
         if coverage is None and (set_method, calibration, class_conditional) != ("lac", "sampled", False):
             raise InputError("--set-method, --calibration and --class-conditional need --coverage: add it.")
         set_options = None
@@ -175,8 +179,8 @@ class PredictionResult:
     Attributes
     ----------
     frame : polars.DataFrame
-        Row (from 0), label, confidence, and a probability or score for each class; on request the columns `labels`,
-        `set` and `set_size`.
+        Row (from 0), the columns that identify the rows, label, confidence, and a probability or score for each class;
+        on request the columns `labels`, `set` and `set_size`.
     method : str
     covering_rate : float or None
         None unless the table has the label columns of the training table.
@@ -216,6 +220,7 @@ def predict(
     values of `table_options` are joined to those of the model. Cells that are not of the kind of their column, and
     features that no object of JSON lines has, are missing values, with a note, unless `table_options.strict`.
     """
+    from oneof.cli.inputs import insert_identifiers
     from oneof.io import UnreadableCells, new_categories, read_truth
     from oneof.io.findings import dialect_sentences
     from oneof.io.formats.source import format_of
@@ -224,8 +229,10 @@ def predict(
     columns, options = join_options(model, table_options)
     labels = {*label_columns(model), *([truth] if truth else [])}
     as_text = {column.name for column in columns if column.kind != "number"}
+    as_text.update(identifiers(model))
     table = options.read(table_file, as_text=as_text - labels, labels=labels)
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
+    check_truth(model, truth)
     unreadable = UnreadableCells()
     absent_notes: list[str] = []
     if columns and (options.format or format_of(table_file)) == "jsonl":
@@ -244,6 +251,7 @@ def predict(
         predicted = predict_sets(model, rows, sets, notes)
         frame = frame.hstack(to_columns(predicted, written_separator(model)))
         summary = describe_sets(predicted, known if true_labels is None else true_labels, sets)
+    frame = insert_identifiers(frame, table.frame, identifiers(model))
     return PredictionResult(
         frame=frame,
         method=model.method,

@@ -1,0 +1,170 @@
+"""Notes about columns that reveal the labels: columns of class names, and columns that identify the candidate sets.
+
+Reading order: `leak_notes` returns both kinds of notes, `class_name_columns` finds the first kind of columns, and
+`set_columns` the second.
+"""
+
+import shlex
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from oneof.cli.options import write_names
+from oneof.cli.terminal import format_percent
+from oneof.wording import enumerate_items
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from oneof.candidates import CandidateSets
+    from oneof.io import Column
+
+MIN_CLASS_NAMES = 0.9
+"""Share of the distinct values of a column that must be class names."""
+MIN_SET_ACCURACY = 0.7
+"""Share of the candidate sets that columns must predict for a note."""
+MIN_ABOVE_CLASSES = 0.1
+"""Difference of this share from the share that the true labels could predict at most."""
+_MIN_GAIN = 0.05
+"""Difference of this share from which a further column is named."""
+_MIN_ROWS = 100
+"""Number of rows with several candidates from which sets are predicted."""
+_MAX_ROWS = 20_000
+"""Number of these rows that are read: the first ones, since rows of one set are often next to each other."""
+_MAX_COLUMNS = 3
+"""Number of columns that identify the sets together."""
+_MAX_LISTED = 5
+
+
+def leak_notes(
+    frame: "pl.DataFrame", columns: "Sequence[Column]", candidates: "CandidateSets", *, has_truth: bool = False
+) -> list[str]:
+    """Return a note about the features that are class names, and one about those that identify the candidate sets.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The features in the types of the encoder; see `oneof.io.align_columns`.
+    columns : sequence of Column
+    candidates : CandidateSets
+    has_truth : bool, default=False
+        Whether a column of true labels is named.
+    """
+    notes = []
+    named = class_name_columns(frame, columns, candidates.classes.tolist())
+    if named:
+        listed = enumerate_items([*map(repr, named)], _MAX_LISTED)
+        verb, pronoun = ("have", "they are features") if len(named) > 1 else ("has", "it is a feature")
+        truth = "COLUMN" if len(named) > 1 else shlex.quote(named[0])
+        evaluation = "" if has_truth else f"add --truth {truth} (evaluation only) or "
+        drop = f"--drop {shlex.quote(write_names(named))}"
+        notes.append(
+            f"{_columns(named)} {listed} {verb} class names, and {pronoun}, which may reveal the labels: "
+            f"{evaluation or 'add '}{drop}."
+        )
+    others = [column for column in columns if column.name not in named]
+    identifying, accuracy = set_columns(frame, others, candidates)
+    if identifying:
+        listed = enumerate_items([*map(repr, identifying)], _MAX_LISTED)
+        verb = "identify" if len(identifying) > 1 else "identifies"
+        notes.append(
+            f"{_columns(identifying)} {listed} nearly {verb} the candidate sets: rows of equal values predict "
+            f"{format_percent(accuracy)} of the sets of several candidates. This can raise the covering rate without "
+            f"the accuracy: compare with --drop {shlex.quote(write_names(identifying))}."
+        )
+    return notes
+
+
+def class_name_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", classes: Sequence[Any]) -> list[str]:
+    """Return the columns of categories or text whose values are class names, with at least two different ones.
+
+    Classes that are numbers are not compared: categories such as "1" and "2" need not be labels.
+    """
+    names = {label.strip().casefold() for label in classes if isinstance(label, str)}
+    found = []
+    for column in columns:
+        if column.kind not in ("category", "text"):
+            continue
+        values = {text.strip().casefold() for text in frame[column.name].unique().to_list()} - {""}
+        common = len(values & names)
+        if common >= 2 and common >= MIN_CLASS_NAMES * len(values):
+            found.append(column.name)
+    return found
+
+
+def set_columns(
+    frame: "pl.DataFrame", columns: "Sequence[Column]", candidates: "CandidateSets"
+) -> tuple[list[str], float]:
+    """Return the columns of categories, text or dates that nearly identify the sets, and the share that they predict.
+
+    The set of each row with several candidates is predicted by the most frequent set of the other rows with equal
+    values. A feature that depends on the set by the true label only predicts at most one set for each class, and so at
+    most the share of the most frequent sets, as many as there are classes. The columns are found if they predict
+    clearly more. This is the case if each set has all labels of a scene, such as a recording, and the columns identify
+    the scene. At most three are added, the one with the largest gain first. Then those without a gain are removed.
+
+    Returns
+    -------
+    columns : list of str
+        In the order of the table; empty if no columns identify the sets.
+    accuracy : float
+        The share of the sets that they predict, 0 without columns.
+    """
+    import numpy as np
+    import polars as pl
+
+    used = np.flatnonzero((candidates.sizes > 1) & ~candidates.is_unlabeled)[:_MAX_ROWS]
+    n_rows, n_classes = len(used), len(candidates.classes)
+    keys = {
+        column.name: _to_key(frame[column.name][used])
+        for column in columns
+        if column.kind in ("category", "text", "date")
+    }
+    if n_rows < _MIN_ROWS or not keys:
+        return [], 0.0
+    _, codes = np.unique(np.packbits(candidates.mask[used], axis=1), axis=0, return_inverse=True)
+    frequencies = np.sort(np.bincount(codes.ravel()))[::-1]
+    threshold = max(MIN_SET_ACCURACY, frequencies[:n_classes].sum() / n_rows + MIN_ABOVE_CLASSES)
+    if threshold > 1:
+        return [], 0.0
+    rows = pl.DataFrame({"set": codes.ravel(), **{f"key {name}": values for name, values in keys.items()}})
+    chosen: list[str] = []
+    accuracy = 0.0
+    while len(chosen) < min(_MAX_COLUMNS, len(keys)):
+        rates = {name: _set_accuracy(rows, [*chosen, name]) for name in keys if name not in chosen}
+        best = max(rates, key=lambda name: rates[name])
+        if rates[best] < accuracy + _MIN_GAIN:
+            break
+        chosen.append(best)
+        accuracy = rates[best]
+    if accuracy < threshold:
+        return [], 0.0
+    for name in tuple(chosen[:-1]):  # the best single column may depend on the label only
+        others = [other for other in chosen if other != name]
+        if (rate := _set_accuracy(rows, others)) > accuracy - _MIN_GAIN:
+            chosen, accuracy = others, rate
+    return [name for name in keys if name in chosen], accuracy
+
+
+def _to_key(values: "pl.Series") -> "pl.Series":
+    """Return values that are compared: texts, and dates without the time of day if most times occur once."""
+    if values.dtype.is_float() and values.n_unique() > len(values) // 2:
+        return values.floor()
+    return values
+
+
+def _set_accuracy(rows: "pl.DataFrame", names: Sequence[str]) -> float:
+    """Return the share of the rows whose set is the most frequent one of the other rows with equal keys."""
+    import polars as pl
+
+    keys = [f"key {name}" for name in names]
+    counts = rows.group_by([*keys, "set"]).agg(pl.len().cast(pl.Int64).alias("n")).sort("n", descending=True)
+    groups = counts.group_by(keys, maintain_order=True).agg(
+        pl.col("n").first().alias("first"), pl.col("n").slice(1, 1).sum().alias("second")
+    )
+    # Only rows of the most frequent set can be predicted, and without the row itself it must still be that.
+    predicted = groups.filter(pl.col("first") - 1 > pl.col("second"))
+    return int(predicted["first"].sum()) / rows.height
+
+
+def _columns(names: Sequence[str]) -> str:
+    return "columns" if len(names) > 1 else "column"

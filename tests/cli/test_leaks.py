@@ -1,0 +1,144 @@
+"""Columns that reveal the labels are named in notes, and a feature is not accepted as true labels of a model."""
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof import CandidateSets
+from oneof.cli.leaks import class_name_columns, leak_notes, set_columns
+from oneof.io import Column
+from tests.cli.conftest import QUICK, Run, check_error, make_birds
+
+NAMES = np.array(["creeper", "crossbill", "flycatcher", "grosbeak", "junco", "nuthatch", "thrush", "wren"])
+N_SCENES = 60
+
+
+def make_scenes(seed: int = 0) -> tuple[pl.DataFrame, CandidateSets]:
+    """Return rows whose sets have all three species of a recording, which recorder and date together identify.
+
+    The color is a function of the true label, the habitat one of the recorder, and the sex is random.
+    """
+    rng = np.random.default_rng(seed)
+    species = np.array([rng.choice(len(NAMES), 3, replace=False) for _ in range(N_SCENES)])
+    places = rng.permutation(150)[:N_SCENES]
+    scene = np.repeat(np.arange(N_SCENES), 8)
+    truth = species[scene, rng.integers(0, 3, len(scene))]
+    frame = pl.DataFrame(
+        {
+            "recorder": [f"PC{place // 15}" for place in places[scene]],
+            "date": [14_000.0 + place % 15 for place in places[scene]],
+            "color": [f"color {k}" for k in truth],
+            "habitat": [["forest", "meadow"][place // 15 % 2] for place in places[scene]],
+            "sex": rng.choice(["female", "male"], len(scene)),
+        }
+    )
+    return frame, CandidateSets.from_sets([set(NAMES[species[i]].tolist()) for i in scene])
+
+
+def columns_of(frame: pl.DataFrame) -> list[Column]:
+    return [Column(name, "date" if name == "date" else "category") for name in frame.columns]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_that_together_identify_the_scene_are_found(seed: int) -> None:
+    """Recorder and date predict the sets of a scene together, and columns that add nothing are not named."""
+    frame, candidates = make_scenes(seed)
+    found, accuracy = set_columns(frame, columns_of(frame), candidates)
+    assert found == ["recorder", "date"]
+    assert accuracy > 0.9
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_ordinary_categories_are_not_found(seed: int) -> None:
+    """A category that depends on the sets by the true label only is not found, even if it determines the label."""
+    frame, candidates = make_scenes(seed)
+    ordinary = frame.select("color", "habitat", "sex")
+    assert set_columns(ordinary, columns_of(ordinary), candidates) == ([], 0.0)
+    alone = frame.select("recorder", "sex")
+    assert set_columns(alone, columns_of(alone), candidates) == ([], 0.0)
+    partner = CandidateSets.from_sets([{color, f"not {color}"} for color in frame["color"]])  # one set for each label
+    assert set_columns(ordinary, columns_of(ordinary), partner) == ([], 0.0)
+
+
+def test_dates_with_a_different_time_in_each_row_are_days() -> None:
+    """Times of the day do not hide that the day identifies the set."""
+    frame, candidates = make_scenes()
+    times = frame.with_columns(date=pl.col("date") + np.random.default_rng(1).random(len(frame)))
+    assert set_columns(times, columns_of(times), candidates)[0] == ["recorder", "date"]
+
+
+def test_few_rows_and_numbers_are_not_compared_with_the_sets() -> None:
+    """Sets of few rows are predicted by chance, and numbers are features of the row."""
+    frame, candidates = make_scenes()
+    assert set_columns(frame[:90], columns_of(frame), candidates[:90]) == ([], 0.0)
+    numbers = frame.select(date=pl.col("date") + 100.0)
+    assert set_columns(numbers, [Column("date", "number")], candidates) == ([], 0.0)
+
+
+def test_columns_of_class_names() -> None:
+    """A column is found if nine of ten distinct values are class names, at least two, whatever their case."""
+    frame = pl.DataFrame(
+        {
+            "expert": ["", "wren", "Thrush", "junco "],
+            "one": ["", "wren", "wren", ""],
+            "half": ["wren", "thrush", "rain", "wind"],
+            "many": ["wren", "thrush", "junco", "rain"],
+        }
+    )
+    kinds = [Column(name, "category") for name in frame.columns]
+    assert class_name_columns(frame, kinds, NAMES.tolist()) == ["expert"]
+    digits = pl.DataFrame({"room": ["1", "2"]})
+    assert class_name_columns(digits, [Column("room", "category")], [1, 2, 3]) == []
+    [note] = leak_notes(frame, kinds, CandidateSets.from_labels(NAMES.tolist()), has_truth=True)
+    assert "--drop expert" in note
+    assert "--truth" not in note
+
+
+def make_calls() -> pl.DataFrame:
+    """Return a table of calls with a column of true labels of some rows."""
+    frame, candidates = make_scenes()
+    code = frame["color"].str.slice(6).cast(pl.Int64).to_numpy()
+    rng = np.random.default_rng(2)
+    return pl.DataFrame(
+        {
+            "pitch": np.round(code + rng.normal(size=len(code)), 3),
+            "recorder": frame["recorder"],
+            "date": [date(2009, 6, 1) + timedelta(days=day - 14_000) for day in frame["date"]],
+            "sex": frame["sex"],
+            "heard": candidates.to_strings(),
+            "expert": [NAMES[k] if i % 9 == 0 else "" for i, k in enumerate(code)],
+        }
+    )
+
+
+def test_the_commands_name_the_columns(run: Run) -> None:
+    """Fit, compare and inspect have both notes with their remedies, and no note if these are followed."""
+    make_calls().write_csv("calls.csv")
+    expected = (
+        "'expert' has class names, and it is a feature, which may reveal the labels: add --truth expert (evaluation "
+        "only) or --drop expert",
+        "columns 'recorder' and 'date' nearly identify the candidate sets",
+        "compare with --drop recorder,date",
+    )
+    quick = ("--method", "AvgPerceptron", "--folds", "1")
+    for command in ("fit", "compare", "inspect"):
+        result = run(command, "calls.csv", "--labels", "heard", *quick)
+        assert result.code == 0, result
+        assert all(text in result.err for text in expected)
+        result = run(command, "calls.csv", "--labels", "heard", "--truth", "expert", "--drop", "recorder,date", *quick)
+        assert result.code == 0, result
+        assert "class names" not in result.err
+        assert "identify" not in result.err
+
+
+@pytest.mark.parametrize("options", [QUICK, ("--online",)])
+def test_a_feature_of_the_model_is_not_the_truth(run: Run, birds: Path, options: tuple[str, ...]) -> None:
+    """A column that is a feature of the model cannot be its column of true labels; the error has the remedy."""
+    assert run("fit", birds, "--labels", "species", *options).code == 0
+    make_birds(1).write_csv("new.csv")
+    message = "Fit the model again with --truth truth (evaluation only) or --drop truth."
+    check_error(run, "predict", "birds-oneof/model.skops", "new.csv", "--truth", "truth", message=message)
+    assert run("predict", "birds-oneof/model.skops", "new.csv").code == 0

@@ -148,7 +148,7 @@ def draw(records: Records) -> "Mapping[str, Figure]":
     names = list(dict.fromkeys(name for name, _ in _cells(records)))
     columns = min(3, len(names))
     figure, axes = new_figure(-(-len(names) // columns), columns, width=4.2, height=4.8)
-    styles = {STORED: (BLUE, "o"), SEEDS: (VERMILLION, "s"), SAMPLE: (BLUE, "o")}
+    styles = {STORED: (BLUE, "o"), SEEDS: (VERMILLION, "s"), SAMPLE: (VERMILLION, "s")}
     for ax, name in zip(axes, names, strict=False):
         part = records.where(data=name)
         methods = part.unique_values("method")
@@ -163,7 +163,7 @@ def draw(records: Records) -> "Mapping[str, Figure]":
         ax.plot([100 * _published(name, m) for m in methods], at, "x", color=GRAY, label="published, other splits")
         for protocol in part.unique_values("protocol"):
             color, marker = styles[protocol]
-            label = "random rows" if protocol == SAMPLE else protocol
+            label = protocol if protocol == STORED else "random rows"
             ax.plot([means[protocol, m] for m in methods], at, marker, color=color, label=label, alpha=0.8)
         label_axes(ax, name, "accuracy, %", "")
         ax.set_yticks(at, methods, fontsize=8)
@@ -230,10 +230,17 @@ def experiment() -> Experiment:
             "Published figures are from other splits, and mostly with tuned parameters. The quick run has one fold of "
             "Lost and six estimators.",
         ],
+        remarks=[
+            "One of five draws was run, so that no difference has an error; differences of one or two points mean little. "
+            "LOORidge leads on Lost, BirdSong and MSRCv2, whose accuracies were in view when its constants were set, and "
+            "on MSRCv2 by more than 20 points. On the three sets of words it is 1 to 6 points below the best method.",
+            "IPAL and PLKNN are below the published figures for features in another scale (docs/accuracy.md). "
+            "MultinomialEM gets features in [0, 1] that are not counts, and TransductiveSVM exact rows only.",
+        ],
         datasets=(*FACES, *TEXTS),
         full=plan(draws=5),
         quick=plan(draws=1, sets=("lost",), methods=("LOORidge", "CLPL", "PLSVM", "PLKNN", "IPAL", "PLECOC")),
-        minutes=(120.0, 0.3),
+        minutes=(240.0, 0.3),
         measure=measure,
         tabulate=tabulate,
         draw=draw,

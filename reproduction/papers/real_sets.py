@@ -232,8 +232,9 @@ def experiment() -> Experiment:
         ],
         remarks=[
             "One of five draws was run, so that no difference has an error; differences of one or two points mean "
-            "little. LOORidge leads on Lost, BirdSong and MSRCv2, whose accuracies were in view when its constants were"
-            " set, and on MSRCv2 by more than 20 points. On the three sets of words it is 1 to 6 points below the best.",
+            "little. LOORidge leads on Lost, BirdSong and MSRCv2, whose accuracies were in view when its constants "
+            "were set, and on MSRCv2 by more than 20 points. On the three sets of words it is 1 to 6 points below the "
+            "best method.",
             "With features in [0, 1], PLKNN is within 2.4 points of the published figures, and so is IPAL with class "
             "masses (docs/accuracy.md). MultinomialEM gets features in [0, 1] that are not counts, and TransductiveSVM "
             "takes partial rows as unlabeled.",

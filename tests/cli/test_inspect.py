@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from oneof.cli.plan import ClassFacts, ColumnFacts, Plan, announce
-from oneof.cli.times import count_fits, estimate_seconds
+from oneof.cli.times import WRITE_SECONDS, count_fits, estimate_seconds
 from oneof.comparison import cost
 from oneof.comparison import folds as folds_module
 from oneof.comparison.folds import check_task, make_folds
@@ -217,7 +217,7 @@ def test_answers_of_annotators(run: Run, birds: Path) -> None:
     facts = _facts(run, *args)
     assert facts["answers"] == {"file": "answers.csv", "answers": 177, "annotators": 3}
     assert (facts["rows"], facts["unlabeled"], facts["labels"]) == (60, 1, [])
-    assert facts["round_seconds"] > facts["seconds"] > 0
+    assert facts["round_seconds"] > facts["seconds"] - WRITE_SECONDS > 0  # rounds fit more often, and write no report
     plan = run("inspect", *args)
     assert "  labels    177 answers of 3 annotators in answers.csv: " in plan.out
     fit = run("fit", *args)

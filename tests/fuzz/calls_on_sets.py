@@ -201,6 +201,14 @@ def scorings(draw: st.DrawFn) -> Case:
     return scorer, (model, draw(features(n, 2)), y), named
 
 
+@st.composite
+def class_weights(draw: Any) -> Any:
+    """Draw a call of compute_sample_weight."""
+    y = draw(sets_(draw(st.integers(1, 9)), 3, ("integers", "-1 missing", "mask", "indicator", "lists", "csr")))
+    weights = st.dictionaries(st.integers(-1, 4), st.sampled_from([0, 1, 2.5, -1, np.nan, np.inf, "heavy", None]))
+    return model_selection.compute_sample_weight, (draw(either(st.sampled_from(["balanced", None]) | weights)), y), {}
+
+
 MINE = model_selection.Scorer("mine", lambda *_: 1.0)
 
 

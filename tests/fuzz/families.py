@@ -48,6 +48,7 @@ FAMILIES = {
             metrics.approximated_accuracy,
         ),
     ),
+    "class_weights": Family(calls_on_sets.class_weights, 1.0, (model_selection.compute_sample_weight,)),
     "rankings": Family(calls_on_sets.rankings, 1.0, (metrics.precision_recall_breakeven_point, metrics.win_tie_loss)),
     "hidings": Family(calls_on_sets.hidings, 2.0, (make_partial_labels, datasets.make_two_sensors)),
     "scorings": Family(

@@ -77,7 +77,7 @@ def check_row_weights(candidates: CandidateSets, sample_weight: Any, class_weigh
     labels = np.where(labeled[:, None], evidence / evidence.sum(axis=1, keepdims=True), 0.0)
     factors = labels @ _class_factors(class_weight, candidates, weight @ labels)
     weight = np.where(labeled, weight * factors, weight)
-    if not weight[labeled].any():
+    if labeled.any() and not weight[labeled].any():
         raise InputError("`class_weight` is zero for every labeled row. Give some class of the rows a weight above 0.")
     return weight
 
@@ -85,7 +85,7 @@ def check_row_weights(candidates: CandidateSets, sample_weight: Any, class_weigh
 def _class_factors(class_weight: Any, candidates: CandidateSets, mass: Floats) -> Floats:
     """Return the weight of each class, (K,)."""
     if isinstance(class_weight, str) and class_weight == "balanced":
-        return np.divide(mass.sum() / np.count_nonzero(mass), mass, out=np.ones(len(mass)), where=mass > 0)
+        return np.divide(mass.sum() / max(np.count_nonzero(mass), 1), mass, out=np.ones(len(mass)), where=mass > 0)
     if not isinstance(class_weight, Mapping):
         raise InputTypeError(f'`class_weight` must be a dict, "balanced" or None; got {class_weight!r}.')
     index = {label: k for k, label in enumerate(candidates.classes.tolist())}

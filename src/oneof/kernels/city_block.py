@@ -37,19 +37,13 @@ def _city_block(X: Floats, Y: Floats, out: Floats) -> None:
         end = min(top + 64, m)
         for i in range(n):
             x = X[i]
-            j = top
-            while j + 4 <= end:
+            # The rest of the tile takes the same loop with repeated rows: another loop would add in another order.
+            for j in range(top, end, 4):
+                second, third, fourth = min(j + 1, end - 1), min(j + 2, end - 1), min(j + 3, end - 1)
                 a, b, c, e = zero, zero, zero, zero
                 for f in range(d):
                     a += abs(x[f] - Y[j, f])
-                    b += abs(x[f] - Y[j + 1, f])
-                    c += abs(x[f] - Y[j + 2, f])
-                    e += abs(x[f] - Y[j + 3, f])
-                out[i, j], out[i, j + 1], out[i, j + 2], out[i, j + 3] = a, b, c, e
-                j += 4
-            while j < end:
-                a = zero
-                for f in range(d):
-                    a += abs(x[f] - Y[j, f])
-                out[i, j] = a
-                j += 1
+                    b += abs(x[f] - Y[second, f])
+                    c += abs(x[f] - Y[third, f])
+                    e += abs(x[f] - Y[fourth, f])
+                out[i, j], out[i, second], out[i, third], out[i, fourth] = a, b, c, e

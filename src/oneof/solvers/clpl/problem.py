@@ -12,8 +12,8 @@ from oneof.solvers.linear_objective import HessianBlock, LinearProblem
 from oneof.solvers.row_accessors import sparse_if_few
 from oneof.typing import Evidence, FeatureMatrix, Floats
 
-MAX_BLOCK_ENTRIES = 5e7
-"""Maximum number of entries in the Hessian's K blocks (400 MB) for a factorization."""
+MAX_BLOCK_ENTRIES = 3e7
+"""Maximum number of entries in the Hessian's K blocks (240 MB) for a factorization."""
 MAX_ACTIVE = 0.8
 """Fraction of rows with a loss above which all rows are used."""
 

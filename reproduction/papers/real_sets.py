@@ -242,7 +242,7 @@ def experiment() -> Experiment:
         datasets=(*FACES, *TEXTS),
         full=plan(draws=5),
         quick=plan(draws=1, sets=("lost",), methods=("LOORidge", "CLPL", "PLSVM", "PLKNN", "IPAL", "PLECOC")),
-        minutes=(240.0, 0.3),
+        minutes=(120.0, 0.3),
         measure=measure,
         tabulate=tabulate,
         draw=draw,

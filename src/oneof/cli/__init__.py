@@ -1,9 +1,9 @@
 """Command line `oneof`. Heavy imports happen only when a command runs, so every ``--help`` is quick.
 
 Reading order: `app` (the application), `options` and `option_groups` (shared options), `terminal` (output and exit
-codes), one file for each of the `commands`, `inputs` (the table as candidate sets, features and methods), `leaks`
-(columns that reveal the labels), `plan` (the facts of a table, and the time of a fit), `training` (the fit and its
-files).
+codes), `progress` (bars and lines of progress), one file for each of the `commands`, `inputs` (the table as candidate
+sets, features and methods), `answer_files` (answers of annotators), `leaks` (columns that reveal the labels), `plan`
+(the facts of a table), `times` (the time of a fit), `training` (the fit and its files).
 """
 
 import io

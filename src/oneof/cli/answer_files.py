@@ -22,12 +22,12 @@ class AnswerOptions:
     Attributes
     ----------
     path : Path
-        A table with a record for each answer, or an export of Label Studio or doccano.
+        A table with a record for each answer or a column for each annotator, or an export of Label Studio or doccano.
     row : str
         The column of the names of the rows, in this file and in the table; in an export, the field of the data.
     annotator, answer : str or None
-        Columns of this file, by default "annotator" and "answer". An export has no column of annotators, and its
-        `answer` is the tag of the choices, by default the only one.
+        Columns of this file, by default "annotator" and "answer"; without them, all columns but `row` are annotators.
+        An export has no column of annotators, and its `answer` is the tag of the choices, by default the only one.
     gold : str or None
         The column of known labels, in the table.
     """

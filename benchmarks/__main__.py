@@ -167,6 +167,7 @@ THEMES: dict[str, dict[str, Part]] = {
             "tables",
             ("messy", "accuracy from a messy CSV file without an option, compared with the clean file", "1 min"),
             ("numbers", "a million rows of 50 numbers in CSV, compared with one polars read", "3 min"),
+            ("parquet", "time of Parquet files with and without their decoding by another process first", "2 min"),
         ),
         **_parts("serving", ("serving", "time of predictions of rows, in Python and over HTTP", "3 min")),
     },

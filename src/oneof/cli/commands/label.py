@@ -184,7 +184,8 @@ def run(
                 terminal.print_line(f"{table}: {n_remaining} of {session.n_rows} rows remain to be labeled. The page:")
                 terminal.print_line(f"  {server.link}")
                 terminal.print_line(
-                    f"The same for the lead, with answers in dispute and gold rows:\n  {server.lead_link}"
+                    "The same for the lead only, with the accuracies and the answers of all annotators:\n"
+                    f"  {server.lead_link}"
                 )
                 terminal.print_line(f"Every answer is stored in {answers_file} at once. Stop with Ctrl-C.")
             if browser:

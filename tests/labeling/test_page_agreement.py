@@ -69,7 +69,8 @@ def test_who_differs_where(page: Page, noted: LabelingSession, tmp_path: Path) -
         assert lines[0][0].split()[0] == "Cem"
         assert {line[0].split()[0]: line[0].split()[1] for line in lines} == {"Ann": "13", "Bob": "12", "Cem": "13"}
         assert all("%" in " ".join(line) for line in lines)
-        assert not page.one("#accuracy-words").text
+        assert page.one("#accuracy-words").text == "The bar is the 90% interval, the mark in it the estimate."
+        assert page.one("#conflicts-note").text.endswith("Orange answers exclude the most probable label.")
         assert page.one("#conflicts-words").text == "2 rows with answers that exclude each other"
         opinions = sorted(line.text for line in page.all("#conflicts .opinions"))
         assert opinions == ["Ann: finch · Bob: finch · Cem: owl", "Ann: wren · Bob: wren · Cem: owl"]

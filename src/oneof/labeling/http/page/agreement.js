@@ -38,8 +38,10 @@ function alphaText({ alpha, alpha_interval: interval, masi_alpha: masi }, n) {
 }
 
 function accuracyText(statistics) {
-  if (statistics.annotators.every((one) => one.accuracy !== null)) return "";
-  return text("agreement.needed", { n: statistics.min_shared_rows });
+  const known = statistics.annotators.filter((one) => one.accuracy !== null);
+  const bars = known.length ? text("agreement.bars", { level: percent(0.9) }) : "";
+  const isComplete = known.length === statistics.annotators.length;
+  return `${bars} ${isComplete ? "" : text("agreement.needed", { n: statistics.min_shared_rows })}`.trim();
 }
 
 function annotatorLine(annotator) {
@@ -77,7 +79,8 @@ function noteText(agreement) {
   const [n, hidden] = [agreement.conflicts.length, agreement.n_hidden];
   const isPart = n > 0 && n + hidden < agreement.n_conflicts;
   const listed = isPart ? text("agreement.listed", { n }) : n > 1 ? text("agreement.order") : "";
-  return `${listed} ${hidden ? text("agreement.hidden", { n: hidden }) : ""}`.trim();
+  const colors = state.session.is_lead && n ? text("agreement.colors") : "";
+  return `${listed} ${hidden ? text("agreement.hidden", { n: hidden }) : ""} ${colors}`.trim();
 }
 
 function conflictItem(conflict, openRow) {

@@ -46,14 +46,21 @@ def until(condition: Callable[[], bool], seconds: float = 30) -> None:
 
 
 def take(
-    session: LabelingSession, file: str, size: dict[str, Any], keys: str, element: str | None = None, **options: Any
+    session: LabelingSession,
+    file: str,
+    size: dict[str, Any],
+    keys: str,
+    element: str | None = None,
+    *,
+    is_lead: bool = False,
+    **options: Any,
 ) -> None:
     """Open the page, press keys, and take a screenshot of the window or of an element."""
     with serving(session, annotator="Ann", **options) as server, tempfile.TemporaryDirectory() as folder:
         browser = open_browser(Path(folder))
         browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", {"deviceScaleFactor": 1, **size})
         page = Page(browser)
-        page.open(server.link)
+        page.open(server.lead_link if is_lead else server.link)
         page.press(*keys)
         if element is None:
             browser.save_screenshot(str(DOCS / file))
@@ -100,7 +107,9 @@ def disagree(table: LabelTable) -> None:
                 label = right if rng.random() < accuracy else (right + 3) % 10
                 session.answer(session.question_for(row, name), DIGITS[label])
         size = {"width": 1120, "height": 2400, "mobile": False}
-        take(session, "labeling_agreement.png", size, "", element="#agreement", title="Handwritten digits")
+        take(
+            session, "labeling_agreement.png", size, "", element="#agreement", is_lead=True, title="Handwritten digits"
+        )
 
 
 if __name__ == "__main__":

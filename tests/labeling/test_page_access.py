@@ -179,7 +179,7 @@ def test_focus_is_visible(page: Page, birds: LabelingSession, width: int) -> Non
                 assert outlined, name
                 assert shown, name
         assert len(names) > 15
-        assert {"settings-open", "candidate", "unknown", "undo", "csv"} <= set(names)
+        assert {"settings-open", "candidate", "unknown", "undo", "informed"} <= set(names)
 
 
 def test_the_focus_is_kept(page: Page, birds: LabelingSession) -> None:

@@ -15,7 +15,7 @@ DASH = "\u2013"
 
 
 def test_one_annotator_has_no_agreement(page: Page, noted: LabelingSession) -> None:
-    """The section is shown as soon as a second annotator has answered a row."""
+    """The section is shown as soon as a second annotator has answered a row; only that of the lead has accuracies."""
     with serving(noted, annotator="Ann") as server:
         page.open(server.link)
         page.settle(lambda: page.press("1", ENTER))
@@ -24,6 +24,15 @@ def test_one_annotator_has_no_agreement(page: Page, noted: LabelingSession) -> N
         answer(noted, (row + 1) % noted.n_rows, Bob="wren")
         page.settle(lambda: page.press("1", ENTER))
         page.until(lambda: page.one("#agreement").is_displayed())
+        assert page.one("#agreement-words").text == "Your progress, and rows in dispute"
+        assert not page.one("#statistics").is_displayed()
+        assert "Bob" not in page.browser.page_source
+        assert [cell.text for cell in page.all("#work tbody th, #work tbody td")][:2] == ["Ann", "2"]
+        assert not page.one("#export").is_displayed()
+        page.open(server.lead_link)
+        page.until(lambda: page.one("#statistics").is_displayed())
+        assert page.one("#agreement-words").text == "Agreement of the annotators"
+        assert page.one("#export").is_displayed()
         assert "No row has answers of two annotators yet" in page.one("#alpha-words").text
         assert [cell.text for cell in page.all("#annotators th, #annotators td")] == [
             "Ann",
@@ -60,7 +69,8 @@ def test_who_differs_where(page: Page, noted: LabelingSession, tmp_path: Path) -
         assert lines[0][0].split()[0] == "Cem"
         assert {line[0].split()[0]: line[0].split()[1] for line in lines} == {"Ann": "13", "Bob": "12", "Cem": "13"}
         assert all("%" in " ".join(line) for line in lines)
-        assert not page.one("#accuracy-words").text
+        assert page.one("#accuracy-words").text == "The bar is the 90% interval, the mark in it the estimate."
+        assert page.one("#conflicts-note").text.endswith("Orange answers exclude the most probable label.")
         assert page.one("#conflicts-words").text == "2 rows with answers that exclude each other"
         opinions = sorted(line.text for line in page.all("#conflicts .opinions"))
         assert opinions == ["Ann: finch · Bob: finch · Cem: owl", "Ann: wren · Bob: wren · Cem: owl"]
@@ -85,7 +95,7 @@ def test_names_and_rows_are_text(page: Page, noted: LabelingSession) -> None:
     """Names of annotators and contents of rows are not markup."""
     answer(noted, 0, **{"<i>Ann</i>": "finch", "Bob & Co": "owl"})
     with serving(noted, annotator="Bob & Co") as server:
-        page.open(server.link)
+        page.open(server.lead_link)
         page.until(lambda: page.one("#agreement").is_displayed())
         assert {cell.text for cell in page.all("#annotators th")} == {"<i>Ann</i>", "Bob & Co"}
         assert {cell.text for cell in page.all("#pairs th, #work tbody th")} == {"<i>Ann</i>", "Bob & Co"}

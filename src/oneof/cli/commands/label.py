@@ -8,7 +8,8 @@ import typer
 from oneof.cli import options, terminal
 from oneof.cli.annotators import AnnotatorGroup, print_annotators
 from oneof.cli.labeling import LabelOptions, open_session
-from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
+from oneof.cli.labeling_settings import Settings, print_settings, with_stored_settings
+from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, expand, make_read_options
 
 NAME = "label"
 EXAMPLES = """\b
@@ -22,7 +23,14 @@ Examples:
 """
 
 
-def run(
+def _answers_file(table: Path, answers: Path | None) -> Path:
+    """Return the file of the answers to the rows of a table."""
+    from oneof.io import stem_of
+
+    return answers or Path(f"{stem_of(table)}-answers.sqlite")
+
+
+def _label(
     table: options.TableFile,
     *,
     labels: Annotated[
@@ -69,7 +77,8 @@ def run(
         str, typer.Option("--strategy", help="Query strategy: mutual_information, entropy, margin, random, or auto.")
     ] = "auto",
     audit: Annotated[
-        bool, typer.Option("--audit", help="Review the rows whose labels are probably wrong; see oneof audit.")
+        bool,
+        typer.Option("--audit/--no-audit", help="Review the rows whose labels are probably wrong; see oneof audit."),
     ] = False,
     imports: Annotated[
         list[Path] | None,
@@ -112,24 +121,25 @@ def run(
     seed: options.Seed = 0,
     json: options.Json = False,
     debug: options.Debug = False,
+    settings: "Settings",
 ) -> None:
     """Label the rows of a table on a local web page, the most informative rows first.
 
     An answer is one label, several labels, excluded labels, or "don't know". Answers are stored in a file, and labeling
-    resumes from it. The page and --export write the table with its labels in a form that fit reads.
+    resumes from it with the same options, which are stored in the file. The page and --export write the table with its
+    labels in a form that fit reads.
     """
     with terminal.handle_errors(debug=debug):
         import webbrowser
 
         from oneof.files import check_not_input
-        from oneof.io import stem_of
         from oneof.labeling.content.label_changes import export_changes
         from oneof.labeling.http.server import LabelingServer
         from oneof.sockets import check_server_installed
 
         exits = export is not None or annotator_group.progress
         read_options = make_read_options(labels, label_group, feature_group, file_group)
-        answers_file = answers or Path(f"{stem_of(table)}-answers.sqlite")
+        answers_file = _answers_file(table, answers)
         label_options = LabelOptions(
             show,
             images,
@@ -148,10 +158,14 @@ def run(
             check_not_input([path] if path else [], [table, *(imports or ())], option)
         if not exits:
             check_server_installed("labeling")  # before the file of the answers is created
+        print_settings(settings, answers_file)
+        is_stored = not exits or not answers_file.exists()  # an export from an existing file changes no setting
         opened = open_session(table, read_options, label_options, background=not exits)
         with opened.session as session:
             for sentence in opened.notes:
                 terminal.print_note(sentence)
+            if is_stored:
+                settings.store(answers_file)
             n_imported = sum(
                 session.import_annotations(file, match=annotator_group.match, choice=choice) for file in imports or ()
             )
@@ -184,7 +198,8 @@ def run(
                 terminal.print_line(f"{table}: {n_remaining} of {session.n_rows} rows remain to be labeled. The page:")
                 terminal.print_line(f"  {server.link}")
                 terminal.print_line(
-                    f"The same for the lead, with answers in dispute and gold rows:\n  {server.lead_link}"
+                    "The same for the lead only, with the accuracies and the answers of all annotators:\n"
+                    f"  {server.lead_link}"
                 )
                 terminal.print_line(f"Every answer is stored in {answers_file} at once. Stop with Ctrl-C.")
             if browser:
@@ -194,3 +209,6 @@ def run(
             except KeyboardInterrupt:  # the documented way to stop
                 if not json:
                     terminal.print_line(f"{session.n_remaining()} rows remain to be labeled.")
+
+
+run = with_stored_settings(expand(_label), _answers_file)

@@ -73,6 +73,17 @@ class AnnotatorAPI:
             hidden = set(self._scheduler.remaining().tolist()) - set(self.answers.state.answered_by(annotator))
         return self._annotators.agreement(hidden)
 
+    def is_shared(self) -> bool:
+        """Return whether the session has answers of several annotators, or gold rows.
+
+        Returns
+        -------
+        bool
+        """
+        with self.answers.lock:
+            self.answers.sync()
+            return bool(self._gold) or len(self.answers.state.annotators()) > 1
+
     def n_remaining_for(self, annotator: str) -> int:
         """Return the number of rows that remain to be answered, and the gold rows that an annotator may be asked.
 

@@ -1,7 +1,8 @@
 """Agreement and progress of the annotators as the page shows them, as JSON types.
 
-The lead of a team sees the answers to the rows in dispute, and the accuracies on gold rows. Annotators see the others'
-answers to a row only if they open it with these answers shown, which the log records.
+The lead of a team sees the statistics of all annotators, and the answers to the rows in dispute. Annotators see their
+own progress, without an accuracy, and the rows in dispute. They see the others' answers to a row, without names, only
+if they open it with these answers shown, which the log records.
 """
 
 from collections.abc import Callable
@@ -9,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from oneof.labeling.annotators.agreement import MIN_SHARED_ROWS, Conflict
+from oneof.labeling.annotators.agreement import MIN_SHARED_ROWS, Agreement, Conflict
 from oneof.labeling.annotators.pairs import PairwiseAgreement
 from oneof.labeling.annotators.progress import to_dict
 from oneof.labeling.answers.log import INFORMED, Entry
@@ -26,8 +27,42 @@ def agreement_to_dict(
 ) -> dict[str, Any]:
     """Return the agreement of the annotators, as one of them or the lead may see it."""
     agreement = session.agreement(None if is_lead else annotator)
+    progress = [to_dict(one) for one in session.progress()]
     return {
+        "statistics": _statistics_to_dict(agreement) if is_lead else None,
         "n_shared": agreement.n_shared,
+        "n_conflicts": agreement.n_conflicts,
+        "n_hidden": agreement.n_hidden,
+        "conflicts": [
+            {"row": conflict.row, "summary": summary(conflict.row), "n_answers": len(conflict.answers)}
+            | (_opinions(conflict, len(session.classes)) if is_lead else {"label": None, "answers": []})
+            for conflict in agreement.conflicts
+        ],
+        "progress": progress if is_lead else [one | {"gold": None} for one in progress if one["name"] == annotator],
+    }
+
+
+def others_to_dict(session: LabelingSession, question: Question, *, is_lead: bool) -> list[dict[str, Any]]:
+    """Return the current answers of the others to the row of a question, if they are shown; names only for the lead."""
+    if question.purpose != INFORMED:
+        return []
+    with session.answers.lock:
+        answers = dict(session.answers.state.answers(question.row))
+    others = {name: entry for name, entry in sorted(answers.items()) if name != question.annotator}
+    if is_lead:
+        return [{"annotator": name} | answer_to_dict(entry) for name, entry in others.items()]
+    anonymous = sorted(others.values(), key=lambda entry: (entry.kind, entry.labels))  # not in the order of the names
+    return [{"annotator": None} | answer_to_dict(entry) for entry in anonymous]
+
+
+def answer_to_dict(entry: Entry) -> dict[str, Any]:
+    """Return an answer with its degree of certainty, as JSON types."""
+    return {"kind": entry.kind, "labels": list(entry.labels), "degree": entry.degree}
+
+
+def _statistics_to_dict(agreement: Agreement) -> dict[str, Any]:
+    """Return the statistics from which the annotators can be compared."""
+    return {
         "alpha": agreement.alpha,
         "alpha_interval": agreement.alpha_interval,
         "masi_alpha": agreement.masi_alpha,
@@ -36,33 +71,7 @@ def agreement_to_dict(
         "min_shared_rows": MIN_SHARED_ROWS,
         "pairs": _pairs_to_dict(agreement.pairs),
         "confused": [one._asdict() for one in agreement.pairs.confused[:MAX_CONFUSED]],
-        "n_conflicts": agreement.n_conflicts,
-        "n_hidden": agreement.n_hidden,
-        "conflicts": [
-            {"row": conflict.row, "summary": summary(conflict.row), "n_answers": len(conflict.answers)}
-            | (_opinions(conflict, len(session.classes)) if is_lead else {"label": None, "answers": []})
-            for conflict in agreement.conflicts
-        ],
-        "progress": [to_dict(one) | ({} if is_lead else {"gold": None}) for one in session.progress()],
     }
-
-
-def others_to_dict(session: LabelingSession, question: Question) -> list[dict[str, Any]]:
-    """Return the current answers of the other annotators to the row of a question, if they are shown."""
-    if question.purpose != INFORMED:
-        return []
-    with session.answers.lock:
-        answers = dict(session.answers.state.answers(question.row))
-    return [
-        {"annotator": name} | answer_to_dict(entry)
-        for name, entry in sorted(answers.items())
-        if name != question.annotator
-    ]
-
-
-def answer_to_dict(entry: Entry) -> dict[str, Any]:
-    """Return an answer with its degree of certainty, as JSON types."""
-    return {"kind": entry.kind, "labels": list(entry.labels), "degree": entry.degree}
 
 
 def _pairs_to_dict(pairs: PairwiseAgreement) -> dict[str, Any]:

@@ -76,6 +76,34 @@ def expected_schema(*tables: str) -> list[Any]:
 
 def stored_classes(path: Path) -> tuple[str, ...] | None:
     """Return the classes stored in a file of answers; None if the file does not exist or is not a log."""
+    text = _read_fact(path, "classes")
+    try:
+        return None if text is None else read_classes(text)
+    except DataError:  # it is raised when the file is opened for writing
+        return None
+
+
+def stored_settings(path: Path) -> dict[str, Any]:
+    """Return the settings stored in a file of answers, in the types of JSON; empty without any, or if it is damaged."""
+    text = _read_fact(path, "settings")
+    try:
+        settings = {} if text is None else json.loads(text)
+    except (RecursionError, ValueError):
+        return {}
+    return settings if isinstance(settings, dict) else {}
+
+
+def store_settings(path: Path, settings: dict[str, Any]) -> None:
+    """Store settings, in the types of JSON, in an existing file of answers; earlier versions ignore them."""
+    try:
+        with closing(sqlite3.connect(path, timeout=_BUSY_TIMEOUT)) as connection, connection:
+            connection.execute("INSERT OR REPLACE INTO facts VALUES ('settings', ?)", (json.dumps(settings),))
+    except sqlite3.DatabaseError as error:
+        raise write_error(path, error) from None
+
+
+def _read_fact(path: Path, name: str) -> str | None:
+    """Return a fact of a file of answers; None without it, or if the file does not exist or is not a log."""
     if not path.is_file():
         return None
     try:
@@ -85,10 +113,10 @@ def stored_classes(path: Path) -> tuple[str, ...] | None:
             connection.text_factory = _decode
             if not is_log(schema_of(connection)):
                 return None
-            line = connection.execute("SELECT value FROM facts WHERE name = 'classes'").fetchone()
-            return None if line is None else read_classes(line[0])
+            line = connection.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+            return None if line is None or not isinstance(line[0], str) else line[0]
     # The message for a damaged schema may not be valid text. The error is raised when the file is opened for writing.
-    except (sqlite3.DatabaseError, UnicodeDecodeError, DataError):
+    except (sqlite3.DatabaseError, UnicodeDecodeError):
         return None
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 SHOWS = ("table", "text", "image", "audio")
 EXPORTS = (".csv", ".parquet")
 _HASHED_ROWS = 10_000
-_MAX_CELL = 200
+_MAX_CELL = 20_000
 """Maximum number of characters of a table cell."""
 
 

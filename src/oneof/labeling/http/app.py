@@ -47,7 +47,8 @@ class PageOptions:
         The initial name of the annotator.
     images : MediaFolder or None
     is_lead : bool
-        Whether the page is that of the lead, with the answers to rows in dispute and the accuracies on gold rows.
+        Whether the page is that of the lead, with the statistics of all annotators, the answers to rows in dispute, and
+        the export of a session of several annotators.
     """
 
     title: str
@@ -132,6 +133,8 @@ class _Api:
         return {"undone": entry} | self._response(annotator, question)
 
     async def export(self, request: Request) -> Response:
+        if not self._can_export():
+            return PlainTextResponse("Only the link of the lead exports answers of a team, or gold rows.", 403)
         suffix = request.path_params["suffix"]
         if suffix not in ("csv", "parquet"):
             return PlainTextResponse("The export must be CSV or Parquet.", 404)
@@ -179,13 +182,20 @@ class _Api:
         return write(question, [classes[k] for k in labels], degree=degree, key=key)
 
     def _response(self, annotator: str, question: Question | None) -> dict[str, Any]:
+        is_lead = self._options.is_lead
         return {
-            "question": question_to_dict(self._session, question),
-            "state": state_to_dict(self._session, annotator),
+            "question": question_to_dict(self._session, question, is_lead=is_lead),
+            "state": state_to_dict(self._session, annotator) | {"can_export": self._can_export()},
         }
 
+    def _can_export(self) -> bool:
+        """Return whether the link may export: weights reveal the accuracies of others, and labels the gold rows."""
+        return self._options.is_lead or not self._session.is_shared()
 
-def question_to_dict(session: LabelingSession, question: Question | None) -> dict[str, Any] | None:
+
+def question_to_dict(
+    session: LabelingSession, question: Question | None, *, is_lead: bool = False
+) -> dict[str, Any] | None:
     """Return a question with its row, the predicted probabilities and the nearest labeled rows, as JSON types."""
     if question is None:
         return None
@@ -204,7 +214,7 @@ def question_to_dict(session: LabelingSession, question: Question | None) -> dic
         "item": session.table.item(question.row),
         "candidates": None if initial.all() else np.flatnonzero(initial).tolist(),
         "current_answer": None if current is None else answer_to_dict(current),
-        "others": others_to_dict(session, question),
+        "others": others_to_dict(session, question, is_lead=is_lead),
         "neighbors": [
             {
                 "row": neighbor.row,

@@ -126,7 +126,7 @@ def _question(row: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
             "item": {"type": "object"},
             "candidates": _or_null(_array(code)),
             "current_answer": _or_null(_object(answer)),
-            "others": _array(_object({"annotator": _STRING} | answer)),
+            "others": _array(_object({"annotator": _or_null(_STRING)} | answer)),
             "neighbors": _array(_object(neighbor)),
         }
     )
@@ -143,6 +143,7 @@ def _state(row: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
             "n_remaining": _COUNT,
             "n_labeled": _COUNT,
             "n_annotators": _COUNT,
+            "can_export": _BOOLEAN,
             "last_entry": _COUNT,
             "last_error": _or_null(_STRING),
             "estimate": _object({"n_checks": _COUNT, "n_covered": _COUNT, "n_exact": _COUNT} | interval),
@@ -165,17 +166,20 @@ def _agreement(row: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
     worker = dict.fromkeys(("n_answers", "n_sets", "n_unknown", "n_skipped"), _COUNT)
     times = {"rate": _or_null(_NUMBER), "seconds_since_last": _or_null(_NUMBER)}
     gold = {"type": ["object", "null"]}
+    statistics = {
+        "alpha": _or_null(_NUMBER),
+        "alpha_interval": interval,
+        "masi_alpha": _or_null(_NUMBER),
+        "masi_interval": interval,
+        "annotators": _array(_object(estimate)),
+        "min_shared_rows": _COUNT,
+        "pairs": _object(pairs),
+        "confused": _array(_object({"first": code, "second": code, "n_pairs": _NUMBER})),
+    }
     return _object(
         {
+            "statistics": _or_null(_object(statistics)) | {"description": "Null unless the link is that of the lead."},
             "n_shared": _COUNT,
-            "alpha": _or_null(_NUMBER),
-            "alpha_interval": interval,
-            "masi_alpha": _or_null(_NUMBER),
-            "masi_interval": interval,
-            "annotators": _array(_object(estimate)),
-            "min_shared_rows": _COUNT,
-            "pairs": _object(pairs),
-            "confused": _array(_object({"first": code, "second": code, "n_pairs": _NUMBER})),
             "n_conflicts": _COUNT,
             "n_hidden": _COUNT,
             "conflicts": _array(

@@ -172,8 +172,8 @@ class LabelingServer:
     link : str
         URL of the page. It contains a new secret for each server; everyone with the link may label.
     lead_link : str
-        URL of the page of the lead, with another secret: it also shows the answers to rows in dispute, and the
-        accuracies on gold rows.
+        URL of the page of the lead, with another secret: only this page shows the accuracies of the annotators, their
+        agreement and the answers to rows in dispute, and exports a session of several annotators.
 
     Raises
     ------
@@ -248,7 +248,7 @@ def serve(
     port : int, default=0
         0 selects a free port.
     open_browser : bool, default=True
-        Whether to open the page; the link is printed in any case.
+        Whether to open the page. Its link, and that of the lead, are printed in any case.
 
     Raises
     ------
@@ -265,12 +265,14 @@ def serve(
     >>> session = LabelingSession([[0.0], [1.0]], classes=["finch", "wren"], background=True)
     >>> serve(session)  # doctest: +SKIP
     http://127.0.0.1:40123/4dT9.../
+    For the lead, with the accuracies of the annotators: http://127.0.0.1:40123/xW3k.../
     >>> session.close()
     """
     import webbrowser
 
     server = LabelingServer(session, title=title, annotator=annotator, images=images, port=port)
     print(server.link)  # noqa: T201 - the purpose of the function
+    print(f"For the lead, with the accuracies of the annotators: {server.lead_link}")  # noqa: T201
     if open_browser:
         webbrowser.open(server.link)
     server.run()

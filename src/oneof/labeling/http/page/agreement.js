@@ -7,21 +7,28 @@ import { focusQuestion, state } from "./state.js";
 import { number, parts, percent, text } from "./strings.js";
 
 export function showAgreement(agreement, openRow) {
-  $("agreement").hidden = agreement.annotators.length < 2 && !state.session.is_lead;
-  $("weighted").hidden = !agreement.n_shared;
-  $("alpha").textContent = agreement.alpha === null ? "–" : number(agreement.alpha, 2);
-  $("alpha-words").replaceChildren(...alphaText(agreement));
-  showPairs(agreement);
+  const { statistics } = agreement; // for the lead only
+  $("agreement").hidden = false;
+  $("agreement-words").textContent = text(statistics ? "agreement.heading" : "agreement.own");
+  $("statistics").hidden = !statistics;
+  if (statistics) showStatistics(statistics, agreement.n_shared);
   showWork(agreement.progress);
-  $("annotators").replaceChildren(...agreement.annotators.map((one) => annotatorLine(one)));
-  $("accuracy-words").textContent = accuracyText(agreement);
   $("conflicts-words").textContent = conflictsText(agreement);
   $("conflicts-note").textContent = noteText(agreement);
   $("informed-choice").hidden = state.session.is_lead || !agreement.conflicts.length;
   $("conflicts").replaceChildren(...agreement.conflicts.map((conflict) => conflictItem(conflict, openRow)));
 }
 
-function alphaText({ n_shared: n, alpha, alpha_interval: interval, masi_alpha: masi }) {
+function showStatistics(statistics, nShared) {
+  $("weighted").hidden = !nShared;
+  $("alpha").textContent = statistics.alpha === null ? "–" : number(statistics.alpha, 2);
+  $("alpha-words").replaceChildren(...alphaText(statistics, nShared));
+  showPairs(statistics);
+  $("annotators").replaceChildren(...statistics.annotators.map((one) => annotatorLine(one)));
+  $("accuracy-words").textContent = accuracyText(statistics);
+}
+
+function alphaText({ alpha, alpha_interval: interval, masi_alpha: masi }, n) {
   if (!n) return parts("agreement.no_shared", { option: make("code", "", "--annotations-per-item 2") });
   const shared = text("agreement.shared", { n });
   if (alpha === null) return parts("agreement.undefined", { shared });
@@ -30,9 +37,11 @@ function alphaText({ n_shared: n, alpha, alpha_interval: interval, masi_alpha: m
   return [range, text("agreement.scale", { shared }), masi === null ? "" : ` ${text("agreement.masi", { alpha: number(masi, 2) })}`];
 }
 
-function accuracyText(agreement) {
-  if (agreement.annotators.every((one) => one.accuracy !== null)) return "";
-  return text("agreement.needed", { n: agreement.min_shared_rows });
+function accuracyText(statistics) {
+  const known = statistics.annotators.filter((one) => one.accuracy !== null);
+  const bars = known.length ? text("agreement.bars", { level: percent(0.9) }) : "";
+  const isComplete = known.length === statistics.annotators.length;
+  return `${bars} ${isComplete ? "" : text("agreement.needed", { n: statistics.min_shared_rows })}`.trim();
 }
 
 function annotatorLine(annotator) {
@@ -70,7 +79,8 @@ function noteText(agreement) {
   const [n, hidden] = [agreement.conflicts.length, agreement.n_hidden];
   const isPart = n > 0 && n + hidden < agreement.n_conflicts;
   const listed = isPart ? text("agreement.listed", { n }) : n > 1 ? text("agreement.order") : "";
-  return `${listed} ${hidden ? text("agreement.hidden", { n: hidden }) : ""}`.trim();
+  const colors = state.session.is_lead && n ? text("agreement.colors") : "";
+  return `${listed} ${hidden ? text("agreement.hidden", { n: hidden }) : ""} ${colors}`.trim();
 }
 
 function conflictItem(conflict, openRow) {
@@ -101,5 +111,6 @@ function opinionLines(conflict) {
 }
 
 export function opinionText({ annotator, kind, labels, degree }) {
-  return text("agreement.said", { annotator, answer: answerText(kind, labels, degree) });
+  const answer = answerText(kind, labels, degree);
+  return annotator === null ? answer : text("agreement.said", { annotator, answer });
 }

@@ -20,7 +20,8 @@ export function showPairs({ pairs, confused }) {
 
 export function showWork(progress) {
   const hasGold = progress.some((one) => one.gold);
-  $("work").hidden = progress.length < 2 && !state.session.is_lead;
+  $("work").hidden = !progress.length;
+  $("work-words").textContent = text(state.session.is_lead ? "progress.heading" : "progress.own");
   $("work-gold").hidden = $("work-gold-note").hidden = !hasGold;
   $("work-body").replaceChildren(...progress.map((one) => workLine(one, hasGold)));
 }

@@ -7,13 +7,14 @@ import { $, announce, foreign, showAlert } from "./elements.js";
 import { listen } from "./keys.js";
 import { enlargeQuestion, listenToZoom } from "./media.js";
 import { showProgress } from "./progress.js";
-import { showQuestion } from "./question.js";
+import { showItem, showQuestion } from "./question.js";
 import { reviewedLabels } from "./review.js";
-import { itemText } from "./rows.js";
+import { itemText, phone } from "./rows.js";
 import { Conflict, newKey, send } from "./server.js";
 import { applyColors, listenToSettings } from "./settings.js";
 import { annotator, focusQuestion, identity, state } from "./state.js";
 import { parts, text, translate } from "./strings.js";
+import { listenToLength } from "./texts.js";
 
 // Run one request at a time: keys pressed during a request must not answer the next question.
 async function exclusive(request) {
@@ -113,6 +114,8 @@ translate();
 listen(actions, toggleDigit);
 listenToSettings();
 listenToZoom();
+listenToLength();
+phone.addEventListener("change", () => { if (state.question) showItem(); });
 for (const id of ["accept", "reject", "unknown", "skip", "undo", "keep", "take"]) $(id).addEventListener("click", actions[id]);
 $("undo-last").addEventListener("click", undo);
 $("annotator").addEventListener("change", () => {

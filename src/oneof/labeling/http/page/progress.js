@@ -29,12 +29,13 @@ export function showProgress(progress, openRow) {
   $("history-none").hidden = state.history.length > 0;
   $("undo").disabled = $("undo-last").disabled = !state.history.length;
   showReviewProgress(progress.review);
+  $("export").hidden = $("done-note").hidden = !progress.can_export;
   updateAgreement(progress, openRow);
 }
 
 // The agreement is requested after the next question is shown, so that no annotator waits for it.
 async function updateAgreement(progress, openRow) {
-  if (progress.n_annotators < 2 && !state.session.is_lead) { for (const id of ["agreement", "work", "weighted"]) $(id).hidden = true; agreementOf = null; return; }
+  if (progress.n_annotators < 2 && !state.session.is_lead) { $("agreement").hidden = true; agreementOf = null; return; }
   const shown = `${progress.last_entry} ${annotator.get()}`;
   if (agreementOf === shown) return;
   agreementOf = shown;

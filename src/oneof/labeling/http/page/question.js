@@ -8,20 +8,29 @@ import { showReview } from "./review.js";
 import { content, neighborItem, table } from "./rows.js";
 import { state } from "./state.js";
 import { either, number, text } from "./strings.js";
+import { showColorKey, showTexts } from "./texts.js";
 
 export function showQuestion() {
   const question = state.question;
   const isTable = question.item.kind === "table";
   $("reason").textContent = reason(question);
-  $("item").replaceChildren(isTable ? table(question.item, question.neighbors) : content(question.item, question.row, question.highlight));
+  showItem();
   $("legend").textContent = legend(question.highlight);
   $("others").hidden = !question.others.length;
   $("others-answers").replaceChildren(...question.others.map((one) => make("li", "", opinionText(one))));
   $("neighbors").hidden = isTable || !question.neighbors.length;
   $("neighbors-rows").classList.toggle("pictures", question.item.kind === "image");
   $("neighbors-rows").replaceChildren(...(isTable ? [] : question.neighbors.map(neighborItem)));
+  showTexts(question);
+  showColorKey(question);
   showReview();
   showCandidates();
+}
+
+// The table of a phone differs from that of a wide window.
+export function showItem() {
+  const { item, neighbors, row, highlight } = state.question;
+  $("item").replaceChildren(item.kind === "table" ? table(item, neighbors) : content(item, row, highlight));
 }
 
 function reason(question) {

@@ -5,6 +5,9 @@ import { appendText } from "./highlights.js";
 import { picture, player, zoomable } from "./media.js";
 import { either, text } from "./strings.js";
 
+export const phone = window.matchMedia("(max-width: 560px)");
+const LONG = 60; // characters from which a column of the table is wide
+
 export function content(item, row, highlight) {
   if (item.kind === "image") return zoomable(item, row);
   if (item.kind === "audio") return player(item, row);
@@ -17,10 +20,11 @@ export function content(item, row, highlight) {
   return paragraph;
 }
 
-// Show the row as a column next to the nearest labeled rows.
+// Show the row as a column next to the nearest labeled rows. On a phone, the name of each value is in a line of its own.
 export function table(item, neighbors) {
   const head = make("tr");
-  head.append(make("td"), make("th", "this", text("row.this")));
+  if (!phone.matches) head.append(make("td"));
+  head.append(make("th", "this", text("row.this")));
   for (const neighbor of neighbors) {
     const cell = make("th", "", either(neighbor.labels));
     cell.append(make("small", "", text("row.number", { row: String(neighbor.row) })));
@@ -31,18 +35,27 @@ export function table(item, neighbors) {
   const body = make("tbody");
   item.cells.forEach(([name, value], index) => {
     const line = make("tr");
-    line.append(make("th", "", name), make("td", "this", value));
+    const heading = make("th");
+    heading.append(make("span", "", name));
+    heading.scope = "row";
+    line.append(make("td", "this"));
+    line.firstChild.append(make("span", "cell", value));
     for (const neighbor of neighbors) {
       const other = neighbor.item.cells[index][1];
-      line.append(make("td", other === value ? "same" : "", other));
+      const cell = make("td", other === value ? "same" : "");
+      cell.append(make("span", "cell", other));
+      line.append(cell);
     }
-    for (const cell of line.children) if (cell.tagName === "TH") cell.scope = "row";
     const pinned = index < (item.n_pinned ?? 0);
     if (pinned) line.className = "pinned";
-    (pinned ? header : body).append(line);
+    const part = pinned ? header : body;
+    if (phone.matches) part.append(nameLine(heading, neighbors.length + 1, line.className));
+    else line.prepend(heading);
+    part.append(line);
   });
   for (const cell of head.children) if (cell.tagName === "TH") cell.scope = "col";
-  const element = make("table");
+  const isWide = [item, ...neighbors.map((neighbor) => neighbor.item)].some(({ cells }) => cells.some(([, value]) => value.length > LONG));
+  const element = make("table", isWide ? "texts" : "");
   const caption = make("caption", "visually-hidden", text(neighbors.length ? "row.with_neighbors" : "row.this"));
   element.append(caption, header, body);
   const wrapper = make("div", "side-by-side");
@@ -51,6 +64,14 @@ export function table(item, neighbors) {
   wrapper.setAttribute("aria-label", caption.textContent);
   wrapper.append(element);
   return wrapper;
+}
+
+// Return a line with the name of a value above it.
+function nameLine(heading, nColumns, style) {
+  const line = make("tr", `name ${style}`);
+  heading.colSpan = nColumns;
+  line.append(heading);
+  return line;
 }
 
 export function neighborItem(neighbor) {

@@ -1,0 +1,54 @@
+// Long texts in full, or shortened to a few lines, and the key of the colors of a question.
+
+import { $, make } from "./elements.js";
+import { state } from "./state.js";
+import { stored } from "./storage.js";
+import { text } from "./strings.js";
+
+const LONG_CELL = 160, LONG_TEXT = 600; // characters from which a text can be shortened
+const shortened = stored(() => localStorage, "oneof-shorten", () => ""); // empty: in full
+
+export function showTexts({ item, neighbors }) {
+  const items = [item, ...neighbors.map((neighbor) => neighbor.item)];
+  $("shorten-choice").hidden = !items.some(isLong);
+  applyLength();
+}
+
+function isLong(item) {
+  if (item.kind === "table") return item.cells.some(([, value]) => value.length > LONG_CELL);
+  return item.kind === "text" && item.text.length > LONG_TEXT;
+}
+
+function applyLength() {
+  $("shorten").checked = Boolean(shortened.get());
+  $("question").classList.toggle("shortened", $("shorten").checked);
+}
+
+export function listenToLength() {
+  $("shorten").addEventListener("change", () => {
+    shortened.set($("shorten").checked ? "yes" : "");
+    applyLength();
+  });
+}
+
+// Explain the colors and lines that the question has.
+export function showColorKey({ item, neighbors, proba, candidates }) {
+  const isTable = item.kind === "table";
+  const isSame = neighbors.some(({ item: other }) => isTable && other.cells.some(([, value], index) => value === item.cells[index][1]));
+  const entries = [
+    [isTable, "row", text("key.row")],
+    [isTable && neighbors.length, "neighbor", text("key.neighbors")],
+    [isSame, "same", text("key.same")],
+    [proba, "proba", text("key.proba")],
+    [candidates && candidates.length < state.session.classes.length, "outside", text("key.outside")],
+  ];
+  $("color-key").replaceChildren(...entries.filter(([shown]) => shown).map(([, name, sentence]) => entry(name, sentence)));
+}
+
+function entry(name, sentence) {
+  const line = make("li");
+  const sample = make("span", `sample ${name}`);
+  sample.setAttribute("aria-hidden", "true");
+  line.append(sample, " ", sentence);
+  return line;
+}

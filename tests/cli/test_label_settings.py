@@ -1,0 +1,116 @@
+"""Settings of `oneof label` that are stored with the answers, and used by a resumed session."""
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from oneof.cli.labeling_settings import KINDS, as_words, read_settings
+from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup
+from tests.cli.conftest import Run
+from tests.cli.test_label import CLASSES, LABEL, bare, served
+from tests.labeling.serving import Client
+
+__all__ = ["bare", "served"]  # fixtures
+AGAIN = ("--labels", "species", "--no-browser")
+FIRST = ("--pin", "remark,mass", "--method", "PLKNN", "--annotations-per-item", "2", "--drop", "color")
+ANSWERS = Path("birds-answers.sqlite")
+
+
+def test_a_resumed_session_has_its_settings(run: Run, bare: Path, served: Any) -> None:
+    """A second run without the options shows the same columns, asks as many people, and names the settings."""
+    seen: list[Any] = []
+
+    def look(client: Client) -> None:
+        question = client.ask()
+        seen.append([name for name, _ in question["item"]["cells"]])
+        client.answer(question, "one of", [0])
+        seen.append(client.post("api/ask", {"annotator": "Bob", "window": "v"}).json()["state"]["n_remaining"])
+
+    served(look)
+    first = run("label", bare, *LABEL, *CLASSES, *FIRST, "--no-browser")
+    assert first.code == 0, first.err
+    assert "settings" not in first.err
+    again = run("label", bare, *AGAIN)
+    assert again.code == 0, again.err
+    assert seen[2] == seen[0] == ["remark", "mass", "id", "span", "migrates", "color"]
+    assert (seen[1], seen[3]) == (60, 60)  # a row with one of two answers remains
+    [note] = [line for line in again.err.splitlines() if "settings" in line]
+    for words in ("--annotations-per-item 2", "--method PLKNN", "--drop color", "--hide truth", "--pin remark,mass"):
+        assert words in note
+
+
+def test_a_replaced_setting_is_named_and_stored(run: Run, bare: Path, served: Any) -> None:
+    """An option of a later run replaces the stored one, with a note, and is used by the run after it."""
+    pinned: list[Any] = []
+    served(lambda client: pinned.append([name for name, _ in client.ask()["item"]["cells"]][:1]))
+    for words in (("--pin", "remark"), ("--pin", "mass"), ()):
+        result = run("label", bare, *LABEL, *CLASSES, "--no-browser", *words)
+        assert result.code == 0, result.err
+        assert ("--pin mass replaces the setting --pin remark of birds-answers.sqlite." in result.err) == (
+            words == ("--pin", "mass")
+        )
+    assert pinned == [["remark"], ["mass"], ["mass"]]
+    assert run("label", bare, *AGAIN, "--pin", "").code == 0
+    assert read_settings(ANSWERS)["pin"] == [""]
+    assert pinned[-1] == ["id"]
+
+
+def test_an_export_changes_no_setting(run: Run, bare: Path, served: Any) -> None:
+    """Settings are those of the first command and of the runs of the page, not of an export from an existing file."""
+    assert run("label", bare, *LABEL, *CLASSES, "--pin", "remark", "--export", "out.csv").code == 0
+    assert run("label", bare, *LABEL, "--pin", "mass", "--combination", "model", "--export", "out.csv").code == 0
+    assert read_settings(ANSWERS) == {"hide": ["truth"], "pin": ["remark"]}
+
+
+def test_files_are_stored_with_their_whole_path(run: Run, bare: Path) -> None:
+    """A folder of images and a file of gold labels are found from another working directory."""
+    Path("known.csv").write_text("item,label\n0,owl\n")
+    Path("pictures").mkdir()
+    words = ("--gold", "known.csv", "--images", "pictures", "--export", "out.csv")
+    assert run("label", bare, *LABEL, *CLASSES, *words).code == 0
+    stored = read_settings(ANSWERS)
+    assert {name: Path(stored[name]) for name in ("gold", "images")} == {
+        "gold": Path("known.csv").absolute(),
+        "images": Path("pictures").absolute(),
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["{", "[" * 60_000, "[1]", '{"pin": "mass", "seed": true, "show": ["text"], "method": 3, "later": 1, "seed": -1}'],
+)
+def test_settings_of_another_program_are_not_used(run: Run, bare: Path, text: str) -> None:
+    """Unknown settings, and those of another type, have no effect."""
+    words = ("label", bare, *LABEL, *CLASSES, "--export", "out.csv")
+    assert run(*words).code == 0
+    with sqlite3.connect(ANSWERS) as connection:
+        connection.execute("INSERT OR REPLACE INTO facts VALUES ('settings', ?)", (text,))
+    connection.close()
+    result = run(*words, "--json")
+    assert result.code == 0, result.err
+    assert "an earlier run" not in result.err
+    assert json.loads(result.out)["rows"] == 60
+
+
+def test_every_option_of_the_table_is_stored() -> None:
+    """Options for reading the table are stored, apart from the classes, which the log itself has."""
+    groups = {name for group in (LabelGroup, FeatureGroup, FileGroup) for name in group.__dataclass_fields__}
+    assert groups - set(KINDS) == {"classes"}
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("audit", False, ["--no-audit"]),
+        ("weighted", True, ["--weighted"]),
+        ("show", ["text", "a b"], ["--show", "text", "a b"]),
+        ("drop", ["a,b", "c"], ["--drop", "a,b,c"]),
+        ("date_format", ["%d", "%m"], ["--date-format", "%d", "--date-format", "%m"]),
+        ("max_annotations", 3, ["--max-annotations", "3"]),
+    ],
+)
+def test_settings_are_named_as_on_the_command_line(name: str, value: Any, words: list[str]) -> None:
+    assert as_words(name, value) == words

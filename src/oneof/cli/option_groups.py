@@ -291,7 +291,7 @@ class OnlineGroup:
             reason = "cannot be combined with --online, which has no held-out predictions"
             check_unused(context, ("noise_rate",), reason)
             reason = "cannot be combined with --online, which reads the rows in order"
-            check_unused(context, ("folds", "budget", "seed", "sheet"), reason)
+            check_unused(context, ("folds", "groups", "budget", "seed", "sheet"), reason)
             return
         check_unused(context, ("epochs", "batch_rows", "hash_bits", *only_online), "needs --online: add it")
         if str(context.params["method"]).lower() != "best":
@@ -306,6 +306,7 @@ def make_read_options(
     *,
     truth: str | None = None,
     weights: str | None = None,
+    groups: str | None = None,
     answers: "AnswerOptions | None" = None,
 ) -> "ReadOptions":
     """Return the options of a command for reading a table; defects of them raise errors of `oneof.errors`."""
@@ -316,6 +317,7 @@ def make_read_options(
     return ReadOptions(
         labels=read_names("--labels", labels),
         truth=truth,
+        groups=groups,
         separator=label_group.separator,
         classes=None if label_group.classes is None else named,
         overrides=Overrides(

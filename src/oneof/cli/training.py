@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli import answers
-from oneof.cli.commands.audit import describe_rate, find_issues
+from oneof.cli.commands.audit import count_folds, describe_rate, find_issues
 from oneof.cli.commands.audit import summarize as summarize_issues
 from oneof.cli.prediction_sets import REPORT_COVERAGE, evaluate_calibration, held_out_calibration, to_dict
 from oneof.cli.progress import ProgressFactory, Steps
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from oneof.comparison import Comparison, LearningCurve
     from oneof.report import AnnotatorSummary
 
-AUDIT_FOLDS = 5
-"""Folds of the audit for a noise rate."""
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
 
 
@@ -92,7 +90,7 @@ def train(
             "them."
         )
     task = check_task(frame, candidates, truth)
-    splits = make_folds(task, "auto" if folds is None else folds, seed)
+    splits = make_folds(task, "auto" if folds is None else folds, seed, prepared.groups)
     with progress_factory("Estimating the time"):
         plan = make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate)
     if show_plan is not None:
@@ -110,14 +108,16 @@ def train(
         if noise_rate is not None:
             rate = None if isinstance(noise_rate, str) else noise_rate
             with steps.step(AUDIT) as bar:
-                _, issues = find_issues(prepared, "auto", folds=AUDIT_FOLDS, seed=seed, noise_rate=rate, progress=bar)
+                _, issues = find_issues(
+                    prepared, "auto", folds=count_folds(prepared), seed=seed, noise_rate=rate, progress=bar
+                )
             fitted_to = issues.corrected()
             add_note(_describe_correction(issues))
         with steps.step(FINAL):
             model = comparison.best_estimator.fit(frame, fitted_to)
         if issues is None and _has_suspects(model[-1]):
             with steps.step(AUDIT):
-                issues = _suspects(model[-1], candidates)
+                issues = _suspects(comparison, model[-1], candidates)
         decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
     else:
         add_note(
@@ -188,6 +188,7 @@ def _compare(
             candidates,
             methods,
             cv=splits,
+            groups=prepared.groups,
             truth=truth,
             budget=budget,
             refit=False,
@@ -214,6 +215,7 @@ def _compare(
             max_rows=MAX_CURVE_ROWS,
             last=comparison.results[0],
             cv=splits,
+            groups=prepared.groups,
             random_state=seed,
             progress=bar,
         )
@@ -248,17 +250,30 @@ def _has_suspects(method: Any) -> bool:
     return isinstance(method, LOORidge)
 
 
-def _suspects(method: Any, candidates: "CandidateSets") -> "LabelIssues | None":
-    """Return the issues by the leave-one-out scores of a fitted LOORidge; None without result."""
+def _suspects(comparison: "Comparison", method: Any, candidates: "CandidateSets") -> "LabelIssues | None":
+    """Return the issues by the leave-one-out scores of a fitted LOORidge; None without result.
+
+    With groups, the scores are those of the comparison, and there are none if it has one split only.
+    """
     import warnings
 
+    import numpy as np
+
     from oneof.audit import issues_from_scores
+    from oneof.audit.detection import MIN_PROBABILITY
     from oneof.estimators.loo_ridge import loo_logits
 
+    scores = None
+    if comparison.n_groups is not None:
+        rows, proba = comparison.held_out_rows, comparison.results[0].probabilities
+        if rows is None or proba is None or len(rows) < (~candidates.is_unlabeled).sum():
+            return None
+        scores = np.zeros(candidates.shape)
+        scores[rows] = np.log(np.maximum(proba, MIN_PROBABILITY))
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         try:
-            return issues_from_scores(loo_logits(method), candidates)
+            return issues_from_scores(loo_logits(method) if scores is None else scores, candidates)
         except UserWarning:  # the features do not predict the labels
             return None
 
@@ -277,6 +292,7 @@ def make_plan(
     from oneof.cli.inputs import resolve_methods
     from oneof.cli.times import (
         count_audit_fits,
+        count_audit_models,
         count_fits,
         count_fits_of_rounds,
         estimate_noise_seconds,
@@ -294,7 +310,10 @@ def make_plan(
     [(name, estimator)] = methods.items()
     n, test, candidates = len(task.candidates), splits[0][1], task.candidates
     n_fits, n_fits_of_one_split = (count_fits([len(train) for train, _ in parts], n) for parts in (splits, splits[:1]))
-    n_audit_fits = 0 if noise_rate is None else count_audit_fits(candidates, AUDIT_FOLDS, is_default=True)
+    n_audit_fits = 0
+    if noise_rate is not None:
+        is_grouped = prepared.groups is not None
+        n_audit_fits = count_audit_fits(candidates, count_folds(prepared), is_default=True, is_grouped=is_grouped)
     total = sum(n_fits.values()) + n_audit_fits * (name == DEFAULT_METHOD)
     seconds = estimate_seconds(estimator, task, test, total, seed)
     fit_seconds = None if seconds is None else seconds / total
@@ -306,7 +325,7 @@ def make_plan(
         if n_audit_fits and name != DEFAULT_METHOD:
             [auditor] = resolve_methods(prepared, DEFAULT_METHOD, seed)[0].values()
             audit_fit_seconds = estimate_seconds(auditor, task, test, 1, seed)
-        n_models = 2 if n_audit_fits > 1 else 1
+        n_models = count_audit_models(candidates) if n_audit_fits else 1
         steps[AUDIT] = n_audit_fits * (audit_fit_seconds or 0.0) + n_models * estimate_noise_seconds(candidates, seed)
     if noise_rate is not None:  # before the final fit
         steps[FINAL] = steps.pop(FINAL)
@@ -328,7 +347,7 @@ def make_plan(
 
 def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") -> "Plan":
     """Return the facts of a table with labels."""
-    from oneof.cli.plan import AnswerFacts, describe
+    from oneof.cli.plan import AnswerFacts, GroupFacts, describe
 
     facts = describe(
         prepared.table,
@@ -338,6 +357,8 @@ def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") ->
         candidates=prepared.candidates,
         exclude=sorted(read_options.text_columns),
     )
+    if prepared.n_groups is not None:
+        facts = replace(facts, groups=GroupFacts(str(read_options.groups), prepared.n_groups))
     if prepared.answers is None or read_options.answers is None:
         return facts
     given = prepared.answers.answers

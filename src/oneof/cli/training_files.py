@@ -40,6 +40,8 @@ def command_line(
         arguments += [] if given.gold is None else ["--gold", given.gold]
     if read_options.truth:
         arguments += ["--truth", read_options.truth]
+    if read_options.groups:
+        arguments += ["--groups", read_options.groups]
     if read_options.separator is not None:
         arguments += ["--separator", read_options.separator]
     weighting = read_options.weights
@@ -89,6 +91,7 @@ def summarize(
         "table": str(prepared.table.path),
         "labels": list(read_options.label_columns),
         "truth": read_options.truth,
+        "groups": read_options.groups,
         "rows": len(candidates),
         "exact": exact,
         "partial": len(candidates) - exact - unlabeled,
@@ -188,6 +191,7 @@ def write_report(
         n_folds=comparison.n_folds,
         n_train=comparison.n_train,
         n_held_out=comparison.n_held_out,
+        n_groups=comparison.n_groups,
         learning_curve=curve,
         decisions=decisions,
         truth=prepared.truth,

@@ -33,6 +33,7 @@ Examples:
   oneof fit birds.csv --labels species --separator ';' --drop id --truth checked
   oneof fit letters.csv --labels topic --text body --stop-words english --stem english
   oneof fit votes.parquet --labels cat,dog,horse --method CLPL --out model
+  oneof fit birds.csv --labels species --groups recorder
   oneof fit birds.csv --labels species --weighted --kind posterior
   oneof fit birds.csv --labels species --noise-rate auto
   oneof fit birds.csv --answers answers.csv --row id --annotator worker --answer label
@@ -56,6 +57,7 @@ def run(
         ),
     ] = "auto",
     truth: options.Truth = None,
+    groups: options.Groups = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default TABLE-oneof.")
     ] = None,
@@ -110,6 +112,7 @@ def run(
             file_group,
             truth=truth,
             weights=weights,
+            groups=groups,
             answers=answer_group.answer_options(context),
         )
         rate = options.read_noise_rate(noise_rate)

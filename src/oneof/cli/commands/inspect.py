@@ -32,7 +32,7 @@ Examples:
 """
 
 _NEEDS_LABELS = (
-    *("separator", "classes", "weighted", "weights", "kind", "rest", "truth"),
+    *("separator", "classes", "weighted", "weights", "kind", "rest", "truth", "groups"),
     *("noise_rate", "folds", "budget", "seed"),
 )
 
@@ -48,6 +48,7 @@ def run(
         str, typer.Option("--method", help="Name of the method whose time is estimated, best, or auto (LOORidge).")
     ] = "auto",
     truth: options.Truth = None,
+    groups: options.Groups = None,
     label_group: LabelGroup,
     weights: options.Weights = None,
     noise_rate: options.NoiseRate = None,
@@ -80,6 +81,7 @@ def run(
             file_group,
             truth=truth,
             weights=weights,
+            groups=groups,
             answers=answer_group.answer_options(context),
         )
         rate = options.read_noise_rate(noise_rate)
@@ -130,7 +132,7 @@ def inspect_table(
         prepared = prepare(path, read_options)
         methods, notes = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)
         task = check_task(prepared.frame, prepared.candidates, prepared.truth)
-        splits = make_folds(task, "auto" if folds is None else folds, seed)
+        splits = make_folds(task, "auto" if folds is None else folds, seed, prepared.groups)
         plan = make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate)
         return Inspection(plan, prepared.findings, (*prepared.notes, *notes))
     table = read_rows(path, read_options)

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from oneof.cli.commands.audit import find_issues
-from oneof.cli.inputs import ReadOptions, prepare
+from oneof.cli.tables.inputs import ReadOptions, prepare
 from oneof.comparison.folds import check_task, make_folds
 from tests.cli.conftest import QUICK, Run, check_error, make_birds
 

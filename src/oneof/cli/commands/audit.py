@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli import options, terminal
+from oneof.cli import options
 from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
-from oneof.cli.progress import Progress, progress
+from oneof.cli.output import terminal
+from oneof.cli.output.progress import Progress, progress
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
-    from oneof.cli.inputs import PreparedTable
+    from oneof.cli.tables.inputs import PreparedTable
 
 NAME = "audit"
 MIN_TIMED_ROWS = 5_000
@@ -74,8 +75,8 @@ def run(
     --noise-rate auto learns from it without relying on these rows, and label --audit opens them for labeling.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.inputs import prepare
-        from oneof.cli.plan import announce
+        from oneof.cli.tables.inputs import prepare
+        from oneof.cli.tables.plan import announce
         from oneof.errors import InputError
         from oneof.files import atomic_write, check_not_input, check_writable, create_directories
 
@@ -121,8 +122,8 @@ def run(
 
 def _estimate_time(prepared: "PreparedTable", method: str, folds: int, seed: int) -> tuple[float | None, str]:
     """Return the estimated time of all fits of the audit, None if it is unknown or short, and advice to save time."""
-    from oneof.cli.inputs import resolve_methods
-    from oneof.cli.times import count_audit_fits, count_audit_models, estimate_noise_seconds, estimate_seconds
+    from oneof.cli.tables.inputs import resolve_methods
+    from oneof.cli.training.times import count_audit_fits, count_audit_models, estimate_noise_seconds, estimate_seconds
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
 
@@ -161,7 +162,7 @@ def find_issues(
 ) -> "tuple[str, LabelIssues]":
     """Return the name of the method of the held-out predictions, and the issues."""
     from oneof.audit import find_label_issues
-    from oneof.cli.inputs import resolve_methods
+    from oneof.cli.tables.inputs import resolve_methods
     from oneof.comparison.methods import DEFAULT_METHOD
 
     methods, _ = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)
@@ -245,7 +246,7 @@ def _write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") -
     """Write all labeled rows as CSV, the most probably wrong first."""
     import polars as pl
 
-    from oneof.cli.inputs import insert_identifiers
+    from oneof.cli.tables.inputs import insert_identifiers
 
     texts = issues.candidates.to_strings(separator=prepared.separator)
     listed = issues.top(len(issues.ranking))

@@ -4,9 +4,10 @@ from typing import Annotated
 
 import typer
 
-from oneof.cli import options, terminal
+from oneof.cli import options
 from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
-from oneof.cli.progress import progress
+from oneof.cli.output import terminal
+from oneof.cli.output.progress import progress
 
 NAME = "compare"
 EXAMPLES = """\b
@@ -44,9 +45,9 @@ def run(
     comparison and prints the methods compared so far.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.inputs import describe_comparison, prepare, resolve_methods
-        from oneof.cli.plan import announce
-        from oneof.cli.times import estimate_seconds
+        from oneof.cli.tables.inputs import describe_comparison, prepare, resolve_methods
+        from oneof.cli.tables.plan import announce
+        from oneof.cli.training.times import estimate_seconds
         from oneof.comparison import compare
         from oneof.comparison.folds import check_task, make_folds
 

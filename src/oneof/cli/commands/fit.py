@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli import options, terminal
+from oneof.cli import options
 from oneof.cli.option_groups import (
     AnswerGroup,
     FeatureGroup,
@@ -16,12 +16,13 @@ from oneof.cli.option_groups import (
     OnlineGroup,
     make_read_options,
 )
-from oneof.cli.progress import progress
+from oneof.cli.output import terminal
+from oneof.cli.output.progress import progress
 
 if TYPE_CHECKING:
-    from oneof.cli.inputs import ReadOptions
-    from oneof.cli.online import OnlineOptions
-    from oneof.cli.plan import Plan
+    from oneof.cli.tables.inputs import ReadOptions
+    from oneof.cli.tables.plan import Plan
+    from oneof.cli.training.online import OnlineOptions
 
 NAME = "fit"
 EXAMPLES = """\b
@@ -100,9 +101,9 @@ def run(
     summary.json and curve.csv (the running loss), and saves checkpoint.npz while it runs.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.answers import print_annotators
-        from oneof.cli.online import OnlineOptions
-        from oneof.cli.training import train
+        from oneof.cli.answers.annotators import print_annotators
+        from oneof.cli.training.online import OnlineOptions
+        from oneof.cli.training.train import train
         from oneof.io import stem_of
 
         read_options = make_read_options(
@@ -184,7 +185,7 @@ def _fit_online(
     json: bool,
 ) -> None:
     """Fit an online method on a stream and print its progressive validation."""
-    from oneof.cli import online
+    from oneof.cli.training import online
 
     folder = out or online.default_folder(table)
     try:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli import options, terminal
+from oneof.cli import options
 from oneof.cli.option_groups import (
     AnswerGroup,
     FeatureGroup,
@@ -15,10 +15,11 @@ from oneof.cli.option_groups import (
     check_unused,
     make_read_options,
 )
+from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
-    from oneof.cli.inputs import ReadOptions
-    from oneof.cli.plan import Inspection
+    from oneof.cli.tables.inputs import ReadOptions
+    from oneof.cli.tables.plan import Inspection
 
 NAME = "inspect"
 EXAMPLES = """\b
@@ -90,7 +91,7 @@ def run(
             names = _NEEDS_LABELS if online_group.online else (*_NEEDS_LABELS, "method")
             check_unused(context, names, "needs --labels: add it")
         if online_group.online:
-            from oneof.cli.online import OnlineOptions, inspect_stream
+            from oneof.cli.training.online import OnlineOptions, inspect_stream
 
             online_options = OnlineOptions(online_group.epochs, online_group.batch_rows, online_group.hash_bits)
             inspection = inspect_stream(table, read_options, online_options, method=method)
@@ -122,9 +123,9 @@ def inspect_table(
     noise_rate: float | str | None = None,
 ) -> "Inspection":
     """Return the plan of a fit, the findings and notes; without labels, the plan has the facts of the table only."""
-    from oneof.cli.inputs import prepare, prepare_features, read_rows, resolve_methods
-    from oneof.cli.plan import Inspection, describe
-    from oneof.cli.training import make_plan
+    from oneof.cli.tables.inputs import prepare, prepare_features, read_rows, resolve_methods
+    from oneof.cli.tables.plan import Inspection, describe
+    from oneof.cli.training.train import make_plan
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
 
@@ -143,7 +144,7 @@ def inspect_table(
 
 def _inspect_model(path: Path, *, json: bool) -> None:
     """Print the description of a model file."""
-    from oneof.cli.predictions import load_model
+    from oneof.cli.prediction.predictions import load_model
 
     model = load_model(path)
     estimate = model.summary.get("estimate") or {}

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.columns import DEFAULT_SEPARATOR
-from oneof.cli.answer_files import AnswerOptions, TableAnswers, read_answers
-from oneof.cli.answers import estimate_candidates
-from oneof.cli.leaks import leak_notes
+from oneof.cli.answers.annotators import estimate_candidates
+from oneof.cli.answers.files import AnswerOptions, TableAnswers, read_answers
+from oneof.cli.tables.leaks import leak_notes
 from oneof.errors import DataError, InputError
 from oneof.io import (
     CellFormat,

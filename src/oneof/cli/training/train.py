@@ -6,19 +6,20 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli import answers
+from oneof.cli.answers.annotators import ANNOTATORS_FILE, fit_crowd, summarize_annotators, write_annotators
+from oneof.cli.answers.annotators import to_dict as annotators_to_dict
 from oneof.cli.commands.audit import count_folds, describe_rate, find_issues
 from oneof.cli.commands.audit import summarize as summarize_issues
-from oneof.cli.prediction_sets import REPORT_COVERAGE, evaluate_calibration, held_out_calibration, to_dict
-from oneof.cli.progress import ProgressFactory, Steps
-from oneof.cli.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, WRITE_SECONDS, WRITING
-from oneof.cli.training_files import command_line, summarize, write_labels, write_model, write_report
+from oneof.cli.output.progress import ProgressFactory, Steps
+from oneof.cli.prediction.sets import REPORT_COVERAGE, evaluate_calibration, held_out_calibration, to_dict
+from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
+from oneof.cli.training.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, WRITE_SECONDS, WRITING
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
     from oneof.candidates import CandidateSets
-    from oneof.cli.inputs import PreparedTable, ReadOptions
-    from oneof.cli.plan import Plan
+    from oneof.cli.tables.inputs import PreparedTable, ReadOptions
+    from oneof.cli.tables.plan import Plan
     from oneof.comparison import Comparison, LearningCurve
     from oneof.report import AnnotatorSummary
 
@@ -56,7 +57,7 @@ def train(
     a number or "auto", the model is fitted to the corrected weights of an audit. `note` is called with each sentence
     for the user, before the fits that the sentence announces, and `show_plan` with the plan, before all of them.
     """
-    from oneof.cli.inputs import describe_comparison, prepare, resolve_methods
+    from oneof.cli.tables.inputs import describe_comparison, prepare, resolve_methods
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
     from oneof.estimators.base import Disambiguation
@@ -74,7 +75,7 @@ def train(
 
     check_writable(folder)
     inputs = [path] if read_options.answers is None else [path, read_options.answers.path]
-    check_not_input((folder / name for name in (*OUTPUTS, answers.OUTPUT)), inputs)
+    check_not_input((folder / name for name in (*OUTPUTS, ANNOTATORS_FILE)), inputs)
     prepared = prepare(path, read_options)
     named = method.lower() != "auto"
     methods, method_notes = resolve_methods(prepared, method if named else DEFAULT_METHOD, seed)
@@ -129,13 +130,13 @@ def train(
             "estimated from the answers and the features."
         )
         with steps.step(FINAL) as bar:
-            crowd = answers.fit_crowd(comparison.best_estimator, frame, prepared.answers, seed, bar)
-        annotators = answers.summarize_annotators(crowd, prepared.answers)
+            crowd = fit_crowd(comparison.best_estimator, frame, prepared.answers, seed, bar)
+        annotators = summarize_annotators(crowd, prepared.answers)
         model = crowd.estimator_
         decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
     summary = summarize(prepared, read_options, comparison, curve) | {"notes": notes}
     if crowd is not None and annotators is not None:
-        summary |= {"answers": answers.to_dict(annotators, crowd)}
+        summary |= {"answers": annotators_to_dict(annotators, crowd)}
     if sets is not None:
         summary |= {"prediction_sets": {"nominal_coverage": REPORT_COVERAGE} | to_dict(sets)}
     if noise_rate is not None and issues is not None:
@@ -159,7 +160,7 @@ def train(
             n_corrected=None if noise_rate is None or issues is None else issues.n_changed,
         )
         if annotators is not None:
-            answers.write_annotators(stage / answers.OUTPUT, annotators)
+            write_annotators(stage / ANNOTATORS_FILE, annotators)
         summary_file.write_text(dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         files = sorted(file.name for file in stage.iterdir())
     summary |= {"files": [str(folder / name) for name in files]}
@@ -177,7 +178,7 @@ def _compare(
     add_note: Callable[[str], None],
 ) -> "tuple[Comparison, LearningCurve | None]":
     """Return the comparison of the methods, and the learning curve of the best one; None after an interruption."""
-    from oneof.cli.times import CURVE_FRACTIONS, MAX_CURVE_ROWS
+    from oneof.cli.training.times import CURVE_FRACTIONS, MAX_CURVE_ROWS
     from oneof.comparison import compare, learning_curve
 
     frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
@@ -224,7 +225,7 @@ def _compare(
 
 def _measured_seconds(comparison: "Comparison", splits: Sequence[Any]) -> dict[str, float]:
     """Return the time of the best method by step, if the time of a fit is linear in the number of rows."""
-    from oneof.cli.times import count_fits
+    from oneof.cli.training.times import count_fits
 
     seconds = [fold.seconds for fold in comparison.results[0].folds]
     n_fits = count_fits([len(train) for train, _ in splits], comparison.n_rows)
@@ -289,8 +290,8 @@ def make_plan(
     noise_rate: float | str | None = None,
 ) -> "Plan":
     """Return the facts of a table with the methods and the time of their fit."""
-    from oneof.cli.inputs import resolve_methods
-    from oneof.cli.times import (
+    from oneof.cli.tables.inputs import resolve_methods
+    from oneof.cli.training.times import (
         count_audit_fits,
         count_audit_models,
         count_fits,
@@ -347,7 +348,7 @@ def make_plan(
 
 def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") -> "Plan":
     """Return the facts of a table with labels."""
-    from oneof.cli.plan import AnswerFacts, GroupFacts, describe
+    from oneof.cli.tables.plan import AnswerFacts, GroupFacts, describe
 
     facts = describe(
         prepared.table,

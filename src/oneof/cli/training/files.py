@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.options import write_names
-from oneof.cli.prediction_sets import REPORT_COVERAGE
+from oneof.cli.prediction.sets import REPORT_COVERAGE
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
-    from oneof.cli.inputs import PreparedTable, ReadOptions
+    from oneof.cli.tables.inputs import PreparedTable, ReadOptions
     from oneof.comparison import Comparison, LearningCurve
     from oneof.conformal import SetEvaluation
     from oneof.report import AnnotatorSummary
@@ -147,7 +147,7 @@ def write_labels(path: Path, prepared: "PreparedTable", decisions: Any) -> None:
     """Write the disambiguated labels of the training rows as CSV."""
     import polars as pl
 
-    from oneof.cli.inputs import insert_identifiers
+    from oneof.cli.tables.inputs import insert_identifiers
 
     columns = {
         "row": list(range(len(prepared.candidates))),

@@ -1,0 +1,1 @@
+"""Labeling sessions: the rows and options of a session, and several annotators."""

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oneof.cli import options, terminal
-from oneof.cli.progress import progress as show_progress
+from oneof.cli import options
+from oneof.cli.output import terminal
+from oneof.cli.output.progress import progress as show_progress
 
 if TYPE_CHECKING:
     from reproduction import Claim, Experiment

@@ -111,7 +111,7 @@ def test_a_class_named_minus_one():
         ({"cv": []}, InputError, "at least one pair"),
         ({"cv": [([0], [99])]}, InputError, "row indices from 0 to 59"),
         ({"cv": 1}, InputError, "`n_splits` must be"),
-        ({"groups": np.zeros(60)}, InputError, r"Pass cv=GroupKFold\(5\)"),
+        ({"groups": np.zeros(60)}, InputError, "got 1 such group and 5 folds"),
         ({"method": "transform"}, InputError, "`method` must be"),
         ({"method": "predict_proba"}, InputError, "`estimator` must have predict_proba; CLPL does not have it"),
         ({"n_jobs": 0}, InputError, "`n_jobs`"),

@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from oneof.candidates import CandidateSets
-from oneof.cli.answer_files import AnswerOptions
-from oneof.cli.inputs import ReadOptions, prepare
+from oneof.cli.answers.files import AnswerOptions
+from oneof.cli.tables.inputs import ReadOptions, prepare
 from oneof.crowd import Answers
 from oneof.datasets.npz import read_npz
 from oneof.persistence import load as load_model

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import oneof
-from oneof.cli import training
+from oneof.cli.training import train as training
 from tests.cli.conftest import QUICK, Run
 
 HEAVY = ("numpy", "scipy", "sklearn", "polars", "numba", "skops", "jinja2", "rich", "pydantic", "oneof.candidates")

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.cli.plan import ClassFacts, ColumnFacts, Plan, announce
-from oneof.cli.times import WRITE_SECONDS, count_fits, estimate_seconds
+from oneof.cli.tables.plan import ClassFacts, ColumnFacts, Plan, announce
+from oneof.cli.training.times import WRITE_SECONDS, count_fits, estimate_seconds
 from oneof.comparison import cost
 from oneof.comparison import folds as folds_module
 from oneof.comparison.folds import check_task, make_folds

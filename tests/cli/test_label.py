@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 from oneof.candidates import CandidateSets
-from oneof.cli.annotators import AnnotatorGroup
-from oneof.cli.inputs import ReadOptions, prepare
-from oneof.cli.labeling import LabelOptions, open_session
+from oneof.cli.labeling.annotators import AnnotatorGroup
+from oneof.cli.labeling.session import LabelOptions, open_session
+from oneof.cli.tables.inputs import ReadOptions, prepare
 from oneof.io import Overrides
 from oneof.labeling.http.server import LabelingServer
 from tests.cli.conftest import Run, make_birds

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from oneof.cli.labeling_settings import KINDS, as_words, read_settings
+from oneof.cli.labeling.settings import KINDS, as_words, read_settings
 from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup
 from tests.cli.conftest import Run
 from tests.cli.test_label import CLASSES, LABEL, bare, served

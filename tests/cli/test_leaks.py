@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from oneof import CandidateSets
-from oneof.cli.leaks import class_name_columns, leak_notes, set_columns
+from oneof.cli.tables.leaks import class_name_columns, leak_notes, set_columns
 from oneof.io import Column
 from tests.cli.conftest import QUICK, Run, check_error, make_birds
 

@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 
 from oneof import persistence
-from oneof.cli import online
+from oneof.cli.training import online
 from tests.cli.conftest import Run, make_birds
 
 DOCS = Path(__file__).parents[2] / "docs" / "streaming.md"

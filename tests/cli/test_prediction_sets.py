@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from oneof import CandidateSets, persistence
-from oneof.cli.prediction_sets import SetOptions, held_out_calibration
+from oneof.cli.prediction.sets import SetOptions, held_out_calibration
 from oneof.comparison import compare
 from oneof.solvers.conformal import calibrate, lac_scores, p_values, prediction_sets
 from tests.cli.conftest import QUICK, Run, make_birds
@@ -116,7 +116,7 @@ def test_rows_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many held-out rows, a random sample is kept; without probabilities, nothing is."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(90, 2)), rng.integers(3, size=90)
-    monkeypatch.setattr("oneof.cli.prediction_sets._MAX_ROWS", 40)
+    monkeypatch.setattr("oneof.cli.prediction.sets._MAX_ROWS", 40)
     sets = CandidateSets.from_labels(y)
     result = compare(X, sets, ["PLKNN"], cv=3, refit=False, keep_predictions="labeled")
     kept = held_out_calibration(result, sets, 0)

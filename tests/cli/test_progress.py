@@ -9,10 +9,10 @@ import pytest
 from rich.console import Console
 
 from oneof import LOORidge
-from oneof.cli import progress, terminal
-from oneof.cli.inputs import describe_comparison
-from oneof.cli.progress import Steps
-from oneof.cli.times import count_audit_fits
+from oneof.cli.output import progress, terminal
+from oneof.cli.output.progress import Steps
+from oneof.cli.tables.inputs import describe_comparison
+from oneof.cli.training.times import count_audit_fits
 from oneof.comparison import compare
 from oneof.comparison import comparison as comparison_module
 from tests.blobs import Frequencies, draw

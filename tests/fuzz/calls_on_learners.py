@@ -101,6 +101,7 @@ def comparisons(draw: st.DrawFn) -> Case:
         optional(
             cv=either(st.sampled_from([2, 3, model_selection.CandidateKFold(2), [([0, 1, 2, 3], [4, 5])]])),
             truth=either(_a_truth(y, n), sets(n, 2)),
+            groups=either(st.sampled_from([np.arange(n) % 3, [f"g{i // 2}" for i in range(n)]])),
             keep_predictions=either(st.booleans()),
             random_state=SEEDS,
         )
@@ -147,6 +148,7 @@ def audits(draw: st.DrawFn) -> Case:
             proba=either(st.sampled_from([shares, shares.tolist()]), features(n, K)),
             estimator=either(st.sampled_from([None, PLKNN(n_neighbors=2), AvgPerceptron(), LogisticRegression()])),
             cv=either(st.sampled_from([2, 3, model_selection.CandidateKFold(2)])),
+            groups=either(st.just(np.arange(n) % 3)),
             noise_rate=either(st.floats(0.0, 0.9), st.floats()),
             n_jobs=several(1, 1),
             random_state=SEEDS,

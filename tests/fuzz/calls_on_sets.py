@@ -184,6 +184,9 @@ def scorings(draw: st.DrawFn) -> Case:
         named.setdefault("n_splits", 2)
         if named.get("shuffle") is not False:
             named |= draw(optional(random_state=SEEDS))
+        if draw(st.booleans()):
+            groups = draw(either(st.lists(st.integers(0, 4), min_size=n, max_size=n), st.sampled_from([None, "ab", 3])))
+            return _group_folds, (draw(features(n, 2)), draw(sets_(n, 3)), groups), named
         return _folds, (draw(features(n, 2)), draw(sets_(n, 3))), named
     scorer = draw(
         st.sampled_from(
@@ -214,3 +217,7 @@ MINE = model_selection.Scorer("mine", lambda *_: 1.0)
 
 def _folds(X: Any, y: Any, **named: Any) -> Any:
     return list(model_selection.CandidateKFold(**named).split(X, y))
+
+
+def _group_folds(X: Any, y: Any, groups: Any, **named: Any) -> Any:
+    return list(model_selection.CandidateGroupKFold(**named).split(X, y, groups))

@@ -56,6 +56,7 @@ FAMILIES = {
         1.0,
         (
             model_selection.CandidateKFold,
+            model_selection.CandidateGroupKFold,
             model_selection.Scorer,
             model_selection.covering_rate_scorer,
             model_selection.approximated_accuracy_scorer,

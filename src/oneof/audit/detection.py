@@ -2,7 +2,7 @@
 
 import numbers
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -49,6 +49,7 @@ def find_label_issues(
     proba: Any = None,
     cv: Any = 5,
     *,
+    groups: Any = None,
     noise_rate: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = 0,
@@ -73,6 +74,9 @@ def find_label_issues(
         are aligned by their names, unless pandas has numbered them.
     cv : int, splitter or iterable of (train, test), default=5
         Folds of the held-out predictions; see `oneof.model_selection.cross_val_predict`.
+    groups : array-like of shape (n_samples,), optional
+        The group of each row, such as a patient or a recording. No row is predicted by a model that was fitted to other
+        rows of its group, and `LOORidge` is cross-validated instead of its leave-one-out scores.
     noise_rate : float in [0, 0.95], optional
         The fraction of wrong sets, if it is known; by default it is estimated.
     n_jobs : int, optional
@@ -91,7 +95,7 @@ def find_label_issues(
     Raises
     ------
     InputError
-        If X, y or a parameter are invalid, or both an estimator and probabilities are given.
+        If X, y or a parameter are invalid, or if probabilities are given together with an estimator or groups.
     LabelError
         If there are fewer than two classes, or all rows are unlabeled.
 
@@ -149,6 +153,8 @@ def find_label_issues(
     if proba is not None:
         if estimator is not None:
             raise InputError("`estimator` and `proba` cannot both be given. Omit one of them.")
+        if groups is not None:
+            raise InputError("`groups` and `proba` cannot both be given, since groups define folds. Omit `groups`.")
         scores = np.log(np.maximum(_check_proba(proba, candidates), MIN_PROBABILITY))
         return issues_from_scores(scores, candidates, noise_rate, seed)
     if X is None:
@@ -160,14 +166,19 @@ def find_label_issues(
             f"`estimator` must be an estimator of oneof if rows have several candidates; got {classifier!r}. "
             "Wrap it in oneof.CandidateEM."
         )
+    folds = {"cv": cv, "groups": groups, "n_jobs": n_jobs, "random_state": random_state}
     if not isinstance(last_step(classifier), LOORidge):
-        scores = _cross_validated_scores(classifier, X, candidates, cv, n_jobs, random_state, progress)
+        scores = _cross_validated_scores(classifier, X, candidates, folds, progress)
         return issues_from_scores(scores, candidates, noise_rate, seed)
     is_single = bool((candidates.is_exact | candidates.is_unlabeled).all())
-    scores = _leave_one_out_scores(classifier, X, candidates)
-    if progress is not None:
-        n_folds = int(cv) if isinstance(cv, numbers.Integral) else None
-        progress(1, 1 if is_single else None if n_folds is None else 1 + n_folds, "all rows", None)
+    n_folds = int(cv) if isinstance(cv, numbers.Integral) else None
+    if groups is None:
+        scores, n_before = _leave_one_out_scores(classifier, X, candidates), 1
+        if progress is not None:
+            progress(1, 1 if is_single else None if n_folds is None else 1 + n_folds, "all rows", None)
+    else:
+        scores = _cross_validated_scores(classifier, X, candidates, folds, progress, times=1 if is_single else 2)
+        n_before = n_folds or 0
     if is_single:
         return issues_from_scores(scores, candidates, noise_rate, seed)
     first = issues_from_scores(scores, candidates, noise_rate, seed, warn=False)
@@ -175,7 +186,7 @@ def find_label_issues(
     # Leave-one-out scores of partial rows depend on their own sets in this way, predictions by cross-validation do not.
     changed = first.probability >= MIN_CORRECTION
     corrected = mix_weights(candidates, first.probability, first.outside, changed) if changed.any() else candidates
-    scores = _cross_validated_scores(classifier, X, corrected, cv, n_jobs, random_state, progress, n_before=1)
+    scores = _cross_validated_scores(classifier, X, corrected, folds, progress, n_before=n_before)
     return issues_from_scores(scores, candidates, noise_rate, seed)
 
 
@@ -253,19 +264,21 @@ def _cross_validated_scores(
     estimator: Any,
     X: Any,
     candidates: CandidateSets,
-    cv: Any,
-    n_jobs: int | None,
-    random_state: Any,
+    folds: Mapping[str, Any],
     progress: Progress | None,
     n_before: int = 0,
+    times: int = 1,
 ) -> Floats:
-    """Return scores of the classes for each row, (n, K), from fits to other rows, after a number of other fits."""
+    """Return scores of the classes for each row, (n, K), from fits to other rows.
+
+    The progress counts a number of fits before, and is that of the first of several cross-validations.
+    """
 
     def after_fold(n_done: int, n_folds: int) -> None:
         if progress is not None:
-            progress(n_before + n_done, n_before + n_folds, f"fold {n_done} of {n_folds}", None)
+            progress(n_before + n_done, n_before + times * n_folds, f"fold {n_done} of {n_folds}", None)
 
-    options = {"cv": cv, "n_jobs": n_jobs, "random_state": random_state, "after_fold": after_fold}
+    options = {**folds, "after_fold": after_fold}
     if hasattr(estimator, "predict_proba"):
         proba = predict_held_out(estimator, X, candidates, method="predict_proba", **options)
         return np.log(np.maximum(proba, MIN_PROBABILITY))

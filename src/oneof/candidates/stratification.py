@@ -1,4 +1,4 @@
-"""Stratified folds of candidate sets: all folds have about the same fraction of every class."""
+"""Stratified folds of candidate sets, also by groups: all folds have about the same fraction of every class."""
 
 import numpy as np
 
@@ -21,10 +21,45 @@ def stratified_folds(evidence: Evidence, n_folds: int) -> Ints:
     return fold
 
 
+def stratified_group_folds(evidence: Evidence, group: Ints, n_folds: int) -> Ints:
+    """Return the fold of each row of (n, K) evidence; the rows of a group, numbered from 0, are in one fold.
+
+    Groups are assigned one after the other, the largest first, to the fold that gives the smallest sum of squared
+    fractions: those of the rows of each rarest class, and those of all rows. No fold is empty if there are enough
+    groups; equal folds are filled in order.
+    """
+    mask = evidence if evidence.dtype == bool else evidence > MIN_STRATUM_WEIGHT
+    n, K = mask.shape
+    strata = _rarest_class(mask)
+    totals = np.append(np.bincount(strata, minlength=K), n).astype(float)
+    sizes = np.bincount(group)
+    fold_of_group = np.empty(len(sizes), dtype=np.int64)
+    counts = np.zeros((n_folds, K + 1))
+    rows = np.split(np.argsort(group, kind="stable"), np.cumsum(sizes)[:-1])
+    n_left = int(np.count_nonzero(sizes))
+    for g in np.argsort(-sizes, kind="stable")[:n_left]:
+        classes, numbers = np.unique(strata[rows[g]], return_counts=True)
+        columns, added = np.append(classes, K), np.append(numbers, len(rows[g]))
+        # The terms of the sum that the fold changes: (c + a)^2 - c^2 = 2 c a + a^2, and a is equal for all folds.
+        cost = counts[:, columns] @ (added / totals[columns] ** 2)
+        is_empty = counts[:, K] == 0
+        if is_empty.sum() >= n_left:
+            cost[~is_empty] = np.inf
+        fold_of_group[g] = best = int(cost.argmin())
+        counts[best, columns] += added
+        n_left -= 1
+    return fold_of_group[group]
+
+
+def _rarest_class(mask: Mask) -> Ints:
+    """Return the class of each set that is in the fewest sets."""
+    return np.where(mask, mask.sum(axis=0), len(mask) + 1).argmin(axis=1)
+
+
 def _order_by_rarest_class(mask: Mask) -> Ints:
     """Return the rows ordered by the rarest class of their set, then by their set, then by their index."""
     counts = mask.sum(axis=0)
-    rarest = np.where(mask, counts, len(mask) + 1).argmin(axis=1)
+    rarest = _rarest_class(mask)
     _, same_set = np.unique(mask, axis=0, return_inverse=True)
     return np.lexsort((same_set.ravel(), rarest, counts[rarest]))
 

@@ -1,9 +1,15 @@
 """Command line `oneof`. Heavy imports happen only when a command runs, so every ``--help`` is quick.
 
-Reading order: `app` (the application), `options` and `option_groups` (shared options), `terminal` (output and exit
-codes), `progress` (bars and lines of progress), one file for each of the `commands`, `inputs` (the table as candidate
-sets, features and methods), `answer_files` (answers of annotators), `leaks` (columns that reveal the labels), `plan`
-(the facts of a table), `times` (the time of a fit), `training` (the fit and its files).
+Reading order: `app` (the application), `options` and `option_groups` (shared options), one file for each of the
+`commands`, and the steps of the commands:
+
+* `output`: `terminal` (tables, notes, exit codes), `progress` (bars and lines of progress)
+* `tables`: `inputs` (a table as candidate sets, features and methods), `leaks` (columns that reveal the labels), `plan`
+  (the facts of a table)
+* `answers`: `files` (answers of annotators), `annotators` (their accuracies)
+* `training`: `times` (the time of a fit), `train` (the fit), `files` (its files), `online` (the fit on a stream)
+* `prediction`: `predictions` (of a table), `sets` (sets of classes), `online` (of a stream)
+* `labeling`: `session` (the rows that are labeled), `settings` (stored options), `annotators` (several annotators)
 """
 
 import io

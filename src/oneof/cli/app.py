@@ -5,9 +5,9 @@ from typing import Annotated
 import typer
 
 import oneof
-from oneof.cli import terminal
 from oneof.cli.commands import audit, compare, datasets, demo, fit, inspect, label, predict, serve
 from oneof.cli.option_groups import expand
+from oneof.cli.output import terminal
 
 app = typer.Typer(
     name="oneof",

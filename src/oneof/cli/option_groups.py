@@ -1,7 +1,7 @@
 """Groups of options of several commands, which a command takes as one argument each.
 
 `expand` replaces a parameter of a command whose type is a group by the options of the group. `make_read_options` joins
-the groups to the options of `oneof.cli.inputs` for reading a table.
+the groups to the options of `oneof.cli.tables.inputs` for reading a table.
 """
 
 import functools
@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli import terminal
 from oneof.cli.options import read_names
+from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
-    from oneof.cli.answer_files import AnswerOptions
-    from oneof.cli.inputs import ReadOptions, TableOptions, WeightArguments
+    from oneof.cli.answers.files import AnswerOptions
+    from oneof.cli.tables.inputs import ReadOptions, TableOptions, WeightArguments
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class LabelGroup:
 
     def weight_arguments(self, weights: str | None = None) -> "WeightArguments":
         """Return the options of weighted labels as arguments of `oneof.io.read_labels`."""
-        from oneof.cli.inputs import WeightArguments
+        from oneof.cli.tables.inputs import WeightArguments
         from oneof.errors import InputError
 
         weighted = self.weighted or weights is not None
@@ -205,7 +205,7 @@ class FileGroup:
 
     def table_options(self, date_format: list[str] | None = None) -> "TableOptions":
         """Return the options of the file, with formats of dates that are tried first."""
-        from oneof.cli.inputs import TableOptions
+        from oneof.cli.tables.inputs import TableOptions
         from oneof.io import CellFormat, make_dialect
 
         return TableOptions(
@@ -256,7 +256,7 @@ class AnswerGroup:
 
     def answer_options(self, context: typer.Context) -> "AnswerOptions | None":
         """Return the options of the answers, None without a file of answers; combinations are checked."""
-        from oneof.cli.answer_files import AnswerOptions
+        from oneof.cli.answers.files import AnswerOptions
 
         if self.answers is None:
             check_unused(context, ("row", "annotator", "answer"), "needs --answers: add it")
@@ -291,7 +291,7 @@ class OnlineGroup:
             reason = "cannot be combined with --online, which has no held-out predictions"
             check_unused(context, ("noise_rate",), reason)
             reason = "cannot be combined with --online, which reads the rows in order"
-            check_unused(context, ("folds", "budget", "seed", "sheet"), reason)
+            check_unused(context, ("folds", "groups", "budget", "seed", "sheet"), reason)
             return
         check_unused(context, ("epochs", "batch_rows", "hash_bits", *only_online), "needs --online: add it")
         if str(context.params["method"]).lower() != "best":
@@ -306,16 +306,18 @@ def make_read_options(
     *,
     truth: str | None = None,
     weights: str | None = None,
+    groups: str | None = None,
     answers: "AnswerOptions | None" = None,
 ) -> "ReadOptions":
     """Return the options of a command for reading a table; defects of them raise errors of `oneof.errors`."""
-    from oneof.cli.inputs import ReadOptions
+    from oneof.cli.tables.inputs import ReadOptions
     from oneof.io import Overrides
 
     named = read_names("--classes", None if label_group.classes is None else [label_group.classes])
     return ReadOptions(
         labels=read_names("--labels", labels),
         truth=truth,
+        groups=groups,
         separator=label_group.separator,
         classes=None if label_group.classes is None else named,
         overrides=Overrides(

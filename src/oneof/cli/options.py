@@ -53,13 +53,23 @@ Truth: TypeAlias = Annotated[
     str | None,
     typer.Option("--truth", metavar="COLUMN", help="Column of true labels, if known; used for evaluation only."),
 ]
+Groups: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--groups",
+        metavar="COLUMN",
+        help="Column of groups, such as patients or recordings. All rows of a group are in one fold, so that the rates "
+        "are those of new groups. The column is not a feature.",
+    ),
+]
 Folds: TypeAlias = Annotated[
     int | None,
     typer.Option(
         "--folds",
         min=1,
         help="Number of folds of the cross-validation. 1 is one split that holds out a fifth of the labeled rows, at "
-        "most 10,000, and trains on at most 100,000 others. By default 5 for up to 2,000 labeled rows, and 1 for more.",
+        "most 10,000, and trains on at most 100,000 others. By default 5 for up to 2,000 labeled rows, and 1 for more; "
+        "with --groups, at most the number of groups.",
         show_default=False,
     ),
 ]

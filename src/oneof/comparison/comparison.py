@@ -23,6 +23,7 @@ from oneof.comparison.results import Comparison, FoldResult, HeldOut, MethodResu
 from oneof.comparison.schedule import Schedule
 from oneof.errors import InputError
 from oneof.model_selection import unlabeled_rows_by_fold
+from oneof.model_selection.folds import encode_groups
 from oneof.parallel import single_threaded_blas
 from oneof.typing import Ints
 from oneof.validation import check_bool, check_choice, check_n_jobs, check_positive
@@ -37,6 +38,7 @@ def compare(
     methods: str | Sequence[str] | Mapping[str, Any] = "auto",
     *,
     cv: Any = "auto",
+    groups: Any = None,
     truth: Any = None,
     budget: float | None = None,
     time_limit: float | None = None,
@@ -63,6 +65,10 @@ def compare(
         The number of folds of a `CandidateKFold`, or another way to split. 1 is a single split that holds out a fifth
         of the labeled rows, at most 10,000. It trains on the other rows, or on a random sample of 100,000 of them.
         "auto" is 5 folds for up to 2,000 labeled rows, and 1 for more.
+    groups : array-like of shape (n_samples,), optional
+        The group of each row, such as a patient or a recording. No group is in the training and in the test subset of a
+        fold, so that the rates are those of new groups. An integer is the number of folds of a `CandidateGroupKFold`,
+        and "auto" at most the number of groups; with fewer than 100 groups it is never one split.
     truth : array-like of shape (n_samples,), optional
         True labels, with missing values for unknown ones. They are used for the column `accuracy` only.
     budget : float, optional
@@ -93,8 +99,9 @@ def compare(
     Raises
     ------
     InputError
-        If X, y and truth differ in length, if a name is not a default estimator, if every method fails or is left out,
-        or if the default estimators are requested and X is not a table of features (for example, texts).
+        If X, y, groups and truth differ in length, if a group is in both subsets of a fold, if a name is not a default
+        estimator, if every method fails or is left out, or if the default estimators are requested and X is not a table
+        of features (for example, texts).
 
     Notes
     -----
@@ -161,7 +168,7 @@ def compare(
         if limit is not None:
             check_positive(name, limit, alternatives=" or None")
     task = check_task(X, y, truth)
-    splits = make_folds(task, cv, random_state)
+    splits = make_folds(task, cv, random_state, groups)
     estimators = resolve_methods(methods, task, random_state)
     limit = math.inf if time_limit is None else float(time_limit)
     seconds = math.inf if budget is None else 60 * float(budget)
@@ -211,6 +218,7 @@ def compare(
         held_out_rows,
         math.nan if baseline is None else baseline.rate,
         "" if baseline is None else baseline.warning(results[0].method),
+        None if groups is None else len(np.unique(encode_groups(groups, len(task.candidates)))),
     )
 
 

@@ -61,6 +61,7 @@ def learning_curve(
     truth: Any = None,
     train_sizes: Iterable[float] = (0.1, 0.2, 0.4, 0.7, 1.0),
     cv: Any = "auto",
+    groups: Any = None,
     max_rows: int | None = None,
     last: MethodResult | None = None,
     random_state: Any = 0,
@@ -79,7 +80,7 @@ def learning_curve(
         As in `compare`.
     train_sizes : iterable of float, default=(0.1, 0.2, 0.4, 0.7, 1.0)
         Fractions of the labeled training rows of the smallest fold, in (0, 1].
-    cv
+    cv, groups
         As in `compare`.
     max_rows : int, optional
         The fractions are of at most this number of rows.
@@ -119,7 +120,7 @@ def learning_curve(
     rng = check_random_state(random_state)
     splits = [
         (train[unlabeled[train]], rng.permutation(train[~unlabeled[train]]), test)
-        for train, test in make_folds(task, cv, random_state)
+        for train, test in make_folds(task, cv, random_state, groups)
     ]
     n_labeled = min(len(labeled) for _, labeled, _ in splits)
     n_used = n_labeled if max_rows is None else min(n_labeled, max_rows)

@@ -19,8 +19,9 @@ from oneof.comparison.results import FoldResult, HeldOut
 from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.estimators.base import check_informative, check_lengths
 from oneof.metrics import approximated_accuracy, covering_rate
-from oneof.model_selection import CandidateKFold, get_proba
-from oneof.model_selection.scoring import fold_of_rows
+from oneof.model_selection import CandidateGroupKFold, CandidateKFold, get_proba
+from oneof.model_selection.folds import check_disjoint, encode_groups, fold_of_groups, fold_of_rows, group_split
+from oneof.model_selection.prediction import as_targets
 from oneof.typing import Ints
 from oneof.validation import as_array, check_choice, check_random_state
 
@@ -28,6 +29,8 @@ Progress = Callable[[int, int, str, float | None], None]
 """Callback ``(n_done, n_total, name, seconds_left)`` called after every fold; the time is None if unknown."""
 MAX_ROWS_CROSS_VALIDATION = 2_000
 """Maximum number of labeled rows for which cv="auto" is cross-validation; with more, one split has a small error."""
+MIN_GROUPS_ONE_SPLIT = 100
+"""Number of groups below which cv="auto" is cross-validated: one split would hold out few groups."""
 N_FOLDS = 5
 """Number of folds of cv="auto" with few rows; of more rows a fifth is held out."""
 MAX_HELD_OUT_ROWS = 10_000
@@ -68,37 +71,43 @@ def check_task(X: Any, y: Any, truth: Any) -> Task:
     return Task(X, candidates, None if known.is_unlabeled.all() else known)
 
 
-def make_folds(task: Task, cv: Any, random_state: Any) -> list[tuple[Ints, Ints]]:
-    """Return the row indices of the training and the test subset of each fold; see `compare` for `cv`."""
-    n_labeled = int((~task.candidates.is_unlabeled).sum())
+def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> list[tuple[Ints, Ints]]:
+    """Return the row indices of the training and the test subset of each fold; see `compare` for `cv` and `groups`."""
+    candidates = task.candidates
+    n_labeled = int((~candidates.is_unlabeled).sum())
+    group = None if groups is None else encode_groups(groups, len(candidates))
+    n_groups = n_labeled if group is None else len(np.unique(group[~candidates.is_unlabeled]))
     if isinstance(cv, str):
         check_choice("cv", cv, ("auto",), ", a number of folds or a splitter")
-        cv = N_FOLDS if n_labeled <= MAX_ROWS_CROSS_VALIDATION else 1
+        is_large = n_labeled > MAX_ROWS_CROSS_VALIDATION and n_groups >= MIN_GROUPS_ONE_SPLIT
+        cv = 1 if is_large else N_FOLDS if group is None else max(2, min(N_FOLDS, n_groups))
     if isinstance(cv, numbers.Integral):
         if isinstance(cv, bool) or cv < 1:
             raise InputError(f'`cv` must be "auto", an integer of at least 1 or a splitter; got {cv!r}.')
         if cv == 1:
-            return [_split_once(task.candidates, n_labeled, random_state)]
-        cv = CandidateKFold(int(cv), random_state=random_state)
+            return [_split_once(candidates, n_labeled, random_state, group)]
+        cv = (CandidateKFold if group is None else CandidateGroupKFold)(int(cv), random_state=random_state)
     try:
         with reraise_as_input_error():
-            splits = check_cv(cv).split(task.X, task.candidates)
+            targets = candidates if isinstance(cv, CandidateKFold) else as_targets(candidates, candidates)
+            splits = check_cv(cv).split(task.X, targets, groups)
             folds = [(_as_indices(train), _as_indices(test)) for train, test in splits]
     except InputError as error:
         if "'groups' parameter" not in str(error):
             raise
         splitter = f"{type(cv).__name__}({getattr(cv, 'n_splits', '')})"
         raise InputError(
-            f"`cv` must be folds if the splitter needs groups; got {splitter}. Pass "
-            f"cv={splitter}.split(X, groups=groups), where `groups` has the group of each row."
+            f"`groups` must be the group of each row, since the folds of cv={splitter} are by groups; got None."
         ) from None
     if not folds:
         raise InputError("`cv` must have at least one pair of training and test rows; got none.")
-    n_rows = len(task.candidates)
+    n_rows = len(candidates)
     for rows in (rows for fold in folds for rows in fold if rows.dtype.kind in "iu" and rows.size):
         outside = rows[(rows >= n_rows) | (rows < -n_rows)]
         if outside.size:
             raise InputError(f"`cv` must contain row indices from 0 to {n_rows - 1}; got {int(outside.flat[0])}.")
+    if group is not None:
+        check_disjoint(folds, group, groups)
     return folds
 
 
@@ -108,17 +117,25 @@ def _as_indices(rows: Any) -> Ints:
     return np.flatnonzero(rows) if rows.dtype == bool else rows
 
 
-def _split_once(candidates: CandidateSets, n_labeled: int, random_state: Any) -> tuple[Ints, Ints]:
+def _split_once(candidates: CandidateSets, n_labeled: int, random_state: Any, group: Ints | None) -> tuple[Ints, Ints]:
     """Hold out one of many stratified folds: a fifth of the labeled rows, or `MAX_HELD_OUT_ROWS`.
 
-    The training rows are the other rows, or `MAX_TRAIN_ROWS` of them.
+    The training rows are the other rows, or `MAX_TRAIN_ROWS` of them. Of folds by groups, which differ in size, the one
+    whose size is closest to the mean is held out.
     """
     n_folds = max(min(N_FOLDS, n_labeled), -(-n_labeled // MAX_HELD_OUT_ROWS))
-    is_test = fold_of_rows(candidates, n_folds, random_state=random_state) == 0
-    train = np.flatnonzero(~is_test)
+    if group is None:
+        is_test = fold_of_rows(candidates, n_folds, random_state=random_state) == 0
+        train, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
+    else:
+        n_groups = len(np.unique(group[~candidates.is_unlabeled]))
+        n_folds = max(2, min(n_folds, n_groups))
+        fold = fold_of_groups(candidates, group, n_folds, random_state=random_state)
+        sizes = np.bincount(fold[fold >= 0], minlength=n_folds)
+        train, test = group_split(group, fold, int(np.abs(sizes - n_labeled / n_folds).argmin()))
     if len(train) > MAX_TRAIN_ROWS:
         train = np.sort(check_random_state(random_state).permutation(train)[:MAX_TRAIN_ROWS])
-    return train, np.flatnonzero(is_test)
+    return train, test
 
 
 def try_fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints, further: Ints | None = None) -> FoldResult:

@@ -154,6 +154,8 @@ class Comparison:
         NaN if the features are not numbers. Without weights, these are the candidates, and the rate is covering.
     baseline_warning : str
         A sentence if the best method is clearly below this rate; otherwise empty.
+    n_groups : int or None
+        Number of groups of rows, if no group is in the training and in the test subset of a fold; otherwise None.
 
     Examples
     --------
@@ -179,11 +181,16 @@ class Comparison:
     held_out_rows: Ints | None = field(default=None, repr=False, compare=False)
     baseline_rate: float = math.nan
     baseline_warning: str = ""
+    n_groups: int | None = None
 
     @property
     def evaluation(self) -> str:
         """The folds in words, such as "one split, 8,000 training rows, 2,000 held-out rows"."""
-        folds = f"one split, {self.n_train:,} training rows" if self.n_folds == 1 else f"{self.n_folds} folds"
+        folds = "one split" if self.n_folds == 1 else f"{self.n_folds} folds"
+        if self.n_groups is not None:
+            folds += f" by {self.n_groups:,} group{'s' * (self.n_groups != 1)}"
+        if self.n_folds == 1:
+            folds += f", {self.n_train:,} training rows"
         return f"{folds}, {self.n_held_out:,} held-out row{'s' * (self.n_held_out != 1)}"
 
     @property

@@ -15,8 +15,8 @@ from oneof.estimators.base import accepts_candidates, last_step
 from oneof.estimators.loo_ridge import LOORidge, loo_logits
 from oneof.likelihoods import softmax
 from oneof.model_selection import get_proba
+from oneof.model_selection.folds import fold_of_rows
 from oneof.model_selection.prediction import align_class_columns, as_targets, predicted_folds
-from oneof.model_selection.scoring import fold_of_rows
 from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import check_choice, is_integer
 

@@ -1,13 +1,13 @@
-"""Cross-validation with candidate sets: a splitter, scorers that need no true labels, and held-out predictions.
+"""Cross-validation with candidate sets: splitters, scorers that need no true labels, and held-out predictions.
 
 Weights of classes are here as well.
 """
 
 from oneof.candidates.class_weights import compute_sample_weight
+from oneof.model_selection.folds import CandidateGroupKFold, CandidateKFold
 from oneof.model_selection.prediction import cross_val_predict
 from oneof.model_selection.prediction import unlabeled_rows_by_fold as unlabeled_rows_by_fold
 from oneof.model_selection.scoring import (
-    CandidateKFold,
     Scorer,
     approximated_accuracy_scorer,
     covering_rate_scorer,
@@ -16,6 +16,7 @@ from oneof.model_selection.scoring import (
 from oneof.model_selection.scoring import get_proba as get_proba
 
 __all__ = [
+    "CandidateGroupKFold",
     "CandidateKFold",
     "Scorer",
     "approximated_accuracy_scorer",

@@ -13,7 +13,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError, reraise_as_input_error
-from oneof.model_selection.scoring import CandidateKFold
+from oneof.model_selection.folds import CandidateGroupKFold, CandidateKFold, check_disjoint, encode_groups
 from oneof.typing import Floats, Ints, Labels
 from oneof.validation import as_array, check_choice, check_estimator, check_n_jobs
 
@@ -44,11 +44,12 @@ def cross_val_predict(
     y : array-like or CandidateSets of length n_samples
         Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
     cv : int, splitter or iterable of (train, test), default=5
-        The number of folds of a `CandidateKFold`, or another way to split.
+        The number of folds of a `CandidateKFold`, with groups of a `CandidateGroupKFold`, or another way to split.
     method : {"predict", "predict_proba", "predict_log_proba", "decision_function"}, default="predict"
         Method of the estimator.
     groups : array-like of shape (n_samples,), optional
-        Groups of rows that stay together, for a splitter that uses them.
+        The group of each row, such as a patient or a recording. No group is in the training and in the test subset of a
+        fold.
     n_jobs : int, optional
         The number of folds fitted in parallel (joblib).
     random_state : int, RandomState instance or None, default=0
@@ -64,7 +65,8 @@ def cross_val_predict(
     Raises
     ------
     InputError
-        If a labeled row is not in exactly one test subset, a parameter is invalid, or X and y differ in length.
+        If a labeled row is not in exactly one test subset, a group is in both subsets of a fold, a parameter is
+        invalid, or X, y and groups differ in length.
 
     See Also
     --------
@@ -74,7 +76,7 @@ def cross_val_predict(
     -----
     `CandidateKFold` has unlabeled rows in every training subset and in no test subset. They are predicted too: row i
     by the model of fold i modulo the number of folds. Its label is unknown, but a semi-supervised method was fitted to
-    its features.
+    its features. With groups, an unlabeled row of a group that is tested by a fold is predicted by this fold.
 
     Decision functions of different folds have different scales. Compare them within a row only.
 
@@ -155,10 +157,10 @@ def predicted_folds(
     X: Any, targets: Any, candidates: CandidateSets, cv: Any, groups: Any, random_state: Any
 ) -> list[tuple[Ints, Ints]]:
     """Return the training rows of each fold and the rows that it predicts: each row once, and unlabeled rows too."""
+    group = None if groups is None else encode_groups(groups, len(candidates))
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
-        if groups is not None:
-            raise InputError(f"`groups` must be None if `cv` is an integer; got cv={cv!r}. Pass cv=GroupKFold({cv!r}).")
-        cv, targets = CandidateKFold(int(cv), random_state=random_state), candidates
+        splitter = CandidateKFold if group is None else CandidateGroupKFold
+        cv, targets = splitter(int(cv), random_state=random_state), candidates
     index = np.arange(len(candidates))
     with reraise_as_input_error():
         try:
@@ -173,17 +175,28 @@ def predicted_folds(
         raise InputError(
             f"`cv` must have each labeled row in exactly one test subset; row {wrong[0]} is in {times[wrong[0]]}."
         )
+    if group is not None:
+        check_disjoint(folds, group, groups)
     further = unlabeled_rows_by_fold(candidates, folds)
     return [(train, np.concatenate([test, rows])) for (train, test), rows in zip(folds, further, strict=True)]
 
 
 def unlabeled_rows_by_fold(candidates: CandidateSets, splits: Sequence[tuple[Ints, Ints]]) -> list[Ints]:
-    """Divide the unlabeled rows that are in no test subset among the folds: row i to fold i modulo their number."""
+    """Divide the unlabeled rows that are in no test subset among the folds: row i to fold i modulo their number.
+
+    A row in the training subset of this fold is predicted by the first fold without it, if there is one.
+    """
     is_left = candidates.is_unlabeled
     for _, test in splits:
         is_left[test] = False
     left = np.flatnonzero(is_left)
-    return [left[left % len(splits) == k] for k in range(len(splits))]
+    is_trained = np.zeros((len(splits), len(candidates)), dtype=bool)
+    for k, (train, _) in enumerate(splits):
+        is_trained[k, train] = True
+    fold, is_trained = left % len(splits), is_trained[:, left]
+    is_moved = is_trained[fold, np.arange(len(left))] & ~is_trained.all(axis=0)
+    fold[is_moved] = is_trained[:, is_moved].argmin(axis=0)
+    return [left[fold == k] for k in range(len(splits))]
 
 
 def _fit_and_call(estimator: Any, rows: Any, targets: Any, test_rows: Any, method: str, classes: Labels) -> Any:

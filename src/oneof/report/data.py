@@ -251,6 +251,8 @@ class ReportData:
         Number of rows whose weights differ from the labels given, if the model was fitted to corrected weights.
     baseline_warning : str, default=""
         A sentence if the method is clearly below a simple baseline.
+    n_groups : int, optional
+        Number of groups of rows, if the folds keep groups together.
 
     Raises
     ------
@@ -281,6 +283,7 @@ class ReportData:
     issues: LabelIssues | None = None
     n_corrected: int | None = None
     baseline_warning: str = ""
+    n_groups: int | None = None
 
     def __post_init__(self) -> None:
         arrays = {"decisions.labels": self.decisions.labels, "decisions.confidence": self.decisions.confidence}

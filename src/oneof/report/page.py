@@ -67,6 +67,7 @@ def render_report(data: ReportData) -> str:
         n_folds=data.n_folds,
         n_train=data.n_train,
         n_held_out=data.n_held_out,
+        n_groups=data.n_groups,
         spread=templating.describe_spread(data.n_folds),
         n_methods=len(results),
         compared=data.comparison is not None,
@@ -117,7 +118,15 @@ def write_report(path: str | os.PathLike[str], data: ReportData) -> None:
 
 
 def render_audit(
-    issues: LabelIssues, preview: Preview, *, source: str, method: str, command: str, version: str, date: str
+    issues: LabelIssues,
+    preview: Preview,
+    *,
+    source: str,
+    method: str,
+    command: str,
+    version: str,
+    date: str,
+    n_groups: int | None = None,
 ) -> str:
     """Return the page of an audit as one self-contained HTML page without figures.
 
@@ -134,6 +143,8 @@ def render_audit(
         Command line that reproduces this page.
     version, date : str
         Version of oneof, and the date to print.
+    n_groups : int, optional
+        Number of groups of rows, if no row was predicted from others of its group.
 
     Returns
     -------
@@ -149,6 +160,7 @@ def render_audit(
         source=clean(source),
         method=clean(method),
         suspects=describe_suspects(issues, preview, MAX_SUSPECTS),
+        n_groups=n_groups,
         command=clean(command),
         version=clean(version),
         date=clean(date),

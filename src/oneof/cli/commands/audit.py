@@ -9,23 +9,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli import options, terminal
+from oneof.cli import options
 from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
-from oneof.cli.progress import Progress, progress
+from oneof.cli.output import terminal
+from oneof.cli.output.progress import Progress, progress
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
-    from oneof.cli.inputs import PreparedTable
+    from oneof.cli.tables.inputs import PreparedTable
 
 NAME = "audit"
 MIN_TIMED_ROWS = 5_000
 """Number of rows, times the number of fits, from which the time of the default method is estimated beforehand."""
+N_FOLDS = 5
+"""Number of folds of the held-out predictions, unless there are fewer groups."""
 MAX_PRINTED = 0.995
 """Probabilities above this would be rounded to 1.00."""
 EXAMPLES = """\b
 Examples:
   oneof audit birds.csv --labels species
   oneof audit birds.csv --labels species --output issues.csv --report issues.html
+  oneof audit birds.csv --labels species --groups recorder
   oneof audit birds.csv --labels species --weighted --kind posterior
 """
 
@@ -47,16 +51,19 @@ def run(
     ] = None,
     label_group: LabelGroup,
     weights: options.Weights = None,
+    groups: options.Groups = None,
     feature_group: FeatureGroup,
     file_group: FileGroup,
     folds: Annotated[
-        int,
+        int | None,
         typer.Option(
             "--folds",
             min=2,
-            help="Number of folds of the held-out predictions; LOORidge requires no folds if all rows are exact.",
+            help="Number of folds of the held-out predictions, by default 5; with --groups, at most the number of "
+            "groups. Without --groups, LOORidge requires no folds if all rows are exact.",
+            show_default=False,
         ),
-    ] = 5,
+    ] = None,
     seed: options.Seed = 0,
     json: options.Json = False,
     debug: options.Debug = False,
@@ -68,8 +75,8 @@ def run(
     --noise-rate auto learns from it without relying on these rows, and label --audit opens them for labeling.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.inputs import prepare
-        from oneof.cli.plan import announce
+        from oneof.cli.tables.inputs import prepare
+        from oneof.cli.tables.plan import announce
         from oneof.errors import InputError
         from oneof.files import atomic_write, check_not_input, check_writable, create_directories
 
@@ -82,17 +89,18 @@ def run(
             check_writable(path.absolute().parent)
         for option, file in (("--output", output), ("--report", report)):
             check_not_input([file] if file is not None else [], [table], option)
-        read_options = make_read_options(labels, label_group, feature_group, file_group, weights=weights)
+        read_options = make_read_options(labels, label_group, feature_group, file_group, weights=weights, groups=groups)
         prepared = prepare(table, read_options)
         separator = prepared.separator
         for sentence in prepared.notes:
             terminal.print_note(sentence)
+        n_folds = count_folds(prepared) if folds is None else folds
         with progress("Estimating the time"):
-            seconds, advice = _estimate_time(prepared, method, folds, seed)
+            seconds, advice = _estimate_time(prepared, method, n_folds, seed)
         for sentence in announce("the audit", seconds, advice):
             terminal.print_note(sentence)
         with progress("Predicting held-out rows", each_name=True, seconds=seconds) as bar:
-            name, issues = find_issues(prepared, method, folds=folds, seed=seed, progress=bar)
+            name, issues = find_issues(prepared, method, folds=n_folds, seed=seed, progress=bar)
         with contextlib.ExitStack() as files:  # each file replaces an older one when both are complete
             for path in outputs:
                 files.enter_context(create_directories(path.absolute().parent))
@@ -102,23 +110,27 @@ def run(
                 else:
                     _write_page(temporary, issues, prepared, name)
         if json:
-            terminal.print_json(summarize(issues, separator) | {"method": name, "files": list(map(str, outputs))})
+            facts = {"method": name, "groups": groups, "n_groups": prepared.n_groups, "files": list(map(str, outputs))}
+            terminal.print_json(summarize(issues, separator) | facts)
             return
         print_issues(issues, table, separator=separator, top=top)
+        if prepared.n_groups is not None:
+            terminal.print_line(f"Folds by groups: no row is predicted from its group ({prepared.n_groups:,} groups).")
         for path in outputs:
             terminal.print_line(f"File: {path}")
 
 
 def _estimate_time(prepared: "PreparedTable", method: str, folds: int, seed: int) -> tuple[float | None, str]:
     """Return the estimated time of all fits of the audit, None if it is unknown or short, and advice to save time."""
-    from oneof.cli.inputs import resolve_methods
-    from oneof.cli.times import count_audit_fits, estimate_noise_seconds, estimate_seconds
+    from oneof.cli.tables.inputs import resolve_methods
+    from oneof.cli.training.times import count_audit_fits, count_audit_models, estimate_noise_seconds, estimate_seconds
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
 
     is_default = method.lower() in ("auto", DEFAULT_METHOD.lower())
     candidates = prepared.candidates
-    n_fits = count_audit_fits(candidates, folds, is_default=is_default)
+    is_grouped = prepared.groups is not None
+    n_fits = count_audit_fits(candidates, folds, is_default=is_default, is_grouped=is_grouped)
     advice = "--drop excludes columns"
     if not is_default:
         advice = f"--method {DEFAULT_METHOD} requires no folds if all rows are exact; {advice}"
@@ -130,22 +142,27 @@ def _estimate_time(prepared: "PreparedTable", method: str, folds: int, seed: int
     seconds = estimate_seconds(estimator, task, test, n_fits, seed)
     if seconds is None:
         return None, advice
-    n_models = 2 if is_default and n_fits > 1 else 1
+    n_models = count_audit_models(candidates) if is_default else 1
     return seconds + n_models * estimate_noise_seconds(candidates, seed), advice
+
+
+def count_folds(prepared: "PreparedTable") -> int:
+    """Return the number of folds of the held-out predictions: not more than groups."""
+    return N_FOLDS if prepared.n_groups is None else max(2, min(N_FOLDS, prepared.n_groups))
 
 
 def find_issues(
     prepared: "PreparedTable",
     method: str,
     *,
-    folds: int = 5,
+    folds: int,
     seed: int = 0,
     noise_rate: float | None = None,
     progress: Progress | None = None,
 ) -> "tuple[str, LabelIssues]":
     """Return the name of the method of the held-out predictions, and the issues."""
     from oneof.audit import find_label_issues
-    from oneof.cli.inputs import resolve_methods
+    from oneof.cli.tables.inputs import resolve_methods
     from oneof.comparison.methods import DEFAULT_METHOD
 
     methods, _ = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)
@@ -155,6 +172,7 @@ def find_issues(
         prepared.candidates,
         pipeline,
         cv=folds,
+        groups=prepared.groups,
         noise_rate=noise_rate,
         random_state=seed,
         progress=progress,
@@ -228,7 +246,7 @@ def _write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") -
     """Write all labeled rows as CSV, the most probably wrong first."""
     import polars as pl
 
-    from oneof.cli.inputs import insert_identifiers
+    from oneof.cli.tables.inputs import insert_identifiers
 
     texts = issues.candidates.to_strings(separator=prepared.separator)
     listed = issues.top(len(issues.ranking))
@@ -257,5 +275,6 @@ def _write_page(path: Path, issues: "LabelIssues", prepared: "PreparedTable", me
         command=shlex.join(["oneof", *sys.argv[1:]]),
         version=oneof.__version__,
         date=datetime.datetime.now().astimezone().date().isoformat(),
+        n_groups=prepared.n_groups,
     )
     path.write_text(page, encoding="utf-8", newline="\n")

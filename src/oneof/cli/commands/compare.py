@@ -4,15 +4,17 @@ from typing import Annotated
 
 import typer
 
-from oneof.cli import options, terminal
+from oneof.cli import options
 from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
-from oneof.cli.progress import progress
+from oneof.cli.output import terminal
+from oneof.cli.output.progress import progress
 
 NAME = "compare"
 EXAMPLES = """\b
 Examples:
   oneof compare birds.csv --labels species
   oneof compare birds.csv --labels species --truth checked --json
+  oneof compare birds.csv --labels species --groups recorder
   oneof compare birds.csv --labels species --weighted --kind posterior
 """
 
@@ -22,6 +24,7 @@ def run(
     *,
     labels: options.Labels,
     truth: options.Truth = None,
+    groups: options.Groups = None,
     method: Annotated[
         str, typer.Option("--method", help="Name of one method, or auto: all methods except slow ones such as PLGP.")
     ] = "auto",
@@ -42,20 +45,22 @@ def run(
     comparison and prints the methods compared so far.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.inputs import describe_comparison, prepare, resolve_methods
-        from oneof.cli.plan import announce
-        from oneof.cli.times import estimate_seconds
+        from oneof.cli.tables.inputs import describe_comparison, prepare, resolve_methods
+        from oneof.cli.tables.plan import announce
+        from oneof.cli.training.times import estimate_seconds
         from oneof.comparison import compare
         from oneof.comparison.folds import check_task, make_folds
 
-        read_options = make_read_options(labels, label_group, feature_group, file_group, truth=truth, weights=weights)
+        read_options = make_read_options(
+            labels, label_group, feature_group, file_group, truth=truth, weights=weights, groups=groups
+        )
         prepared = prepare(table, read_options)
         methods, notes = resolve_methods(prepared, "best" if method.lower() == "auto" else method, seed)
         for sentence in (*prepared.notes, *notes):
             terminal.print_note(sentence)
         limit = budget if len(methods) > 1 else None  # a single method is not left out
         task = check_task(prepared.frame, prepared.candidates, prepared.truth)
-        splits = make_folds(task, "auto" if folds is None else folds, seed)
+        splits = make_folds(task, "auto" if folds is None else folds, seed, prepared.groups)
         seconds = None
         if len(methods) > 1:
             for sentence in describe_comparison(len(methods), budget, len(splits[0][0])):
@@ -74,6 +79,7 @@ def run(
                 prepared.candidates,
                 methods,
                 cv=splits,
+                groups=prepared.groups,
                 truth=prepared.truth,
                 budget=limit,
                 refit=False,
@@ -83,6 +89,6 @@ def run(
         if comparison.is_interrupted:
             terminal.print_note("the comparison was interrupted; the table has the methods compared so far.")
         if json:
-            terminal.print_json(comparison.to_dict())
+            terminal.print_json(comparison.to_dict() | {"groups": groups})
         else:
             terminal.print_comparison(f"{table} ({comparison.evaluation})", comparison)

@@ -1,6 +1,7 @@
 """`oneof datasets`: list the data sets that can be loaded."""
 
-from oneof.cli import options, terminal
+from oneof.cli import options
+from oneof.cli.output import terminal
 
 NAME = "datasets"
 EXAMPLES = """\b

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli import options, terminal
-from oneof.cli.progress import ProgressFactory, progress
+from oneof.cli import options
+from oneof.cli.output import terminal
+from oneof.cli.output.progress import ProgressFactory, progress
 
 if TYPE_CHECKING:
-    from oneof.cli.training import TrainingResult
+    from oneof.cli.training.train import TrainingResult
 
 NAME = "demo"
 EXAMPLES = """\b
@@ -71,10 +72,10 @@ class DemoResult:
 def run_digits_demo(folder: Path, *, seed: int, progress_factory: ProgressFactory) -> DemoResult:
     """Write a training and a test table of digits, fit a model and predict the test table."""
     from oneof.cli.commands.predict import predict, write_predictions
-    from oneof.cli.inputs import ReadOptions
-    from oneof.cli.predictions import load_model
-    from oneof.cli.training import train
-    from oneof.cli.training_files import command_line
+    from oneof.cli.prediction.predictions import load_model
+    from oneof.cli.tables.inputs import ReadOptions
+    from oneof.cli.training.files import command_line
+    from oneof.cli.training.train import train
     from oneof.files import atomic_directory
 
     training_file, test_file = folder / "digits-train.csv", folder / "digits-test.csv"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli import options, terminal
+from oneof.cli import options
 from oneof.cli.option_groups import (
     AnswerGroup,
     FeatureGroup,
@@ -16,12 +16,13 @@ from oneof.cli.option_groups import (
     OnlineGroup,
     make_read_options,
 )
-from oneof.cli.progress import progress
+from oneof.cli.output import terminal
+from oneof.cli.output.progress import progress
 
 if TYPE_CHECKING:
-    from oneof.cli.inputs import ReadOptions
-    from oneof.cli.online import OnlineOptions
-    from oneof.cli.plan import Plan
+    from oneof.cli.tables.inputs import ReadOptions
+    from oneof.cli.tables.plan import Plan
+    from oneof.cli.training.online import OnlineOptions
 
 NAME = "fit"
 EXAMPLES = """\b
@@ -33,6 +34,7 @@ Examples:
   oneof fit birds.csv --labels species --separator ';' --drop id --truth checked
   oneof fit letters.csv --labels topic --text body --stop-words english --stem english
   oneof fit votes.parquet --labels cat,dog,horse --method CLPL --out model
+  oneof fit birds.csv --labels species --groups recorder
   oneof fit birds.csv --labels species --weighted --kind posterior
   oneof fit birds.csv --labels species --noise-rate auto
   oneof fit birds.csv --answers answers.csv --row id --annotator worker --answer label
@@ -56,6 +58,7 @@ def run(
         ),
     ] = "auto",
     truth: options.Truth = None,
+    groups: options.Groups = None,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="DIR", help="Output folder; by default TABLE-oneof.")
     ] = None,
@@ -98,9 +101,9 @@ def run(
     summary.json and curve.csv (the running loss), and saves checkpoint.npz while it runs.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.answers import print_annotators
-        from oneof.cli.online import OnlineOptions
-        from oneof.cli.training import train
+        from oneof.cli.answers.annotators import print_annotators
+        from oneof.cli.training.online import OnlineOptions
+        from oneof.cli.training.train import train
         from oneof.io import stem_of
 
         read_options = make_read_options(
@@ -110,6 +113,7 @@ def run(
             file_group,
             truth=truth,
             weights=weights,
+            groups=groups,
             answers=answer_group.answer_options(context),
         )
         rate = options.read_noise_rate(noise_rate)
@@ -181,7 +185,7 @@ def _fit_online(
     json: bool,
 ) -> None:
     """Fit an online method on a stream and print its progressive validation."""
-    from oneof.cli import online
+    from oneof.cli.training import online
 
     folder = out or online.default_folder(table)
     try:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli import options, terminal
+from oneof.cli import options
 from oneof.cli.option_groups import (
     AnswerGroup,
     FeatureGroup,
@@ -15,10 +15,11 @@ from oneof.cli.option_groups import (
     check_unused,
     make_read_options,
 )
+from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
-    from oneof.cli.inputs import ReadOptions
-    from oneof.cli.plan import Inspection
+    from oneof.cli.tables.inputs import ReadOptions
+    from oneof.cli.tables.plan import Inspection
 
 NAME = "inspect"
 EXAMPLES = """\b
@@ -32,7 +33,7 @@ Examples:
 """
 
 _NEEDS_LABELS = (
-    *("separator", "classes", "weighted", "weights", "kind", "rest", "truth"),
+    *("separator", "classes", "weighted", "weights", "kind", "rest", "truth", "groups"),
     *("noise_rate", "folds", "budget", "seed"),
 )
 
@@ -48,6 +49,7 @@ def run(
         str, typer.Option("--method", help="Name of the method whose time is estimated, best, or auto (LOORidge).")
     ] = "auto",
     truth: options.Truth = None,
+    groups: options.Groups = None,
     label_group: LabelGroup,
     weights: options.Weights = None,
     noise_rate: options.NoiseRate = None,
@@ -80,6 +82,7 @@ def run(
             file_group,
             truth=truth,
             weights=weights,
+            groups=groups,
             answers=answer_group.answer_options(context),
         )
         rate = options.read_noise_rate(noise_rate)
@@ -88,7 +91,7 @@ def run(
             names = _NEEDS_LABELS if online_group.online else (*_NEEDS_LABELS, "method")
             check_unused(context, names, "needs --labels: add it")
         if online_group.online:
-            from oneof.cli.online import OnlineOptions, inspect_stream
+            from oneof.cli.training.online import OnlineOptions, inspect_stream
 
             online_options = OnlineOptions(online_group.epochs, online_group.batch_rows, online_group.hash_bits)
             inspection = inspect_stream(table, read_options, online_options, method=method)
@@ -120,9 +123,9 @@ def inspect_table(
     noise_rate: float | str | None = None,
 ) -> "Inspection":
     """Return the plan of a fit, the findings and notes; without labels, the plan has the facts of the table only."""
-    from oneof.cli.inputs import prepare, prepare_features, read_rows, resolve_methods
-    from oneof.cli.plan import Inspection, describe
-    from oneof.cli.training import make_plan
+    from oneof.cli.tables.inputs import prepare, prepare_features, read_rows, resolve_methods
+    from oneof.cli.tables.plan import Inspection, describe
+    from oneof.cli.training.train import make_plan
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
 
@@ -130,7 +133,7 @@ def inspect_table(
         prepared = prepare(path, read_options)
         methods, notes = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)
         task = check_task(prepared.frame, prepared.candidates, prepared.truth)
-        splits = make_folds(task, "auto" if folds is None else folds, seed)
+        splits = make_folds(task, "auto" if folds is None else folds, seed, prepared.groups)
         plan = make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate)
         return Inspection(plan, prepared.findings, (*prepared.notes, *notes))
     table = read_rows(path, read_options)
@@ -141,7 +144,7 @@ def inspect_table(
 
 def _inspect_model(path: Path, *, json: bool) -> None:
     """Print the description of a model file."""
-    from oneof.cli.predictions import load_model
+    from oneof.cli.prediction.predictions import load_model
 
     model = load_model(path)
     estimate = model.summary.get("estimate") or {}

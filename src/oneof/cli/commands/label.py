@@ -5,11 +5,12 @@ from typing import Annotated
 
 import typer
 
-from oneof.cli import options, terminal
-from oneof.cli.annotators import AnnotatorGroup, print_annotators
-from oneof.cli.labeling import LabelOptions, open_session
-from oneof.cli.labeling_settings import Settings, print_settings, with_stored_settings
+from oneof.cli import options
+from oneof.cli.labeling.annotators import AnnotatorGroup, print_annotators
+from oneof.cli.labeling.session import LabelOptions, open_session
+from oneof.cli.labeling.settings import Settings, print_settings, with_stored_settings
 from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, expand, make_read_options
+from oneof.cli.output import terminal
 
 NAME = "label"
 EXAMPLES = """\b

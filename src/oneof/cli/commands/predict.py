@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli import options, terminal
+from oneof.cli import options
 from oneof.cli.option_groups import FileGroup
-from oneof.cli.predict_online import predict_stream
-from oneof.cli.predictions import (
+from oneof.cli.output import terminal
+from oneof.cli.prediction.online import predict_stream
+from oneof.cli.prediction.predictions import (
     add_absent_columns,
     check_output,
     check_stemmer,
@@ -32,8 +33,8 @@ if TYPE_CHECKING:
     import polars as pl
 
     from oneof.candidates import CandidateSets
-    from oneof.cli.inputs import TableOptions
-    from oneof.cli.prediction_sets import SetOptions
+    from oneof.cli.prediction.sets import SetOptions
+    from oneof.cli.tables.inputs import TableOptions
     from oneof.io import Table
     from oneof.persistence import SavedModel
 
@@ -113,7 +114,7 @@ def run(
     memory.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.prediction_sets import SetOptions, print_sets
+        from oneof.cli.prediction.sets import SetOptions, print_sets
         from oneof.io import is_whole_table, stem_of
 
         if table.suffix.lower() == ".skops" and model.suffix.lower() != ".skops":
@@ -220,7 +221,7 @@ def predict(
     values of `table_options` are joined to those of the model. Cells that are not of the kind of their column, and
     features that no object of JSON lines has, are missing values, with a note, unless `table_options.strict`.
     """
-    from oneof.cli.inputs import insert_identifiers
+    from oneof.cli.tables.inputs import insert_identifiers
     from oneof.io import UnreadableCells, new_categories, read_truth
     from oneof.io.findings import dialect_sentences
     from oneof.io.formats.source import format_of
@@ -246,7 +247,7 @@ def predict(
     frame = to_frame(model, rows, labels, as_labels=as_labels)
     known, summary = _read_known_labels(model, table, notes), None
     if sets is not None:
-        from oneof.cli.prediction_sets import describe_sets, predict_sets, to_columns
+        from oneof.cli.prediction.sets import describe_sets, predict_sets, to_columns
 
         predicted = predict_sets(model, rows, sets, notes)
         frame = frame.hstack(to_columns(predicted, written_separator(model)))

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from oneof.cli import options, terminal
+from oneof.cli import options
+from oneof.cli.output import terminal
 from oneof.serving.limits import DEFAULT_PORT, MAX_BODY_BYTES, MAX_ROWS
 from oneof.sockets import LOCALHOST
 
@@ -67,7 +68,7 @@ def run(
     sparse matrix cannot be served, since it has no columns.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.predictions import check_stemmer, load_model
+        from oneof.cli.prediction.predictions import check_stemmer, load_model
         from oneof.serving.server import PredictionServer
         from oneof.sockets import check_server_installed
 

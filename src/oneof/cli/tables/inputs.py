@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.columns import DEFAULT_SEPARATOR
-from oneof.cli.answer_files import AnswerOptions, TableAnswers, read_answers
-from oneof.cli.answers import estimate_candidates
-from oneof.cli.leaks import leak_notes
-from oneof.errors import InputError
+from oneof.cli.answers.annotators import estimate_candidates
+from oneof.cli.answers.files import AnswerOptions, TableAnswers, read_answers
+from oneof.cli.tables.leaks import leak_notes
+from oneof.errors import DataError, InputError
 from oneof.io import (
     CellFormat,
     Column,
@@ -25,6 +25,7 @@ from oneof.io import (
     check_no_weights,
     check_texts,
     choose_features,
+    find_column,
     find_separator,
     make_encoder,
     read_labels,
@@ -98,6 +99,7 @@ class ReadOptions:
 
     labels: tuple[str, ...]
     truth: str | None = None
+    groups: str | None = None
     separator: str | None = None
     classes: tuple[str, ...] | None = None
     overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
@@ -109,8 +111,8 @@ class ReadOptions:
 
     @property
     def text_columns(self) -> set[str]:
-        """Columns that are read as text: labels, weights, true labels, and names of rows that annotators answer."""
-        names = [self.weights.weights, self.truth]
+        """Columns that are read as text: labels, weights, true labels, groups, and names of rows in answers."""
+        names = [self.weights.weights, self.truth, self.groups]
         names += [] if self.answers is None else [self.answers.row, self.answers.gold]
         return {*self.labels, *(name for name in names if name is not None)}
 
@@ -144,6 +146,8 @@ class PreparedTable:
         The text between two labels.
     answers : TableAnswers or None
         The answers of annotators, from which the candidate sets were estimated.
+    groups : list of str or None
+        The group of each row, which folds keep together.
     """
 
     table: Table
@@ -156,6 +160,15 @@ class PreparedTable:
     findings: TableFindings = TableFindings()  # noqa: RUF009 - frozen
     separator: str = DEFAULT_SEPARATOR
     answers: TableAnswers | None = None
+    groups: list[str] | None = None
+
+    @property
+    def n_groups(self) -> int | None:
+        """Number of groups that have labeled rows; None without groups."""
+        if self.groups is None:
+            return None
+        is_unlabeled = self.candidates.is_unlabeled.tolist()
+        return len({group for group, skipped in zip(self.groups, is_unlabeled, strict=True) if not skipped})
 
     @property
     def identifiers(self) -> list[str]:
@@ -216,6 +229,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     if read_options.classes is None and not read_options.weights.weighted:
         check_no_weights(candidates.classes.tolist(), table.path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
+    groups = None if read_options.groups is None else _read_groups(table, read_options)
     features = prepare_features(table, read_options)
     answer_notes = () if given is None else given.notes
     label_notes = (*separator_notes, *suspicious_labels(candidates.classes.tolist(), separator))
@@ -233,7 +247,27 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         findings=features.findings,
         separator=separator,
         answers=given,
+        groups=groups,
     )
+
+
+def _read_groups(table: Table, read_options: ReadOptions) -> list[str]:
+    """Return the group of each row."""
+    name = str(read_options.groups)
+    column = find_column(name, table.frame.columns, table.path)
+    for option, names in (("--labels", read_options.labels), ("--truth", (read_options.truth,))):
+        if name in names:
+            raise InputError(f"--groups and {option} must name different columns; got {name!r} for both.")
+    cells = [None if cell is None else str(cell).strip() for cell in table.frame[column].to_list()]
+    missing = [row for row, cell in enumerate(cells) if not cell]
+    if missing:
+        raise DataError(
+            f"column {name!r} of --groups has empty cells (such rows: {len(missing):,}). Name the group of each row; a "
+            "row without a group has a group of its own.",
+            source=str(table.path),
+            row=missing[0],
+        )
+    return [str(cell) for cell in cells]
 
 
 def read_rows(path: Path, read_options: ReadOptions) -> Table:

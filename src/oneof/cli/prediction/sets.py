@@ -7,7 +7,7 @@ coverage is therefore close to the nominal one, without the guarantee of `oneof.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli import terminal
+from oneof.cli.output import terminal
 from oneof.errors import InputError
 
 if TYPE_CHECKING:

@@ -6,24 +6,23 @@ from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli import answers
-from oneof.cli.commands.audit import describe_rate, find_issues
+from oneof.cli.answers.annotators import ANNOTATORS_FILE, fit_crowd, summarize_annotators, write_annotators
+from oneof.cli.answers.annotators import to_dict as annotators_to_dict
+from oneof.cli.commands.audit import count_folds, describe_rate, find_issues
 from oneof.cli.commands.audit import summarize as summarize_issues
-from oneof.cli.prediction_sets import REPORT_COVERAGE, evaluate_calibration, held_out_calibration, to_dict
-from oneof.cli.progress import ProgressFactory, Steps
-from oneof.cli.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, WRITE_SECONDS, WRITING
-from oneof.cli.training_files import command_line, summarize, write_labels, write_model, write_report
+from oneof.cli.output.progress import ProgressFactory, Steps
+from oneof.cli.prediction.sets import REPORT_COVERAGE, evaluate_calibration, held_out_calibration, to_dict
+from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
+from oneof.cli.training.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, WRITE_SECONDS, WRITING
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
     from oneof.candidates import CandidateSets
-    from oneof.cli.inputs import PreparedTable, ReadOptions
-    from oneof.cli.plan import Plan
+    from oneof.cli.tables.inputs import PreparedTable, ReadOptions
+    from oneof.cli.tables.plan import Plan
     from oneof.comparison import Comparison, LearningCurve
     from oneof.report import AnnotatorSummary
 
-AUDIT_FOLDS = 5
-"""Folds of the audit for a noise rate."""
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
 
 
@@ -58,7 +57,7 @@ def train(
     a number or "auto", the model is fitted to the corrected weights of an audit. `note` is called with each sentence
     for the user, before the fits that the sentence announces, and `show_plan` with the plan, before all of them.
     """
-    from oneof.cli.inputs import describe_comparison, prepare, resolve_methods
+    from oneof.cli.tables.inputs import describe_comparison, prepare, resolve_methods
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
     from oneof.estimators.base import Disambiguation
@@ -76,7 +75,7 @@ def train(
 
     check_writable(folder)
     inputs = [path] if read_options.answers is None else [path, read_options.answers.path]
-    check_not_input((folder / name for name in (*OUTPUTS, answers.OUTPUT)), inputs)
+    check_not_input((folder / name for name in (*OUTPUTS, ANNOTATORS_FILE)), inputs)
     prepared = prepare(path, read_options)
     named = method.lower() != "auto"
     methods, method_notes = resolve_methods(prepared, method if named else DEFAULT_METHOD, seed)
@@ -92,7 +91,7 @@ def train(
             "them."
         )
     task = check_task(frame, candidates, truth)
-    splits = make_folds(task, "auto" if folds is None else folds, seed)
+    splits = make_folds(task, "auto" if folds is None else folds, seed, prepared.groups)
     with progress_factory("Estimating the time"):
         plan = make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate)
     if show_plan is not None:
@@ -110,14 +109,16 @@ def train(
         if noise_rate is not None:
             rate = None if isinstance(noise_rate, str) else noise_rate
             with steps.step(AUDIT) as bar:
-                _, issues = find_issues(prepared, "auto", folds=AUDIT_FOLDS, seed=seed, noise_rate=rate, progress=bar)
+                _, issues = find_issues(
+                    prepared, "auto", folds=count_folds(prepared), seed=seed, noise_rate=rate, progress=bar
+                )
             fitted_to = issues.corrected()
             add_note(_describe_correction(issues))
         with steps.step(FINAL):
             model = comparison.best_estimator.fit(frame, fitted_to)
         if issues is None and _has_suspects(model[-1]):
             with steps.step(AUDIT):
-                issues = _suspects(model[-1], candidates)
+                issues = _suspects(comparison, model[-1], candidates)
         decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
     else:
         add_note(
@@ -129,13 +130,13 @@ def train(
             "estimated from the answers and the features."
         )
         with steps.step(FINAL) as bar:
-            crowd = answers.fit_crowd(comparison.best_estimator, frame, prepared.answers, seed, bar)
-        annotators = answers.summarize_annotators(crowd, prepared.answers)
+            crowd = fit_crowd(comparison.best_estimator, frame, prepared.answers, seed, bar)
+        annotators = summarize_annotators(crowd, prepared.answers)
         model = crowd.estimator_
         decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
     summary = summarize(prepared, read_options, comparison, curve) | {"notes": notes}
     if crowd is not None and annotators is not None:
-        summary |= {"answers": answers.to_dict(annotators, crowd)}
+        summary |= {"answers": annotators_to_dict(annotators, crowd)}
     if sets is not None:
         summary |= {"prediction_sets": {"nominal_coverage": REPORT_COVERAGE} | to_dict(sets)}
     if noise_rate is not None and issues is not None:
@@ -159,7 +160,7 @@ def train(
             n_corrected=None if noise_rate is None or issues is None else issues.n_changed,
         )
         if annotators is not None:
-            answers.write_annotators(stage / answers.OUTPUT, annotators)
+            write_annotators(stage / ANNOTATORS_FILE, annotators)
         summary_file.write_text(dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         files = sorted(file.name for file in stage.iterdir())
     summary |= {"files": [str(folder / name) for name in files]}
@@ -177,7 +178,7 @@ def _compare(
     add_note: Callable[[str], None],
 ) -> "tuple[Comparison, LearningCurve | None]":
     """Return the comparison of the methods, and the learning curve of the best one; None after an interruption."""
-    from oneof.cli.times import CURVE_FRACTIONS, MAX_CURVE_ROWS
+    from oneof.cli.training.times import CURVE_FRACTIONS, MAX_CURVE_ROWS
     from oneof.comparison import compare, learning_curve
 
     frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
@@ -188,6 +189,7 @@ def _compare(
             candidates,
             methods,
             cv=splits,
+            groups=prepared.groups,
             truth=truth,
             budget=budget,
             refit=False,
@@ -214,6 +216,7 @@ def _compare(
             max_rows=MAX_CURVE_ROWS,
             last=comparison.results[0],
             cv=splits,
+            groups=prepared.groups,
             random_state=seed,
             progress=bar,
         )
@@ -222,7 +225,7 @@ def _compare(
 
 def _measured_seconds(comparison: "Comparison", splits: Sequence[Any]) -> dict[str, float]:
     """Return the time of the best method by step, if the time of a fit is linear in the number of rows."""
-    from oneof.cli.times import count_fits
+    from oneof.cli.training.times import count_fits
 
     seconds = [fold.seconds for fold in comparison.results[0].folds]
     n_fits = count_fits([len(train) for train, _ in splits], comparison.n_rows)
@@ -248,17 +251,30 @@ def _has_suspects(method: Any) -> bool:
     return isinstance(method, LOORidge)
 
 
-def _suspects(method: Any, candidates: "CandidateSets") -> "LabelIssues | None":
-    """Return the issues by the leave-one-out scores of a fitted LOORidge; None without result."""
+def _suspects(comparison: "Comparison", method: Any, candidates: "CandidateSets") -> "LabelIssues | None":
+    """Return the issues by the leave-one-out scores of a fitted LOORidge; None without result.
+
+    With groups, the scores are those of the comparison, and there are none if it has one split only.
+    """
     import warnings
 
+    import numpy as np
+
     from oneof.audit import issues_from_scores
+    from oneof.audit.detection import MIN_PROBABILITY
     from oneof.estimators.loo_ridge import loo_logits
 
+    scores = None
+    if comparison.n_groups is not None:
+        rows, proba = comparison.held_out_rows, comparison.results[0].probabilities
+        if rows is None or proba is None or len(rows) < (~candidates.is_unlabeled).sum():
+            return None
+        scores = np.zeros(candidates.shape)
+        scores[rows] = np.log(np.maximum(proba, MIN_PROBABILITY))
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         try:
-            return issues_from_scores(loo_logits(method), candidates)
+            return issues_from_scores(loo_logits(method) if scores is None else scores, candidates)
         except UserWarning:  # the features do not predict the labels
             return None
 
@@ -274,9 +290,10 @@ def make_plan(
     noise_rate: float | str | None = None,
 ) -> "Plan":
     """Return the facts of a table with the methods and the time of their fit."""
-    from oneof.cli.inputs import resolve_methods
-    from oneof.cli.times import (
+    from oneof.cli.tables.inputs import resolve_methods
+    from oneof.cli.training.times import (
         count_audit_fits,
+        count_audit_models,
         count_fits,
         count_fits_of_rounds,
         estimate_noise_seconds,
@@ -294,7 +311,10 @@ def make_plan(
     [(name, estimator)] = methods.items()
     n, test, candidates = len(task.candidates), splits[0][1], task.candidates
     n_fits, n_fits_of_one_split = (count_fits([len(train) for train, _ in parts], n) for parts in (splits, splits[:1]))
-    n_audit_fits = 0 if noise_rate is None else count_audit_fits(candidates, AUDIT_FOLDS, is_default=True)
+    n_audit_fits = 0
+    if noise_rate is not None:
+        is_grouped = prepared.groups is not None
+        n_audit_fits = count_audit_fits(candidates, count_folds(prepared), is_default=True, is_grouped=is_grouped)
     total = sum(n_fits.values()) + n_audit_fits * (name == DEFAULT_METHOD)
     seconds = estimate_seconds(estimator, task, test, total, seed)
     fit_seconds = None if seconds is None else seconds / total
@@ -306,7 +326,7 @@ def make_plan(
         if n_audit_fits and name != DEFAULT_METHOD:
             [auditor] = resolve_methods(prepared, DEFAULT_METHOD, seed)[0].values()
             audit_fit_seconds = estimate_seconds(auditor, task, test, 1, seed)
-        n_models = 2 if n_audit_fits > 1 else 1
+        n_models = count_audit_models(candidates) if n_audit_fits else 1
         steps[AUDIT] = n_audit_fits * (audit_fit_seconds or 0.0) + n_models * estimate_noise_seconds(candidates, seed)
     if noise_rate is not None:  # before the final fit
         steps[FINAL] = steps.pop(FINAL)
@@ -328,7 +348,7 @@ def make_plan(
 
 def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") -> "Plan":
     """Return the facts of a table with labels."""
-    from oneof.cli.plan import AnswerFacts, describe
+    from oneof.cli.tables.plan import AnswerFacts, GroupFacts, describe
 
     facts = describe(
         prepared.table,
@@ -338,6 +358,8 @@ def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") ->
         candidates=prepared.candidates,
         exclude=sorted(read_options.text_columns),
     )
+    if prepared.n_groups is not None:
+        facts = replace(facts, groups=GroupFacts(str(read_options.groups), prepared.n_groups))
     if prepared.answers is None or read_options.answers is None:
         return facts
     given = prepared.answers.answers

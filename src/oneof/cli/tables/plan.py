@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.options import write_names
-from oneof.cli.times import AUDIT, MAX_ESTIMATE_SECONDS
+from oneof.cli.training.times import AUDIT, MAX_ESTIMATE_SECONDS
 from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:
@@ -56,6 +56,14 @@ class AnswerFacts:
 
 
 @dataclass(frozen=True)
+class GroupFacts:
+    """Facts about the groups of rows: the column, and the number of groups with labeled rows."""
+
+    column: str
+    groups: int
+
+
+@dataclass(frozen=True)
 class Plan:
     """Facts of a table, and the method and the time of a fit.
 
@@ -74,6 +82,8 @@ class Plan:
         The number of features of a sparse matrix, which has no columns.
     answers : AnswerFacts or None
         The answers of annotators, from which the labels are estimated.
+    groups : GroupFacts or None
+        The groups of rows, which folds keep together.
     noise_rate : float, str or None
         The rate of wrong labels that the fit corrects, or "auto".
     method : str or None
@@ -105,6 +115,7 @@ class Plan:
     classes: tuple[ClassFacts, ...] = ()
     sparse_features: int | None = None
     answers: AnswerFacts | None = None
+    groups: GroupFacts | None = None
     noise_rate: float | str | None = None
     method: str | None = None
     seconds: float | None = None
@@ -179,6 +190,8 @@ class Plan:
         if self.method is None:
             return []
         method = [("method", self.method)]
+        if self.groups is not None:
+            method.append(("folds", f"by the {self.groups.groups:,} groups of {write_names([self.groups.column])}"))
         if self.noise_rate is not None:
             rate = "an estimated rate" if self.noise_rate == "auto" else f"a rate of {self.noise_rate:g}"
             method.append(("noise", f"wrong labels are corrected, with {rate} (--noise-rate)"))

@@ -6,14 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli import terminal
 from oneof.cli.options import write_names
+from oneof.cli.output import terminal
 from oneof.errors import DataError, InputError, ModelFileError
 
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.cli.inputs import TableOptions
+    from oneof.cli.tables.inputs import TableOptions
     from oneof.io import Column
     from oneof.persistence import SavedModel
 
@@ -79,7 +79,7 @@ def identifiers(model: "SavedModel") -> list[str]:
 
 def join_options(model: "SavedModel", table_options: "TableOptions | None") -> tuple[list["Column"], "TableOptions"]:
     """Return the features of a model, and the options of a table with the tokens of missing values of both."""
-    from oneof.cli.inputs import TableOptions
+    from oneof.cli.tables.inputs import TableOptions
     from oneof.io import saved_columns
 
     columns, trained = saved_columns(model.columns, model.summary)

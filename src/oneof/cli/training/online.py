@@ -11,15 +11,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.candidates.columns import DEFAULT_SEPARATOR
-from oneof.cli.inputs import ReadOptions, prepare_features, prepare_rows, resolve_separator
-from oneof.cli.progress import Progress, ProgressFactory
-from oneof.cli.terminal import format_percent
+from oneof.cli.output.progress import Progress, ProgressFactory
+from oneof.cli.output.terminal import format_percent
+from oneof.cli.tables.inputs import ReadOptions, prepare_features, prepare_rows, resolve_separator
 from oneof.errors import InputError, OneofError
 from oneof.files import atomic_directory, check_not_input, check_writable
 from oneof.io import describe_cells, read_text_options
 
 if TYPE_CHECKING:
-    from oneof.cli.plan import Inspection, Plan
+    from oneof.cli.tables.plan import Inspection, Plan
     from oneof.stream import ProgressiveValidation, Source, StreamOptions, StreamResult
 
 OUTPUTS = ("model.skops", "summary.json", "curve.csv")
@@ -134,8 +134,8 @@ def inspect_stream(
     path: Path, read_options: ReadOptions, online_options: OnlineOptions, *, method: str, is_timed: bool = True
 ) -> "Inspection":
     """Return the plan of an online fit: the facts of the first batch, and the time predicted from two parts of it."""
-    from oneof.cli.plan import Inspection, Plan, describe
-    from oneof.cli.training import describe_prepared
+    from oneof.cli.tables.plan import Inspection, Plan, describe
+    from oneof.cli.training.train import describe_prepared
     from oneof.errors import LabelError
     from oneof.io import Table, TableFindings
     from oneof.io.batches import BatchSpec, file_sizes, iterate_batches, progress_fraction

@@ -6,14 +6,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.annotators import AnnotatorGroup, read_gold
+from oneof.cli.labeling.annotators import AnnotatorGroup, read_gold
 
 if TYPE_CHECKING:
     import polars as pl
 
     from oneof.audit import LabelIssue
     from oneof.candidates import CandidateSets
-    from oneof.cli.inputs import PreparedTable, ReadOptions
+    from oneof.cli.tables.inputs import PreparedTable, ReadOptions
     from oneof.io import Table
     from oneof.labeling import LabelingSession
     from oneof.labeling.content.media import MediaFolder
@@ -76,7 +76,7 @@ def open_session(
 ) -> OpenedSession:
     """Read a table and open a new or existing session; defects of the table raise errors of `oneof.errors`."""
     from oneof.candidates.columns import DEFAULT_SEPARATOR
-    from oneof.cli.inputs import PreparedTable
+    from oneof.cli.tables.inputs import PreparedTable
     from oneof.errors import InputError
     from oneof.io import (
         check_texts,
@@ -234,7 +234,7 @@ def _has_features(table: "Table", exclude: set[str], overrides: Any) -> bool:
 
 def _make_estimator(prepared: "PreparedTable", label_options: LabelOptions) -> Any:
     """Return the requested estimator, or None for the default of the session."""
-    from oneof.cli.inputs import resolve_methods
+    from oneof.cli.tables.inputs import resolve_methods
 
     if label_options.method.lower() == DEFAULT:
         return None

@@ -33,15 +33,20 @@ def count_fits(train_sizes: Sequence[int], n_rows: int) -> dict[str, float]:
     return {HELD_OUT: sum(train_sizes) / n_rows, CURVE: curve / n_rows, FINAL: 1.0}
 
 
-def count_audit_fits(candidates: "CandidateSets", n_folds: int, *, is_default: bool) -> int:
+def count_audit_fits(candidates: "CandidateSets", n_folds: int, *, is_default: bool, is_grouped: bool) -> int:
     """Return the number of fits of all rows that take the time of `oneof.audit.find_label_issues`.
 
-    The default method is fitted to all rows, and with partial rows to the folds as well.
+    The default method is fitted to all rows, or with groups to the folds, and with partial rows to the folds as well.
     """
     folds = n_folds - 1  # each fold trains on the others
     if not is_default:
         return folds
-    return 1 if (candidates.is_exact | candidates.is_unlabeled).all() else 1 + folds
+    return (folds if is_grouped else 1) + (folds if count_audit_models(candidates) > 1 else 0)
+
+
+def count_audit_models(candidates: "CandidateSets") -> int:
+    """Return how often `oneof.audit.find_label_issues` fits the model of noise to predictions of the default method."""
+    return 1 if (candidates.is_exact | candidates.is_unlabeled).all() else 2
 
 
 def estimate_noise_seconds(candidates: "CandidateSets", seed: int) -> float:

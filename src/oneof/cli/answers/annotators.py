@@ -4,17 +4,17 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli import terminal
-from oneof.cli.answer_files import MAX_NAMED, TableAnswers
+from oneof.cli.answers.files import MAX_NAMED, TableAnswers
+from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.crowd import Answers, CrowdClassifier
     from oneof.report import AnnotatorSummary
 
-OUTPUT = "annotators.csv"
+ANNOTATORS_FILE = "annotators.csv"
 _MAX_PRINTED = 20
-"""Number of annotators that the command prints; `OUTPUT` has all."""
+"""Number of annotators that the command prints; `ANNOTATORS_FILE` has all."""
 
 
 def estimate_candidates(given: TableAnswers) -> "CandidateSets":

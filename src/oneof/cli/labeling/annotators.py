@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli import terminal
+from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
     from oneof.io import Table

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.options import write_names
-from oneof.cli.terminal import format_percent
+from oneof.cli.output.terminal import format_percent
 from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:

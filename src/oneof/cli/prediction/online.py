@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from oneof.cli import terminal
-from oneof.cli.predictions import (
+from oneof.cli.output import terminal
+from oneof.cli.prediction.predictions import (
     check_output,
     check_stemmer,
     check_truth,
@@ -23,7 +23,7 @@ from oneof.errors import DataError, InputError
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.cli.inputs import TableOptions
+    from oneof.cli.tables.inputs import TableOptions
     from oneof.io.batches import Batch
     from oneof.persistence import SavedModel
     from oneof.stream import Source

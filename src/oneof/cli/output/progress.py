@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from typing import Protocol
 
-from oneof.cli import terminal
+from oneof.cli.output import terminal
 
 _DELAY = 1.0
 """Seconds before the progress bar appears."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from oneof.cli import terminal
+from oneof.cli.output import terminal
 
 KINDS: dict[str, type] = {
     **dict.fromkeys(("combination", "gold", "images", "match", "method", "strategy"), str),

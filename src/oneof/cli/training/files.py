@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.options import write_names
-from oneof.cli.prediction_sets import REPORT_COVERAGE
+from oneof.cli.prediction.sets import REPORT_COVERAGE
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
-    from oneof.cli.inputs import PreparedTable, ReadOptions
+    from oneof.cli.tables.inputs import PreparedTable, ReadOptions
     from oneof.comparison import Comparison, LearningCurve
     from oneof.conformal import SetEvaluation
     from oneof.report import AnnotatorSummary
@@ -40,6 +40,8 @@ def command_line(
         arguments += [] if given.gold is None else ["--gold", given.gold]
     if read_options.truth:
         arguments += ["--truth", read_options.truth]
+    if read_options.groups:
+        arguments += ["--groups", read_options.groups]
     if read_options.separator is not None:
         arguments += ["--separator", read_options.separator]
     weighting = read_options.weights
@@ -89,6 +91,7 @@ def summarize(
         "table": str(prepared.table.path),
         "labels": list(read_options.label_columns),
         "truth": read_options.truth,
+        "groups": read_options.groups,
         "rows": len(candidates),
         "exact": exact,
         "partial": len(candidates) - exact - unlabeled,
@@ -144,7 +147,7 @@ def write_labels(path: Path, prepared: "PreparedTable", decisions: Any) -> None:
     """Write the disambiguated labels of the training rows as CSV."""
     import polars as pl
 
-    from oneof.cli.inputs import insert_identifiers
+    from oneof.cli.tables.inputs import insert_identifiers
 
     columns = {
         "row": list(range(len(prepared.candidates))),
@@ -188,6 +191,7 @@ def write_report(
         n_folds=comparison.n_folds,
         n_train=comparison.n_train,
         n_held_out=comparison.n_held_out,
+        n_groups=comparison.n_groups,
         learning_curve=curve,
         decisions=decisions,
         truth=prepared.truth,

@@ -1,0 +1,1 @@
+"""Output on the terminal: tables, notes, JSON, exit codes and progress."""

@@ -1,0 +1,1 @@
+"""The table of a command: candidate sets, features, columns that reveal the labels, and its summary."""

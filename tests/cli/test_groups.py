@@ -1,0 +1,117 @@
+"""Tests of folds by groups on the command line."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof.cli.commands.audit import find_issues
+from oneof.cli.tables.inputs import ReadOptions, prepare
+from oneof.comparison.folds import check_task, make_folds
+from tests.cli.conftest import QUICK, Run, check_error, make_birds
+
+TABLE = ("birds.csv", "--labels", "species", "--truth", "truth", "--groups", "recorder")
+
+
+@pytest.fixture
+def recorded(run: Run) -> pl.DataFrame:
+    """Write a table with a column of twelve recorders."""
+    table = make_birds().with_columns(pl.Series("recorder", [f"r{i // 5}" for i in range(60)]))
+    table.write_csv("birds.csv")
+    return table
+
+
+def test_the_rates_of_every_command_are_those_of_folds_by_groups(run: Run, recorded: pl.DataFrame) -> None:
+    """`fit`, `compare` and `audit` have the rates and issues of these folds; the column is not a feature."""
+    prepared = prepare(Path("birds.csv"), ReadOptions(labels=("species",), truth="truth", groups="recorder"))
+    assert prepared.groups == recorded["recorder"].to_list()
+    assert "recorder" not in [column.name for column in prepared.columns]
+    splits = make_folds(check_task(prepared.frame, prepared.candidates, None), 2, 0, prepared.groups)
+    groups = recorded["recorder"].to_numpy()
+    assert all(not set(groups[train]) & set(groups[test]) for train, test in splits)
+
+    compared = json.loads(run("compare", *TABLE, *QUICK, "--json").out)
+    fitted = json.loads(run("fit", *TABLE, *QUICK, "--json").out)
+    for result in (compared, fitted):
+        assert result["groups"] == "recorder"
+        assert result["evaluation"] == f"2 folds by 12 groups, {sum(len(test) for _, test in splits)} held-out rows"
+    assert compared["n_groups"] == fitted["comparison"]["n_groups"] == 12
+    rates = [fold["covering_rate"] for fold in compared["results"][0]["folds"]]
+    assert rates == [fold["covering_rate"] for fold in fitted["estimate"]["folds"]]
+    assert [fold["n_labeled"] for fold in compared["results"][0]["folds"]] == [len(test) for _, test in splits]
+
+    options = ("--labels", "species", "--groups", "recorder", "--drop", "truth", "--method", "PLKNN")
+    audited = json.loads(run("audit", "birds.csv", *options, "--json").out)
+    assert (audited["groups"], audited["n_groups"]) == ("recorder", 12)
+    without = json.loads(
+        run("audit", "birds.csv", *options[:2], "--drop", "truth,recorder", *options[-2:], "--json").out
+    )
+    assert without["n_groups"] is None
+    assert without["n_wrong"] != audited["n_wrong"]
+
+
+def test_the_pages_say_that_folds_are_by_groups(run: Run, recorded: pl.DataFrame) -> None:
+    """The report repeats the command and has the number of groups, and so does the page of an audit."""
+    result = run("fit", *TABLE, "--folds", "3", "--noise-rate", "auto")
+    assert result.code == 0, result
+    assert "folds     by the 12 groups of recorder" in result.err
+    assert "3 folds by 12 groups" in result.out
+    report = " ".join(Path("birds-oneof/report.html").read_text(encoding="utf-8").split())
+    assert "by 12 groups" in report
+    assert "--groups recorder" in report
+    result = run("audit", *TABLE[:3], *TABLE[5:], "--drop", "truth", "--report", "issues.html")
+    assert "no row is predicted from its group (12 groups)" in result.out
+    assert "without the rows of its group" in Path("issues.html").read_text(encoding="utf-8")
+    table = recorded.drop("recorder")  # the model does not need the column
+    table.write_csv("new.csv")
+    assert run("predict", "birds-oneof/model.skops", "new.csv").code == 0
+
+
+def test_few_groups_have_as_many_folds(run: Run, recorded: pl.DataFrame) -> None:
+    """Without --folds, there are not more folds than groups; suspects of the report are not predicted from groups."""
+    recorded.with_columns(pl.Series("recorder", [i % 3 for i in range(60)])).write_csv("birds.csv")
+    fitted = json.loads(run("fit", *TABLE, "--json").out)
+    assert fitted["evaluation"].startswith("3 folds by 3 groups")
+    assert run("audit", *TABLE[:3], *TABLE[5:], "--drop", "truth").code == 0
+    assert run("inspect", *TABLE).out.count("by the 3 groups of recorder") == 1
+
+
+def test_issues_do_not_depend_on_copies_of_a_row(run: Run) -> None:
+    """Copies of a row with the same wrong label hide it, unless they are a group."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat(rng.integers(3, size=100), 3)
+    X = np.repeat(3 * np.eye(3)[truth[::3]] + rng.normal(size=(100, 3)), 3, axis=0) + 1e-3 * rng.normal(size=(300, 3))
+    labels = truth.copy()
+    labels[:30] = (labels[:30] + 1) % 3
+    columns: dict[str, Any] = {f"x{j}": X[:, j] for j in range(3)}
+    columns |= {"label": [f"c{k}" for k in labels], "bird": [f"b{i // 3}" for i in range(300)]}
+    pl.DataFrame(columns).write_csv("birds.csv")
+    rates = []
+    for options in (ReadOptions(("label",), groups="bird"), ReadOptions(("label",))):
+        prepared = prepare(Path("birds.csv"), options)
+        rates.append(find_issues(prepared, "LOORidge", folds=5)[1].probability[:30].mean())
+    assert rates[0] > 0.5
+    assert rates[1] < 0.1
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--groups", "recorder", "--folds", "13"), "12 such groups and 13 folds"),
+        (("--groups", "recoder"), "did you mean 'recorder'?"),
+        (("--groups", "color"), "column 'color' of --groups has empty cells (such rows: 6)"),
+        (("--groups", "species"), "--groups and --labels must name different columns"),
+        (("--groups", "truth"), "--groups and --truth must name different columns"),
+    ],
+)
+def test_invalid_groups(run: Run, recorded: pl.DataFrame, args: tuple[str, ...], message: str) -> None:
+    """The error names the column, and the row if a cell is empty."""
+    check_error(run, "compare", *TABLE[:5], "--method", "PLKNN", *args, message=message)
+
+
+def test_online_learning_has_no_folds(run: Run, recorded: pl.DataFrame) -> None:
+    """Streams are read in order, without folds."""
+    check_error(run, "fit", *TABLE[:3], "--groups", "recorder", "--online", message="--groups cannot be combined")

@@ -2,7 +2,8 @@
 
 Reading order:
 
-1. `encoding`, `answers`: a table or records of answers, each a label, a set of labels, or nothing.
+1. `encoding`, `exports`, `joining`, `answers`: a table, records or an export of answers, each a label, a set of labels,
+   or nothing, and their rows among those of a data set.
 2. `rules`: functions that vote for labels, as sources of answers.
 3. `arguments`: answers in any form, and known labels, as arguments of `fit`.
 4. `selection`: selection of the model and the class frequencies by held-out answers.

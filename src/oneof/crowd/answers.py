@@ -1,7 +1,6 @@
 """Answers of annotators, from a table or from records, encoded for the solvers."""
 
 import os
-import warnings
 from collections import Counter
 from typing import Any, Self
 
@@ -16,13 +15,14 @@ from oneof.crowd.encoding import (
     encode_records,
     flatten_table,
     has_record_columns,
-    list_labels,
     name_vector,
     warn_of_joined_labels,
 )
-from oneof.errors import DataError, InputError, InputTypeError, LabelError
+from oneof.crowd.exports import Export
+from oneof.crowd.joining import positions_in
+from oneof.errors import InputError, InputTypeError
 from oneof.files import as_path
-from oneof.io.formats.annotations import Annotation, describe_omitted, drop_empty, read_doccano, read_label_studio
+from oneof.io.formats.annotations import read_doccano, read_label_studio
 from oneof.solvers.annotators import AnswerColumns
 from oneof.typing import Ints, Labels, Mask
 
@@ -245,7 +245,7 @@ class Answers:
         """
         check_field(row)
         annotations = read_label_studio(as_path(path), item=row, choice=choice)
-        return cls._from_annotations(annotations, path, classes, index)
+        return Export(annotations, path).read(cls.from_records, classes=classes, index=index)
 
     @classmethod
     def from_doccano(cls, path: Any, *, row: str = "id", classes: Any = None, index: Any = None) -> "Answers":
@@ -288,26 +288,7 @@ class Answers:
         """
         check_field(row)
         paths = [as_path(one) for one in path] if isinstance(path, list | tuple) else as_path(path)
-        return cls._from_annotations(read_doccano(paths, item=row), path, classes, index)
-
-    @classmethod
-    def _from_annotations(cls, annotations: list[Annotation], path: Any, classes: Any, index: Any) -> "Answers":
-        """Return the answers of an export; errors name the file."""
-        source = ", ".join(map(str, path)) if isinstance(path, list | tuple) else str(path)
-        given, omitted = drop_empty(annotations)
-        if not given:
-            raise DataError("the export has no answers.", source=source)
-        if omitted:
-            warnings.warn(describe_omitted(omitted), UserWarning, stacklevel=3)
-        rows, annotators, labels, _ = zip(*given, strict=True)
-        try:
-            return cls.from_records(rows, annotators, list_labels(labels), classes=classes, index=index)
-        except LabelError as error:
-            if error.row is None:
-                raise error.at(source) from None
-            raise LabelError(error.reason, label=error.label, source=given[error.row].location) from None
-        except InputError as error:
-            raise error.at(source) from None
+        return Export(read_doccano(paths, item=row), path).read(cls.from_records, classes=classes, index=index)
 
     def _in_row_order(self) -> "Answers":
         """Return the same answers, sorted by rows and annotators, so that results do not depend on their order."""
@@ -335,22 +316,7 @@ class Answers:
             If the answers have a row that is not in `index`, or a name is repeated.
         """
         names = name_vector(index, "index")
-        position = {name: i for i, name in enumerate(names.tolist())}
-        if len(position) < len(names):
-            [(repeated, _)] = Counter(names.tolist()).most_common(1)
-            raise InputError(f"`index` must contain different names of rows; {repeated!r} is repeated.")
-        own = self.rows.tolist()
-        used = np.zeros(len(own), dtype=bool)
-        used[self._row] = True
-        new = np.array([position.get(name, MISSING) for name in own], dtype=np.int64)
-        unknown = np.flatnonzero((new == MISSING) & used)
-        if len(unknown):
-            first = np.flatnonzero(self._row == unknown[0])[0]
-            annotator = self.annotators.tolist()[self._source[first]]
-            raise InputError(
-                f"an answer of annotator {annotator!r} is about the row {own[unknown[0]]!r}, which the table does not "
-                "have. Correct the name, or remove the answer."
-            )
+        new = positions_in(names, self)
         codes = (new[self._row], self._source, self._code)
         return Answers._from_codes(codes, self._sets, (names, self.annotators, self.classes), select=self.select_rows)
 

@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from oneof.candidates import CandidateSets
 from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.crowd.answers import Answers
-from oneof.crowd.arguments import as_answers, check_answers, is_table, read_gold
-from oneof.crowd.encoding import name_vector
+from oneof.crowd.arguments import as_answers, is_table, read_gold
+from oneof.crowd.joining import join_rows
 from oneof.crowd.learners import WeightLearner
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.metrics import covering_rate
@@ -202,7 +202,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         check_instance("annotator_model", annotators, AnnotatorModel)
         is_array = hasattr(X, "shape") and not isinstance(X, memoryview)
         rows = X.tocsr() if sp.issparse(X) else X if is_array else as_array(X, "X")
-        given = _align(as_answers(answers, annotators.classes), rows, is_table(answers))
+        given = join_rows(as_answers(answers, annotators.classes), rows, is_table(answers))
         model = clone(annotators).fit(given, gold)
         rounds = self._fit_rounds(learner, rows, given, model, read_gold(gold, given), rng, progress)
         self._learner = learner
@@ -371,60 +371,3 @@ def _answer_power(model: AnnotatorModel, prior: Floats, evidence: Floats | None)
     if evidence is not None:
         used &= (evidence == 1).all(axis=1)
     return answer_power(model._log_likelihood[used], prior[used])
-
-
-def _align(answers: Answers, rows: Any, table: bool) -> Answers:
-    """Return the answers over the rows of X, by the names of the rows or by their order; see `CrowdClassifier.fit`."""
-    if len(rows.shape) == 0:
-        raise InputError("`X` must be of shape (n_samples, n_features); got a scalar.")
-    n = rows.shape[0]
-    has_index = hasattr(rows, "index") and not callable(rows.index)
-    index = name_vector(rows.index if has_index else np.arange(n), "index")
-    names, known = answers.rows.tolist(), set(index.tolist())
-    if table:
-        if has_index and _is_named_alike(names, index.tolist()):
-            return check_answers(answers.align(index)._in_row_order())
-        if len(answers) != n:
-            raise InputError(
-                f"`answers` are about {len(answers)} rows, but `X` has {n}. Give one row of answers for each."
-            )
-        return check_answers(answers)
-    is_in_order = len(names) == n and (
-        names == list(range(n)) or (answers._in_order and not has_index and known != set(names))
-    )
-    if is_in_order:
-        return check_answers(answers)
-    if names and known.isdisjoint(names):
-        remedy = (
-            "Name the rows of X by its index, such as X.set_index(names)" if has_index
-            else "Pass index= to Answers, with the names of all rows in the order of X"
-        )  # fmt: skip
-        raise InputError(f"`answers` name rows such as {names[0]!r}, and `X` has no row of these names. {remedy}.")
-    return check_answers(answers.align(index))
-
-
-def _is_named_alike(names: list[Any], index: list[Any]) -> bool:
-    """Return whether the rows of a table of answers are found by the index of X; False if both have the same order.
-
-    Raises
-    ------
-    InputError
-        If the names differ in such a way that the order of the rows would be a guess.
-    """
-    is_numbered = names == list(range(len(names)))
-    if names == index or not names:
-        return False
-    if not is_numbered and set(index).issuperset(names):
-        return True
-    if is_numbered and set(index) == set(names):
-        raise InputError(
-            "the index of `X` has the numbers of the rows of `answers` in another order. Give the table of answers the "
-            "index of its rows, or reset that of X: X.reset_index(drop=True)."
-        )
-    if not is_numbered and index != list(range(len(index))):
-        strange = next(name for name in names if name not in set(index))
-        raise InputError(
-            f"`answers` have the row {strange!r}, which the index of `X` does not have. Give both the same names, or "
-            "pass answers.to_numpy() if its rows are in the order of X."
-        )
-    return False

@@ -1,0 +1,98 @@
+"""Joins the rows of answers and the rows of a data set, by name or by order."""
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneof.candidates.labels import MISSING
+from oneof.crowd.encoding import name_vector
+from oneof.errors import InputError
+from oneof.typing import Ints, Labels
+
+if TYPE_CHECKING:
+    from oneof.crowd.answers import Answers
+
+
+def positions_in(names: Labels, answers: "Answers") -> Ints:
+    """Return the position of each row of the answers in the names, -1 for rows without answers that have none.
+
+    Raises
+    ------
+    InputError
+        If a name is repeated, or a row with answers has no position.
+    """
+    position = {name: i for i, name in enumerate(names.tolist())}
+    if len(position) < len(names):
+        [(repeated, _)] = Counter(names.tolist()).most_common(1)
+        raise InputError(f"`index` must contain different names of rows; {repeated!r} is repeated.")
+    own = answers.rows.tolist()
+    used = np.zeros(len(own), dtype=bool)
+    used[answers._row] = True
+    new = np.array([position.get(name, MISSING) for name in own], dtype=np.int64)
+    unknown = np.flatnonzero((new == MISSING) & used)
+    if len(unknown):
+        first = np.flatnonzero(answers._row == unknown[0])[0]
+        annotator = answers.annotators.tolist()[answers._source[first]]
+        raise InputError(
+            f"an answer of annotator {annotator!r} is about the row {own[unknown[0]]!r}, which the table does not "
+            "have. Correct the name, or remove the answer."
+        )
+    return new
+
+
+def join_rows(answers: "Answers", rows: Any, table: bool) -> "Answers":
+    """Return the answers over the rows of X, by the names of the rows or by their order; see `CrowdClassifier.fit`."""
+    if len(rows.shape) == 0:
+        raise InputError("`X` must be of shape (n_samples, n_features); got a scalar.")
+    n = rows.shape[0]
+    has_index = hasattr(rows, "index") and not callable(rows.index)
+    index = name_vector(rows.index if has_index else np.arange(n), "index")
+    names, known = answers.rows.tolist(), set(index.tolist())
+    if table:
+        if has_index and _is_named_alike(names, index.tolist()):
+            return answers.align(index)._in_row_order()
+        if len(answers) != n:
+            raise InputError(
+                f"`answers` are about {len(answers)} rows, but `X` has {n}. Give one row of answers for each."
+            )
+        return answers
+    is_in_order = len(names) == n and (
+        names == list(range(n)) or (answers._in_order and not has_index and known != set(names))
+    )
+    if is_in_order:
+        return answers
+    if names and known.isdisjoint(names):
+        remedy = (
+            "Name the rows of X by its index, such as X.set_index(names)" if has_index
+            else "Pass index= to Answers, with the names of all rows in the order of X"
+        )  # fmt: skip
+        raise InputError(f"`answers` name rows such as {names[0]!r}, and `X` has no row of these names. {remedy}.")
+    return answers.align(index)
+
+
+def _is_named_alike(names: list[Any], index: list[Any]) -> bool:
+    """Return whether the rows of a table of answers are found by the index of X; False if both have the same order.
+
+    Raises
+    ------
+    InputError
+        If the names differ in such a way that the order of the rows would be a guess.
+    """
+    is_numbered = names == list(range(len(names)))
+    if names == index or not names:
+        return False
+    if not is_numbered and set(index).issuperset(names):
+        return True
+    if is_numbered and set(index) == set(names):
+        raise InputError(
+            "the index of `X` has the numbers of the rows of `answers` in another order. Give the table of answers the "
+            "index of its rows, or reset that of X: X.reset_index(drop=True)."
+        )
+    if not is_numbered and index != list(range(len(index))):
+        strange = next(name for name in names if name not in set(index))
+        raise InputError(
+            f"`answers` have the row {strange!r}, which the index of `X` does not have. Give both the same names, or "
+            "pass answers.to_numpy() if its rows are in the order of X."
+        )
+    return False

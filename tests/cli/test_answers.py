@@ -77,6 +77,32 @@ def test_fit_writes_the_model_the_labels_and_the_annotators(run: Run, table: Pat
     assert "Rows with the least certain labels" in result.out
 
 
+def test_annotators_who_differ_by_class_are_shown(run: Run, table: Path) -> None:
+    """Dan, who sees owls only, has a table of accuracies by class, a star, and a note; so has Fay, with two answers."""
+    few = pl.DataFrame([("b0", "Fay", "owl"), ("b1", "Fay", "wren")], ["id", "worker", "label"], orient="row")
+    pl.concat([make_answers(), few]).write_csv("answers.csv")
+    result = fit(run)
+    out = " ".join(result.out.split())
+    summary = json.loads(Path("table-oneof/summary.json").read_text(encoding="utf-8"))["answers"]
+    page = " ".join(html.unescape(Path("table-oneof/report.html").read_text(encoding="utf-8")).split())
+    assert "Accuracy by class" in out
+    assert "Fay has fewer than 10 answers." in out
+    for text in (summary["model_reason"], *summary["notes"]):
+        assert text in out
+        assert text in page
+    by_class = {line["annotator"]: line["by_class"] for line in summary["annotators"]}
+    assert {name: [one["class"] for one in line if one["differs"]] for name, line in by_class.items()} == {
+        "Ann": [], "Bob": [], "Cem": [], "Dan": NAMES, "Fay": [],
+    }  # fmt: skip
+    assert [one["accuracy"] > 0.5 for one in by_class["Dan"]] == [False, True, False]
+    assert summary["few_answers"] == ["Fay"]
+    assert len(summary["pairs"]) == 10
+    assert all(" and ".join(pair["annotators"]) in out for pair in summary["pairs"])
+    lines = {line["annotator"]: line for line in pl.read_csv("table-oneof/annotators.csv").iter_rows(named=True)}
+    assert [name for name, line in lines.items() if line["few_answers"]] == ["Fay"]
+    assert [line["differs_in"] for line in lines.values()] == ["", "", "", "finch|owl|wren", ""]
+
+
 def test_copies_among_few_annotators_are_noted(run: Run, table: Path) -> None:
     """The command and the report say that copies are seldom found, and name the pair that agrees far more often."""
     records = make_answers()

@@ -19,6 +19,7 @@ from oneof.crowd import (
     apply_rules,
     krippendorff_alpha,
     krippendorff_interval,
+    pairwise_agreement,
 )
 from oneof.errors import OneofError
 from tests.fuzz.calls_on_learners import raised_by_scikit_learn
@@ -182,7 +183,7 @@ def _content(read: Answers) -> Any:
 
 @st.composite
 def agreements(draw: st.DrawFn) -> Case:
-    """Draw a call of Krippendorff's alpha or of its interval."""
+    """Draw a call of Krippendorff's alpha, of its interval, or of the agreement of pairs."""
     n, K = draw(ROWS), draw(st.integers(1, 3))
     named = draw(
         optional(
@@ -190,8 +191,9 @@ def agreements(draw: st.DrawFn) -> Case:
             classes=either(st.sampled_from([NAMES, range(4)])),
         )
     )
-    if draw(st.booleans()):
-        return krippendorff_alpha, (draw(answers(n, K)),), named
+    function = draw(st.sampled_from([krippendorff_alpha, pairwise_agreement, krippendorff_interval]))
+    if function is not krippendorff_interval:
+        return function, (draw(answers(n, K)),), named
     named |= draw(optional(coverage=either(st.sampled_from([0.5, 0.95, 1e-9, 1 - 1e-12])), random_state=SEEDS))
     return krippendorff_interval, (draw(answers(n, K)),), {**named, "n_samples": draw(several(1, 20))}
 
@@ -243,6 +245,10 @@ def _attributes(model: AnnotatorModel) -> Any:
     assert ((low >= 0) & (low <= high) & (high <= 1)).all()
     assert ((model.accuracy_ >= 0) & (model.accuracy_ <= 1)).all()
     numbers = (model.candidates_, model.candidates_.weights, model.posterior_, model.accuracy_, low, high)
+    by_class = model.class_accuracies()
+    assert by_class.accuracy.shape == by_class.differs.shape == (J, K)
+    assert ((by_class.interval >= 0) & (by_class.interval <= 1)).all()
+    numbers = (*numbers, by_class.accuracy, by_class.interval, by_class.n_answers, tuple(model.notes_))
     return *numbers, model.confusion_, model.class_prior_, model.n_answers_, model.copied_pairs_, model.strength_
 
 

@@ -107,7 +107,11 @@ FAMILIES = {
     ),
     "sessions": Family(calls_on_learners.sessions, 1.0, (labeling.LabelingSession,)),
     "answers": Family(calls_on_crowds.readings, 2.0, (crowd.Answers, crowd.apply_rules)),
-    "agreement": Family(calls_on_crowds.agreements, 1.0, (crowd.krippendorff_alpha, crowd.krippendorff_interval)),
+    "agreement": Family(
+        calls_on_crowds.agreements,
+        1.0,
+        (crowd.krippendorff_alpha, crowd.krippendorff_interval, crowd.pairwise_agreement),
+    ),
     "annotators": Family(calls_on_crowds.annotators, 2.0, (crowd.AnnotatorModel,)),
     "crowds": Family(calls_on_crowds.crowds, 1.0, (crowd.CrowdClassifier,)),
     "texts": Family(calls_on_files.texts, 1.0, (text.make_vectorizer, text.StemTokenizer)),

@@ -114,3 +114,23 @@ def masi(a, b):
     else:
         overlap = 1 / 3 if a & b else 0.0
     return 1 - overlap * len(a & b) / len(a | b)
+
+
+def class_counts(answers, posterior, n_sources):
+    """Return the expected numbers of correct answers and of answers by source and class; answers have sets."""
+    n_classes = posterior.shape[1]
+    right, totals = np.zeros((n_sources, n_classes)), np.zeros((n_sources, n_classes))
+    for i, j, members in answers:
+        for k in range(n_classes):
+            totals[j, k] += posterior[i, k]
+            right[j, k] += posterior[i, k] if k in members else 0.0
+    return right, totals
+
+
+def pair_kappa(one, other, distance):
+    """Return the number of common rows, the agreement and Cohen's kappa of two lists of sets, None for no answer."""
+    both = [(a, b) for a, b in zip(one, other, strict=True) if a is not None and b is not None]
+    n = len(both)
+    observed = sum(distance(a, b) for a, b in both) / n
+    expected = sum(distance(a, b) for a, _ in both for _, b in both) / n**2
+    return n, 1 - observed, 1 - observed / expected if expected else float("nan")

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from oneof.candidates import CandidateSets
+from oneof.crowd import ClassAccuracies, PairAgreements
 from oneof.report import AnnotatorSummary, DisputedRow, ReportData
 
 
@@ -35,15 +36,28 @@ def curve(rates, train_sizes=(50, 100, 200), std=0.01, accuracy=None):
     )
 
 
-def annotators(n=4, names=None, **changes):
-    """Make the accuracies of n annotators, of whom the second copies the first, and the last is at chance."""
+def annotators(n=4, names=None, *, specialist=False, **changes):
+    """Make the accuracies of n annotators, of whom the second copies the first, and the last is at chance.
+
+    If `specialist`, the accuracy of the first differs between the classes.
+    """
     names = [f"worker {j}" for j in range(n)] if names is None else list(names)
     accuracy = np.linspace(0.95, 0.3, len(names))
+    cells = np.repeat(accuracy[:, None], 2, axis=1)
+    cells[0, 1] = 0.25 if specialist else cells[0, 1]
+    by_class = ClassAccuracies(
+        np.array(names), np.array(["finch", "wren"]), cells, np.stack([cells - 0.05, cells + 0.05], axis=2),
+        np.full(cells.shape, 7.0), (cells == 0.25),
+    )  # fmt: skip
+    one, two = np.triu_indices(len(names), k=1)
+    kappa = np.linspace(0.1, 0.9, len(one))
+    pairs = PairAgreements(np.array(names)[one], np.array(names)[two], np.full(len(one), 12), kappa / 2 + 0.5, kappa)
     values = {
         "names": names, "n_answers": np.arange(10, 10 + len(names)), "accuracy": accuracy,
         "interval": np.stack([accuracy - 0.1, np.minimum(accuracy + 0.1, 1)], axis=1), "coverage": 0.9,
         "copies": [names[:2]], "copies_note": "", "no_better_than_chance": names[-1:],
-        "alpha": 0.42, "masi_alpha": None,
+        "few_answers": [], "selection": "Confusion matrices were selected.", "notes": ["Check the answers."],
+        "by_class": by_class, "pairs": pairs, "alpha": 0.42, "masi_alpha": None,
         "disputed": [DisputedRow(7, "b7", "finch", "wren", 2 / 3, "finch: Ann, Bob; wren: Cem")],
     }  # fmt: skip
     return AnnotatorSummary(**{**values, **changes})

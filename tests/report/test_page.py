@@ -161,6 +161,27 @@ def test_the_page_describes_the_annotators():
     assert "worker 50" not in few
 
 
+def test_accuracies_by_class_are_shown_if_they_differ():
+    """The table marks the accuracy that differs; pairs of annotators are listed by increasing kappa."""
+    words = [
+        Page(render_report(sample(annotators=annotators(specialist=different)))).words.replace(
+            "\N{NO-BREAK SPACE}", " "
+        )
+        for different in (True, False)
+    ]
+    assert "Accuracy by class" not in words[1]
+    assert re.search(r"worker 0 ?95 % ?90 % to 100 % ?25 % ?\* ?20 % to 30 %", words[0])
+    assert "differs by class" in words[0]
+    for text in words:
+        assert "Check the answers." in text
+        assert "Confusion matrices were selected." in text
+        pairs = re.findall(r"worker (\d) and worker (\d) ?12 ?\d\d % ?(0\.\d\d)", text)
+        assert len(pairs) == 6
+        assert [pair[2] for pair in pairs] == sorted(pair[2] for pair in pairs)
+    many = Page(render_report(sample(annotators=annotators(100)))).words
+    assert "Shown are the 20 of 4,950 pairs" in many
+
+
 def test_the_page_says_what_candidates_and_labels_of_answers_are():
     """With annotators, the weights are those of the answers; rows that are almost certain are not listed."""
     data = sample(weighted=True, annotators=annotators())

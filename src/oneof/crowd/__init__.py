@@ -6,29 +6,33 @@ Reading order:
    or nothing, and their rows among those of a data set.
 2. `rules`: functions that vote for labels, as sources of answers.
 3. `arguments`: answers in any form, and known labels, as arguments of `fit`.
-4. `selection`: selection of the model and the class frequencies by held-out answers.
-5. `results`: copies, disputed rows and questions.
+4. `results`, `annotator_results`: the selected model, accuracies by class, copies, disputed rows, questions, and notes.
+5. `selection`: selection of the model and the class frequencies by held-out answers.
 6. `annotator_model`: probabilities of the labels, and the accuracy and confusion of each annotator.
-7. `agreement`: Krippendorff's alpha.
+7. `agreement`: Krippendorff's alpha, and Cohen's kappa of each pair.
 8. `learners`: classifiers that are fitted to the labels of a round.
 9. `crowd_classifier`: a classifier and the model of the annotators, fitted in turn.
 """
 
-from oneof.crowd.agreement import krippendorff_alpha, krippendorff_interval
+from oneof.crowd.agreement import PairAgreements, krippendorff_alpha, krippendorff_interval, pairwise_agreement
 from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.crowd.answers import Answers
 from oneof.crowd.crowd_classifier import CrowdClassifier
-from oneof.crowd.results import CopiedPair, DisputedRows, Questions
+from oneof.crowd.results import ClassAccuracies, CopiedPair, DisputedRows, ModelSelection, Questions
 from oneof.crowd.rules import apply_rules
 
 __all__ = [
     "AnnotatorModel",
     "Answers",
+    "ClassAccuracies",
     "CopiedPair",
     "CrowdClassifier",
     "DisputedRows",
+    "ModelSelection",
+    "PairAgreements",
     "Questions",
     "apply_rules",
     "krippendorff_alpha",
     "krippendorff_interval",
+    "pairwise_agreement",
 ]

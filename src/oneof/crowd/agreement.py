@@ -1,13 +1,14 @@
-"""Agreement of annotators."""
+"""Agreement of annotators: Krippendorff's alpha, and Cohen's kappa of each pair."""
 
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from oneof.crowd.answers import Answers
 from oneof.crowd.arguments import as_answers
 from oneof.errors import InputError
-from oneof.solvers.annotators import alpha_interval, alpha_of, masi_distances, nominal_distances
-from oneof.typing import Floats, Ints
+from oneof.solvers.annotators import alpha_interval, alpha_of, masi_distances, nominal_distances, pair_kappas
+from oneof.typing import Floats, Ints, Labels
 from oneof.validation import check_choice, check_positive, check_random_state
 
 DISTANCES = {"nominal": nominal_distances, "masi": masi_distances}
@@ -49,8 +50,8 @@ def krippendorff_alpha(answers: Any, distance: Literal["nominal", "masi"] = "nom
     >>> krippendorff_alpha([["finch", "finch"], ["wren", None], ["wren", "wren"], ["finch", "finch"]])
     1.0
     """
-    row, code, distances, n_rows = _encoded(answers, distance, classes)
-    return alpha_of(row, code, distances, n_rows)
+    given, code, distances = _encoded(answers, distance, classes)
+    return alpha_of(given._row, code, distances, len(given))
 
 
 def krippendorff_interval(
@@ -99,9 +100,79 @@ def krippendorff_interval(
     """
     check_coverage(coverage)
     check_positive("n_samples", n_samples, integer=True)
-    row, code, distances, n_rows = _encoded(answers, distance, classes)
+    given, code, distances = _encoded(answers, distance, classes)
     rng = check_random_state(random_state)
-    return alpha_interval(row, code, distances, n_rows, coverage=coverage, n_samples=int(n_samples), rng=rng)
+    return alpha_interval(given._row, code, distances, len(given), coverage=coverage, n_samples=int(n_samples), rng=rng)
+
+
+class PairAgreements(NamedTuple):
+    """The agreement of each pair of annotators with common rows, in the order of the annotators.
+
+    Attributes
+    ----------
+    first, second : ndarray of shape (n_pairs,)
+        Names of the annotators.
+    n_shared : ndarray of shape (n_pairs,)
+        Number of rows that both answered.
+    agreement : ndarray of shape (n_pairs,)
+        The fraction of these rows with equal answers; with the MASI distance, 1 minus the mean distance.
+    kappa : ndarray of shape (n_pairs,)
+        Cohen's kappa: 1 for equal answers, about 0 for independent ones. NaN if both give the same answer to all rows.
+
+    Examples
+    --------
+    >>> from oneof.crowd import pairwise_agreement
+    >>> pairwise_agreement([["a", "a"], ["b", "b"], ["a", "b"], ["b", None]]).n_shared.tolist()
+    [3]
+    """
+
+    first: Labels
+    second: Labels
+    n_shared: Ints
+    agreement: Floats
+    kappa: Floats
+
+
+def pairwise_agreement(
+    answers: Any, distance: Literal["nominal", "masi"] = "nominal", *, classes: Any = None
+) -> PairAgreements:
+    """Return the agreement of each pair of annotators: the observed one, and Cohen's kappa.
+
+    Parameters
+    ----------
+    answers : Answers, array-like or DataFrame
+        A (rows, annotators) table, or records; see `Answers`. Answers may be missing.
+    distance : {"nominal", "masi"}, default="nominal"
+        "nominal": answers are equal or different. "masi": sets of labels that overlap differ less.
+    classes : array-like of shape (n_classes,), optional
+        The classes; by default the sorted labels that occur.
+
+    Returns
+    -------
+    PairAgreements
+        Of the pairs with common rows. ``pandas.DataFrame(pairs._asdict())`` is a table with a line for each pair.
+
+    Raises
+    ------
+    InputError
+        If the answers or `distance` are invalid.
+
+    References
+    ----------
+    Cohen (1960), A coefficient of agreement for nominal scales, Educational and Psychological Measurement 20(1).
+
+    Examples
+    --------
+    >>> from oneof.crowd import pairwise_agreement
+    >>> table = [["finch", "finch"], ["wren", "wren"], ["wren", "finch"], ["finch", "finch"]]
+    >>> pairs = pairwise_agreement(table)
+    >>> pairs.agreement.tolist(), pairs.kappa.tolist()
+    ([0.75], [0.5])
+    """
+    given, code, distances = _encoded(answers, distance, classes)
+    pairs = pair_kappas(given._row, given._source, code, distances, len(given), len(given.annotators))
+    names = given.annotators
+    return PairAgreements(names[pairs.first], names[pairs.second], pairs.n_shared, pairs.agreement, pairs.kappa)
 
 
 def check_coverage(coverage: Any) -> None:
@@ -111,8 +182,8 @@ def check_coverage(coverage: Any) -> None:
         raise InputError(f"`coverage` must be above 0 and below 1; got {coverage!r}.")
 
 
-def _encoded(answers: Any, distance: Any, classes: Any) -> tuple[Ints, Ints, Floats, int]:
-    """Return the row and the code of each answer, the distances of the distinct answers, and the number of rows."""
+def _encoded(answers: Any, distance: Any, classes: Any) -> tuple[Answers, Ints, Floats]:
+    """Return the answers, the code of each, and the distances of the distinct answers."""
     check_choice("distance", distance, tuple(DISTANCES))
     given = as_answers(answers, classes)
     used, code = np.unique(given._code, return_inverse=True)
@@ -120,4 +191,4 @@ def _encoded(answers: Any, distance: Any, classes: Any) -> tuple[Ints, Ints, Flo
         raise InputError(
             f"`answers` must have at most {MAX_DISTINCT:,} distinct sets; got {len(used):,}. Use fewer rows."
         )
-    return given._row, code.ravel(), DISTANCES[distance](given._sets[used]), len(given)
+    return given, code.ravel(), DISTANCES[distance](given._sets[used])

@@ -6,42 +6,31 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
 from oneof.crowd.agreement import check_coverage
+from oneof.crowd.annotator_results import MIN_ANSWERS, AnnotatorResults
 from oneof.crowd.answers import Answers
 from oneof.crowd.arguments import as_answers, check_answers, read_gold
-from oneof.crowd.results import (
-    DisputedRows,
-    Questions,
-    name_closest_pair,
-    name_copies,
-    positions_of,
-    rank_questions,
-    select_disputed,
-)
+from oneof.crowd.results import ModelSelection, name_closest_pair, name_copies
 from oneof.crowd.selection import class_priors, confusion_columns, select_model
-from oneof.errors import InputError
 from oneof.solvers.annotators import (
     AnnotatorSolution,
     AnswerColumns,
-    SourceModel,
     chance_accuracies,
     estimate_accuracies,
-    find_copies,
-    group_copies,
     solve_annotators,
+    solve_independent,
     vote_shares,
 )
-from oneof.solvers.annotators.copies import CopiedPairs, count_shared_answers, group_weights, groups_of_pairs
-from oneof.typing import Floats, Ints, Mask
-from oneof.validation import as_float_array, check_bool, check_choice, check_memory, check_positive
+from oneof.solvers.annotators.copies import CopiedPairs
+from oneof.typing import Floats
+from oneof.validation import check_bool, check_choice, check_positive
 
 MIN_WEIGHT = float(np.finfo(np.float64).tiny)
 
 
-class AnnotatorModel(BaseEstimator):
+class AnnotatorModel(AnnotatorResults, BaseEstimator):
     """Labels with probabilities, and the accuracy and confusion of each annotator, by EM.
 
     An answer is a label, a set of labels ("finch or wren"), or nothing. Given the true class k of the row, annotator j
@@ -54,8 +43,10 @@ class AnnotatorModel(BaseEstimator):
     Parameters
     ----------
     model : {"auto", "confusion", "one_coin"}, default="auto"
-        "confusion": label answers have a confusion matrix for each annotator (Dawid & Skene 1979). "one_coin": they
-        have one accuracy, as sets do. "auto" selects by the likelihood of held-out answers.
+        "confusion": label answers have a confusion matrix for each annotator (Dawid & Skene 1979), so an annotator may
+        be accurate in some classes only. "one_coin": they have one accuracy, as sets do. "auto" selects matrices if the
+        likelihood of held-out answers is larger by more than one standard error (`selection_`). With few answers, it
+        selects one coin although accuracies differ between classes, with a sentence in `notes_`.
     class_prior : {"auto", "uniform", "fitted"} or array-like of shape (n_classes,), default="auto"
         Class frequencies: equal, those of the labels, or given. "auto" selects equal ones, fitted ones, or one of three
         mixtures of both, by the likelihood of held-out answers. For rules it is "uniform".
@@ -108,8 +99,14 @@ class AnnotatorModel(BaseEstimator):
     no_better_than_chance_ : list
         Names of the annotators whose accuracy interval contains, or is below, the accuracy of the same answers given
         at random.
+    few_answers_ : list
+        Names of the annotators with fewer than 10 answers, whose accuracies are close to that of all annotators.
+    notes_ : list of str
+        Sentences on careless annotators, on those with few answers, and on accuracies that differ between classes.
     model_ : {"confusion", "one_coin"}
         The model of label answers.
+    selection_ : ModelSelection
+        The reason for the model, with the gain of confusion matrices in the likelihood of held-out answers.
     strength_ : float
         Strength of the prior of the confusion matrices, or of the accuracies with one coin.
     n_iter_ : int
@@ -152,10 +149,7 @@ class AnnotatorModel(BaseEstimator):
     array([0.9, 0.9, 0.6])
     """
 
-    posterior_: Floats
-    _source_model: SourceModel
-    _answered: tuple[Ints, Ints]
-    _answer_columns: AnswerColumns
+    selection_: ModelSelection
     _source_weight: Floats
     _log_likelihood: Floats
 
@@ -206,17 +200,17 @@ class AnnotatorModel(BaseEstimator):
         given = check_answers(as_answers(answers, self.classes))
         evidence = read_gold(gold, given)
         columns = given._columns()
-        names: list[str] = ["confusion", "one_coin"] if self.model == "auto" else [self.model]
-        name, prior = select_model(given, columns, names, self._priors(given), evidence, float(self.tol))
-        uses_confusion = confusion_columns(given, columns, name)
-        solution, pairs, weight = self._solve(columns, uses_confusion, prior, evidence, selects_rows=given.select_rows)
+        priors = class_priors(self.class_prior, given)
+        self.selection_, prior = select_model(given, columns, self.model, priors, evidence, float(self.tol))
+        self.model_ = self.selection_.model
+        solution, pairs, weight = self._solve(given, columns, prior, evidence)
         if not solution.converged:
             warnings.warn(
                 f"The labels did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.model_, self.n_iter_ = name, solution.n_iter
+        self.n_iter_ = solution.n_iter
         self._set_attributes(given, columns, solution, evidence, weight)
         self.copied_pairs_, self.copies_ = ([], []) if pairs is None else name_copies(pairs, given.annotators)
         self.closest_pair_ = None if pairs is None or self.copies_ else name_closest_pair(columns, given.annotators)
@@ -245,77 +239,6 @@ class AnnotatorModel(BaseEstimator):
         self._set_attributes(answers, columns, solution, evidence, self._source_weight)
         self._log_likelihood = self._log_likelihood / power
 
-    @property
-    def confusion_(self) -> Floats:
-        """Confusion matrices, (n_annotators, n_classes, n_classes): the probability of [annotator, true class, answer].
-
-        An annotator with one coin has the accuracy on the diagonal, and equal probabilities elsewhere.
-        """
-        check_is_fitted(self)
-        J, K = len(self.annotators_), len(self.classes_)
-        check_memory(8.0 * J * K * K, "The confusion matrices of all annotators", 'use model="one_coin"')
-        return self._source_model.confusion(self._answer_columns)
-
-    def disputed_rows(self, n_rows: int = 10) -> DisputedRows:
-        """Return the rows with at least two answers whose labels are the least certain.
-
-        Parameters
-        ----------
-        n_rows : int, default=10
-            Maximum number of rows.
-
-        Returns
-        -------
-        DisputedRows
-
-        Raises
-        ------
-        InputError
-            If `n_rows` is not an integer above 0.
-        NotFittedError
-            If the model is not fitted.
-        """
-        check_is_fitted(self)
-        check_positive("n_rows", n_rows, integer=True)
-        rows, ranked, uncertainty, disagreement = select_disputed(self._answer_columns, self.posterior_, int(n_rows))
-        labels, runner_up = self.classes_[ranked[:, 0]], self.classes_[ranked[:, 1]]
-        return DisputedRows(self.rows_[rows], labels, runner_up, uncertainty, disagreement)
-
-    def next_questions(self, n_questions: int = 10, *, annotators: Any = None) -> Questions:
-        """Return which annotator to ask next about which row: the answers with the most expected information.
-
-        Parameters
-        ----------
-        n_questions : int, default=10
-            Maximum number of questions, at most one for each row.
-        annotators : array-like, optional
-            Names of the annotators who can be asked; by default all.
-
-        Returns
-        -------
-        Questions
-            An annotator who has answered a row is not asked about it again.
-
-        Raises
-        ------
-        InputError
-            If `n_questions` is not an integer above 0, or an annotator is unknown.
-        NotFittedError
-            If the model is not fitted.
-
-        Notes
-        -----
-        The information is that of a label answer. Only the 1,000 rows with the largest entropy, or as many as there are
-        questions, are considered.
-        """
-        check_is_fitted(self)
-        check_positive("n_questions", n_questions, integer=True)
-        J = len(self.annotators_)
-        asked = np.arange(J) if annotators is None else positions_of(annotators, self.annotators_)
-        confusion = self.confusion_[asked]
-        rows, asked, gain = rank_questions(self.posterior_, confusion, asked, self._answered, J, int(n_questions))
-        return Questions(self.rows_[rows], self.annotators_[asked], gain)
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
 
@@ -332,48 +255,20 @@ class AnnotatorModel(BaseEstimator):
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol)
 
-    def _priors(self, answers: Answers) -> list[Floats | float]:
-        """Return the class prior, or those to select from."""
-        if isinstance(self.class_prior, str):
-            return class_priors(self.class_prior, answers)
-        K = len(answers.classes)
-        prior = as_float_array(self.class_prior, "class_prior")
-        if prior.shape != (K,) or not np.isfinite(prior).all() or not (prior > 0).all():
-            raise InputError(
-                f"`class_prior` must have {K} numbers above 0, one for each class; got {self.class_prior!r}."
-            )
-        return [prior / prior.sum()]
-
     def _solve(
-        self,
-        columns: AnswerColumns,
-        uses_confusion: Mask,
-        prior: Floats | float,
-        evidence: Floats | None,
-        *,
-        selects_rows: bool,
+        self, answers: Answers, columns: AnswerColumns, prior: Floats | float, evidence: Floats | None
     ) -> tuple[AnnotatorSolution, CopiedPairs | None, Floats]:
         """Fit the model, with copies counted as one. Copies among rules are not detected."""
-
-        def solve(weight: Floats) -> AnnotatorSolution:
-            return solve_annotators(
-                columns, vote_shares(columns, evidence), uses_confusion=uses_confusion, prior=prior, evidence=evidence,
-                strength=None if isinstance(self.strength, str) else float(self.strength), selects_rows=selects_rows,
-                source_weight=None if (weight == 1.0).all() else weight,
-                max_iter=int(self.max_iter), tol=float(self.tol),
-            )  # fmt: skip
-
-        independent = np.ones(columns.n_sources)
-        if selects_rows:
-            return solve(independent), None, independent
-        shared = count_shared_answers(columns)
-        weight = group_weights(group_copies(shared, columns.n_sources))
-        solution = solve(weight)
-        pairs = find_copies(columns, shared, solution.log_joint, solution.model.log_likelihoods(columns), weight)
-        copies = group_weights(groups_of_pairs(pairs, columns.n_sources)) if self.merge_copies else independent
-        if not np.array_equal(copies, weight):
-            solution = solve(copies)
-        return solution, pairs, copies
+        start = vote_shares(columns, evidence)
+        options: dict[str, Any] = {
+            "uses_confusion": confusion_columns(answers, columns, self.model_), "prior": prior, "evidence": evidence,
+            "strength": None if isinstance(self.strength, str) else float(self.strength),
+            "max_iter": int(self.max_iter), "tol": float(self.tol),
+        }  # fmt: skip
+        if answers.select_rows:
+            solution = solve_annotators(columns, start, selects_rows=True, **options)
+            return solution, None, np.ones(columns.n_sources)
+        return solve_independent(columns, start, merge_copies=self.merge_copies, **options)
 
     def _set_attributes(
         self, answers: Answers, columns: AnswerColumns, solution: AnnotatorSolution, evidence: Any, weight: Any
@@ -398,3 +293,4 @@ class AnnotatorModel(BaseEstimator):
         self.n_answers_ = estimates.n_answers.astype(np.int64)
         is_chance = estimates.interval[:, 0] <= chance_accuracies(columns, solution.posterior)
         self.no_better_than_chance_ = answers.annotators[is_chance & (self.n_answers_ > 0)].tolist()
+        self.few_answers_ = answers.annotators[self.n_answers_ < MIN_ANSWERS].tolist()

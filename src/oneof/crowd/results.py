@@ -1,4 +1,4 @@
-"""Results of `AnnotatorModel`: pairs of copies, disputed rows, and the questions to ask next."""
+"""Results of `AnnotatorModel`: the selected model, accuracies by class, copies, disputed rows, and questions."""
 
 from typing import Any, NamedTuple
 
@@ -15,10 +15,76 @@ from oneof.solvers.annotators.copies import (
     count_shared_answers,
     groups_of_pairs,
 )
-from oneof.typing import Floats, Ints, Labels
+from oneof.typing import Floats, Ints, Labels, Mask
 
 MAX_QUESTION_ROWS, MAX_QUESTION_ENTRIES = 1000, 20_000_000
 """Limits of the rows, and of the rows times annotators, among which questions are selected."""
+
+
+class ModelSelection(NamedTuple):
+    """The model of label answers that was selected, and the reason.
+
+    Attributes
+    ----------
+    model : {"confusion", "one_coin"}
+    gain : float
+        Mean gain in the log-likelihood of a held-out answer by confusion matrices instead of one coin, in nats; NaN if
+        there was no choice.
+    standard_error : float
+        Standard error of the gain. "confusion" is selected if the gain is larger.
+    reason : str
+        The same in a sentence.
+
+    Examples
+    --------
+    >>> from oneof.crowd import AnnotatorModel
+    >>> table = [["a", "a", "a"], ["b", "b", "b"], ["a", "b", "a"], ["b", "b", "b"]]
+    >>> AnnotatorModel("one_coin").fit(table).selection_.reason
+    'The model was given.'
+    """
+
+    model: str
+    gain: float
+    standard_error: float
+    reason: str
+
+
+class ClassAccuracies(NamedTuple):
+    """The accuracy of each annotator in the rows of each class.
+
+    Attributes
+    ----------
+    annotators : ndarray of shape (n_annotators,)
+    classes : ndarray of shape (n_classes,)
+    accuracy : ndarray of shape (n_annotators, n_classes)
+        Probability that an answer to a row of the class contains the class.
+    interval : ndarray of shape (n_annotators, n_classes, 2)
+        Lower and upper ends of intervals of the accuracies, of the probability `coverage` of the model.
+    n_answers : ndarray of shape (n_annotators, n_classes)
+        Expected number of answers to rows of the class.
+    differs : ndarray of shape (n_annotators, n_classes)
+        True if the accuracy differs from that in the other classes beyond chance. If all annotators have one accuracy,
+        all values are False with probability 0.95.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oneof.crowd import AnnotatorModel
+    >>> labels = np.arange(90) % 3
+    >>> table = np.stack([labels, labels, labels, np.where(labels == 2, np.arange(90) % 2, labels)], axis=1)
+    >>> accuracies = AnnotatorModel().fit(table).class_accuracies()
+    >>> accuracies.accuracy[3].round(1).tolist()
+    [1.0, 1.0, 0.0]
+    >>> accuracies.differs.any(axis=1).tolist()
+    [False, False, False, True]
+    """
+
+    annotators: Labels
+    classes: Labels
+    accuracy: Floats
+    interval: Floats
+    n_answers: Floats
+    differs: Mask
 
 
 class CopiedPair(NamedTuple):

@@ -1,10 +1,15 @@
 """Selection of the model of the annotators, and of their class frequencies, by held-out answers."""
 
+from typing import Any
+
 import numpy as np
 
 from oneof.crowd.answers import Answers
+from oneof.crowd.results import ModelSelection
+from oneof.errors import InputError
 from oneof.solvers.annotators import AnswerColumns, held_out_log_likelihoods
 from oneof.typing import Floats, Mask
+from oneof.validation import as_float_array
 
 MAX_SELECTION_ANSWERS = 30_000
 """Maximum number of answers by which the model is selected; with more, those about evenly spaced rows."""
@@ -22,31 +27,45 @@ def confusion_columns(answers: Answers, columns: AnswerColumns, model: str) -> M
     return columns.is_label
 
 
-def class_priors(name: str, answers: Answers) -> list[Floats | float]:
-    """Return the class prior of a name, or those to select from: frequencies, or the shrinkage of fitted ones."""
-    uniform = np.full(len(answers.classes), 1.0 / len(answers.classes))
-    if name == "uniform" or (name == "auto" and answers.select_rows):
-        return [uniform]
-    return [0.0] if name == "fitted" else [*SHRINKAGES, uniform]
+def class_priors(given: Any, answers: Answers) -> list[Floats | float]:
+    """Return the class prior, or those to select from: frequencies, or the shrinkage of fitted ones."""
+    K = len(answers.classes)
+    if isinstance(given, str):
+        uniform = np.full(K, 1.0 / K)
+        if given == "uniform" or (given == "auto" and answers.select_rows):
+            return [uniform]
+        return [0.0] if given == "fitted" else [*SHRINKAGES, uniform]
+    prior = as_float_array(given, "class_prior")
+    if prior.shape != (K,) or not np.isfinite(prior).all() or not (prior > 0).all():
+        raise InputError(f"`class_prior` must have {K} numbers above 0, one for each class; got {given!r}.")
+    return [prior / prior.sum()]
 
 
 def select_model(
     answers: Answers,
     columns: AnswerColumns,
-    names: list[str],
+    model: str,
     priors: list[Floats | float],
     evidence: Floats | None,
     tol: float,
-) -> tuple[str, Floats | float]:
+) -> tuple[ModelSelection, Floats | float]:
     """Return the model and the prior with the largest likelihood of held-out answers, each model with its best prior.
 
     Confusion matrices are selected if they are better than accuracies by one standard error: with few answers, the
     matrices and the class frequencies can explain the same answers.
     """
+    names = ["confusion", "one_coin"] if model == "auto" else [model]
+    reason = "" if model == "auto" else "The model was given."
     if not confusion_columns(answers, columns, "confusion").any():
         names = ["one_coin"]
+        reason = (
+            "Each vote of a rule has two rates." if answers.select_rows
+            else "All answers are sets of labels, which have one accuracy for each annotator."
+        )  # fmt: skip
+    if len(columns.row) < 2:
+        reason = reason or "There are fewer than two informative answers."
     if len(names) * len(priors) == 1 or len(columns.row) < 2:
-        return names[0], priors[-1]
+        return ModelSelection(names[0], np.nan, np.nan, reason), priors[-1]
     if len(columns.row) > MAX_SELECTION_ANSWERS:
         step = -(-len(columns.row) // MAX_SELECTION_ANSWERS)
         part = slice(0, len(answers), step)
@@ -62,9 +81,19 @@ def select_model(
         ]
         k = int(np.argmax([values.mean() for values in logs]))
         best[name] = priors[k], logs[k]
-    name = names[0]
-    if len(names) == 2:
-        gain = best["confusion"][1] - best["one_coin"][1]
-        if gain.mean() <= N_STANDARD_ERRORS * gain.std() / np.sqrt(len(gain)):
-            name = "one_coin"
-    return name, best[name][0]
+    if len(names) == 1:
+        return ModelSelection(names[0], np.nan, np.nan, reason), best[names[0]][0]
+    gains = best["confusion"][1] - best["one_coin"][1]
+    gain, error = float(gains.mean()), float(gains.std() / np.sqrt(len(gains)))
+    name = "one_coin" if gain <= N_STANDARD_ERRORS * error else "confusion"
+    return ModelSelection(name, gain, error, _describe_gain(gain, error)), best[name][0]
+
+
+def _describe_gain(gain: float, error: float) -> str:
+    """Return a sentence on the log-likelihood of held-out answers."""
+    by = f"by {abs(gain):.2g} nats per answer (standard error {error:.2g})"
+    if gain > N_STANDARD_ERRORS * error:
+        return f"Confusion matrices predict held-out answers better than one accuracy for each annotator, {by}."
+    if gain > 0:
+        return f"Confusion matrices do not predict held-out answers significantly better, {by}."
+    return f"One accuracy for each annotator predicts held-out answers at least as well as confusion matrices, {by}."

@@ -11,7 +11,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MAX_ANNOTATORS = 40
-"""Maximum number of annotators in the table and the figure: half of the lowest, half of the highest accuracy."""
+"""Maximum number of annotators in the tables and the figure: half of the lowest, half of the highest accuracy."""
+MAX_CLASSES, MAX_PAIRS = 10, 20
+"""Maximum numbers of classes in the table of accuracies by class, and of pairs in the table of agreement."""
 
 
 class AnnotatorRow(NamedTuple):
@@ -23,6 +25,25 @@ class AnnotatorRow(NamedTuple):
     low: float
     high: float
     remark: str
+
+
+class ClassCell(NamedTuple):
+    """The accuracy of an annotator in the rows of a class."""
+
+    accuracy: float
+    low: float
+    high: float
+    differs: bool
+
+
+class PairRow(NamedTuple):
+    """The agreement of two annotators."""
+
+    first: str
+    second: str
+    n_shared: int
+    agreement: float
+    kappa: float
 
 
 def shown_annotators(summary: AnnotatorSummary) -> list[int]:
@@ -47,6 +68,39 @@ def annotator_rows(summary: AnnotatorSummary) -> list[AnnotatorRow]:
     ]
 
 
+def class_table(summary: AnnotatorSummary) -> dict[str, Any] | None:
+    """Return the accuracies by class, None if no accuracy differs between classes."""
+    by_class = summary.by_class
+    if not by_class.differs.any():
+        return None
+    classes = summary.shown_classes(MAX_CLASSES)
+    rows = []
+    for j in shown_annotators(summary):
+        low, high = by_class.interval[j].T
+        cells = [
+            ClassCell(float(by_class.accuracy[j, k]), float(low[k]), float(high[k]), bool(by_class.differs[j, k]))
+            for k in classes
+        ]
+        rows.append((clean(summary.names[j]), cells))
+    names = [clean(str(by_class.classes[k])) for k in classes]
+    return {"classes": names, "n_classes": len(by_class.classes), "rows": rows}
+
+
+def pair_rows(summary: AnnotatorSummary) -> list[PairRow]:
+    """Return the pairs of annotators of the lowest kappa."""
+    pairs = summary.pairs
+    return [
+        PairRow(
+            clean(str(pairs.first[i])),
+            clean(str(pairs.second[i])),
+            int(pairs.n_shared[i]),
+            float(pairs.agreement[i]),
+            float(pairs.kappa[i]),
+        )
+        for i in summary.least_agreeing_pairs(MAX_PAIRS)
+    ]
+
+
 def describe_annotators(summary: AnnotatorSummary) -> dict[str, Any]:
     """Return the values of the section of the page."""
     return {
@@ -55,6 +109,12 @@ def describe_annotators(summary: AnnotatorSummary) -> dict[str, Any]:
         "rows": annotator_rows(summary),
         "coverage": summary.coverage,
         "agreement": summary.agreement,
+        "selection": clean(summary.selection),
+        "notes": [clean(note) for note in summary.notes],
+        "by_class": class_table(summary),
+        "pairs": pair_rows(summary),
+        "n_pairs": len(summary.pairs.kappa),
+        "has_sets": summary.masi_alpha is not None,
         "copies": [[clean(name) for name in group] for group in summary.copies],
         "copies_note": clean(summary.copies_note),
         "disputed": [

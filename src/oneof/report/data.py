@@ -10,10 +10,13 @@ from oneof.audit import LabelIssues
 from oneof.candidates import CandidateSets
 from oneof.candidates.labels import label_vector
 from oneof.conformal import SetEvaluation
+from oneof.crowd import ClassAccuracies, PairAgreements
 from oneof.errors import InputError
 from oneof.plots import LearningCurveLike
 from oneof.typing import Floats, Ints, Labels
 
+MIN_SHARED_ROWS = 10
+"""Minimum number of common rows of a listed pair of annotators, if there are many pairs."""
 Preview = Sequence[Mapping[str, str]] | Callable[[int], Mapping[str, str]]
 """Table cells to show for a row (counted from 0), by column name."""
 MAX_COLUMNS = 5
@@ -164,7 +167,15 @@ class AnnotatorSummary:
         Groups of annotators that are copies of one another.
     copies_note : str
         A sentence if copies are seldom found among so few annotators, and one on two of them who may be copies.
-    no_better_than_chance : sequence of str
+    no_better_than_chance, few_answers : sequence of str
+    selection : str
+        The model of the annotators, and the reason for it.
+    notes : sequence of str
+        Sentences on careless annotators, on those with few answers, and on accuracies that differ between classes.
+    by_class : ClassAccuracies
+        The accuracy of each annotator in each class.
+    pairs : PairAgreements
+        The agreement of each pair of annotators with common rows.
     alpha : float
         Krippendorff's alpha, for which answers are equal or different; NaN if no row has two answers.
     masi_alpha : float or None
@@ -180,6 +191,11 @@ class AnnotatorSummary:
     copies: Sequence[Sequence[str]]
     copies_note: str
     no_better_than_chance: Sequence[str]
+    few_answers: Sequence[str]
+    selection: str
+    notes: Sequence[str]
+    by_class: ClassAccuracies
+    pairs: PairAgreements
     alpha: float
     masi_alpha: float | None
     disputed: Sequence[DisputedRow]
@@ -202,7 +218,22 @@ class AnnotatorSummary:
         name = self.names[j]
         others = [other for group in self.copies if name in group for other in group if other != name]
         remarks = [f"copy of {other}" for other in others[:1]]
-        return "; ".join([*remarks, *["no better than chance"] * (name in self.no_better_than_chance)])
+        remarks += ["no better than chance"] * (name in self.no_better_than_chance)
+        remarks += ["few answers"] * (name in self.few_answers)
+        return "; ".join([*remarks, *["differs by class"] * bool(self.by_class.differs[j].any())])
+
+    def least_agreeing_pairs(self, n_pairs: int) -> list[int]:
+        """Return the pairs of the lowest kappa; with more than `n_pairs`, only those with at least 10 common rows."""
+        kappa, n_shared = self.pairs.kappa, self.pairs.n_shared
+        order = np.argsort(kappa, kind="stable").tolist()
+        if len(order) > n_pairs:
+            order = [i for i in order if n_shared[i] >= MIN_SHARED_ROWS]
+        return order[:n_pairs]
+
+    def shown_classes(self, n_classes: int) -> list[int]:
+        """Return the classes in which most annotators differ from their other classes, in the order of the classes."""
+        n_differ = np.count_nonzero(self.by_class.differs, axis=0)
+        return sorted(np.argsort(-n_differ, kind="stable")[:n_classes].tolist())
 
 
 @dataclass(frozen=True)

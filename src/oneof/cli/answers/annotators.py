@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 ANNOTATORS_FILE = "annotators.csv"
 _MAX_PRINTED = 20
 """Number of annotators that the command prints; `ANNOTATORS_FILE` has all."""
+_MAX_PRINTED_CLASSES, _MAX_PRINTED_PAIRS = 5, 10
 
 
 def estimate_candidates(given: TableAnswers) -> "CandidateSets":
@@ -33,7 +34,7 @@ def fit_crowd(estimator: Any, frame: Any, given: TableAnswers, seed: int, progre
 
 def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "AnnotatorSummary":
     """Return the accuracies of the annotators, their agreement, and the most disputed rows."""
-    from oneof.crowd import krippendorff_alpha
+    from oneof.crowd import krippendorff_alpha, pairwise_agreement
     from oneof.report import AnnotatorSummary, DisputedRow
 
     model = crowd.annotator_model_
@@ -47,6 +48,11 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
         copies=[[str(name) for name in group] for group in model.copies_],
         copies_note=_describe_copies(model),
         no_better_than_chance=[str(name) for name in model.no_better_than_chance_],
+        few_answers=[str(name) for name in model.few_answers_],
+        selection=model.selection_.reason,
+        notes=model.notes_,
+        by_class=model.class_accuracies(),
+        pairs=pairwise_agreement(given.answers, "masi" if given.answers.has_sets else "nominal"),
         alpha=krippendorff_alpha(given.answers),
         masi_alpha=krippendorff_alpha(given.answers, "masi") if given.answers.has_sets else None,
         disputed=[
@@ -96,17 +102,39 @@ def _describe_answers(answers: "Answers", row: int) -> str:
 
 def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, Any]:
     """Return the summary in the types of JSON."""
+    selection = crowd.annotator_model_.selection_
     return {
         "annotators": [
-            {"annotator": name, "answers": int(n), "accuracy": float(rate), "interval": [float(low), float(high)]}
-            for name, n, rate, (low, high) in zip(
-                summary.names, summary.n_answers, summary.accuracy, summary.interval, strict=True
+            {
+                "annotator": name,
+                "answers": int(n),
+                "accuracy": float(rate),
+                "interval": [float(low), float(high)],
+                "by_class": _classes_of(summary, j),
+            }
+            for j, (name, n, rate, (low, high)) in enumerate(
+                zip(summary.names, summary.n_answers, summary.accuracy, summary.interval, strict=True)
             )
         ],
         "coverage": summary.coverage,
         "copies": [list(group) for group in summary.copies],
         "copies_note": summary.copies_note,
         "no_better_than_chance": list(summary.no_better_than_chance),
+        "few_answers": list(summary.few_answers),
+        "notes": list(summary.notes),
+        "model": selection.model,
+        "model_gain": _or_none(selection.gain),
+        "model_gain_standard_error": _or_none(selection.standard_error),
+        "model_reason": selection.reason,
+        "pairs": [
+            {
+                "annotators": [str(first), str(second)],
+                "rows": int(n),
+                "agreement": float(agreement),
+                "kappa": _or_none(float(kappa)),
+            }
+            for first, second, n, agreement, kappa in zip(*summary.pairs, strict=True)
+        ],
         "alpha": _or_none(summary.alpha),
         "masi_alpha": _or_none(summary.masi_alpha),
         "disputed_rows": [row._asdict() for row in summary.disputed],
@@ -114,6 +142,21 @@ def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, 
         "classifier_power": float(crowd.classifier_power_),
         "answer_power": float(crowd.answer_power_),
     }
+
+
+def _classes_of(summary: "AnnotatorSummary", j: int) -> list[dict[str, Any]]:
+    """Return the accuracies of annotator j by class."""
+    by_class = summary.by_class
+    return [
+        {
+            "class": label,
+            "answers": float(by_class.n_answers[j, k]),
+            "accuracy": float(by_class.accuracy[j, k]),
+            "interval": by_class.interval[j, k].tolist(),
+            "differs": bool(by_class.differs[j, k]),
+        }
+        for k, label in enumerate(by_class.classes.tolist())
+    ]
 
 
 def _or_none(value: float | None) -> float | None:
@@ -133,6 +176,10 @@ def write_annotators(path: Path, summary: "AnnotatorSummary") -> None:
         "lower": summary.interval[:, 0],
         "upper": summary.interval[:, 1],
         "no_better_than_chance": [name in summary.no_better_than_chance for name in summary.names],
+        "few_answers": [name in summary.few_answers for name in summary.names],
+        "differs_in": [
+            "|".join(map(str, summary.by_class.classes[differs].tolist())) for differs in summary.by_class.differs
+        ],
         "copies_group": pl.Series([group.get(name) for name in summary.names], dtype=pl.Int64),
     }
     pl.DataFrame(columns).write_csv(path)
@@ -154,7 +201,12 @@ def print_annotators(summary: "AnnotatorSummary") -> None:
     ]
     interval = f"{summary.coverage:.0%} interval".replace("%", " %")
     terminal.print_table(title, ["annotator", "answers", "accuracy", interval, "note"], rows)
+    terminal.print_line(summary.selection)
+    for note in summary.notes:
+        terminal.print_line(note)
+    _print_classes(summary)
     terminal.print_line(f"Agreement of the annotators: {summary.agreement}")
+    _print_pairs(summary)
     for group in summary.copies:
         terminal.print_line(f"Copies of one another, counted as one: {', '.join(group)}.")
     if summary.copies_note:
@@ -166,3 +218,43 @@ def print_annotators(summary: "AnnotatorSummary") -> None:
         ]
         columns = ["row", "label", "runner-up", "answers", "pairs that differ"]
         terminal.print_table("Rows with the least certain labels", columns, lines, text_columns=4)
+
+
+def _print_classes(summary: "AnnotatorSummary") -> None:
+    """Print the accuracies by class of annotators who differ between classes."""
+    by_class = summary.by_class
+    differing = [j for j in summary.order if by_class.differs[j].any()]
+    if not differing:
+        return
+    classes, n_classes = summary.shown_classes(_MAX_PRINTED_CLASSES), len(by_class.classes)
+    rows = []
+    for j in differing[:_MAX_PRINTED]:
+        cells = []
+        for k in classes:
+            low, high = by_class.interval[j, k]
+            star = "*" * bool(by_class.differs[j, k])
+            cells.append(f"{100 * by_class.accuracy[j, k]:.0f}{star} ({100 * low:.0f} to {100 * high:.0f})")
+        rows.append([summary.names[j], *cells])
+    part = "" if len(classes) == n_classes else f", {len(classes)} of {n_classes:,} classes"
+    columns = ["annotator", *(str(by_class.classes[k]) for k in classes)]
+    terminal.print_table(f"Accuracy by class in %{part}; * differs from the other classes", columns, rows)
+
+
+def _print_pairs(summary: "AnnotatorSummary") -> None:
+    """Print the pairs of annotators of the lowest kappa."""
+    pairs = summary.pairs
+    shown = summary.least_agreeing_pairs(_MAX_PRINTED_PAIRS)
+    if not shown:
+        return
+    rows = [
+        [
+            f"{pairs.first[i]} and {pairs.second[i]}",
+            f"{pairs.n_shared[i]:,}",
+            terminal.format_percent(pairs.agreement[i]),
+            "-" if math.isnan(pairs.kappa[i]) else f"{pairs.kappa[i]:.2f}",
+        ]
+        for i in shown
+    ]
+    n = len(pairs.kappa)
+    title = "Agreement of each pair" if len(shown) == n else f"{len(shown)} of {n:,} pairs, of the lowest kappa"
+    terminal.print_table(title, ["annotators", "common rows", "agreement", "Cohen's kappa"], rows)

@@ -69,11 +69,15 @@ def estimate_accuracies(columns: AnswerColumns, posterior: Floats, *, coverage: 
         variance = scale**2 * (vectors**2 @ (1.0 / np.maximum(values, MIN_INFORMATION)))
     else:
         variance = 1.0 / np.maximum(complete - missing, MIN_INFORMATION * complete)
+    return SourceAccuracies(accuracy, beta_intervals(accuracy, variance, coverage), totals)
+
+
+def beta_intervals(accuracy: Floats, variance: Floats, coverage: float) -> Floats:
+    """Return equal-tailed intervals of Beta distributions, with a last axis of 2; the variances are those of logits."""
     spread = accuracy * (1.0 - accuracy)
     size = np.maximum(1.0 / (spread * variance) - 1.0, 1.0)
     tails = np.array([0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage])
-    interval = beta.ppf(tails, (size * accuracy)[:, None], (size * (1.0 - accuracy))[:, None])
-    return SourceAccuracies(accuracy, interval, totals)
+    return np.asarray(beta.ppf(tails, (size * accuracy)[..., None], (size * (1.0 - accuracy))[..., None]))
 
 
 def chance_accuracies(columns: AnswerColumns, posterior: Floats) -> Floats:

@@ -20,6 +20,7 @@ from scipy.stats import norm
 
 from oneof.likelihoods import softmax
 from oneof.solvers.annotators.answers import AnswerColumns
+from oneof.solvers.annotators.dawid_skene import AnnotatorSolution, solve_annotators
 from oneof.typing import Floats, Ints
 
 MIN_SHARED, MIN_COPIED, TEST_LEVEL = 10, 0.5, 0.01
@@ -151,6 +152,32 @@ def find_copies(
     values = values[np.argsort(-values[:, 6], kind="stable")]
     first, second, shared = values[:, :3].T.astype(np.int64)
     return CopiedPairs(first, second, shared, values[:, 3], values[:, 4], values[:, 5], values[:, 6])
+
+
+def solve_independent(
+    columns: AnswerColumns, start: Floats, *, merge_copies: bool, **options: Any
+) -> tuple[AnnotatorSolution, CopiedPairs, Floats]:
+    """Return the solution in which copies count as one, the pairs of copies, and the weights of the sources, (J,).
+
+    Parameters
+    ----------
+    columns : AnswerColumns
+    start : ndarray of shape (n, K)
+    merge_copies : bool
+        If False, copies are found, but not merged.
+    **options
+        Other arguments of `solve_annotators`.
+    """
+
+    def solve(weight: Floats) -> AnnotatorSolution:
+        return solve_annotators(columns, start, source_weight=None if (weight == 1.0).all() else weight, **options)
+
+    shared = count_shared_answers(columns)
+    weight = group_weights(group_copies(shared, columns.n_sources))
+    solution = solve(weight)
+    pairs = find_copies(columns, shared, solution.log_joint, solution.model.log_likelihoods(columns), weight)
+    copies = group_weights(groups_of_pairs(pairs, columns.n_sources)) if merge_copies else np.ones(columns.n_sources)
+    return (solution if np.array_equal(copies, weight) else solve(copies)), pairs, copies
 
 
 def group_weights(group: Ints) -> Floats:

@@ -1,0 +1,201 @@
+"""Results of a fitted `AnnotatorModel` that are computed when they are needed, and its notes on annotators."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from oneof.crowd.results import (
+    ClassAccuracies,
+    DisputedRows,
+    Questions,
+    positions_of,
+    rank_questions,
+    select_disputed,
+)
+from oneof.solvers.annotators import (
+    AnswerColumns,
+    SourceModel,
+    equal_accuracy_p_values,
+    estimate_class_accuracies,
+)
+from oneof.typing import Floats, Ints, Labels
+from oneof.validation import check_memory, check_positive
+from oneof.wording import enumerate_items
+
+TEST_LEVEL = 0.05
+"""Level of the test that accuracies are equal in all classes, for all annotators and classes together."""
+MIN_ANSWERS = 10
+"""Number of answers below which a note says that the accuracy is nearly that of all annotators together."""
+MAX_NAMED = 5
+
+
+class AnnotatorResults:
+    """Base of `AnnotatorModel`: confusion matrices, accuracies by class, notes, disputed rows and questions."""
+
+    coverage: float
+    annotators_: Labels
+    classes_: Labels
+    rows_: Labels
+    posterior_: Floats
+    accuracy_: Floats
+    no_better_than_chance_: list[Any]
+    few_answers_: list[Any]
+    model_: str
+    _source_model: SourceModel
+    _answered: tuple[Ints, Ints]
+    _answer_columns: AnswerColumns
+
+    @property
+    def confusion_(self) -> Floats:
+        """Confusion matrices, (n_annotators, n_classes, n_classes): the probability of [annotator, true class, answer].
+
+        An annotator with one coin has the accuracy on the diagonal, and equal probabilities elsewhere.
+        """
+        check_is_fitted(self)
+        J, K = len(self.annotators_), len(self.classes_)
+        check_memory(8.0 * J * K * K, "The confusion matrices of all annotators", 'use model="one_coin"')
+        return self._source_model.confusion(self._answer_columns)
+
+    @property
+    def notes_(self) -> list[str]:
+        """Sentences on careless annotators, on those with few answers, and on accuracies that differ by class.
+
+        Annotators with few answers are not named as careless.
+        """
+        check_is_fitted(self)
+        careless = [name for name in self.no_better_than_chance_ if name not in self.few_answers_]
+        notes = [_describe_careless(careless)] if careless else []
+        notes += [_describe_few_answers(self.few_answers_)] if self.few_answers_ else []
+        differing = self.annotators_[self.class_accuracies().differs.any(axis=1)].tolist()
+        return notes + ([_describe_differences(differing, self.model_)] if differing else [])
+
+    def class_accuracies(self) -> ClassAccuracies:
+        """Return the accuracy of each annotator in the rows of each class, with intervals.
+
+        Returns
+        -------
+        ClassAccuracies
+            For rules, which choose their rows, no difference is reported.
+
+        Raises
+        ------
+        InputError
+            If the memory is not sufficient.
+        NotFittedError
+            If the model is not fitted.
+
+        Notes
+        -----
+        An annotator with few answers to rows of a class has about the accuracy of the annotator in all classes.
+        With one coin, the labels are estimated as if the accuracies were equal, so that large differences are
+        underestimated. Differences are tested by Fisher's exact test of each annotator and class, with Bonferroni's
+        correction.
+        """
+        check_is_fitted(self)
+        columns, posterior = self._answer_columns, self.posterior_
+        J, K = len(self.annotators_), len(self.classes_)
+        check_memory(64.0 * J * K, "The accuracies of all annotators in all classes", "use fewer annotators")
+        estimates = estimate_class_accuracies(columns, posterior, self.accuracy_, coverage=float(self.coverage))
+        differs = np.zeros((J, K), dtype=bool)
+        if self._source_model.vote_rates is None:
+            differs = equal_accuracy_p_values(columns, posterior) * (J * K) < TEST_LEVEL
+        values = (estimates.accuracy, estimates.interval, estimates.n_answers, differs)
+        return ClassAccuracies(self.annotators_, self.classes_, *values)
+
+    def disputed_rows(self, n_rows: int = 10) -> DisputedRows:
+        """Return the rows with at least two answers whose labels are the least certain.
+
+        Parameters
+        ----------
+        n_rows : int, default=10
+            Maximum number of rows.
+
+        Returns
+        -------
+        DisputedRows
+
+        Raises
+        ------
+        InputError
+            If `n_rows` is not an integer above 0.
+        NotFittedError
+            If the model is not fitted.
+        """
+        check_is_fitted(self)
+        check_positive("n_rows", n_rows, integer=True)
+        rows, ranked, uncertainty, disagreement = select_disputed(self._answer_columns, self.posterior_, int(n_rows))
+        labels, runner_up = self.classes_[ranked[:, 0]], self.classes_[ranked[:, 1]]
+        return DisputedRows(self.rows_[rows], labels, runner_up, uncertainty, disagreement)
+
+    def next_questions(self, n_questions: int = 10, *, annotators: Any = None) -> Questions:
+        """Return which annotator to ask next about which row: the answers with the most expected information.
+
+        Parameters
+        ----------
+        n_questions : int, default=10
+            Maximum number of questions, at most one for each row.
+        annotators : array-like, optional
+            Names of the annotators who can be asked; by default all.
+
+        Returns
+        -------
+        Questions
+            An annotator who has answered a row is not asked about it again.
+
+        Raises
+        ------
+        InputError
+            If `n_questions` is not an integer above 0, or an annotator is unknown.
+        NotFittedError
+            If the model is not fitted.
+
+        Notes
+        -----
+        The information is that of a label answer. Only the 1,000 rows with the largest entropy, or as many as there are
+        questions, are considered.
+        """
+        check_is_fitted(self)
+        check_positive("n_questions", n_questions, integer=True)
+        J = len(self.annotators_)
+        asked = np.arange(J) if annotators is None else positions_of(annotators, self.annotators_)
+        confusion = self.confusion_[asked]
+        rows, asked, gain = rank_questions(self.posterior_, confusion, asked, self._answered, J, int(n_questions))
+        return Questions(self.rows_[rows], self.annotators_[asked], gain)
+
+
+def _describe_careless(names: Sequence[Any]) -> str:
+    """Return a note on annotators who are no better than chance."""
+    if len(names) == 1:
+        return f"The accuracy of {_enumerate(names)} is no better than chance. Check the answers, or remove them."
+    return f"The accuracies of {_enumerate(names)} are no better than chance. Check their answers, or remove them."
+
+
+def _describe_few_answers(names: Sequence[Any]) -> str:
+    """Return a note on annotators with few answers."""
+    if len(names) == 1:
+        verb, accuracy = "has", "The estimated accuracy is"
+    else:
+        verb, accuracy = "have", "The estimated accuracies are"
+    return (
+        f"{_enumerate(names)} {verb} fewer than {MIN_ANSWERS} answers. {accuracy} close to that of all annotators "
+        "together."
+    )
+
+
+def _describe_differences(names: Sequence[Any], model: str) -> str:
+    """Return a note on annotators whose accuracies differ between classes, and on a model that excludes this."""
+    subject = "The accuracy" if len(names) == 1 else "The accuracies"
+    verb = "differs" if len(names) == 1 else "differ"
+    note = f"{subject} of {_enumerate(names)} {verb} between classes beyond chance."
+    if model == "confusion":
+        return note
+    return (
+        f"{note} The model has one accuracy for each annotator (one coin): compare its labels with those of "
+        'AnnotatorModel(model="confusion").'
+    )
+
+
+def _enumerate(names: Sequence[Any]) -> str:
+    return enumerate_items([str(name) for name in names], MAX_NAMED)

@@ -10,8 +10,10 @@ from oneof.cli.output import terminal
 from oneof.cli.output.progress import progress as show_progress
 
 if TYPE_CHECKING:
-    from reproduction import Claim, Experiment
+    from reproduction import Claim, Experiment, Records
 
+FAILED = 1
+"""Exit code if trials failed."""
 PROGRAM = "python -m reproduction"
 EXAMPLES = f"""\b
 Examples:
@@ -56,7 +58,8 @@ def main(
 ) -> None:
     """Run an experiment of a paper, and write its table, its figures and a page with the verdict on each claim.
 
-    An interrupted run continues if the command is started again with the same folder.
+    An interrupted run continues if the command is started again with the same folder. The exit code is 1 if trials
+    failed.
     """
     with terminal.handle_errors(debug=debug):
         from reproduction import get_experiment
@@ -66,18 +69,22 @@ def main(
             return
         experiment = get_experiment(name)
         folder = out if out is not None else Path(f"oneof-{name}{'-quick' if quick else ''}")
-        claims, n_failed = _reproduce(experiment, folder, quick=quick, draws=draws, jobs=jobs, dask=dask, retry=retry)
+        claims, failed = _reproduce(experiment, folder, quick=quick, draws=draws, jobs=jobs, dask=dask, retry=retry)
         if json:
             content = [vars(claim) | {"verdict": claim.verdict} for claim in claims]
             terminal.print_json(
-                {"experiment": name, "quick": quick, "folder": folder, "failed": n_failed, "claims": content}
+                {"experiment": name, "quick": quick, "folder": folder, "failed": len(failed), "claims": content}
             )
-            return
+            raise typer.Exit(FAILED if failed else 0)
         rows = [[claim.verdict, claim.statement, claim.measured] for claim in claims]
         terminal.print_table(experiment.title, ["verdict", "claim", "measured"], rows, text_columns=3)
-        if n_failed:
-            terminal.print_note(f"{n_failed} trials failed. The page lists them; --retry runs them again.")
+        if failed:
+            terminal.print_note(
+                f"{len(failed)} trials failed; the first error is: {failed[0].error} The page lists all of them; "
+                "--retry runs them again."
+            )
         terminal.print_line(f"Read {folder / 'index.html'} next.")
+        raise typer.Exit(FAILED if failed else 0)
 
 
 def _reproduce(
@@ -89,8 +96,8 @@ def _reproduce(
     jobs: int,
     dask: str | None,
     retry: bool,
-) -> "tuple[list[Claim], int]":
-    """Run the pending trials, write the outputs, and return the claims and the number of failed trials."""
+) -> "tuple[list[Claim], Records]":
+    """Run the pending trials, write the outputs, and return the claims and the failed trials."""
     from oneof.files import atomic_directory, check_writable
     from reproduction import Store, pending, run
     from reproduction.outputs import format_minutes, write_outputs
@@ -104,6 +111,7 @@ def _reproduce(
         n_pending = len(pending(trials, store, retry=retry))
         minutes = experiment.minutes[1 if quick else 0]
         if n_pending:
+            experiment.download()
             terminal.print_note(
                 f"{experiment.name}: {n_pending} of {len(trials)} trials are pending, about "
                 f"{format_minutes(minutes * n_pending / len(plan))} of two cores."
@@ -114,7 +122,7 @@ def _reproduce(
         command += "" if draws is None else f" --draws {draws}"
         with atomic_directory(folder) as stage:
             claims = write_outputs(stage, experiment, records, quick=quick, command=command)
-    return claims, len(records.failed)
+    return claims, records.failed
 
 
 def _list_experiments(*, json: bool) -> None:
@@ -131,11 +139,21 @@ def _list_experiments(*, json: bool) -> None:
         terminal.print_json({"experiments": content})
         return
     rows = [
-        [e.name, e.title, "no" if e.missing() else "yes", str(len(e.full)), *map(format_minutes, e.minutes)]
+        [
+            e.name,
+            e.title,
+            "no" if e.missing() else "to download" if e.to_download() else "yes",
+            str(len(e.full)),
+            *map(format_minutes, e.minutes),
+        ]
         for e in experiments
     ]
     columns = ["name", "contents", "data available", "trials", "full run", "--quick"]
     terminal.print_table("Experiments, with their times on two cores", columns, rows, text_columns=3)
+
+
+def _availability(experiment: "Experiment") -> str:
+    return "no" if experiment.missing() else "to download" if experiment.to_download() else "yes"
 
 
 if __name__ == "__main__":

@@ -67,6 +67,12 @@ class Experiment:
         """Return the data sets that are not available and cannot be downloaded."""
         return sorted(set(self.datasets) - set(list_datasets()))
 
+    def to_download(self) -> list[str]:
+        """Return the data sets that are not stored, but can be downloaded."""
+        from oneof.datasets import dataset_info
+
+        return [info.name for info in dataset_info() if info.name in self.datasets and not info.available]
+
     def check_data(self) -> None:
         """Raise one error that names every missing data set and the folder to put it into.
 
@@ -81,3 +87,16 @@ class Experiment:
                 f"{self.name} needs data sets that were not found. Put {files} into a folder and set $ONEOF_DATA to "
                 "it, or put them into ~/.cache/oneof; `oneof datasets` lists their sources."
             )
+
+    def download(self) -> None:
+        """Download the data sets that are not stored, so that this does not fail in every trial.
+
+        Raises
+        ------
+        DataError
+            If a data set cannot be downloaded.
+        """
+        from oneof.datasets import load
+
+        for name in self.to_download():
+            load(name)

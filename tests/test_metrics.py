@@ -286,6 +286,22 @@ def test_win_tie_loss_is_antisymmetric(seed):
     assert win_tie_loss(ours + 1, theirs + 1) == result, "only differences matter"
 
 
+def test_the_corrected_test_is_that_of_nadeau_and_bengio():
+    """The statistic is mean / sqrt((1/J + ratio) s^2), with s^2 the variance of the differences; 0 corrects nothing."""
+    rng = np.random.default_rng(4)
+    ours, theirs = rng.normal(size=(2, 300, 5))
+    ours += 1.0
+    difference = ours - theirs
+    t = difference.mean(axis=1) / np.sqrt((1 / 5 + 1 / 4) * difference.var(axis=1, ddof=1))
+    critical = stats.t.ppf(0.975, 4)
+    expected = (t > critical).sum(), (np.abs(t) <= critical).sum(), (t < -critical).sum()
+    assert win_tie_loss(ours, theirs, test_train_ratio=1 / 4) == expected
+    assert win_tie_loss(ours, theirs, test_train_ratio=0.0) == win_tie_loss(ours, theirs)
+    assert expected[0] < win_tie_loss(ours, theirs).win
+    with pytest.raises(InputError, match="`test_train_ratio` must be a finite number of at least 0; got -1"):
+        win_tie_loss(ours, theirs, test_train_ratio=-1)
+
+
 def test_win_tie_loss_is_the_paired_t_test():
     """Significance at the level given is scipy's paired t-test; a constant difference is significant."""
     rng = np.random.default_rng(0)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from oneof import active as active
     from oneof import audit as audit
+    from oneof import comparison as comparison
     from oneof import conformal as conformal
     from oneof import crowd as crowd
     from oneof import datasets as datasets
@@ -87,6 +88,7 @@ _LAZY_NAMES = {
 _SUBMODULES = (
     "active",
     "audit",
+    "comparison",
     "conformal",
     "crowd",
     "datasets",

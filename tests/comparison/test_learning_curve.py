@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from sklearn.exceptions import FitFailedWarning
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -128,3 +129,14 @@ def test_a_failed_point_is_nan():
     curve = learning_curve(NeedsTwentyRows(), X, mask, train_sizes=(0.1, 1.0), cv=2)
     assert np.isnan(curve.covering_rate[0])
     assert 0 <= curve.covering_rate[1] <= 1
+    assert curve.errors[1] is None
+    assert "too few rows" in str(curve.errors[0])
+
+
+def test_a_curve_without_a_fit_has_a_warning():
+    """If no fold is fitted, a warning has the first error, and the accuracies are NaN, not absent."""
+    X, y = np.arange(12.0)[:, None], [0, 1] * 6
+    with pytest.warns(FitFailedWarning, match="too few rows"):
+        curve = learning_curve(NeedsTwentyRows(), X, y, truth=y, train_sizes=(0.5, 1.0), cv=2)
+    assert curve.accuracy is not None
+    assert np.isnan(curve.accuracy).all()

@@ -132,6 +132,46 @@ def test_the_partner_has_probability_epsilon_and_the_others_are_uniform(epsilon,
     assert np.abs(np.delete(rates, partner) - rest).max() < bound
 
 
+def test_independent_distractors_have_their_rates():
+    """Each other label has its rate in each row (5 sigma), independently: all sets are equally likely at one half."""
+    n, n_classes = 20000, 4
+    y = np.arange(n) % n_classes
+    rates = np.linspace(0, 1, n * n_classes).reshape(n, n_classes)
+    false = false_mask(make_partial_labels(y, distractors="independent", rate=rates, random_state=0), y)
+    other = np.arange(n_classes) != y[:, None]
+    assert not (false & ~other).any()
+    for rows in np.array_split(np.arange(n), 10):
+        expected = (rates[rows] * other[rows]).mean()
+        assert abs(false[rows].mean() - expected) < 5 * np.sqrt(0.25 / (len(rows) * (n_classes - 1)))
+    false = false_mask(make_partial_labels(y, distractors="independent", random_state=0), y)
+    codes = (false @ (1 << np.arange(n_classes)))[y == 0] // 2
+    assert stats.chisquare(np.bincount(codes, minlength=8)).pvalue > 0.001
+
+
+def test_independent_distractors_at_the_ends_of_the_range_and_of_some_rows():
+    """A rate of 0 leaves labels exact and 1 makes sets of all classes; only the drawn rows become partial."""
+    y = labels(200, 5)
+    assert make_partial_labels(y, distractors="independent", rate=0.0, random_state=0).is_exact.all()
+    full = make_partial_labels(y, fraction=0.25, distractors="independent", rate=1, random_state=0)
+    assert (full.is_unlabeled.sum(), full.is_exact.sum()) == (50, 150)
+
+
+def test_epsilon_and_rate_require_their_kind_of_distractors():
+    """A parameter of another kind of distractors is an error: ignored, it would make other sets than intended."""
+    y = labels(20, 3)
+    for named in ({"epsilon": 0.9}, {"distractors": "confusable", "confusion": np.ones((3, 3)), "epsilon": 0.9}):
+        with pytest.raises(InputError, match="`epsilon` requires"):
+            make_partial_labels(y, random_state=0, **named)
+    with pytest.raises(InputError, match="`rate` requires"):
+        make_partial_labels(y, rate=0.3)
+    with pytest.raises(InputError, match=r"from 0 to 1; got 1.5 in row 0, column 1"):
+        make_partial_labels(y, distractors="independent", rate=np.full((20, 3), [0.5, 1.5, 0.5]))
+    with pytest.raises(InputError, match=r"of shape \(20, 3\)"):
+        make_partial_labels(y, distractors="independent", rate=[0.5, 0.5, 0.5])
+    with pytest.raises(InputError, match="set_size"):
+        make_partial_labels(y, distractors="independent", set_size=2)
+
+
 def test_every_class_has_one_partner_for_all_of_its_rows():
     y = labels(500, 9)
     false = false_mask(make_partial_labels(y, distractors="confusable", epsilon=1.0, random_state=0), y)

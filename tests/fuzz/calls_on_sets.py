@@ -150,10 +150,12 @@ def hidings(draw: st.DrawFn) -> Case:
         )
         return _two_sensors, (), {name: draw(size) for name, size in sizes.items()} | draw(scales)
     y = draw(either(exact(n, K), sets_(n, K)))
-    kind = draw(st.sampled_from(["uniform", "confusable", "cooccurring", "dictionary", "rules"]))
+    kind = draw(st.sampled_from(["uniform", "independent", "confusable", "cooccurring", "dictionary", "rules"]))
     named = draw(optional(fraction=either(st.floats(0, 1)), classes=classes_of(y), random_state=SEEDS))
     if kind in ("dictionary", "rules"):
         named |= draw(optional(n_distractors=several(0, 1)))
+    elif kind == "independent":
+        named |= draw(optional(rate=either(st.floats(0, 1))))
     elif kind != "cooccurring":
         named |= draw(
             st.sampled_from([optional(n_distractors=several(0, 1)), optional(set_size=several(1, 2))]).flatmap(

@@ -3,13 +3,15 @@
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 from typer.testing import CliRunner
 
-from reproduction import NAMES
+from oneof.errors import DataError
+from reproduction import NAMES, get_experiment
 from reproduction.__main__ import app
 from reproduction.papers import online, online_streams
 
@@ -104,6 +106,43 @@ def test_missing_sets(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert done.code == 2
     assert "ssl_digit1.npz, ssl_g241c.npz, ssl_text.npz, ssl_usps.npz into a folder and set $ONEOF_DATA" in done.err
     assert not Path("there").exists()
+
+
+def test_a_failed_download_ends_the_run_before_the_trials(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A data set that can be downloaded is listed as such, and downloaded once, before the first trial."""
+    monkeypatch.setenv("ONEOF_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    names = []
+
+    def load(name: str) -> None:
+        names.append(name)
+        raise DataError(f"{name} cannot be downloaded.")
+
+    monkeypatch.setattr("oneof.datasets.load", load)
+    assert "to download" in run().out
+    done = run("online-ecoli", "--quick", "--out", "there")
+    assert (done.code, names) == (2, ["ecoli"])
+    assert "ecoli cannot be downloaded" in done.err
+
+
+@needs_data
+@pytest.mark.usefixtures("small")
+def test_failed_trials_set_the_exit_code(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """If trials fail, the note has the first error, and the exit code is 1, also with --json."""
+
+    def fail(trial: Any) -> None:
+        raise ValueError("no such optimum.")
+
+    experiment = get_experiment("online-ecoli")
+    monkeypatch.setattr("reproduction.get_experiment", lambda _: replace(experiment, measure=fail))
+    done = run("online-ecoli", "--quick", "--jobs", 1)
+    assert done.code == 1
+    assert "no such optimum" in done.err
+    again = run("online-ecoli", "--quick", "--json")
+    assert again.code == 1
+    assert json.loads(again.out)["failed"] > 0
 
 
 def test_help_has_examples(run: Run) -> None:

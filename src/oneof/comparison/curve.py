@@ -1,12 +1,15 @@
 """Learning curve: held-out scores by the number of labeled training rows."""
 
 import dataclasses
+import math
 import numbers
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import FitFailedWarning
 
 from oneof.comparison.folds import Progress, check_task, make_folds, try_fit_and_score
 from oneof.comparison.results import FoldResult, MethodResult, summarize, to_builtin
@@ -25,7 +28,9 @@ class LearningCurve:
     covering_rate, covering_rate_std : tuple of float
         Mean and standard deviation over the folds, in [0, 1], see `MethodResult`; NaN if the method failed.
     accuracy, accuracy_std : tuple of float or None
-        In [0, 1]; None without a truth.
+        In [0, 1], NaN if the method failed; None without a truth.
+    errors : tuple of (str or None)
+        The first error of each number of rows; None if no fold failed.
 
     Examples
     --------
@@ -42,6 +47,7 @@ class LearningCurve:
     covering_rate_std: tuple[float, ...]
     accuracy: tuple[float, ...] | None
     accuracy_std: tuple[float, ...] | None
+    errors: tuple[str | None, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the curve as a dict of JSON types.
@@ -94,7 +100,8 @@ def learning_curve(
     -------
     LearningCurve
         One entry per fraction, in the given order; fractions that give the same number of rows share one entry. An
-        entry is NaN if the estimator raises in a fold, for example on very few rows.
+        entry is NaN if the estimator raises in a fold, for example on very few rows; `errors` has the first error. A
+        FitFailedWarning is issued if this is true of every entry.
 
     Raises
     ------
@@ -139,13 +146,22 @@ def learning_curve(
     points = [summarize(f"{size} rows", tuple(folds)) for size, folds in zip(sizes, outcomes, strict=True)]
     if last is not None:
         sizes, points = [*sizes, n_labeled], [*points, last]
-    has_truth = all(point.accuracy is not None for point in points)
+    if all(point.error is not None for point in points):
+        warnings.warn(
+            f"no fold of the learning curve was fitted; the first error is: {points[-1].error}",
+            FitFailedWarning,
+            stacklevel=2,
+        )
+    has_truth = truth is not None and any(point.accuracy is not None or point.error is not None for point in points)
+    accuracy, accuracy_std = (
+        tuple(math.nan if value is None else value for value in values) if has_truth else None
+        for values in ([point.accuracy for point in points], [point.accuracy_std for point in points])
+    )
     return LearningCurve(
         train_sizes=tuple(sizes),
         covering_rate=tuple(point.covering_rate for point in points),
         covering_rate_std=tuple(point.covering_rate_std for point in points),
-        accuracy=tuple(point.accuracy for point in points if point.accuracy is not None) if has_truth else None,
-        accuracy_std=tuple(point.accuracy_std for point in points if point.accuracy_std is not None)
-        if has_truth
-        else None,
+        accuracy=accuracy,
+        accuracy_std=accuracy_std,
+        errors=tuple(point.error for point in points),
     )

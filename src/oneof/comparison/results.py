@@ -67,7 +67,7 @@ class MethodResult:
     """Scores of one method over its folds: means, and standard deviations between folds.
 
     The standard deviation of a rate p on one fold is the binomial standard error sqrt(p (1 - p) / n) of its n rows.
-    Every number is NaN if the method failed in any fold, or if no fold was fitted.
+    Every number is NaN, and every accuracy None, if the method failed in any fold, or if no fold was fitted.
 
     Attributes
     ----------

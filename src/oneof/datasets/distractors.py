@@ -37,6 +37,29 @@ def add_uniform(mask: Mask, rows: Ints, excluded: Ints, count: int, *, rng: np.r
         mask[rows, drawn] = True
 
 
+def add_independent(mask: Mask, rows: Ints, rates: Floats, *, rng: np.random.Generator) -> None:
+    """Mark each class of a row independently with its probability, (n_classes,) or (m, n_classes).
+
+    Parameters
+    ----------
+    mask : ndarray of shape (n_samples, n_classes), bool
+        Changed in place.
+    rows : ndarray of shape (m,)
+    rates : ndarray of shape (n_classes,) or (m, n_classes)
+    rng : Generator
+
+    References
+    ----------
+    Lv et al. (2020), Progressive identification of true labels for partial-label learning, ICML.
+    """
+    size = max(MAX_DRAWS // mask.shape[1], 1)
+    for start in range(0, len(rows), size):
+        part = rows[start : start + size]
+        mask[part] |= rng.random((len(part), mask.shape[1])) < (
+            rates if rates.ndim == 1 else rates[start : start + size]
+        )
+
+
 def add_confusable(
     mask: Mask, rows: Ints, codes: Ints, count: int, epsilon: float, *, rng: np.random.Generator
 ) -> None:

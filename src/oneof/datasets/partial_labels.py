@@ -15,6 +15,7 @@ from oneof.datasets.distractors import (
     add_confusable,
     add_cooccurring,
     add_dictionary,
+    add_independent,
     add_rules,
     add_uniform,
     add_weighted,
@@ -24,7 +25,8 @@ from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels
 from oneof.validation import as_float_array, check_choice, check_fraction, check_positive, is_integer
 
-_DISTRACTORS = ("uniform", "confusable", "cooccurring", "dictionary", "rules")
+_DISTRACTORS = ("uniform", "independent", "confusable", "cooccurring", "dictionary", "rules")
+_EPSILON, _RATE = 0.5, 0.5
 
 
 def make_partial_labels(
@@ -34,7 +36,8 @@ def make_partial_labels(
     n_distractors: int = 1,
     set_size: int | None = None,
     distractors: str = "uniform",
-    epsilon: float = 0.5,
+    epsilon: float | None = None,
+    rate: Any = None,
     confusion: Any = None,
     groups: Any = None,
     classes: Any = None,
@@ -57,10 +60,12 @@ def make_partial_labels(
         has all classes and is uninformative; with fewer it never is.
     set_size : int, optional
         The size of the sets, ``n_distractors + 1``, as an alternative to `n_distractors`.
-    distractors : {"uniform", "confusable", "cooccurring", "dictionary", "rules"}, default="uniform"
+    distractors : {"uniform", "independent", "confusable", "cooccurring", "dictionary", "rules"}, default="uniform"
         The origin of the distractors:
 
         * "uniform": any other labels, all equally likely, without replacement.
+        * "independent": each other label independently, with probability `rate`; `n_distractors` is ignored. A row may
+          stay exact, or have all classes, which is uninformative.
         * "confusable": labels that are easily mistaken for the true label. With `confusion`, drawn with its weights.
           Without it, every class gets one partner at random; the partner is in the set with probability `epsilon`, and
           the other distractors are uniform over the remaining classes.
@@ -73,9 +78,13 @@ def make_partial_labels(
           and the shares of their labels are very unequal.
         * "rules": the labels for which rules vote, each for 1 to `n_distractors` labels. Rules apply to some rows of
           other classes as well. The sizes of the sets differ.
-    epsilon : float in [0, 1], default=0.5
-        For "confusable" without `confusion`: the probability that the partner is in the set of a partial row. With one
-        distractor, 1 / (n_classes - 1) equals "uniform", and with 1 the partner is always in the set.
+    epsilon : float in [0, 1], optional
+        For "confusable" without `confusion`, .5 by default: the probability that the partner is in the set of a partial
+        row. With one distractor, 1 / (n_classes - 1) equals "uniform", and with 1 the partner is always in the set.
+    rate : float in [0, 1], or array-like of shape (n_samples, n_classes), optional
+        For "independent", .5 by default: the probability of each other label, for all labels or for each row and class.
+        With the probabilities P of a classifier, ``P / (P with 0 for the true class).max(axis=1, keepdims=True)``,
+        clipped to 1, makes distractors that depend on the instance. The entries of the true classes are ignored.
     confusion : array-like of shape (n_classes, n_classes), optional
         For "confusable": weights of at least 0. The distractors of a row of class k are drawn one after the other
         without replacement, in proportion to row k. The diagonal is ignored.
@@ -115,6 +124,9 @@ def make_partial_labels(
     ----------
     Cour, Sapp & Taskar (2011), Learning from partial labels, JMLR 12: the controls p (`fraction`), r (`n_distractors`)
     and epsilon.
+    Lv et al. (2020), Progressive identification of true labels for partial-label learning, ICML: one `rate`.
+    Feng et al. (2020), Provably consistent partial-label learning, NeurIPS: a `rate` of .5, all sets equally likely.
+    Xu et al. (2021), Instance-dependent partial label learning, NeurIPS: a `rate` for each row and class.
     Liu & Dietterich (2012), A conditional multinomial mixture model for superset label learning, NIPS: co-occurrence.
 
     Examples
@@ -130,7 +142,15 @@ def make_partial_labels(
     labeled, codes = exact.is_exact, np.argmax(exact.mask, axis=1)
     codes[~labeled] = -1
     count = _check(fraction, n_distractors, set_size, distractors, exact.shape[1], confusion=confusion, groups=groups)
-    check_fraction("epsilon", epsilon)
+    if epsilon is not None:
+        check_fraction("epsilon", epsilon)
+        if distractors != "confusable" or confusion is not None:
+            raise InputError(
+                '`epsilon` requires distractors="confusable" without `confusion`; got '
+                f"distractors={distractors!r}{'' if confusion is None else ' with `confusion`'}."
+            )
+    if rate is not None and distractors != "independent":
+        raise InputError(f'`rate` requires distractors="independent"; got distractors={distractors!r}.')
     _check_weights(weights, strength, temperature)
     rng = as_generator(random_state)
     # The rows are the start of a permutation, so that a smaller fraction with the same seed selects a subset of them.
@@ -138,6 +158,9 @@ def make_partial_labels(
     mask = exact.mask.copy()
     if distractors == "uniform":
         add_uniform(mask, rows, codes[rows, None], count, rng=rng)
+    elif distractors == "independent":
+        rates = _read_rates(_RATE if rate is None else rate, exact.shape)
+        add_independent(mask, rows, rates[rows] if rates.ndim == 2 else rates, rng=rng)
     elif distractors == "cooccurring":
         scene = _random_scenes(rows, len(mask), count + 1) if groups is None else _read_scenes(groups, len(mask))
         add_cooccurring(mask, rows, scene, codes)
@@ -146,7 +169,7 @@ def make_partial_labels(
     elif distractors == "rules":
         add_rules(mask, rows, codes[rows], count, rng=rng)
     elif confusion is None:
-        add_confusable(mask, rows, codes[rows], count, epsilon, rng=rng)
+        add_confusable(mask, rows, codes[rows], count, _EPSILON if epsilon is None else epsilon, rng=rng)
     else:
         rates = _read_confusion(confusion, exact.classes, codes[rows], count)
         add_weighted(mask, rows, codes[rows], rates, count, rng=rng)
@@ -171,9 +194,6 @@ def as_generator(random_state: Any) -> np.random.Generator:
         raise InputError(
             f"`random_state` must be an integer from 0, a Generator or a RandomState; got {random_state!r}."
         ) from None
-
-
-# -- validation --------------------------------------------------------------------------------------------------------
 
 
 def _random_scenes(rows: Ints, n_samples: int, scene_size: int) -> Ints:
@@ -225,7 +245,7 @@ def _check(
                 f"`set_size` must be an integer from 1 to {n_classes}, the number of classes; got {set_size!r}."
             )
         return int(set_size) - 1
-    if groups is not None:
+    if groups is not None or distractors == "independent":
         return 0
     if not is_integer(n_distractors) or not 0 <= n_distractors < n_classes:
         raise InputError(
@@ -262,6 +282,18 @@ def _read_confusion(confusion: Any, classes: Labels, codes: Ints, count: int) ->
             )
     # Scaled rows keep quotients with tiny weights from overflowing.
     return weights / np.maximum(weights.max(axis=1, keepdims=True), math.ulp(0.0))
+
+
+def _read_rates(rate: Any, shape: tuple[int, int]) -> Floats:
+    """Return the probabilities of the classes, (K,) or (n, K)."""
+    rates = as_float_array(rate, "rate")
+    if rates.shape not in ((), shape):
+        raise InputError(f"`rate` must be a number or of shape {shape}; got shape {rates.shape}.")
+    invalid = np.argwhere(~((rates >= 0) & (rates <= 1)))
+    if len(invalid):
+        place = f" in row {invalid[0][0]}, column {invalid[0][1]}" if rates.ndim else ""
+        raise InputError(f"`rate` must be from 0 to 1; got {rates[tuple(invalid[0])]}{place}.")
+    return rates if rates.ndim else np.full(shape[1], float(rates))
 
 
 def _read_scenes(groups: Any, n_samples: int) -> Ints:

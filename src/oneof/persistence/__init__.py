@@ -4,7 +4,7 @@ A model file is a skops archive (a zip of JSON and plain arrays), never a pickle
 skops trusts by default (scikit-learn's estimators, built-in containers, NumPy arrays) and those in `TRUSTED`.
 
 Reading order: this file (`save` and `load`), `archive` (checks before anything is built), `trusted` (the allowed
-types), `libsvm_checks` and `tree_checks` (checks of the loaded arrays).
+types), `vocabularies` (those of text columns), `libsvm_checks` and `tree_checks` (checks of the loaded arrays).
 """
 
 import os
@@ -25,12 +25,15 @@ from oneof.persistence import archive
 from oneof.persistence.libsvm_checks import svm_arrays_consistent
 from oneof.persistence.tree_checks import trees_consistent
 from oneof.persistence.trusted import TRUSTED
+from oneof.persistence.vocabularies import restore_vocabularies, with_compact_vocabularies
 
 __all__ = ["SavedModel", "load", "save"]
 
 FORMAT = "oneof-model"
 FORMAT_VERSION = 7
 """7: models store weights of candidates where they stored candidate sets; files of older formats cannot be read."""
+VOCABULARY_FORMAT_VERSION = 8
+"""Format of models with vocabularies, which earlier versions cannot read; others remain in the format above."""
 
 
 @dataclass(frozen=True)
@@ -141,12 +144,13 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     path = as_path(path)
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist. Create it before saving.")
+    compact = with_compact_vocabularies(estimator)
     content = {
         "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        "format_version": FORMAT_VERSION if compact is estimator else VOCABULARY_FORMAT_VERSION,
         "oneof_version": version("oneof"),
         "sklearn_version": version("scikit-learn"),
-        "estimator": estimator,
+        "estimator": compact,
         "table": {name: getattr(model, name) for name in _TABLE_FIELDS} if saved else None,
         "calibration": model.calibration if saved else None,  # beside the table, so that earlier versions ignore it
     }
@@ -222,6 +226,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     if not trees_consistent(content):
         raise ModelFileError(f"{path} is damaged: the nodes of a decision tree are inconsistent. Fit the model again.")
+    try:
+        restore_vocabularies(content.get("estimator"))
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} is damaged: {error} Fit the model again.") from None
     _compare_versions(path, content)
     return _unpack(path, content)
 
@@ -258,10 +266,10 @@ def _read(path: Path, skops_io: Any) -> Any:
 
 def _check_format(path: Path, written: Any, oneof_version: Any) -> None:
     """Raise unless a file has the format that this version reads."""
-    if written != FORMAT_VERSION:
+    if written not in (FORMAT_VERSION, VOCABULARY_FORMAT_VERSION):
         raise ModelFileError(
-            f"{path} has format {written}, written by oneof {oneof_version}; this version reads format "
-            f"{FORMAT_VERSION}. Fit the model again, or use the version that wrote it."
+            f"{path} has format {written}, written by oneof {oneof_version}; this version reads the formats "
+            f"{FORMAT_VERSION} and {VOCABULARY_FORMAT_VERSION}. Fit the model again, or use the version that wrote it."
         )
 
 

@@ -25,7 +25,7 @@ _MIN_ROWS = 500
 
 
 @dataclass(frozen=True)
-class SetOptions(prediction_sets.SetOptions):
+class SetOptions(prediction_sets.CoverageOptions):
     """The options `--coverage`, `--set-method`, `--calibration` and `--class-conditional`."""
 
     def __post_init__(self) -> None:

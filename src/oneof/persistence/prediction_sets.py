@@ -32,7 +32,7 @@ METHODS, CALIBRATIONS = ("lac", "aps"), ("sampled", "conservative", "optimistic"
 
 
 @dataclass(frozen=True)
-class SetOptions:
+class CoverageOptions:
     """Coverage of prediction sets, scores, and the use of calibration rows with several candidates."""
 
     coverage: float
@@ -41,7 +41,7 @@ class SetOptions:
     class_conditional: bool = False
 
 
-def check_set_options(options: SetOptions) -> None:
+def check_set_options(options: CoverageOptions) -> None:
     """Raise unless the options are valid."""
     coverage, kind = options.coverage, numbers.Real
     if isinstance(coverage, bool) or not isinstance(coverage, kind) or not 0 < coverage < 1:
@@ -63,7 +63,7 @@ def check_calibrated(model: "SavedModel", subject: str = "prediction sets need")
     )
 
 
-def predict_sets(model: "SavedModel", proba: Floats, options: SetOptions) -> tuple[CandidateSets, list[str]]:
+def predict_sets(model: "SavedModel", proba: Floats, options: CoverageOptions) -> tuple[CandidateSets, list[str]]:
     """Return the prediction sets of rows with these probabilities, and notes about sets that have all classes."""
     assert model.calibration is not None
     calibrated, n_classes = calibrate_rows(model.calibration, options), len(model.classes)
@@ -84,13 +84,13 @@ def predict_sets(model: "SavedModel", proba: Floats, options: SetOptions) -> tup
     return CandidateSets(mask, model.pipeline.classes_), notes
 
 
-def predict_mask(calibrated: Calibration, proba: Any, options: SetOptions) -> Mask:
+def predict_mask(calibrated: Calibration, proba: Any, options: CoverageOptions) -> Mask:
     """Return the (n, K) prediction sets of rows with these probabilities."""
     proba = np.asarray(proba, dtype=np.float32).astype(np.float64)  # rounded as the calibration rows
     return prediction_sets(p_values([calibrated], [_scores(proba, options, seed=1)]), options.coverage, proba)
 
 
-def calibrate_rows(calibration: dict[str, Any], options: SetOptions) -> Calibration:
+def calibrate_rows(calibration: dict[str, Any], options: CoverageOptions) -> Calibration:
     """Return the calibration by the rows of a saved model."""
     rule: Any = options.calibration
     proba, evidence = calibration["proba"].astype(np.float64), calibration["evidence"]
@@ -98,7 +98,7 @@ def calibrate_rows(calibration: dict[str, Any], options: SetOptions) -> Calibrat
     return calibrate(scores, proba, evidence, rule=rule, class_conditional=options.class_conditional)
 
 
-def _scores(proba: Floats, options: SetOptions, *, seed: int) -> Floats:
+def _scores(proba: Floats, options: CoverageOptions, *, seed: int) -> Floats:
     """Return the scores of the classes; the random numbers of APS have a fixed seed, so that calls repeat."""
     if options.method == "lac":
         return lac_scores(proba)

@@ -162,9 +162,9 @@ class SavedModel:
             If an option is invalid, or the model has no calibration rows.
         """
         from oneof.model_selection import get_proba
-        from oneof.persistence.prediction_sets import SetOptions, check_calibrated, check_set_options, predict_sets
+        from oneof.persistence.prediction_sets import CoverageOptions, check_calibrated, check_set_options, predict_sets
 
-        options = SetOptions(coverage, method, calibration, class_conditional)
+        options = CoverageOptions(coverage, method, calibration, class_conditional)
         check_set_options(options)
         check_calibrated(self)
         sets, notes = predict_sets(self, get_proba(self.pipeline, self._rows(table, strict).rows).proba, options)

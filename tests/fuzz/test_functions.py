@@ -42,7 +42,7 @@ EXEMPT = {
     "CopiedPair": RESULTS,
     "DisputedRows": RESULTS,
     "Questions": RESULTS,
-    "SavedModel": "a record that the command line fills; its files are fuzzed in tests/fuzz_files",
+    "SavedModel": "a record that the command line fills; tests/fuzz_files and tests/io fuzz its files and rows",
     "LearningCurveLike": "a protocol, which cannot be called",
     "stemmer_languages": "takes no argument",
     "stemmer_version": "takes no argument",

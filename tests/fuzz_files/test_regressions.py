@@ -93,7 +93,7 @@ def test_an_invalid_element_type_does_not_end_the_process(tmp_path: Path) -> Non
 
 
 def test_a_compressed_element_of_gigabytes_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("oneof.files.MAX_BYTES", 2**20)
+    monkeypatch.setattr("oneof.archives.MAX_BYTES", 2**20)
     packed = zlib.compress(b"\x00" * 2**24)
     head = b"MATLAB 5.0".ljust(124) + struct.pack("<H", 0x100) + b"IM"
     (tmp_path / "a.mat").write_bytes(head + struct.pack("<II", 15, len(packed)) + packed)

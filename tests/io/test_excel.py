@@ -130,7 +130,7 @@ def test_flipped_bytes_are_errors_or_tables(tmp_path: Path) -> None:
 
 def test_files_that_expand_too_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of zeros is not expanded."""
-    monkeypatch.setattr("oneof.files.MAX_BYTES", 2**20)
+    monkeypatch.setattr("oneof.archives.MAX_BYTES", 2**20)
     with zipfile.ZipFile(tmp_path / "t.xlsx", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("xl/workbook.xml", bytes(2**24))
     with pytest.raises(DataError, match=r"t\.xlsx: its content would expand"):

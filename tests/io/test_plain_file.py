@@ -113,7 +113,7 @@ def test_errors_of_standard_input(stdin: Callable[[bytes], None]) -> None:
 
 def test_a_file_that_expands_too_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file of zeros is not expanded beyond the limit."""
-    monkeypatch.setattr("oneof.files.MAX_BYTES", 2**20)
+    monkeypatch.setattr("oneof.archives.MAX_BYTES", 2**20)
     path = tmp_path / "t.csv.gz"
     path.write_bytes(gzip.compress(b"a\n" + b"0" * 2**23))
     with pytest.raises(DataError, match=r"t\.csv\.gz: its content would expand to 0\.0 GB"):
@@ -122,7 +122,7 @@ def test_a_file_that_expands_too_far(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_standard_input_that_expands_too_far(stdin: Callable[[bytes], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Compressed standard input has the limit of a compressed file."""
-    monkeypatch.setattr("oneof.files.MAX_BYTES", 2**20)
+    monkeypatch.setattr("oneof.archives.MAX_BYTES", 2**20)
     stdin(gzip.compress(b"a\n" + b"0" * 2**23))
     with pytest.raises(DataError, match=r"^standard input: its content would expand to 0\.0 GB"):
         read_table("-", format="csv")

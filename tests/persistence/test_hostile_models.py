@@ -192,7 +192,7 @@ def test_a_model_of_zeros_can_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None
     """A model with too high a compression ratio is saved uncompressed."""
     model = a_model()
     model.coef_ = np.zeros((2, 2**18))
-    monkeypatch.setattr(oneof.files, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(oneof.archives, "MAX_BYTES", 2**20)
     save("m.skops", model)
     assert Path("m.skops").stat().st_size > model.coef_.nbytes
     assert load("m.skops").coef_.shape == model.coef_.shape

@@ -18,7 +18,8 @@ from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
     from oneof.cli.answers.files import AnswerOptions
-    from oneof.cli.tables.inputs import ReadOptions, TableOptions, WeightArguments
+    from oneof.cli.tables.inputs import ReadOptions, WeightArguments
+    from oneof.io import TableOptions
 
 
 @dataclass(frozen=True)
@@ -205,8 +206,7 @@ class FileGroup:
 
     def table_options(self, date_format: list[str] | None = None) -> "TableOptions":
         """Return the options of the file, with formats of dates that are tried first."""
-        from oneof.cli.tables.inputs import TableOptions
-        from oneof.io import CellFormat, make_dialect
+        from oneof.io import CellFormat, TableOptions, make_dialect
 
         return TableOptions(
             dialect=make_dialect(self.encoding, self.delimiter, self.decimal),

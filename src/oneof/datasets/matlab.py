@@ -20,10 +20,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.archives import check_size
 from oneof.candidates import CandidateSets
 from oneof.datasets.dataset import Dataset, from_codes
 from oneof.errors import DataError, InputError
-from oneof.files import as_path, check_size
+from oneof.files import as_path
 from oneof.typing import Ints
 
 _KEYS = ("data", "partial_target", "target")

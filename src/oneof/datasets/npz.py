@@ -15,9 +15,7 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 
-from oneof.datasets.dataset import Dataset, from_codes
-from oneof.errors import DataError, InputError
-from oneof.files import (
+from oneof.archives import (
     CSR_KEYS,
     as_integers,
     read_arrays,
@@ -27,6 +25,8 @@ from oneof.files import (
     unpack_masks,
     unpack_texts,
 )
+from oneof.datasets.dataset import Dataset, from_codes
+from oneof.errors import DataError, InputError
 from oneof.typing import Evidence, Ints
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]

@@ -2,6 +2,7 @@
 
 Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
 choice of columns), `findings` (notes about them), `batches` (the rows of all formats), `table` (whole files),
+`frames` (rows that a program has as a DataFrame or a list), `table_options` (options of both),
 `label_columns` (their labels), `encoder` and `imputer` (the values as input of an estimator), `row_encoder` and
 `encoder_blocks` (encoding of a few rows), `new_categories` (categories that training lacks).
 """
@@ -21,6 +22,7 @@ from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.dialect import Dialect, make_dialect
 from oneof.io.formats.source import stem_of
+from oneof.io.frames import table_from_rows
 from oneof.io.label_columns import (
     check_no_weights,
     find_separator,
@@ -29,6 +31,7 @@ from oneof.io.label_columns import (
     suspicious_labels,
 )
 from oneof.io.table import Table, is_whole_table, read_table
+from oneof.io.table_options import TableOptions
 
 __all__ = [
     "CellFormat",
@@ -40,6 +43,7 @@ __all__ = [
     "Overrides",
     "Table",
     "TableFindings",
+    "TableOptions",
     "TextOptions",
     "UnreadableCells",
     "align_columns",
@@ -62,4 +66,5 @@ __all__ = [
     "saved_columns",
     "stem_of",
     "suspicious_labels",
+    "table_from_rows",
 ]

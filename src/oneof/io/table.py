@@ -55,6 +55,8 @@ class Table:
         The features of a sparse matrix, which has no columns; `frame` then has the labels only.
     dropped : tuple of str
         Columns of the file that were not read.
+    is_objects : bool
+        Whether the rows are mappings of a program, which may lack columns as the objects of JSON lines do.
     """
 
     frame: "pl.DataFrame"
@@ -65,6 +67,7 @@ class Table:
     remarks: tuple[str, ...] = ()
     rows: Any = None
     dropped: tuple[str, ...] = ()
+    is_objects: bool = False
 
     @property
     def names(self) -> list[str]:

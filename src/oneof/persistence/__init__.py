@@ -3,15 +3,16 @@
 A model file is a skops archive (a zip of JSON and plain arrays), never a pickle. Loading builds only the types that
 skops trusts by default (scikit-learn's estimators, built-in containers, NumPy arrays) and those in `TRUSTED`.
 
-Reading order: this file (`save` and `load`), `archive` (checks before anything is built), `trusted` (the allowed
-types), `libsvm_checks` and `tree_checks` (checks of the loaded arrays).
+Reading order: `saved_model` (a model with the columns of its table), `tables` (the rows of another table as its input),
+`prediction_sets`, this file (`save` and `load`), `archive` (checks before anything is built), `trusted` (the allowed
+types), `vocabularies` (those of text columns), `libsvm_checks` and `tree_checks` (checks of the loaded arrays).
 """
 
 import os
 import warnings
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -23,57 +24,18 @@ from oneof.errors import InputError, InputTypeError, ModelFileError
 from oneof.files import as_path, atomic_write
 from oneof.persistence import archive
 from oneof.persistence.libsvm_checks import svm_arrays_consistent
+from oneof.persistence.saved_model import SavedModel
 from oneof.persistence.tree_checks import trees_consistent
 from oneof.persistence.trusted import TRUSTED
+from oneof.persistence.vocabularies import restore_vocabularies, with_compact_vocabularies
 
 __all__ = ["SavedModel", "load", "save"]
 
 FORMAT = "oneof-model"
 FORMAT_VERSION = 7
 """7: models store weights of candidates where they stored candidate sets; files of older formats cannot be read."""
-
-
-@dataclass(frozen=True)
-class SavedModel:
-    """A fitted pipeline with the description of its table, for use with another table.
-
-    Attributes
-    ----------
-    pipeline : estimator
-        A fitted pipeline from the columns of a table to one of `classes`.
-    classes : list
-        The classes, in the order of the pipeline's probabilities or scores.
-    columns : list of (name, kind)
-        The features: the columns of the table that the pipeline reads, and their kinds.
-    label_columns : list of str
-        The columns of the labels in training.
-    method : str
-        Name of the method.
-    summary : dict
-        Information about the training, in the types of JSON.
-    calibration : dict of arrays or None
-        Held-out rows that calibrate prediction sets: their numbers (``rows``), probabilities (``proba``) and candidates
-        or weights (``evidence``); None without them.
-    oneof_version, sklearn_version : str
-        The versions used in training.
-
-    Examples
-    --------
-    >>> from oneof.persistence import SavedModel
-    >>> model = SavedModel(None, ["finch", "wren"], [("span", "number")], ["species"], "CLPL")
-    >>> model.method, model.summary
-    ('CLPL', {})
-    """
-
-    pipeline: Any
-    classes: list[Any]
-    columns: list[tuple[str, str]]
-    label_columns: list[str]
-    method: str
-    summary: dict[str, Any] = field(default_factory=dict)
-    oneof_version: str = field(default_factory=lambda: version("oneof"))
-    sklearn_version: str = field(default_factory=lambda: version("scikit-learn"))
-    calibration: dict[str, Any] | None = None
+VOCABULARY_FORMAT_VERSION = 8
+"""Format of models with vocabularies, which earlier versions cannot read; others remain in the format above."""
 
 
 _TABLE_FIELDS = [f.name for f in fields(SavedModel) if f.name not in ("pipeline", "calibration")]
@@ -141,12 +103,13 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     path = as_path(path)
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist. Create it before saving.")
+    compact = with_compact_vocabularies(estimator)
     content = {
         "format": FORMAT,
-        "format_version": FORMAT_VERSION,
+        "format_version": FORMAT_VERSION if compact is estimator else VOCABULARY_FORMAT_VERSION,
         "oneof_version": version("oneof"),
         "sklearn_version": version("scikit-learn"),
-        "estimator": estimator,
+        "estimator": compact,
         "table": {name: getattr(model, name) for name in _TABLE_FIELDS} if saved else None,
         "calibration": model.calibration if saved else None,  # beside the table, so that earlier versions ignore it
     }
@@ -222,6 +185,10 @@ def load(path: str | os.PathLike[str]) -> Any:
         )
     if not trees_consistent(content):
         raise ModelFileError(f"{path} is damaged: the nodes of a decision tree are inconsistent. Fit the model again.")
+    try:
+        restore_vocabularies(content.get("estimator"))
+    except ModelFileError as error:
+        raise ModelFileError(f"{path} is damaged: {error} Fit the model again.") from None
     _compare_versions(path, content)
     return _unpack(path, content)
 
@@ -258,10 +225,10 @@ def _read(path: Path, skops_io: Any) -> Any:
 
 def _check_format(path: Path, written: Any, oneof_version: Any) -> None:
     """Raise unless a file has the format that this version reads."""
-    if written != FORMAT_VERSION:
+    if written not in (FORMAT_VERSION, VOCABULARY_FORMAT_VERSION):
         raise ModelFileError(
-            f"{path} has format {written}, written by oneof {oneof_version}; this version reads format "
-            f"{FORMAT_VERSION}. Fit the model again, or use the version that wrote it."
+            f"{path} has format {written}, written by oneof {oneof_version}; this version reads the formats "
+            f"{FORMAT_VERSION} and {VOCABULARY_FORMAT_VERSION}. Fit the model again, or use the version that wrote it."
         )
 
 

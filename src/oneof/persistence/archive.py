@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from oneof.archives import check_array, check_members, check_size
 from oneof.errors import DataError, MissingExtraError, ModelFileError
-from oneof.files import check_array, check_members, check_size
 from oneof.persistence.trusted import TRUSTED
 
 _SCHEMA = "schema.json"

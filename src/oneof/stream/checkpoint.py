@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from oneof.archives import read_arrays
 from oneof.errors import DataError
-from oneof.files import as_path, atomic_write, create_directories, read_arrays
+from oneof.files import as_path, atomic_write, create_directories
 from oneof.io import Column, UnreadableCells
 from oneof.io.batches import Position
 from oneof.io.formats.records import RecordOffset

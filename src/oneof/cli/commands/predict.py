@@ -1,7 +1,7 @@
 """`oneof predict`: predict a label for every row of a table; `predict_online` predicts in batches."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,12 +12,9 @@ from oneof.cli.option_groups import FileGroup
 from oneof.cli.output import terminal
 from oneof.cli.prediction.online import predict_stream
 from oneof.cli.prediction.predictions import (
-    add_absent_columns,
     check_output,
-    check_stemmer,
     check_truth,
     identifiers,
-    join_options,
     label_columns,
     load_model,
     no_probabilities,
@@ -27,15 +24,14 @@ from oneof.cli.prediction.predictions import (
     weight_arguments,
     written_separator,
 )
-from oneof.errors import DataError, InputError, OneofError
+from oneof.errors import InputError, OneofError
 
 if TYPE_CHECKING:
     import polars as pl
 
     from oneof.candidates import CandidateSets
     from oneof.cli.prediction.sets import SetOptions
-    from oneof.cli.tables.inputs import TableOptions
-    from oneof.io import Table
+    from oneof.io import Table, TableOptions
     from oneof.persistence import SavedModel
 
 NAME = "predict"
@@ -222,34 +218,28 @@ def predict(
     features that no object of JSON lines has, are missing values, with a note, unless `table_options.strict`.
     """
     from oneof.cli.tables.inputs import insert_identifiers
-    from oneof.io import UnreadableCells, new_categories, read_truth
+    from oneof.io import new_categories, read_truth
     from oneof.io.findings import dialect_sentences
-    from oneof.io.formats.source import format_of
     from oneof.metrics import covering_rate
+    from oneof.persistence.tables import align_rows, open_table
 
-    columns, options = join_options(model, table_options)
-    labels = {*label_columns(model), *([truth] if truth else [])}
-    as_text = {column.name for column in columns if column.kind != "number"}
-    as_text.update(identifiers(model))
-    table = options.read(table_file, as_text=as_text - labels, labels=labels)
+    named = {*label_columns(model), *([truth] if truth else [])}
+    table = open_table(model, table_file, table_options, as_text=identifiers(model), labels=named)
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
     check_truth(model, truth)
-    unreadable = UnreadableCells()
-    absent_notes: list[str] = []
-    if columns and (options.format or format_of(table_file)) == "jsonl":
-        frame, absent_notes = add_absent_columns(table.frame, columns, table.path, strict=options.strict)
-        table = replace(table, frame=frame)
-    rows = options.align(table, columns, unreadable) if columns else _sparse_rows(model, table)
-    labels = model.pipeline.predict(rows)
-    found = new_categories.find_new_categories(rows, columns, model.pipeline.steps[0][1]) if columns else []
-    notes = [*dialect_sentences(table.dialect), *table.remarks, *absent_notes, *unreadable.sentences()]
-    notes += [*new_categories.sentences(found), *check_stemmer(model)]
-    frame = to_frame(model, rows, labels, as_labels=as_labels)
+    aligned = align_rows(model, table, table_options)
+    labels = model.pipeline.predict(aligned.rows)
+    notes = [*dialect_sentences(table.dialect), *aligned.notes]
+    frame = to_frame(model, aligned.rows, labels, as_labels=as_labels)
     known, summary = _read_known_labels(model, table, notes), None
     if sets is not None:
-        from oneof.cli.prediction.sets import describe_sets, predict_sets, to_columns
+        from oneof.cli.prediction.sets import describe_sets, to_columns
+        from oneof.model_selection import get_proba
+        from oneof.persistence.prediction_sets import check_calibrated, predict_sets
 
-        predicted = predict_sets(model, rows, sets, notes)
+        check_calibrated(model, "--coverage needs")
+        predicted, set_notes = predict_sets(model, get_proba(model.pipeline, aligned.rows).proba, sets)
+        notes += set_notes
         frame = frame.hstack(to_columns(predicted, written_separator(model)))
         summary = describe_sets(predicted, known if true_labels is None else true_labels, sets)
     frame = insert_identifiers(frame, table.frame, identifiers(model))
@@ -259,22 +249,10 @@ def predict(
         covering_rate=None if known is None else covering_rate(known, labels),
         accuracy=None if true_labels is None else _accuracy(true_labels, labels),
         notes=notes,
-        unreadable=unreadable.to_dict(),
-        new_categories=new_categories.to_dict(found),
+        unreadable=aligned.unreadable.to_dict(),
+        new_categories=new_categories.to_dict(aligned.new_categories),
         sets=summary,
     )
-
-
-def _sparse_rows(model: "SavedModel", table: "Table") -> Any:
-    """Return the rows of a sparse matrix for a model without columns."""
-    n_features = model.pipeline.n_features_in_
-    if table.rows is None:
-        raise DataError(f"the model was fitted to a sparse matrix without columns; {table.path} has none.")
-    if table.rows.shape[1] != n_features:
-        raise DataError(
-            f"the model was fitted to {n_features:,} features; the matrix of {table.path} has {table.rows.shape[1]:,}."
-        )
-    return table.rows
 
 
 def write_predictions(path: Path, result: PredictionResult, *, read: Sequence[Path]) -> None:

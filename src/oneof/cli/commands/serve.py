@@ -68,7 +68,8 @@ def run(
     sparse matrix cannot be served, since it has no columns.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.prediction.predictions import check_stemmer, load_model
+        from oneof.cli.prediction.predictions import load_model
+        from oneof.persistence.tables import check_stemmer
         from oneof.serving.server import PredictionServer
         from oneof.sockets import check_server_installed
 

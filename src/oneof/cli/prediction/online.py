@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from oneof.cli.output import terminal
 from oneof.cli.prediction.predictions import (
     check_output,
-    check_stemmer,
     check_truth,
-    join_options,
     label_columns,
     print_rates,
     print_unreadable,
@@ -23,7 +21,7 @@ from oneof.errors import DataError, InputError
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.cli.tables.inputs import TableOptions
+    from oneof.io import TableOptions
     from oneof.io.batches import Batch
     from oneof.persistence import SavedModel
     from oneof.stream import Source
@@ -105,6 +103,7 @@ class StreamPrediction:
     ) -> None:
         from oneof.candidates.columns import LabelReader
         from oneof.io import UnreadableCells
+        from oneof.persistence.tables import check_stemmer, join_options
 
         if (source.format == "svmlight") == bool(model.columns):
             expected = "a table with columns" if model.columns else "an svmlight file"

@@ -2,7 +2,6 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,6 @@ from oneof.errors import DataError, InputError, ModelFileError
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.cli.tables.inputs import TableOptions
-    from oneof.io import Column
     from oneof.persistence import SavedModel
 
 MAX_NAMED_COLUMNS = 8
@@ -54,17 +51,6 @@ def check_truth(model: "SavedModel", truth: str | None) -> None:
     )
 
 
-def check_stemmer(model: "SavedModel") -> list[str]:
-    """Return a note if the installed stemmer differs from that of training, since some stems may differ."""
-    from oneof.text import stemmer_version
-
-    words = model.summary.get("words")
-    trained = words.get("stemmer") if isinstance(words, dict) else None
-    if trained is None or trained == (installed := stemmer_version()):
-        return []
-    return [f"the model was fitted with stems of {trained}; {installed} is installed here and some stems may differ."]
-
-
 def label_columns(model: "SavedModel") -> tuple[str, ...]:
     """Return the columns of labels and weights."""
     weights = weight_arguments(model).get("weights")
@@ -75,38 +61,6 @@ def identifiers(model: "SavedModel") -> list[str]:
     """Return the columns that identified the rows in training; none for a model of an earlier version."""
     names = model.summary.get("identifiers")
     return [str(name) for name in names] if isinstance(names, list | tuple) else []
-
-
-def join_options(model: "SavedModel", table_options: "TableOptions | None") -> tuple[list["Column"], "TableOptions"]:
-    """Return the features of a model, and the options of a table with the tokens of missing values of both."""
-    from oneof.cli.tables.inputs import TableOptions
-    from oneof.io import saved_columns
-
-    columns, trained = saved_columns(model.columns, model.summary)
-    given = table_options or TableOptions()
-    tokens = dict.fromkeys((*trained.missing, *given.cell_format.missing))
-    return columns, replace(given, cell_format=replace(trained, missing=tuple(tokens)))
-
-
-def add_absent_columns(
-    frame: "pl.DataFrame", columns: Sequence["Column"], path: Path, *, strict: bool
-) -> tuple["pl.DataFrame", list[str]]:
-    """Return objects of JSON with the features that no object has, as missing values, and a note that names them.
-
-    If all features are absent, or one has another spelling, or `strict`, the frame is unchanged, and the absent
-    features are an error of `align_columns`.
-    """
-    import polars as pl
-
-    from oneof.io.columns import absent_columns, misspelled_column
-
-    names = [column.name for column in columns]
-    absent = [name for name in names if name not in frame.columns]
-    others = set(frame.columns) - set(names)
-    if strict or not absent or len(absent) == len(names) or misspelled_column(absent, others):
-        return frame, []
-    empty = [pl.Series(name, [None] * len(frame), dtype=pl.String) for name in absent]
-    return frame.with_columns(empty), [absent_columns(absent, str(path))]
 
 
 def weight_arguments(model: "SavedModel") -> dict[str, Any]:

@@ -1,7 +1,6 @@
-"""Prediction sets of the command line: calibration by the held-out rows of `oneof fit`, and the columns of `predict`.
+"""Prediction sets of the command line: the held-out rows of `oneof fit`, and the columns of `predict`.
 
-The final model is fitted to all rows, and the calibration scores are those of models fitted to a part of the rows. The
-coverage is therefore close to the nominal one, without the guarantee of `oneof.conformal.ConformalClassifier`.
+`oneof.persistence.prediction_sets` computes the sets.
 """
 
 from dataclasses import dataclass
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.cli.output import terminal
 from oneof.errors import InputError
+from oneof.persistence import prediction_sets
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.comparison import Comparison
     from oneof.conformal import SetEvaluation
-    from oneof.persistence import SavedModel
-    from oneof.solvers.conformal import Calibration
 
 REPORT_COVERAGE = 0.9
 """Nominal coverage of the report of `oneof fit`."""
@@ -27,13 +25,8 @@ _MIN_ROWS = 500
 
 
 @dataclass(frozen=True)
-class SetOptions:
+class SetOptions(prediction_sets.CoverageOptions):
     """The options `--coverage`, `--set-method`, `--calibration` and `--class-conditional`."""
-
-    coverage: float
-    method: str = "lac"
-    calibration: str = "sampled"
-    class_conditional: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < self.coverage < 1:
@@ -86,75 +79,14 @@ def evaluate_calibration(calibration: dict[str, Any], candidates: "CandidateSets
     for part, other in (halves, halves[::-1]):
         if len(other):
             options = SetOptions(REPORT_COVERAGE)
-            calibrated = _calibrate({name: values[other] for name, values in calibration.items()}, options)
-            mask[part] = _predict_mask(calibrated, calibration["proba"][part], options)
+            calibrated = prediction_sets.calibrate_rows(
+                {name: values[other] for name, values in calibration.items()}, options
+            )
+            mask[part] = prediction_sets.predict_mask(calibrated, calibration["proba"][part], options)
     known = None if truth is None else truth[rows]
     has_truth = known is not None and any(label is not None for label in known.tolist())
     sets = CandidateSets(mask, candidates.classes)
     return evaluate_sets(sets, known if has_truth else candidates[rows])
-
-
-def predict_sets(saved: "SavedModel", rows: Any, options: SetOptions, notes: list[str]) -> "CandidateSets":
-    """Return the prediction sets of a table, and add a note if there are too few calibration rows."""
-    from oneof.candidates import CandidateSets
-    from oneof.model_selection import get_proba
-    from oneof.solvers.conformal import min_calibration_rows, never_excluded
-
-    calibration = saved.calibration
-    if calibration is None:
-        if not hasattr(saved.pipeline, "predict_proba"):
-            raise InputError(f"--coverage needs probabilities; {saved.method} has scores only. Fit another method.")
-        raise InputError(
-            "--coverage needs a model with calibration rows; models of `oneof fit` with --answers or of an earlier "
-            "version have none. Fit the model again, or use oneof.conformal.ConformalClassifier."
-        )
-    calibrated, n_classes = _calibrate(calibration, options), len(saved.classes)
-    n_full = int(never_excluded([calibrated], n_classes, options.coverage).sum())
-    if n_full:
-        least = min_calibration_rows(options.coverage)
-        notes.append(
-            f"{n_full} of {n_classes} classes are in every prediction set: a coverage of {options.coverage:g} "
-            f"requires at least {least} calibration rows{' of each class' if options.class_conditional else ''}."
-        )
-    mask = _predict_mask(calibrated, get_proba(saved.pipeline, rows).proba, options)
-    if options.calibration == "conservative" and mask.all(axis=1).mean() > 0.5:
-        notes.append(
-            "most prediction sets have all classes, since --calibration conservative assumes the worst of the "
-            "calibration rows with several candidates."
-        )
-    return CandidateSets(mask, saved.pipeline.classes_)
-
-
-def _predict_mask(calibrated: "Calibration", proba: Any, options: SetOptions) -> Any:
-    """Return the (n, K) prediction sets of rows with these probabilities."""
-    import numpy as np
-
-    from oneof.solvers.conformal import p_values, prediction_sets
-
-    proba = np.asarray(proba, dtype=np.float32).astype(np.float64)  # rounded as the calibration rows
-    return prediction_sets(p_values([calibrated], [_scores(proba, options, seed=1)]), options.coverage, proba)
-
-
-def _calibrate(calibration: dict[str, Any], options: SetOptions) -> "Calibration":
-    import numpy as np
-
-    from oneof.solvers.conformal import calibrate
-
-    rule: Any = options.calibration
-    proba, evidence = calibration["proba"].astype(np.float64), calibration["evidence"]
-    scores = _scores(proba, options, seed=0)
-    return calibrate(scores, proba, evidence, rule=rule, class_conditional=options.class_conditional)
-
-
-def _scores(proba: Any, options: SetOptions, *, seed: int) -> Any:
-    """Return the scores of the classes; the random numbers of APS have a fixed seed, so that calls repeat."""
-    import numpy as np
-
-    from oneof.solvers.conformal import aps_scores, lac_scores
-
-    if options.method == "lac":
-        return lac_scores(proba)
-    return aps_scores(proba, np.random.default_rng(seed).random(len(proba)))
 
 
 def to_columns(sets: "CandidateSets", separator: str) -> "list[pl.Series]":

@@ -1,7 +1,7 @@
 """Reading of a training table as candidate sets, true labels and features, and selection of its methods."""
 
 import difflib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,15 +13,12 @@ from oneof.cli.answers.files import AnswerOptions, TableAnswers, read_answers
 from oneof.cli.tables.leaks import leak_notes
 from oneof.errors import DataError, InputError
 from oneof.io import (
-    CellFormat,
     Column,
-    Dialect,
     Overrides,
     Table,
     TableFindings,
+    TableOptions,
     TextOptions,
-    UnreadableCells,
-    align_columns,
     check_no_weights,
     check_texts,
     choose_features,
@@ -29,7 +26,6 @@ from oneof.io import (
     find_separator,
     make_encoder,
     read_labels,
-    read_table,
     read_text_options,
     read_truth,
     suspicious_labels,
@@ -53,47 +49,6 @@ class WeightArguments:
 
 
 @dataclass(frozen=True)
-class TableOptions:
-    """Options of the file of a table: known properties of its text and cells, and the refusal of unreadable cells."""
-
-    dialect: Dialect = Dialect()  # noqa: RUF009 - frozen
-    cell_format: CellFormat = CellFormat()  # noqa: RUF009 - frozen
-    strict: bool = False
-    format: str | None = None
-    sheet: str | None = None
-
-    def read(
-        self,
-        path: Path,
-        *,
-        as_text: Collection[str] = (),
-        labels: Collection[str] = (),
-        drop: Collection[str] = (),
-    ) -> Table:
-        """Read a table; see `oneof.io.read_table`."""
-        return read_table(
-            path,
-            as_text=as_text,
-            labels=labels,
-            drop=drop,
-            dialect=self.dialect,
-            cell_format=self.cell_format,
-            format=self.format,
-            sheet=self.sheet,
-        )
-
-    def align(self, table: Table, columns: Sequence[Column], unreadable: UnreadableCells) -> "pl.DataFrame":
-        """Return the features of a table; see `oneof.io.align_columns`. Unreadable cells are errors if `strict`."""
-        return align_columns(
-            table.frame,
-            columns,
-            table.path,
-            cell_format=table.cell_format,
-            unreadable=None if self.strict else unreadable,
-        )
-
-
-@dataclass(frozen=True)
 class ReadOptions:
     """Options of `fit` and `compare` for reading a table."""
 
@@ -107,7 +62,7 @@ class ReadOptions:
     stem: str = "none"
     weights: WeightArguments = WeightArguments()
     answers: AnswerOptions | None = None
-    table: TableOptions = TableOptions()
+    table: TableOptions = TableOptions()  # noqa: RUF009 - frozen
 
     @property
     def text_columns(self) -> set[str]:

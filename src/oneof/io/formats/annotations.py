@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
+from oneof.archives import check_members
 from oneof.errors import DataError
-from oneof.files import check_members
 from oneof.io.formats.json_lines import JsonLinesReader, read_object
 from oneof.io.formats.records import RecordOffset
 

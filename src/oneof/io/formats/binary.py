@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from oneof.archives import CSR_KEYS, read_arrays, unpack_classes, unpack_csr, unpack_masks, unpack_texts
 from oneof.errors import DataError
-from oneof.files import CSR_KEYS, read_arrays, unpack_classes, unpack_csr, unpack_masks, unpack_texts
 from oneof.io.formats.source import polars_errors_as_data_errors
 
 if TYPE_CHECKING:

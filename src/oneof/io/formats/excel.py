@@ -8,8 +8,8 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneof.archives import check_members
 from oneof.errors import DataError, MissingExtraError
-from oneof.files import check_members
 from oneof.io.formats.names import format_names
 
 if TYPE_CHECKING:

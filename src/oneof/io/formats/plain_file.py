@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
+from oneof.archives import GZIP, check_size
 from oneof.errors import DataError
-from oneof.files import GZIP, check_size
 from oneof.io.formats import excel
 from oneof.io.formats.source import CHUNK_BYTES, STANDARD_INPUT, display_path, open_standard_input
 

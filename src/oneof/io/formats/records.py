@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from oneof.archives import GZIP
 from oneof.errors import DataError
-from oneof.files import GZIP
 from oneof.io.formats.dialect import Dialect, Utf8File, has_carriage_returns_only, with_defaults
 from oneof.io.formats.source import CHUNK_BYTES, HEAD_BYTES, STANDARD_INPUT, display_path, open_standard_input
 

@@ -1,0 +1,105 @@
+"""Prediction sets of a saved model, calibrated by the rows that `oneof fit` has held out.
+
+The final model is fitted to all rows, and the calibration scores are those of models fitted to a part of the rows. The
+coverage is therefore close to the nominal one, without the guarantee of `oneof.conformal.ConformalClassifier`.
+"""
+
+import numbers
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from oneof.candidates import CandidateSets
+from oneof.errors import InputError
+from oneof.solvers.conformal import (
+    Calibration,
+    aps_scores,
+    calibrate,
+    lac_scores,
+    min_calibration_rows,
+    never_excluded,
+    p_values,
+    prediction_sets,
+)
+from oneof.typing import Floats, Mask
+from oneof.validation import check_bool, check_choice
+
+if TYPE_CHECKING:
+    from oneof.persistence.saved_model import SavedModel
+
+METHODS, CALIBRATIONS = ("lac", "aps"), ("sampled", "conservative", "optimistic")
+
+
+@dataclass(frozen=True)
+class CoverageOptions:
+    """Coverage of prediction sets, scores, and the use of calibration rows with several candidates."""
+
+    coverage: float
+    method: str = "lac"
+    calibration: str = "sampled"
+    class_conditional: bool = False
+
+
+def check_set_options(options: CoverageOptions) -> None:
+    """Raise unless the options are valid."""
+    coverage, kind = options.coverage, numbers.Real
+    if isinstance(coverage, bool) or not isinstance(coverage, kind) or not 0 < coverage < 1:
+        raise InputError(f"`coverage` must be a number above 0 and below 1, such as 0.9; got {coverage!r}.")
+    check_choice("method", options.method, METHODS)
+    check_choice("calibration", options.calibration, CALIBRATIONS)
+    check_bool("class_conditional", options.class_conditional)
+
+
+def check_calibrated(model: "SavedModel", subject: str = "prediction sets need") -> None:
+    """Raise unless a model has calibration rows; `subject` begins the sentence."""
+    if model.calibration is not None:
+        return
+    if not hasattr(model.pipeline, "predict_proba"):
+        raise InputError(f"{subject} probabilities; {model.method} has scores only. Fit another method.")
+    raise InputError(
+        f"{subject} a model with calibration rows; models of `oneof fit` with --answers or of an earlier version have "
+        "none. Fit the model again, or use oneof.conformal.ConformalClassifier."
+    )
+
+
+def predict_sets(model: "SavedModel", proba: Floats, options: CoverageOptions) -> tuple[CandidateSets, list[str]]:
+    """Return the prediction sets of rows with these probabilities, and notes about sets that have all classes."""
+    assert model.calibration is not None
+    calibrated, n_classes = calibrate_rows(model.calibration, options), len(model.classes)
+    notes = []
+    n_full = int(never_excluded([calibrated], n_classes, options.coverage).sum())
+    if n_full:
+        least = min_calibration_rows(options.coverage)
+        notes.append(
+            f"{n_full} of {n_classes} classes are in every prediction set: a coverage of {options.coverage:g} "
+            f"requires at least {least} calibration rows{' of each class' if options.class_conditional else ''}."
+        )
+    mask = predict_mask(calibrated, proba, options)
+    if options.calibration == "conservative" and mask.all(axis=1).mean() > 0.5:
+        notes.append(
+            "most prediction sets have all classes, since the conservative calibration assumes the worst of the "
+            "calibration rows with several candidates."
+        )
+    return CandidateSets(mask, model.pipeline.classes_), notes
+
+
+def predict_mask(calibrated: Calibration, proba: Any, options: CoverageOptions) -> Mask:
+    """Return the (n, K) prediction sets of rows with these probabilities."""
+    proba = np.asarray(proba, dtype=np.float32).astype(np.float64)  # rounded as the calibration rows
+    return prediction_sets(p_values([calibrated], [_scores(proba, options, seed=1)]), options.coverage, proba)
+
+
+def calibrate_rows(calibration: dict[str, Any], options: CoverageOptions) -> Calibration:
+    """Return the calibration by the rows of a saved model."""
+    rule: Any = options.calibration
+    proba, evidence = calibration["proba"].astype(np.float64), calibration["evidence"]
+    scores = _scores(proba, options, seed=0)
+    return calibrate(scores, proba, evidence, rule=rule, class_conditional=options.class_conditional)
+
+
+def _scores(proba: Floats, options: CoverageOptions, *, seed: int) -> Floats:
+    """Return the scores of the classes; the random numbers of APS have a fixed seed, so that calls repeat."""
+    if options.method == "lac":
+        return lac_scores(proba)
+    return aps_scores(proba, np.random.default_rng(seed).random(len(proba)))

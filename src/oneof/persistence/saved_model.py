@@ -1,0 +1,188 @@
+"""A fitted pipeline with the columns of its table, and its predictions for another table."""
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.utils.metaestimators import available_if
+
+from oneof.typing import Floats, Labels
+
+if TYPE_CHECKING:
+    from oneof.candidates import CandidateSets
+    from oneof.persistence.tables import ModelRows
+
+
+def _has_probabilities(model: Any) -> bool:
+    """Return whether the pipeline predicts probabilities."""
+    return hasattr(model.pipeline, "predict_proba")
+
+
+@dataclass(frozen=True)
+class SavedModel:
+    """A fitted pipeline with the description of its table, for use with another table.
+
+    Attributes
+    ----------
+    pipeline : estimator
+        A fitted pipeline from the columns of a table to one of `classes`.
+    classes : list
+        The classes, in the order of the pipeline's probabilities or scores.
+    columns : list of (name, kind)
+        The features: the columns of the table that the pipeline reads, and their kinds.
+    label_columns : list of str
+        The columns of the labels in training.
+    method : str
+        Name of the method.
+    summary : dict
+        Information about the training, in the types of JSON.
+    calibration : dict of arrays or None
+        Held-out rows that calibrate prediction sets: their numbers (``rows``), probabilities (``proba``) and candidates
+        or weights (``evidence``); None without them.
+    oneof_version, sklearn_version : str
+        The versions used in training.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from oneof import PLEM
+    >>> from oneof.io import Column, make_encoder
+    >>> from oneof.persistence import SavedModel
+    >>> pipeline = make_pipeline(make_encoder([Column("span", "number")]), PLEM())
+    >>> fitted = pipeline.fit(pl.DataFrame({"span": [1.0, 2.0, 8.0, 9.0]}), ["wren", "wren", "owl", "owl"])
+    >>> model = SavedModel(fitted, ["owl", "wren"], [("span", "number")], ["species"], "PLEM")
+    >>> model.predict([{"span": 8.5}, {"span": "1.5"}]).tolist()
+    ['owl', 'wren']
+    """
+
+    pipeline: Any
+    classes: list[Any]
+    columns: list[tuple[str, str]]
+    label_columns: list[str]
+    method: str
+    summary: dict[str, Any] = field(default_factory=dict)
+    oneof_version: str = field(default_factory=lambda: version("oneof"))
+    sklearn_version: str = field(default_factory=lambda: version("scikit-learn"))
+    calibration: dict[str, Any] | None = None
+
+    @property
+    def classes_(self) -> Labels:
+        """The classes, in the order of the columns of `predict_proba`."""
+        return np.asarray(self.pipeline.classes_)
+
+    def predict(self, table: Any, *, strict: bool = False) -> Labels:
+        """Predict a label for each row of a table, as `oneof predict` does.
+
+        Parameters
+        ----------
+        table : path-like, DataFrame of pandas or polars, or list of dict
+            It has the columns of the model, and possibly others, which are ignored. A path names a file in any format
+            that `oneof predict` reads. A column that no dict or JSON line has is missing values.
+        strict : bool, default=False
+            Whether a cell that is not of the kind of its column, or an absent column, is an error. By default it is a
+            missing value.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+
+        Raises
+        ------
+        DataError
+            If the table cannot be read, has no rows, or lacks a column.
+        InputTypeError
+            If `table` has another type.
+
+        Warns
+        -----
+        UserWarning
+            About cells that cannot be read, absent columns, and categories that training lacks.
+        """
+        aligned = self._rows(table, strict)
+        return np.asarray(self.pipeline.predict(aligned.rows))
+
+    @available_if(_has_probabilities)
+    def predict_proba(self, table: Any, *, strict: bool = False) -> Floats:
+        """Return the probability of each class for each row of a table, if the method has probabilities.
+
+        Parameters
+        ----------
+        table : path-like, DataFrame of pandas or polars, or list of dict
+            See `predict`, also for the exceptions and warnings.
+        strict : bool, default=False
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The columns are those of `classes_`.
+        """
+        aligned = self._rows(table, strict)
+        return np.asarray(self.pipeline.predict_proba(aligned.rows))
+
+    def predict_set(
+        self,
+        table: Any,
+        coverage: float = 0.9,
+        *,
+        method: str = "lac",
+        calibration: str = "sampled",
+        class_conditional: bool = False,
+        strict: bool = False,
+    ) -> "CandidateSets":
+        """Return a set of classes for each row that contains the true one with a given probability.
+
+        The sets are calibrated by rows that `oneof fit` has held out. The final model is fitted to all rows, so the
+        coverage is close to the nominal one, without the guarantee of `oneof.conformal.ConformalClassifier`.
+
+        Parameters
+        ----------
+        table : path-like, DataFrame of pandas or polars, or list of dict
+            See `predict`, also for other exceptions and warnings.
+        coverage : float, default=0.9
+        method : {"lac", "aps"}, default="lac"
+            "lac" gives the smallest sets on average, "aps" larger sets to uncertain rows.
+        calibration : {"sampled", "conservative", "optimistic"}, default="sampled"
+            Use of the calibration rows with several candidates: all of them by their probabilities, the worst, or the
+            best.
+        class_conditional : bool, default=False
+            Whether each class is covered with the probability, and not only the classes on average.
+        strict : bool, default=False
+
+        Returns
+        -------
+        CandidateSets
+
+        Raises
+        ------
+        InputError
+            If an option is invalid, or the model has no calibration rows.
+        """
+        from oneof.model_selection import get_proba
+        from oneof.persistence.prediction_sets import CoverageOptions, check_calibrated, check_set_options, predict_sets
+
+        options = CoverageOptions(coverage, method, calibration, class_conditional)
+        check_set_options(options)
+        check_calibrated(self)
+        sets, notes = predict_sets(self, get_proba(self.pipeline, self._rows(table, strict).rows).proba, options)
+        _warn(notes, stacklevel=3)
+        return sets
+
+    def _rows(self, table: Any, strict: bool) -> "ModelRows":
+        """Return the rows of a table as input of the pipeline, with warnings."""
+        from oneof.io import TableOptions
+        from oneof.persistence.tables import align_rows, open_table
+
+        options = TableOptions(strict=strict)
+        rows = align_rows(self, open_table(self, table, options), options)
+        _warn(rows.notes)
+        return rows
+
+
+def _warn(sentences: Sequence[str], stacklevel: int = 4) -> None:
+    """Warn the caller of a public method of the model."""
+    for sentence in sentences:
+        warnings.warn(sentence, UserWarning, stacklevel=stacklevel)

@@ -1,0 +1,73 @@
+"""Rows that a program has in memory, as a table."""
+
+import datetime
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneof.errors import DataError
+from oneof.io import table_from_rows
+
+CELLS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.lists(st.integers())
+DAY = datetime.date(2024, 2, 29)
+
+
+@given(st.lists(st.dictionaries(st.text(max_size=3), CELLS, max_size=3), max_size=5))
+def test_any_rows_are_a_table_or_an_error(rows: list[dict[str, Any]]) -> None:
+    """A table has every row and every key; rows without any key are an error."""
+    if not any(rows):
+        with pytest.raises(DataError, match="the table has no rows"):
+            table_from_rows(rows)
+        return
+    frame = table_from_rows(rows).frame
+    assert len(frame) == len(rows)
+    assert set(frame.columns) == {name for row in rows for name in row}
+
+
+@pytest.mark.parametrize(
+    ("cells", "expected"),
+    [
+        ([1, None, 2.5], [1.0, None, 2.5]),
+        ([1, None], [1, None]),
+        ([True, False], [True, False]),
+        (["a", 1, None], ["a", "1", None]),
+        (["a", float("nan")], ["a", None]),
+        ([10**30, 1], [str(10**30), "1"]),
+        ([np.float32(0.5), np.int64(2)], [0.5, 2.0]),
+        ([DAY, None], [DAY, None]),
+        ([None, None], [None, None]),
+    ],
+)
+def test_cells_of_mappings(cells: list[Any], expected: list[Any]) -> None:
+    """Numbers remain numbers, other types too if they are the only ones, and mixed cells are text."""
+    assert table_from_rows([{"a": cell} for cell in cells]).frame["a"].to_list() == expected
+
+
+def test_columns_of_pandas() -> None:
+    """Every dtype of pandas has the values and missing values of its column."""
+    pandas = pytest.importorskip("pandas")
+    columns = {
+        "float": [1.5, None],
+        "text": ["a", None],
+        "category": pandas.Categorical(["x", None]),
+        "day": pandas.to_datetime(["2024-02-29", None]),
+        "zone": pandas.to_datetime(["2024-02-29", None]).tz_localize("UTC"),
+        "nullable": pandas.array([3, None], dtype="Int64"),
+        "flag": [True, False],
+    }
+    frame = table_from_rows(pandas.DataFrame(columns, index=[7, 7])).frame
+    assert frame["float"].fill_nan(None).to_list() == [1.5, None]
+    assert [frame[name].to_list() for name in ("text", "category", "nullable", "flag")] == [
+        ["a", None],
+        ["x", None],
+        [3, None],
+        [True, False],
+    ]
+    for name in ("day", "zone"):
+        assert frame[name].dtype == pl.Datetime
+        assert frame[name].to_list()[0].date() == DAY
+        assert frame[name].to_list()[1] is None

@@ -22,7 +22,7 @@ from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import as_float_array, check_positive
 
 
-class AnswerCodes(NamedTuple):
+class EncodedAnswers(NamedTuple):
     """Answers of annotators by their codes, in the order of the rows."""
 
     row: Ints
@@ -121,10 +121,10 @@ def encode_cells(cells: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:
     return code, sets, known
 
 
-def _encode_answers(answers: Any, classes: Any) -> AnswerCodes:
+def _encode_answers(answers: Any, classes: Any) -> EncodedAnswers:
     """Return the codes of an (items, annotators) table of labels and sets, or those of `oneof.crowd.Answers`."""
     if hasattr(answers, "_as_codes"):
-        codes: AnswerCodes = answers._as_codes()
+        codes: EncodedAnswers = answers._as_codes()
         if classes is not None and as_classes(classes).tolist() != codes.classes.tolist():
             raise LabelError(
                 f"`classes` must be the classes of the answers, {codes.classes.tolist()}; got {classes!r}. Pass them "
@@ -162,7 +162,7 @@ def _encode_answers(answers: Any, classes: Any) -> AnswerCodes:
         code, sets = encode_labels(flat, known)[0], np.eye(len(known), dtype=bool)
     given = np.flatnonzero(code != MISSING)
     row, annotator = np.divmod(given, max(n_annotators, 1))
-    return AnswerCodes(row, annotator, code[given], sets, known, (n_rows, n_annotators))
+    return EncodedAnswers(row, annotator, code[given], sets, known, (n_rows, n_annotators))
 
 
 def _as_table(answers: Any) -> np.ndarray[Any, Any]:

@@ -7,6 +7,7 @@ from oneof.plots.style import PALETTE, SERIES
 READING_ORDER = (
     "first_steps",
     "crowds",
+    "crowd_texts",
     "weights",
     "disambiguation",
     "compare",

@@ -143,7 +143,8 @@ def test_the_selected_model_has_its_reason(seed):
         is_better = selection.gain > selection.standard_error
         assert selection.model == ("confusion" if is_better else "one_coin")
         assert is_better == (low == 0.3)
-        assert f"{abs(selection.gain):.2g} nats" in selection.reason
+        assert f"is {selection.gain:.2g} nats" in selection.reason
+        assert ("do not predict" in selection.reason) == (not is_better)
 
 
 def test_a_model_without_a_choice_has_its_reason():

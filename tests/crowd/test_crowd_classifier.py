@@ -17,6 +17,7 @@ from sklearn.svm import LinearSVC
 from oneof import CLPL, PLEM, PLSVM, AvgPerceptron, CandidateEM, GaussianEM, LOORidge
 from oneof.crowd import AnnotatorModel, Answers, CrowdClassifier
 from oneof.errors import InputError, InputTypeError
+from oneof.text import make_vectorizer
 from tests.crowd.simulated import crowd
 
 KINDS = [*["honest"] * 3, *["spammer"] * 2]
@@ -229,3 +230,23 @@ def test_labels_of_rules_are_those_of_their_votes_alone(data, estimator):
     assert model.classifier_power_ == 0
     assert model.answer_power_ == 1
     assert model.n_iter_ == 1
+
+
+def test_raw_texts_are_accepted_by_a_pipeline_with_a_vectorizer():
+    """A list, an array and a Series of texts have the same labels, which are better than those of the answers alone."""
+    rng = np.random.default_rng(0)
+    words = np.array(
+        [["invoice", "pay", "bank", "due"], ["send", "order", "size", "ship"], ["late", "bad", "worn", "no"]]
+    )
+    y = rng.integers(3, size=150)
+    texts = [" ".join([*rng.choice(words[k], 2), *rng.choice(["the", "a", "we", "you", "my"], 4)]) for k in y]
+    table = np.where(rng.random((150, 3)) < 0.6, y[:, None], rng.integers(0, 3, (150, 3)))
+    pipeline = make_pipeline(make_vectorizer(), LogisticRegression())
+    fits = [
+        CrowdClassifier(pipeline, random_state=0).fit(X, table)
+        for X in (texts, np.array(texts, dtype=object), pd.Series(texts))
+    ]
+    for model in fits:
+        np.testing.assert_array_equal(model.label_distributions_, fits[0].label_distributions_)
+        assert model.predict(["pay the invoice", "late, bad, worn"]).tolist() == [0, 2]
+    assert np.mean(fits[0].transduction_ == y) > np.mean(AnnotatorModel().fit(table).transduction_ == y) + 0.1

@@ -174,8 +174,9 @@ class Constructors:
 
         Parameters
         ----------
-        answers : array-like of shape (n_samples, n_annotators)
-            Labels; None, NaN, or -1 among integers for a missing answer.
+        answers : array-like or DataFrame of shape (n_samples, n_annotators), or oneof.crowd.Answers
+            Labels, or sets of labels as lists, tuples or sets; None, NaN, or -1 among integers for a missing answer. A
+            set is a vote for each of its labels.
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
         min_votes : int, default=1
@@ -186,7 +187,8 @@ class Constructors:
         reliabilities : array-like of shape (n_annotators,), optional
             The accuracies of the annotators, above 1 / n_classes and below 1, for weights instead of sets: the weight
             of class k is the product over the answers of r if the answer is k, else (1 - r) / (n_classes - 1), where r
-            is the accuracy of the annotator. An alternative to `min_votes` and `top_k`.
+            is the accuracy of the annotator, the probability that an answer contains the true class. All sets of one
+            size that contain it have equal probability. An alternative to `min_votes` and `top_k`.
 
         Returns
         -------

@@ -162,6 +162,7 @@ def sort_labels(labels: Iterable[Any]) -> list[Any]:
         raise LabelError(
             f"labels must have one type; got the string {text[0]!r} and the {type(other).__name__} {other!r}.",
             label=other,
+            cause="types",
         )
     for value in listed:
         if isinstance(value, float | np.floating) and not float(value).is_integer():

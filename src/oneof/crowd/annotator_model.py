@@ -49,7 +49,8 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         selects one coin although accuracies differ between classes, with a sentence in `notes_`.
     class_prior : {"auto", "uniform", "fitted"} or array-like of shape (n_classes,), default="auto"
         Class frequencies: equal, those of the labels, or given. "auto" selects equal ones, fitted ones, or one of three
-        mixtures of both, by the likelihood of held-out answers. For rules it is "uniform".
+        mixtures of both, by the likelihood of held-out answers. For rules it is "uniform". Equal frequencies together
+        with confusion matrices give wrong labels if a class is rare.
     strength : "auto" or float, default="auto"
         Strength of the priors of the annotators: the number of answers that they count for. 0 is no prior. "auto" is
         the most likely strength. For rules it is the number of rows, and "auto" is half of all rows.

@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from oneof.candidates.labels import MISSING
+from oneof.candidates.readers.annotations import EncodedAnswers
 from oneof.crowd.encoding import (
     RECORD_COLUMNS,
     check_field,
@@ -386,6 +387,11 @@ class Answers:
             f"<Answers: {self.n_answers} by {len(self.annotators)} annotators about {len(self)} rows, "
             f"{len(self.classes)} classes>"
         )
+
+    def _as_codes(self) -> EncodedAnswers:
+        """Return the codes for `CandidateSets.from_annotations`."""
+        shape = (len(self), len(self.annotators))
+        return EncodedAnswers(self._row, self._source, self._code, self._sets, self.classes, shape)
 
     def _columns(self) -> AnswerColumns:
         """Return the answers that do not name all classes, for the solvers."""

@@ -9,20 +9,24 @@ import numpy as np
 
 from oneof.candidates.labels import (
     MISSING,
-    as_classes,
     encode_labels,
     is_hashable,
     is_minus_one,
     is_missing,
     label_vector,
 )
-from oneof.candidates.readers.collections import is_collection, read_sets
+from oneof.candidates.readers.annotations import encode_cells
+from oneof.candidates.readers.collections import is_collection
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.typing import Ints, Labels, Mask
 
 RECORD_COLUMNS = ("row", "annotator", "answer")
 MIN_NAMES = 20
 """Number of answers, all of them different, from which they are taken for names of rows."""
+_RECORDS = (
+    "If each line is an answer, with its row and annotator, pass the three columns to Answers.from_records(rows, "
+    "annotators, answers)."
+)
 _SIGNS = "the answers are only -1 and 1. Pass classes=[-1, 1] if -1 is a class, or None for no answer."
 
 
@@ -47,6 +51,11 @@ def list_labels(labels: Iterable[Sequence[Any]]) -> list[Any]:
 def flatten_table(table: Any) -> tuple[Any, tuple[int, int], Labels, Labels | None]:
     """Return the cells by rows, the shape, the names of the columns, and those of the rows if there are any."""
     row_names = None
+    if isinstance(table, Mapping):
+        raise InputError(
+            "`answers` must be a table, records or Answers; got a dict. If its keys are annotators, pass "
+            "pandas.DataFrame(answers)."
+        )
     if hasattr(table, "columns"):
         names = label_vector(list(table.columns))
         columns = [label_vector(table[name]).tolist() for name in table.columns]
@@ -83,10 +92,12 @@ def encode(flat: Any, classes: Any, n_columns: int) -> tuple[Ints, Mask, Labels]
         if listed is None or not any(is_collection(value) for value in listed):
             code, known = encode_labels(flat, classes)
             return code, np.eye(len(known), dtype=bool), known
-        return _encode_sets(listed, classes)
+        return encode_cells(listed, classes)
     except LabelError as error:
         if error.cause == "signs":
             raise error.because(_SIGNS) from None
+        if error.cause == "types" and n_columns >= len(RECORD_COLUMNS):
+            raise error.because(f"{error.reason} {_RECORDS}") from None
         if error.row is None or n_columns == 1:
             raise
         row, column = divmod(error.row, n_columns)
@@ -126,35 +137,6 @@ def check_no_names(source: Ints, code: Ints, names: Labels) -> None:
             f"If they name the rows, make them the index: table.set_index({name!r}). Otherwise pass `classes`.",
             column=int(suspects[0]),
         )
-
-
-def _encode_sets(listed: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:
-    minus_one_is_class = classes is not None and any(is_minus_one(value) for value in as_classes(classes).tolist())
-    code = np.full(len(listed), MISSING)
-    distinct: dict[Any, int] = {}
-    first = []
-    for i, value in enumerate(listed):
-        if is_collection(value):
-            members = value.ravel().tolist() if isinstance(value, np.ndarray) else list(value)
-            if not members:
-                raise LabelError("the answer is an empty set. Use None for no answer.", row=i, cause="empty set")
-        elif is_missing(value) or (is_minus_one(value) and not minus_one_is_class):
-            continue
-        else:
-            members = [value]
-        try:
-            key = frozenset(members)
-        except TypeError:
-            raise LabelError(f"{value!r} is not a label or a set of labels.", row=i, label=value) from None
-        if key not in distinct:
-            distinct[key] = len(distinct)
-            first.append(i)
-        code[i] = distinct[key]
-    try:
-        sets, known = read_sets([list(key) for key in distinct], classes)
-    except LabelError as error:
-        raise (error if error.row is None else error.at(first_row=first[error.row] - error.row)) from None
-    return code, sets, known
 
 
 def encode_records(

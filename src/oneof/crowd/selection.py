@@ -91,9 +91,11 @@ def select_model(
 
 def _describe_gain(gain: float, error: float) -> str:
     """Return a sentence on the log-likelihood of held-out answers."""
-    by = f"by {abs(gain):.2g} nats per answer (standard error {error:.2g})"
     if gain > N_STANDARD_ERRORS * error:
-        return f"Confusion matrices predict held-out answers better than one accuracy for each annotator, {by}."
-    if gain > 0:
-        return f"Confusion matrices do not predict held-out answers significantly better, {by}."
-    return f"One accuracy for each annotator predicts held-out answers at least as well as confusion matrices, {by}."
+        relation = "predict held-out answers better"
+    else:
+        relation = "do not predict held-out answers " + ("significantly better" if gain > 0 else "better")
+    return (
+        f"Confusion matrices {relation} than one accuracy for each annotator: their mean gain in the log-likelihood is "
+        f"{gain:.2g} nats per answer (standard error {error:.2g})."
+    )

@@ -1,8 +1,9 @@
-"""Answers of several annotators as candidate sets."""
+"""Answers of several annotators as candidate sets; an answer is a label, a set of labels, or missing."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 
 from oneof.candidates.labels import (
     MISSING,
@@ -14,24 +15,41 @@ from oneof.candidates.labels import (
     label_vector,
     unknown_label,
 )
+from oneof.candidates.readers.collections import is_collection, read_sets
 from oneof.candidates.row_weights import MIN_STORED_WEIGHT
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import as_float_array, check_positive
 
 
+class EncodedAnswers(NamedTuple):
+    """Answers of annotators by their codes, in the order of the rows."""
+
+    row: Ints
+    """(m,): the row of each answer."""
+    annotator: Ints
+    """(m,)."""
+    answer: Ints
+    """(m,): an index into the distinct answers."""
+    sets: Mask
+    """(D, K): the classes of each distinct answer."""
+    classes: Labels
+    shape: tuple[int, int]
+    """Numbers of rows and of annotators."""
+
+
 def read_annotations(answers: Any, classes: Any, *, min_votes: int, top_k: int | None) -> tuple[Mask, Labels]:
-    """Return the mask and the classes of an (items, annotators) table of labels."""
+    """Return the mask and the classes of answers; a set is a vote for each of its labels."""
     check_positive("min_votes", min_votes, integer=True)
     if top_k is not None:
         check_positive("top_k", top_k, integer=True, alternatives=", or None for all")
-    codes, known = _encode_answers(answers, classes)
-    n_annotators = codes.shape[1]
-    if n_annotators < min_votes and codes.size:
+    codes = _encode_answers(answers, classes)
+    known = codes.classes
+    (n_rows, n_annotators), n_answers = codes.shape, len(codes.row)
+    if n_annotators < min_votes and n_rows * n_annotators:
         raise InputError(f"`min_votes` must be at most the number of annotators, {n_annotators}; got {min_votes}.")
-    votes = np.zeros((len(codes), len(known)), dtype=np.int64)
-    rows, annotators = np.nonzero(codes != MISSING)
-    np.add.at(votes, (rows, codes[rows, annotators]), 1)
+    given = sp.csr_array((np.ones(n_answers, dtype=np.int64), (codes.row, codes.answer)), (n_rows, len(codes.sets)))
+    votes = np.asarray(given @ codes.sets.astype(np.int64))
     mask = votes >= min_votes
     if top_k is not None and top_k < len(known):
         kth_highest = -np.partition(-votes, top_k - 1, axis=1)[:, top_k - 1 : top_k]
@@ -43,15 +61,16 @@ def read_annotations(answers: Any, classes: Any, *, min_votes: int, top_k: int |
 def read_reliable_annotations(answers: Any, classes: Any, reliabilities: Any) -> tuple[Floats, Labels]:
     """Return the likelihoods and the classes of answers whose annotators have known accuracies.
 
-    An annotator of accuracy r answers with the true class with probability r, and with each of the K - 1 other classes
-    with probability (1 - r) / (K - 1), independently of all other annotators.
+    An answer of an annotator of accuracy r contains the true class with probability r, independently of all other
+    annotators. All sets of its size that contain the true class, or do not, have equal probability.
     """
-    codes, known = _encode_answers(answers, classes)
+    codes = _encode_answers(answers, classes)
+    known, n_annotators = codes.classes, codes.shape[1]
     n_classes = len(known)
     accuracy = as_float_array(reliabilities, "reliabilities")
-    if accuracy.shape != codes.shape[1:]:
+    if accuracy.shape != (n_annotators,):
         raise InputError(
-            f"`reliabilities` must have one number for each of the {codes.shape[1]} annotators; got shape "
+            f"`reliabilities` must have one number for each of the {n_annotators} annotators; got shape "
             f"{accuracy.shape}."
         )
     wrong = np.flatnonzero(~((accuracy * n_classes > 1) & (accuracy < 1)))
@@ -62,31 +81,88 @@ def read_reliable_annotations(answers: Any, classes: Any, reliabilities: Any) ->
             column=int(wrong[0]),
         )
     # The product of the answers' likelihoods, divided by what all classes have in common.
-    log_odds = np.log(accuracy) - np.log1p(-accuracy) + np.log(max(n_classes - 1, 1))
-    log_weights = np.zeros((len(codes), n_classes))
-    rows, annotators = np.nonzero(codes != MISSING)
-    np.add.at(log_weights, (rows, codes[rows, annotators]), log_odds[annotators])
+    sizes = np.maximum(np.count_nonzero(codes.sets, axis=1), 1)
+    others = np.log(np.maximum(n_classes - sizes, 1) / sizes)
+    log_odds = (np.log(accuracy) - np.log1p(-accuracy))[codes.annotator] + others[codes.answer]
+    log_odds[(sizes == n_classes)[codes.answer]] = 0.0
+    given = sp.csr_array((log_odds, (codes.row, codes.answer)), (codes.shape[0], len(codes.sets)))
+    log_weights = np.asarray(given @ codes.sets.astype(np.float64))
     weights = np.exp(log_weights - log_weights.max(axis=1, keepdims=True))
     return np.maximum(weights, MIN_STORED_WEIGHT), known
 
 
-def _encode_answers(answers: Any, classes: Any) -> tuple[Ints, Labels]:
-    """Return the (items, annotators) codes of a table of labels, and the classes."""
+def encode_cells(cells: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:
+    """Return the code of each cell, -1 for no answer, the distinct answers as sets, (D, K), and the classes."""
+    minus_one_is_class = classes is not None and any(is_minus_one(value) for value in as_classes(classes).tolist())
+    code = np.full(len(cells), MISSING)
+    distinct: dict[Any, int] = {}
+    first = []
+    for i, value in enumerate(cells):
+        if is_collection(value):
+            members = value.ravel().tolist() if isinstance(value, np.ndarray) else list(value)
+            if not members:
+                raise LabelError("the answer is an empty set. Use None for no answer.", row=i, cause="empty set")
+        elif is_missing(value) or (is_minus_one(value) and not minus_one_is_class):
+            continue
+        else:
+            members = [value]
+        try:
+            key = frozenset(members)
+        except TypeError:
+            raise LabelError(f"{value!r} is not a label or a set of labels.", row=i, label=value) from None
+        if key not in distinct:
+            distinct[key] = len(distinct)
+            first.append(i)
+        code[i] = distinct[key]
+    try:
+        sets, known = read_sets([list(key) for key in distinct], classes)
+    except LabelError as error:
+        raise (error if error.row is None else error.at(first_row=first[error.row] - error.row)) from None
+    return code, sets, known
+
+
+def _encode_answers(answers: Any, classes: Any) -> EncodedAnswers:
+    """Return the codes of an (items, annotators) table of labels and sets, or those of `oneof.crowd.Answers`."""
+    if hasattr(answers, "_as_codes"):
+        codes: EncodedAnswers = answers._as_codes()
+        if classes is not None and as_classes(classes).tolist() != codes.classes.tolist():
+            raise LabelError(
+                f"`classes` must be the classes of the answers, {codes.classes.tolist()}; got {classes!r}. Pass them "
+                "to Answers.from_table or from_records."
+            )
+        return codes
+    if hasattr(answers, "columns") and {"row", "annotator", "answer"} <= set(answers.columns):
+        raise LabelError(
+            "`answers` must be a table with a column for each annotator; got records. Pass "
+            "oneof.crowd.Answers.from_records(answers, index=...), with the names of the rows in order."
+        )
     table = answers.to_numpy() if hasattr(answers, "to_numpy") else _as_table(answers)
     if table.ndim != 2:
         raise LabelError(f"`answers` must have shape (n_samples, n_annotators); got {table.shape}.")
-    n_annotators = table.shape[1]
+    n_rows, n_annotators = table.shape
     flat = label_vector(table.ravel())
-    distinct_labels(flat.tolist(), np.arange(flat.size) // max(n_annotators, 1))  # raises if a value cannot be a label
-    if classes is None and {v for v in flat.tolist() if not is_missing(v)} == {-1, 1}:
-        raise LabelError(
-            "`answers` contains only -1 and 1. Pass classes=[-1, 1] if -1 is a class, or None for no answer.",
-            cause="signs",
-        )
-    known = encode_labels(flat)[1] if classes is None else as_classes(classes)
-    _check_known(flat.tolist(), known, n_annotators)
-    codes, _ = encode_labels(flat, known)
-    return codes.reshape(table.shape), known
+    listed = flat.tolist()
+    if flat.dtype.kind == "O" and any(map(is_collection, listed)):
+        try:
+            code, sets, known = encode_cells(listed, classes)
+        except LabelError as error:
+            if error.row is None:
+                raise
+            row, column = divmod(error.row, n_annotators)
+            raise LabelError(error.reason, label=error.label, cause=error.cause, row=row, column=column) from None
+    else:
+        distinct_labels(listed, np.arange(flat.size) // max(n_annotators, 1))  # raises if a value cannot be a label
+        if classes is None and {v for v in listed if not is_missing(v)} == {-1, 1}:
+            raise LabelError(
+                "`answers` contains only -1 and 1. Pass classes=[-1, 1] if -1 is a class, or None for no answer.",
+                cause="signs",
+            )
+        known = encode_labels(flat)[1] if classes is None else as_classes(classes)
+        _check_known(listed, known, n_annotators)
+        code, sets = encode_labels(flat, known)[0], np.eye(len(known), dtype=bool)
+    given = np.flatnonzero(code != MISSING)
+    row, annotator = np.divmod(given, max(n_annotators, 1))
+    return EncodedAnswers(row, annotator, code[given], sets, known, (n_rows, n_annotators))
 
 
 def _as_table(answers: Any) -> np.ndarray[Any, Any]:
@@ -104,7 +180,8 @@ def _as_table(answers: Any) -> np.ndarray[Any, Any]:
                 f"got {len(row)} answers; other rows have {table.shape[1]}. Use None for a missing answer.",
                 row=i,
             )
-        table[i] = row
+        for j, answer in enumerate(row):  # an assignment of the row would unpack its sets
+            table[i, j] = answer
     return table
 
 

@@ -8,8 +8,9 @@ probably correct. The score of a method is
 
 * s_m is the expected accuracy of the n held-out labeled rows (`criterion`): on exact labels, their accuracy;
 * a_m is the mean fraction of the votes of the other methods that its predictions for unlabeled rows get. A method has
-  log-odds (n s_j + 1) / (n (1 - s_j) + 1) times K - 1 votes, as the maximum likelihood of independent methods with
-  equally frequent errors has. A method that is no better than chance on the labels has almost none;
+  log [(K - 1) (n s_j + 1) / (n (1 - s_j) + K - 1)] votes: the logarithm of its odds of a correct label relative to
+  chance, after one more correct label of K. These are the weights of the most probable label if errors are independent
+  and equally frequent. A method that is no better than chance on the labels has almost no votes;
 * t is `AGREEMENT_ROWS`. With ten labels both terms have the same weight; with a hundred, agreement has a tenth.
 
 Both terms are of held-out predictions: an unlabeled row is predicted by the model of one fold.
@@ -81,10 +82,10 @@ def sample_unlabeled_rows(
 def vote_weights(rates: Floats, n_rows: float, n_classes: int) -> Floats:
     """Return the votes of methods of the given accuracies over `n_rows` labeled rows, see the docstring of the module.
 
-    With Laplace's rule of succession the log-odds are finite. Without labeled rows all methods have equal votes.
+    Without labeled rows all methods have equal votes.
     """
     correct = n_rows * rates if n_rows else np.zeros(len(rates))
-    odds = (n_classes - 1) * (correct + 1.0) / (n_rows - correct + 1.0)
+    odds = (n_classes - 1) * (correct + 1.0) / (n_rows - correct + n_classes - 1.0)
     return np.maximum(np.log(odds), MIN_VOTES)
 
 

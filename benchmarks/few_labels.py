@@ -14,7 +14,7 @@ from sklearn.base import clone
 
 import oneof
 from benchmarks.common import DOCS
-from benchmarks.few_label_tasks import BOOK_SETS, FewLabelTask, book_tasks, made_tasks
+from benchmarks.few_label_tasks import BOOK_SETS, N_SPLITS, FewLabelTask, book_tasks, made_tasks
 from reproduction.papers.benchmark import PUBLISHED
 
 RECORDS = DOCS / "few_labels.csv"
@@ -115,12 +115,12 @@ def errors_of(tasks: dict[tuple[str, ...], dict[str, dict[str, float]]]) -> dict
 
 
 def mean_over(errors: dict[tuple[str, ...], float], is_used) -> str:
-    """Return the mean over sets of the mean over the tasks of a set."""
+    """Return the mean over sets of the mean over the tasks of a set; the views of mfeat are one set."""
     sets = defaultdict(list)
     for task, error in errors.items():
         if is_used(task):
-            sets[task[0]].append(error)
-    return f"{np.mean([np.mean(values) for values in sets.values()]):.2f}" if sets else ""
+            sets[task[0].split("_")[0]].append(error)
+    return f"{np.mean([np.mean(values) for values in sets.values()]):.2f}" if sets else "-"
 
 
 def print_table(columns: list[str], rows: Iterable[tuple[str, list[str]]]) -> None:
@@ -145,8 +145,10 @@ def summary():
         "all": lambda _: True,
     }
     rows = [(name, [mean_over(errors, used) for used in columns.values()]) for name, errors in made_errors.items()]
-    print_table(list(columns), rows)
+    if made_errors["the rule"]:
+        print_table(list(columns), rows)
     tasks = by_task(line for line in lines if line["kind"] == "book")
+    print(f"{len({task[3] for task in tasks})} of {N_SPLITS} splits\n")
     errors = errors_of(tasks)
     sets = [name for name in BOOK_SETS if any(task[0] == name for task in tasks)]
     rows = []
@@ -155,6 +157,8 @@ def summary():
             [mean_over(values, lambda task, s=s, n=n: task[:3] == (s, "book", n)) for n in ("10", "100")] for s in sets
         ]
         means = [mean_over(values, lambda task, n=n: task[2] == n) for n in ("10", "100")]
+        if any("-" in pair for pair in pairs):  # a method that was not compared on each set
+            means = ["-", "-"]
         rows.append((name, [" / ".join(pair) for pair in [*pairs, means]]))
     published = {name: [row[BOOK_SETS.index(s)] for s in sets] for name, row in PUBLISHED.items()}
     best = [tuple(min(row[i][j] for row in published.values()) for j in (0, 1)) for i in range(len(sets))]
@@ -165,6 +169,6 @@ def summary():
     for task, methods in tasks.items():
         name = next(name for name, values in methods.items() if values["chosen"])
         chosen[task[0], task[2]][name] += 1
-    for (name, n_labels), counts in chosen.items():
+    for (name, n_labels), counts in sorted(chosen.items(), key=lambda item: (BOOK_SETS.index(item[0][0]), item[0][1])):
         words = ", ".join(f"{method} {count}" for method, count in sorted(counts.items(), key=lambda item: -item[1]))
         print(f"{name}, {n_labels} labels: {words}")

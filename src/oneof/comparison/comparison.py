@@ -148,7 +148,9 @@ def compare(
     above, and a the mean fraction of the votes of the other methods that the held-out predictions of unlabeled rows
     get (of all of them with ``keep_predictions=True``, otherwise of at most 10,000). The votes of a method are its
     log-odds of a correct prediction, from s. No method is preferred. An exact row whose class has no other label is
-    always a training row; if this leaves no row to hold out, a alone decides.
+    always a training row; if this leaves no row to hold out, a alone decides. On a benchmark that was not used for its
+    development, the rule was slightly better than the best single method, `SpectralGraphTransducer`, with 100 labels,
+    and worse than it with 10: methods that give nearly all rows one class agree with each other. Check the class sizes.
 
     The best method is compared with a simple baseline on the same folds: ridge regression on the labels of largest
     weight of at most 5,000 training rows, with the features of the last step of its pipeline. If the baseline predicts

@@ -131,6 +131,12 @@ THEMES: dict[str, dict[str, Part]] = {
         ("graph-methods", "graph methods on the semi-supervised benchmark", "20 min"),
         ("gaussian-em", "GaussianEM on the same benchmark", "30 min"),
     ),
+    "few-labels": _parts(
+        "few_labels",
+        ("made", "choice of a method on tasks with few labels; writes docs/few_labels.csv", "30 min", True),
+        ("book", "the same on the splits of the semi-supervised benchmark; same file", "30 min", True),
+        ("summary", "the tables of docs/semi_supervised.md from the file", "1 s"),
+    ),
     "accuracy": _parts(
         "accuracy",
         ("real-sets", "all methods on Lost, BirdSong and MSRCv2", "hours"),

@@ -48,3 +48,14 @@ def test_tables_of_prediction_sets_have_the_numbers_of_the_file(capsys):
     rows = re.findall(r"^\|.*\|$", page, re.MULTILINE)
     assert len(rows) > 40
     assert rows == [line for line in printed if line]
+
+
+def test_the_table_of_few_labels_has_the_numbers_of_the_file(capsys):
+    """The table of the section on few labels is one that the command prints."""
+    pytest.importorskip("benchmarks.few_labels").summary()
+    printed = capsys.readouterr().out.splitlines()
+    page = (DOCS / "semi_supervised.md").read_text(encoding="utf-8")
+    section = page[page.index("## Choose a method with 10 to 100 labels") :]
+    rows = re.findall(r"^\|.*\|$", section, re.MULTILINE)
+    assert len(rows) > 10
+    assert [row for row in rows if row not in printed] == []

@@ -1,7 +1,8 @@
 """Comparison of methods by cross-validation, and the choice of a method without true labels.
 
 Reading order: `folds` (one method fitted and scored on one fold), `results` (the tables), `methods` (the default
-estimators), `cost` (estimates of time), `schedule` (the order of the folds, and the budget), `baseline` (a simple
+estimators), `cost` (estimates of time), `schedule` (the order of the folds, and the budget), `criterion` (the expected
+accuracy), `few_labels` (the same with few labels), `scoring` (the held-out rows of all folds), `baseline` (a simple
 classifier), `comparison` (`compare`), `curve` (`learning_curve`).
 """
 

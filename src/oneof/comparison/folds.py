@@ -167,10 +167,11 @@ def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints, further: 
     predicted = all_predicted[:n_test]
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
         proba, has_proba = get_proba(model, rows)
-        approximated = approximated_accuracy(sets, proba[:n_test], classes=model.classes_)
+        if n_test:
+            approximated = approximated_accuracy(sets, proba[:n_test], classes=model.classes_)
     n_true = 0 if truth is None else int((~truth.is_unlabeled[test]).sum())
     return FoldResult(
-        covering_rate=covering_rate(sets, predicted),
+        covering_rate=covering_rate(sets, predicted) if n_test else math.nan,
         approximated_accuracy=approximated,
         fit_seconds=seconds,
         accuracy=covering_rate(truth[test], predicted) if truth is not None and n_true else None,

@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from oneof.comparison.few_labels import FEW_LABEL_METHODS, FEW_LABELS
 from oneof.comparison.folds import Task
 from oneof.errors import InputError, InputTypeError
 from oneof.validation import check_bool, check_positive
@@ -196,6 +197,10 @@ def resolve_methods(methods: Any, task: Task, random_state: Any) -> dict[str, An
         )
         if isinstance(methods, str) and methods == "auto":
             selected = auto_methods(selected, task.X.shape[1])
+        elif isinstance(methods, str) and methods == FEW_LABELS:
+            # Scaled by its largest value, a rare word has as much influence on distances as a frequent one.
+            used = slice(-1, None) if sp.issparse(task.X) else slice(None)
+            selected = {name: selected[name][used] for name in FEW_LABEL_METHODS if name in selected}
         else:
             names = [methods] if isinstance(methods, str) else _check_names(methods)
             unknown = [name for name in names if name not in selected]
@@ -214,7 +219,8 @@ def _check_names(methods: Any) -> list[str]:
     """Return the names as a list."""
     if not isinstance(methods, Iterable) or not all(isinstance(name, str) for name in methods):
         raise InputTypeError(
-            f'`methods` must be "auto", names of default estimators, or a dict of estimators; got {methods!r}.'
+            '`methods` must be "auto", "few_labels", names of default estimators, or a dict of estimators; got '
+            f"{methods!r}."
         )
     return list(methods)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 ANNOTATORS_FILE = "annotators.csv"
 _MAX_PRINTED = 20
 """Number of annotators that the command prints; `ANNOTATORS_FILE` has all."""
-_MAX_PRINTED_CLASSES, _MAX_PRINTED_PAIRS = 5, 10
+_MAX_PRINTED_CLASSES, _MAX_PRINTED_PAIRS, _MAX_JSON_PAIRS = 5, 10, 1000
 
 
 def estimate_candidates(given: TableAnswers) -> "CandidateSets":
@@ -126,15 +126,7 @@ def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, 
         "model_gain": _or_none(selection.gain),
         "model_gain_standard_error": _or_none(selection.standard_error),
         "model_reason": selection.reason,
-        "pairs": [
-            {
-                "annotators": [str(first), str(second)],
-                "rows": int(n),
-                "agreement": float(agreement),
-                "kappa": _or_none(float(kappa)),
-            }
-            for first, second, n, agreement, kappa in zip(*summary.pairs, strict=True)
-        ],
+        "pairs": [_pair_of(summary, i) for i in summary.least_agreeing_pairs(_MAX_JSON_PAIRS)],
         "alpha": _or_none(summary.alpha),
         "masi_alpha": _or_none(summary.masi_alpha),
         "disputed_rows": [row._asdict() for row in summary.disputed],
@@ -157,6 +149,17 @@ def _classes_of(summary: "AnnotatorSummary", j: int) -> list[dict[str, Any]]:
         }
         for k, label in enumerate(by_class.classes.tolist())
     ]
+
+
+def _pair_of(summary: "AnnotatorSummary", i: int) -> dict[str, Any]:
+    """Return the agreement of a pair of annotators."""
+    pairs = summary.pairs
+    return {
+        "annotators": [str(pairs.first[i]), str(pairs.second[i])],
+        "rows": int(pairs.n_shared[i]),
+        "agreement": float(pairs.agreement[i]),
+        "kappa": _or_none(float(pairs.kappa[i])),
+    }
 
 
 def _or_none(value: float | None) -> float | None:

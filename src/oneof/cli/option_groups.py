@@ -226,23 +226,31 @@ class AnswerGroup:
         typer.Option(
             "--answers",
             metavar="FILE",
-            help="Learn from the answers of annotators, and fit their accuracies: a table with a line for each, or a "
-            "column for each annotator, where 'a|b' is a set; or an export of Label Studio (.json) or doccano (.zip).",
+            help="Answers of annotators, from which labels are estimated: a table with a line for each, or a column "
+            "for each annotator, where 'a|b' is a set; or an export of Label Studio (.json) or doccano (.zip).",
         ),
     ] = None
     row: Annotated[
-        str, typer.Option("--row", metavar="COLUMN", help="Answers: column of the names of the rows, in both tables.")
-    ] = "row"
+        str | None,
+        typer.Option(
+            "--row",
+            metavar="COLUMN",
+            help="Answers: column of the names of the rows, in both tables; by default row, or the number of the row.",
+        ),
+    ] = None
     annotator: Annotated[
         str | None,
-        typer.Option("--annotator", metavar="COLUMN", help="Answers: column of the annotators; by default annotator."),
+        typer.Option(
+            "--annotator", metavar="COLUMN", help="Answers: column of the annotators; by default annotator or worker."
+        ),
     ] = None
     answer: Annotated[
         str | None,
         typer.Option(
             "--answer",
             metavar="COLUMN",
-            help="Answers: column of the labels, by default answer; or tag of Label Studio, by default the only one.",
+            help="Answers: column of the labels, by default answer or label; or tag of Label Studio, by default the "
+            "only one.",
         ),
     ] = None
     gold: Annotated[

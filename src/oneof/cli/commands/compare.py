@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from oneof.cli import options
-from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
+from oneof.cli.option_groups import AnswerGroup, FeatureGroup, FileGroup, LabelGroup, make_read_options
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import progress
 
@@ -15,14 +15,16 @@ Examples:
   oneof compare birds.csv --labels species
   oneof compare birds.csv --labels species --truth checked --json
   oneof compare birds.csv --labels species --groups recorder
+  oneof compare birds.csv --answers answers.csv --row id
   oneof compare birds.csv --labels species --weighted --kind posterior
 """
 
 
 def run(
+    context: typer.Context,
     table: options.TableFile,
     *,
-    labels: options.Labels,
+    labels: options.LabelsOrAnswers = None,
     truth: options.Truth = None,
     groups: options.Groups = None,
     method: Annotated[
@@ -30,6 +32,7 @@ def run(
     ] = "auto",
     label_group: LabelGroup,
     weights: options.Weights = None,
+    answer_group: AnswerGroup,
     feature_group: FeatureGroup,
     file_group: FileGroup,
     folds: options.Folds = None,
@@ -45,6 +48,7 @@ def run(
     comparison and prints the methods compared so far.
     """
     with terminal.handle_errors(debug=debug):
+        from oneof.cli.answers.annotators import WEIGHTS_NOTE
         from oneof.cli.tables.inputs import describe_comparison, prepare, resolve_methods
         from oneof.cli.tables.plan import announce
         from oneof.cli.training.times import estimate_seconds
@@ -52,11 +56,19 @@ def run(
         from oneof.comparison.folds import check_task, make_folds
 
         read_options = make_read_options(
-            labels, label_group, feature_group, file_group, truth=truth, weights=weights, groups=groups
+            labels,
+            label_group,
+            feature_group,
+            file_group,
+            truth=truth,
+            weights=weights,
+            groups=groups,
+            answers=answer_group.answer_options(context),
         )
         prepared = prepare(table, read_options)
         methods, notes = resolve_methods(prepared, "best" if method.lower() == "auto" else method, seed)
-        for sentence in (*prepared.notes, *notes):
+        answer_notes = [] if prepared.answers is None else [WEIGHTS_NOTE]
+        for sentence in (*prepared.notes, *answer_notes, *notes):
             terminal.print_note(sentence)
         limit = budget if len(methods) > 1 else None  # a single method is not left out
         task = check_task(prepared.frame, prepared.candidates, prepared.truth)

@@ -46,12 +46,16 @@ def run(
             "--images", metavar="DIR", help="Folder of the images or audio files; by default the folder of the table."
         ),
     ] = None,
-    answers: Annotated[
+    session_file: Annotated[
         Path | None,
-        typer.Option("--answers", metavar="FILE", help="File of the answers; by default TABLE-answers.sqlite."),
+        typer.Option(
+            "--session",
+            metavar="FILE",
+            help="File that stores the answers of the session; by default TABLE-answers.sqlite.",
+        ),
     ] = None,
-    annotator: Annotated[
-        str, typer.Option("--annotator", metavar="NAME", help="Name of the annotator; the page can change it.")
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="Name of the annotator; the page can change it.")
     ] = "me",
     annotations_per_item: Annotated[
         int, typer.Option("--annotations-per-item", min=1, help="Number of annotators who label each row.")
@@ -77,12 +81,8 @@ def run(
         typer.Option(
             "--import",
             metavar="FILE",
-            help="Import answers: a table of item, worker and label, .json of Label Studio, or .zip of doccano.",
+            help="Import answers: a table with a line for each, .json of Label Studio, or .zip of doccano.",
         ),
-    ] = None,
-    choice: Annotated[
-        str | None,
-        typer.Option("--choice", metavar="TAG", help="Tag of Label Studio whose choices are imported, if several."),
     ] = None,
     export: Annotated[
         Path | None,
@@ -130,7 +130,7 @@ def run(
 
         exits = export is not None or annotator_group.progress
         read_options = make_read_options(labels, label_group, feature_group, file_group)
-        answers_file = answers or Path(f"{stem_of(table)}-answers.sqlite")
+        answers_file = session_file or Path(f"{stem_of(table)}-answers.sqlite")
         label_options = LabelOptions(
             show,
             images,
@@ -145,7 +145,7 @@ def run(
             options.read_names("--pin", pin),
             annotator_group,
         )
-        for option, path in (("--export", export), ("--answers", answers_file)):
+        for option, path in (("--export", export), ("--session", answers_file)):
             check_not_input([path] if path else [], [table, *(imports or ())], option)
         if not exits:
             check_server_installed("labeling")  # before the file of the answers is created
@@ -154,7 +154,7 @@ def run(
             for sentence in opened.notes:
                 terminal.print_note(sentence)
             n_imported = sum(
-                session.import_annotations(file, match=annotator_group.match, choice=choice) for file in imports or ()
+                session.import_annotations(file, **annotator_group.import_arguments(file)) for file in imports or ()
             )
             summary = {
                 "table": str(table),
@@ -177,7 +177,7 @@ def run(
                 else:
                     terminal.print_line(f"File: {export} ({summary['n_remaining']} rows remain to be labeled).")
                 return
-            server = LabelingServer(session, title=table.name, annotator=annotator, images=opened.images, port=port)
+            server = LabelingServer(session, title=table.name, annotator=name, images=opened.images, port=port)
             if json:
                 terminal.print_json(summary | {"link": server.link, "lead_link": server.lead_link})
             else:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneof.candidates import CandidateSets
 from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.cli.answers.annotators import estimate_candidates
-from oneof.cli.answers.files import AnswerOptions, TableAnswers, read_answers
+from oneof.cli.answers.files import ROW, AnswerOptions, TableAnswers, read_answers
 from oneof.cli.tables.leaks import leak_notes
 from oneof.errors import DataError, InputError
 from oneof.io import (
@@ -113,7 +113,7 @@ class ReadOptions:
     def text_columns(self) -> set[str]:
         """Columns that are read as text: labels, weights, true labels, groups, and names of rows in answers."""
         names = [self.weights.weights, self.truth, self.groups]
-        names += [] if self.answers is None else [self.answers.row, self.answers.gold]
+        names += [] if self.answers is None else [self.answers.row or ROW, self.answers.gold]
         return {*self.labels, *(name for name in names if name is not None)}
 
     @property
@@ -202,7 +202,9 @@ class PreparedFeatures:
 def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     """Read a table from a file with its labels and features; defects raise errors of `oneof.errors`."""
     if not read_options.labels and read_options.answers is None:
-        raise InputError(f"--labels must name the label column of {path}; got none. Add --labels COLUMN.")
+        raise InputError(
+            f"--labels must name the label column of {path}; got none. Add --labels COLUMN, or --answers FILE."
+        )
     read_text_options(read_options.stop_words, read_options.stem)  # defects are errors before the file is read
     return prepare_rows(read_rows(path, read_options), read_options)
 

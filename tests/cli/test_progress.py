@@ -11,7 +11,7 @@ from rich.console import Console
 from oneof import LOORidge
 from oneof.cli.output import progress, terminal
 from oneof.cli.output.progress import Steps
-from oneof.cli.tables.inputs import describe_comparison
+from oneof.cli.tables.methods import describe_comparison
 from oneof.cli.training.times import count_audit_fits
 from oneof.comparison import compare
 from oneof.comparison import comparison as comparison_module

@@ -272,7 +272,7 @@ class AnswerGroup:
             check_unused(context, ("gold",), f"needs --answers: add it; {remedy}")
             return None
         remedy = ": name known labels by --gold" * bool(context.params.get("labels"))
-        unused = ("labels", "weighted", "weights", "online", "noise_rate")
+        unused = ("labels", "weighted", "weights", "online", "noise_rate", "class_weight")
         check_unused(context, unused, f"cannot be combined with --answers{remedy}")
         return AnswerOptions(self.answers, self.row, self.annotator, self.answer, self.gold)
 
@@ -297,7 +297,7 @@ class OnlineGroup:
         """Raise if options were given that have no effect; `only_online` names further options of online learning."""
         if self.online:
             reason = "cannot be combined with --online, which has no held-out predictions"
-            check_unused(context, ("noise_rate",), reason)
+            check_unused(context, ("noise_rate", "class_weight"), reason)
             reason = "cannot be combined with --online, which reads the rows in order"
             check_unused(context, ("folds", "groups", "budget", "seed", "sheet"), reason)
             return

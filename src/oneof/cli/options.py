@@ -65,6 +65,15 @@ Groups: TypeAlias = Annotated[
         "are those of new groups. The column is not a feature.",
     ),
 ]
+ClassWeight: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--class-weight",
+        metavar="balanced|none",
+        help="balanced: rows of rare classes have larger weights in a fit, so that all classes have equal sums. Some "
+        "methods have no weights: name another one, such as CLPL or PLEM, or compare those that have.",
+    ),
+]
 Folds: TypeAlias = Annotated[
     int | None,
     typer.Option(
@@ -121,6 +130,15 @@ def write_names(names: Iterable[str]) -> str:
     """Return names as the value of an option, which `read_names` reads."""
     quoted = ('"' + name.replace('"', '""') + '"' if _NEEDS_QUOTES.search(name) else name for name in names)
     return ",".join(quoted)
+
+
+def read_class_weight(text: str) -> str | None:
+    """Return "balanced" or None."""
+    from oneof.errors import InputError
+
+    if text.strip().lower() not in ("balanced", "none"):
+        raise InputError(f"--class-weight must be balanced or none; got {text!r}.")
+    return "balanced" if text.strip().lower() == "balanced" else None
 
 
 def read_noise_rate(text: str | None) -> float | str | None:

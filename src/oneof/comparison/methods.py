@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from oneof.comparison.class_weights import has_class_weights
 from oneof.comparison.folds import Task
 from oneof.errors import InputError, InputTypeError
 from oneof.validation import check_bool, check_positive
@@ -196,6 +197,8 @@ def resolve_methods(methods: Any, task: Task, random_state: Any) -> dict[str, An
         )
         if isinstance(methods, str) and methods == "auto":
             selected = auto_methods(selected, task.X.shape[1])
+            if task.class_weight is not None:
+                selected = {name: estimator for name, estimator in selected.items() if has_class_weights(estimator)}
         else:
             names = [methods] if isinstance(methods, str) else _check_names(methods)
             unknown = [name for name in names if name not in selected]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from oneof.conformal import SetEvaluation
 from oneof.errors import InputError
 from oneof.plots import LearningCurveLike
 from oneof.typing import Floats, Ints, Labels
+
+if TYPE_CHECKING:
+    from oneof.report.headline import Headline
 
 Preview = Sequence[Mapping[str, str]] | Callable[[int], Mapping[str, str]]
 """Table cells to show for a row (counted from 0), by column name."""
@@ -253,6 +256,8 @@ class ReportData:
         A sentence if the method is clearly below a simple baseline.
     n_groups : int, optional
         Number of groups of rows, if the folds keep groups together.
+    headline : Headline, optional
+        The first number of the page; by default the accuracy, or the covering rate without true labels.
 
     Raises
     ------
@@ -284,6 +289,7 @@ class ReportData:
     n_corrected: int | None = None
     baseline_warning: str = ""
     n_groups: int | None = None
+    headline: "Headline | None" = None
 
     def __post_init__(self) -> None:
         arrays = {"decisions.labels": self.decisions.labels, "decisions.confidence": self.decisions.confidence}

@@ -32,6 +32,7 @@ def run(
     ] = "auto",
     label_group: LabelGroup,
     weights: options.Weights = None,
+    class_weight: options.ClassWeight = "none",
     answer_group: AnswerGroup,
     feature_group: FeatureGroup,
     file_group: FileGroup,
@@ -49,7 +50,8 @@ def run(
     """
     with terminal.handle_errors(debug=debug):
         from oneof.cli.answers.annotators import WEIGHTS_NOTE
-        from oneof.cli.tables.inputs import describe_comparison, prepare, resolve_methods
+        from oneof.cli.tables.inputs import prepare
+        from oneof.cli.tables.methods import describe_comparison, resolve_methods
         from oneof.cli.tables.plan import announce
         from oneof.cli.training.times import estimate_seconds
         from oneof.comparison import compare
@@ -66,12 +68,14 @@ def run(
             answers=answer_group.answer_options(context),
         )
         prepared = prepare(table, read_options)
-        methods, notes = resolve_methods(prepared, "best" if method.lower() == "auto" else method, seed)
+        weights_of_classes = options.read_class_weight(class_weight)
+        name = "best" if method.lower() == "auto" else method
+        methods, notes = resolve_methods(prepared, name, seed, weights_of_classes)
         answer_notes = [] if prepared.answers is None else [WEIGHTS_NOTE]
         for sentence in (*prepared.notes, *answer_notes, *notes):
             terminal.print_note(sentence)
         limit = budget if len(methods) > 1 else None  # a single method is not left out
-        task = check_task(prepared.frame, prepared.candidates, prepared.truth)
+        task = check_task(prepared.frame, prepared.candidates, prepared.truth, weights_of_classes)
         splits = make_folds(task, "auto" if folds is None else folds, seed, prepared.groups)
         seconds = None
         if len(methods) > 1:
@@ -93,6 +97,7 @@ def run(
                 cv=splits,
                 groups=prepared.groups,
                 truth=prepared.truth,
+                class_weight=weights_of_classes,
                 budget=limit,
                 refit=False,
                 random_state=seed,
@@ -101,6 +106,6 @@ def run(
         if comparison.is_interrupted:
             terminal.print_note("the comparison was interrupted; the table has the methods compared so far.")
         if json:
-            terminal.print_json(comparison.to_dict() | {"groups": groups})
+            terminal.print_json(comparison.to_dict() | {"groups": groups, "class_weight": weights_of_classes})
         else:
             terminal.print_comparison(f"{table} ({comparison.evaluation})", comparison)

@@ -169,7 +169,7 @@ def test_columns_of_imported_answers(run: Run, bare: Path, header: str, args: tu
     [
         (("--import", "tasks.json"), "--row must name the rows in the table and in the export tasks.json"),
         (("--import", "tasks.json", "--row", "id", "--annotator", "a"), "--annotator has no use with the export"),
-        (("--import", "long.csv", "--annotator", "wo"), "did you mean 'worker'?"),
+        (("--import", "long.csv", "--annotator", "work"), "did you mean 'worker'?"),
     ],
 )
 def test_invalid_columns_of_imported_answers(run: Run, bare: Path, args: tuple[str, ...], message: str) -> None:

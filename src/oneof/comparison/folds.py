@@ -78,11 +78,11 @@ def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> li
     candidates = task.candidates
     n_labeled = int((~candidates.is_unlabeled).sum())
     group = None if groups is None else encode_groups(groups, len(candidates))
-    n_groups = n_labeled if group is None else len(np.unique(group[~candidates.is_unlabeled]))
+    n_groups = math.inf if group is None else len(np.unique(group[~candidates.is_unlabeled]))
     if isinstance(cv, str):
         check_choice("cv", cv, ("auto",), ", a number of folds or a splitter")
         is_large = n_labeled > MAX_ROWS_CROSS_VALIDATION and n_groups >= MIN_GROUPS_ONE_SPLIT
-        cv = 1 if is_large else N_FOLDS if group is None else max(2, min(N_FOLDS, n_groups))
+        cv = 1 if is_large else max(2, int(min(N_FOLDS, n_groups)))
     if isinstance(cv, numbers.Integral):
         if isinstance(cv, bool) or cv < 1:
             raise InputError(f'`cv` must be "auto", an integer of at least 1 or a splitter; got {cv!r}.')

@@ -353,7 +353,9 @@ def make_plan(
         steps[AUDIT] = n_audit_fits * (audit_fit_seconds or 0.0) + n_models * estimate_noise_seconds(candidates, seed)
     if noise_rate is not None:  # before the final fit
         steps[FINAL] = steps.pop(FINAL)
-    steps[WRITING] = WRITE_SECONDS + (0.0 if facts.answers is not None else estimate_noise_seconds(candidates, seed))
+    steps[WRITING] = WRITE_SECONDS
+    if facts.answers is None and hasattr(estimator, "predict_proba"):  # for the estimated accuracy
+        steps[WRITING] = WRITE_SECONDS + estimate_noise_seconds(candidates, seed)
     facts = replace(facts, method=name, step_seconds=steps)
     if fit_seconds is None:
         return facts

@@ -284,13 +284,21 @@ class OnlineGroup:
     online: Annotated[
         bool, typer.Option("--online", help="Learn in batches from data that may be larger than memory.")
     ] = False
-    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Online: number of passes over the data.")] = 1
+    epochs: Annotated[
+        int, typer.Option("--epochs", metavar="N", min=1, help="Online: number of passes over the data.")
+    ] = 1
     batch_rows: Annotated[
-        int, typer.Option("--batch-rows", min=1, help="Online: maximum number of rows in memory.")
+        int, typer.Option("--batch-rows", metavar="N", min=1, help="Online: maximum number of rows in memory.")
     ] = 10_000
     hash_bits: Annotated[
         int,
-        typer.Option("--hash-bits", min=1, max=30, help="Online: hash words and categories to 2^BITS feature columns."),
+        typer.Option(
+            "--hash-bits",
+            metavar="BITS",
+            min=1,
+            max=30,
+            help="Online: hash words and categories to 2^BITS feature columns.",
+        ),
     ] = 18
 
     def check(self, context: typer.Context, *only_online: str) -> None:

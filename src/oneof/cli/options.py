@@ -78,6 +78,7 @@ Folds: TypeAlias = Annotated[
     int | None,
     typer.Option(
         "--folds",
+        metavar="N",
         min=1,
         help="Number of folds of the cross-validation. 1 is one split that holds out a fifth of the labeled rows, at "
         "most 10,000, and trains on at most 100,000 others. By default 5 for up to 2,000 labeled rows, and 1 for more; "
@@ -97,7 +98,7 @@ Budget: TypeAlias = Annotated[
         "rest are left out.",
     ),
 ]
-Seed: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
+Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed.")]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write only JSON to standard output.")]
 Debug: TypeAlias = Annotated[
     bool, typer.Option("--debug", envvar="ONEOF_DEBUG", help="Show the traceback of an error.")

@@ -41,9 +41,12 @@ def run(
     *,
     labels: options.LabelsOrAnswers = None,
     method: Annotated[
-        str, typer.Option("--method", help="Name of the method that predicts the held-out rows, or auto: LOORidge.")
+        str,
+        typer.Option(
+            "--method", metavar="NAME", help="Name of the method that predicts the held-out rows, or auto: LOORidge."
+        ),
     ] = "auto",
-    top: Annotated[int, typer.Option("--top", min=0, help="Number of rows to print.")] = 20,
+    top: Annotated[int, typer.Option("--top", metavar="N", min=0, help="Number of rows to print.")] = 20,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="Write all labeled rows, the most probably wrong first (.csv)."),
@@ -61,6 +64,7 @@ def run(
         int | None,
         typer.Option(
             "--folds",
+            metavar="N",
             min=2,
             help="Number of folds of the held-out predictions, by default 5; with --groups, at most the number of "
             "groups. Without --groups, LOORidge requires no folds if all rows are exact.",

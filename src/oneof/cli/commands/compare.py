@@ -28,7 +28,12 @@ def run(
     truth: options.Truth = None,
     groups: options.Groups = None,
     method: Annotated[
-        str, typer.Option("--method", help="Name of one method, or auto: all methods except slow ones such as PLGP.")
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="Name of one method, or auto or best: all methods except slow ones such as PLGP.",
+        ),
     ] = "auto",
     label_group: LabelGroup,
     weights: options.Weights = None,

@@ -54,6 +54,7 @@ def run(
         str,
         typer.Option(
             "--method",
+            metavar="NAME",
             help="Name of a method, best, or auto. auto is LOORidge, which ignores unlabeled rows. best compares all "
             "methods except slow ones such as PLGP, and fits the best one.",
         ),
@@ -76,12 +77,17 @@ def run(
     online_group: OnlineGroup,
     checkpoint_rows: Annotated[
         int | None,
-        typer.Option("--checkpoint-rows", min=1, help="Online: save a checkpoint after this number of rows."),
+        typer.Option(
+            "--checkpoint-rows", metavar="N", min=1, help="Online: save a checkpoint after this number of rows."
+        ),
     ] = None,
     checkpoint_seconds: Annotated[
         float,
         typer.Option(
-            "--checkpoint-seconds", min=0, help="Online: save a checkpoint after this number of seconds; 0 for never."
+            "--checkpoint-seconds",
+            metavar="SECONDS",
+            min=0,
+            help="Online: save a checkpoint after this number of seconds; 0 for never.",
         ),
     ] = 60.0,
     resume: Annotated[

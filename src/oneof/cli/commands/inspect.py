@@ -46,7 +46,10 @@ def run(
     *,
     labels: options.LabelsOrNone = None,
     method: Annotated[
-        str, typer.Option("--method", help="Name of the method whose time is estimated, best, or auto (LOORidge).")
+        str,
+        typer.Option(
+            "--method", metavar="NAME", help="Name of the method whose time is estimated, best, or auto (LOORidge)."
+        ),
     ] = "auto",
     truth: options.Truth = None,
     groups: options.Groups = None,

@@ -58,20 +58,24 @@ def run(
         str, typer.Option("--name", metavar="NAME", help="Name of the annotator; the page can change it.")
     ] = "me",
     annotations_per_item: Annotated[
-        int, typer.Option("--annotations-per-item", min=1, help="Number of annotators who label each row.")
+        int, typer.Option("--annotations-per-item", metavar="N", min=1, help="Number of annotators who label each row.")
     ] = 1,
     combination: Annotated[
         str,
         typer.Option(
             "--combination",
+            metavar="votes|model",
             help="Combination of several annotators: votes, or model: weights by their estimated accuracies.",
         ),
     ] = "votes",
     method: Annotated[
-        str, typer.Option("--method", help="Name of a method, or auto: GraphLogisticRegression.")
+        str, typer.Option("--method", metavar="NAME", help="Name of a method, or auto: GraphLogisticRegression.")
     ] = "auto",
     strategy: Annotated[
-        str, typer.Option("--strategy", help="Query strategy: mutual_information, entropy, margin, random, or auto.")
+        str,
+        typer.Option(
+            "--strategy", metavar="NAME", help="Query strategy: mutual_information, entropy, margin, random, or auto."
+        ),
     ] = "auto",
     audit: Annotated[
         bool, typer.Option("--audit", help="Review the rows whose labels are probably wrong; see oneof audit.")
@@ -88,7 +92,9 @@ def run(
         Path | None,
         typer.Option("--export", metavar="FILE", help="Write the table with its labels (.csv or .parquet), and exit."),
     ] = None,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port of the page; 0 selects a free one.")] = 0,
+    port: Annotated[
+        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port of the page; 0 selects a free one.")
+    ] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Whether to open the page in a browser.")
     ] = True,

@@ -22,6 +22,7 @@ class AnnotatorGroup:
         int | None,
         typer.Option(
             "--max-annotations",
+            metavar="N",
             min=1,
             help="Maximum number of annotators of a row: it gets more than --annotations-per-item as long as their "
             "answers exclude each other, or its label has a probability below 0.9.",
@@ -31,6 +32,7 @@ class AnnotatorGroup:
         float | None,
         typer.Option(
             "--double-annotated",
+            metavar="FRACTION",
             min=0,
             max=1,
             help="Fraction of the rows, drawn at random, with one more answer; by default 0.2 with --max-annotations, "
@@ -47,7 +49,7 @@ class AnnotatorGroup:
         ),
     ] = None
     gold_interval: Annotated[
-        int, typer.Option("--gold-interval", min=1, help="One of this many questions is a row of --gold.")
+        int, typer.Option("--gold-interval", metavar="N", min=1, help="One of this many questions is a row of --gold.")
     ] = 20
     progress: Annotated[bool, typer.Option("--progress", help="Print the progress of each annotator, and exit.")] = (
         False

@@ -11,8 +11,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from oneof import io
+from oneof.cli.answers.files import AnswerOptions, read_answers
+from oneof.cli.commands.audit import find_issues
+from oneof.cli.tables.inputs import ReadOptions, prepare
 from oneof.crowd import Answers, CrowdClassifier
-from oneof.io import Column, align_columns
+from oneof.io import Column, align_columns, read_table
 from oneof.persistence import load
 from tests.cli.conftest import Result, Run, check_error, make_birds
 
@@ -271,6 +275,89 @@ def test_a_column_for_each_annotator(run: Run, table: Path) -> None:
     assert accuracies[0] == pytest.approx(accuracies[1])
     assert "wide.csv is read as a table with a column for each of 5 annotators" in result.err
     assert "annotators without answers are omitted: 'Nobody'" in result.err
+
+
+def test_a_file_of_answers_is_read_once(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of answers of either form is parsed once."""
+    make_answers().pivot("worker", index="id", values="label").write_csv("wide.csv")
+    read = io.read_table
+    paths: list[str] = []
+
+    def record(path: Any, **options: Any) -> Any:
+        paths.append(str(path))
+        return read(path, **options)
+
+    monkeypatch.setattr(io, "read_table", record)
+    rows = read("table.csv", labels=("id",))
+    for options in (AnswerOptions(Path("answers.csv"), "id"), AnswerOptions(Path("wide.csv"), "id")):
+        answers = read_answers(options, rows, separator=None, classes=None)
+        assert answers.answers.n_answers == make_answers().height
+        assert paths == [str(options.path)]
+        paths.clear()
+
+
+def test_default_columns_are_those_of_the_labeling_page(run: Run, table: Path) -> None:
+    """Columns item, worker and label are found, and rows without a column of names are numbered."""
+    rows = read_table("table.csv", labels=("id",))
+    expected = read_answers(
+        AnswerOptions(Path("answers.csv"), "id", "worker", "label"), rows, separator=None, classes=None
+    )
+    records = make_answers()
+    numbers = pl.col("id").str.slice(1)
+    forms: list[tuple[pl.DataFrame, str | None]] = [
+        (records, "id"),
+        (records.rename({"id": "item"}), "id"),
+        (records.rename({"id": "item", "worker": "annotator", "label": "answer"}), "id"),
+        (records.with_columns(numbers).rename({"id": "item"}), None),
+        (records.with_columns(numbers).rename({"id": "row", "worker": "annotator"}), None),
+    ]
+    for form, column in forms:
+        form.write_csv("form.csv")
+        given = read_answers(AnswerOptions(Path("form.csv"), column), rows, separator=None, classes=None)
+        assert [given.answers.of_row(row) for row in range(60)] == [expected.answers.of_row(row) for row in range(60)]
+
+
+def test_compare_and_audit_have_the_labels_of_fit(run: Run, table: Path) -> None:
+    """`compare` has the held-out estimate of `fit`, and `audit` the issues of the weights by the answers."""
+    fitted = json.loads(fit(run, "--json").out)
+    compared = run("compare", *FIT[1:], "--json")
+    assert json.loads(compared.out)["results"][0]["covering_rate"] == fitted["estimate"]["covering_rate"]
+    assert compared.err.count("the rates are approximate") == 1
+    prepared = prepare(Path("table.csv"), ReadOptions((), answers=AnswerOptions(Path("answers.csv"), "id")))
+    expected = find_issues(prepared, "PLKNN", folds=5)[1]
+    audit = ("audit", "table.csv", "--answers", "answers.csv", "--row", "id", "--method", "PLKNN")
+    audited = run(*audit, "--json", "--out", "issues.csv")
+    assert json.loads(audited.out)["n_wrong"] == pytest.approx(expected.n_wrong)
+    issues = pl.read_csv("issues.csv")
+    assert issues["id"].to_list() == [f"b{row}" for row in issues["row"]]
+
+
+def test_audit_lists_the_answers_of_suspected_rows(run: Run) -> None:
+    """Answers that agree on a wrong label are suspected, with their annotators in place of the weights."""
+    birds = pl.concat([make_birds(seed).with_columns(id=f"s{seed}" + pl.col("id")) for seed in range(4)])
+    truth = birds["truth"].to_list()
+    wrong = {f"s0b{i}": "owl" if truth[i] == "wren" else "wren" for i in range(0, 60, 6)}
+    rng = np.random.default_rng(0)
+    lines = []
+    for name, label in zip(birds["id"], truth, strict=True):
+        for worker in ("Ann", "Bob", "Cem"):
+            other = str(rng.choice(NAMES)) if rng.random() < 0.1 else label
+            lines.append((name, worker, wrong.get(name, other)))
+    pl.DataFrame(lines, ["id", "worker", "label"], orient="row").write_csv("answers.csv")
+    birds.drop("species", "truth").write_csv("table.csv")
+    result = run("audit", "table.csv", "--answers", "answers.csv", "--row", "id")
+    assert result.code == 0, result.err
+    assert re.search(r"\b(owl|wren): Ann, Bob, Cem", result.out)
+
+
+@pytest.mark.parametrize("command", ["compare", "audit"])
+def test_answers_of_compare_and_audit_exclude_labels(run: Run, table: Path, command: str) -> None:
+    """The commands have the checks of `fit`; an input file is not overwritten."""
+    check_error(run, command, "table.csv", *ANSWERS, "--labels", "truth", message="--labels cannot be combined with")
+    check_error(run, command, "table.csv", message="Add --labels COLUMN, or --answers FILE")
+    if command == "audit":
+        message = "answers.csv is an input file"
+        check_error(run, command, "table.csv", *ANSWERS, "--out", "answers.csv", message=message)
 
 
 def test_repeated_names_of_rows(run: Run, table: Path) -> None:

@@ -58,9 +58,9 @@ def test_audit_names_the_rows_and_the_proposals(run: Run, noisy: Path) -> None:
 
 
 def test_output_has_all_labeled_rows_in_order(run: Run, noisy: Path) -> None:
-    """--output lists every labeled row by decreasing probability, and --report is a page with the suspected ones."""
+    """--out lists every labeled row by decreasing probability, and --report is a page with the suspected ones."""
     make_noisy().with_columns(id=pl.format("n{}", pl.int_range(N_ROWS))).write_csv("noisy.csv")
-    result = run(*AUDIT, "--output", "sub/issues.csv", "--report", "issues.html")
+    result = run(*AUDIT, "--out", "sub/issues.csv", "--report", "issues.html")
     assert result.code == 0, result.err
     table = pl.read_csv("sub/issues.csv")
     assert table.columns == ["row", "id", "labels", "proposed", "probability", "runner_up", "suspected"]
@@ -91,7 +91,7 @@ def test_weak_features_give_an_unknown_rate(run: Run) -> None:
     """Without information in the features the rate is unknown, in the output and its files, and the fit is plain."""
     rng = np.random.default_rng(1)
     make_noisy().with_columns(span=rng.normal(size=N_ROWS), mass=rng.normal(size=N_ROWS)).write_csv("noisy.csv")
-    result = run(*AUDIT, "--output", "issues.csv", "--report", "issues.html")
+    result = run(*AUDIT, "--out", "issues.csv", "--report", "issues.html")
     assert result.code == 0, result.err
     assert "is unknown" in result.out
     table = pl.read_csv("issues.csv")
@@ -172,10 +172,10 @@ def test_labeling_begins_with_the_suspected_rows(run: Run, noisy: Path) -> None:
     ("args", "message"),
     [
         ([*AUDIT, "--method", "best"], "--method must name one method"),
-        ([*AUDIT, "--output", "noisy.csv"], "would be overwritten. Choose another --output."),
+        ([*AUDIT, "--out", "noisy.csv"], "would be overwritten. Choose another --out."),
         ([*AUDIT, "--report", "noisy.csv"], "would be overwritten. Choose another --report."),
-        ([*AUDIT, "--output", "a.csv", "--report", "a.csv"], "must be different files"),
-        ([*AUDIT, "--output", "noisy.csv/x.csv"], "noisy.csv is a file"),
+        ([*AUDIT, "--out", "a.csv", "--report", "a.csv"], "must be different files"),
+        ([*AUDIT, "--out", "noisy.csv/x.csv"], "noisy.csv is a file"),
         (["audit", "noisy.csv", "--labels", "x"], "column 'x' does not exist"),
         (["fit", "noisy.csv", "--labels", "species", "--noise-rate", "2"], "--noise-rate must be auto, or a number"),
         (["fit", "noisy.csv", "--labels", "species", "--online", "--noise-rate", "auto"], "--noise-rate cannot be"),
@@ -203,7 +203,7 @@ def test_a_table_as_exported_has_the_same_issues(run: Run, noisy: Path) -> None:
     for span, mass, species, truth in make_noisy().iter_rows():
         lines.append(f"{span};{mass};{species};{truth}".replace(".", ",").replace("|", " / "))
     Path("noisy.csv").write_bytes("\r\n".join(lines).encode("utf-16"))
-    result = run(*AUDIT, "--json", "--output", "issues.csv")
+    result = run(*AUDIT, "--json", "--out", "issues.csv")
     assert result.code == 0, result.err
     assert "labels are separated by ' / '" in result.err
     facts = json.loads(result.out)

@@ -116,7 +116,7 @@ def test_weights_of_the_table_are_kept(run: Run) -> None:
     result = run("fit", "out.csv", "--labels", "species", "--weighted", "--kind", "likelihood", "--json",
                  "--method", "AvgPerceptron", "--folds", "2")  # fmt: skip
     assert json.loads(result.out)["weighted"] == 30
-    result = run(*words, "--answers", "other.sqlite")
+    result = run(*words, "--session", "other.sqlite")
     assert (result.code, "have weights, such as 'finch:0.7'. Add --weighted" in result.err) == (2, True)
 
 
@@ -135,7 +135,7 @@ def test_imported_annotations(run: Run, bare: Path) -> None:
         "long.csv",
         "--import",
         "tasks.json",
-        "--match",
+        "--row",
         "id",
         "--export",
         "out.parquet",
@@ -146,8 +146,43 @@ def test_imported_annotations(run: Run, bare: Path) -> None:
     assert pl.read_parquet("out.parquet")["species"].to_list()[:5] == [None, ["owl"], ["owl", "wren"], ["wren"], None]
 
 
+@pytest.mark.parametrize(
+    ("header", "args"),
+    [
+        ("item,worker,label", ()),
+        ("row,annotator,answer", ()),
+        ("id,who,bird", ("--annotator", "who", "--answer", "bird")),
+    ],
+)
+def test_columns_of_imported_answers(run: Run, bare: Path, header: str, args: tuple[str, ...]) -> None:
+    """The columns of --import have the names and options of `oneof fit --answers`."""
+    Path("long.csv").write_text(f"{header}\nb1,x,owl\nb2,y,wren\n")
+    words = ("label", bare, *LABEL, *CLASSES, "--import", "long.csv", "--row", "id", *args, "--export", "out.parquet")
+    result = run(*words, "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["n_imported"] == 2
+    assert pl.read_parquet("out.parquet")["species"].to_list()[:4] == [None, ["owl"], ["wren"], None]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--import", "tasks.json"), "--row must name the rows in the table and in the export tasks.json"),
+        (("--import", "tasks.json", "--row", "id", "--annotator", "a"), "--annotator has no use with the export"),
+        (("--import", "long.csv", "--annotator", "work"), "did you mean 'worker'?"),
+    ],
+)
+def test_invalid_columns_of_imported_answers(run: Run, bare: Path, args: tuple[str, ...], message: str) -> None:
+    """The error names the option, or the closest column."""
+    Path("long.csv").write_text("item,worker,label\n1,x,owl\n")
+    Path("tasks.json").write_text("[]")
+    result = run("label", bare, *LABEL, *CLASSES, *args, "--export", "out.csv")
+    assert result.code == 2
+    assert message in result.err
+
+
 def test_several_annotators_are_combined_by_their_model(run: Run, bare: Path) -> None:
-    """--combination model writes weights of the annotators' model, and --choice selects a tag of Label Studio."""
+    """--combination model writes weights of the annotators' model, and --answer selects a tag of Label Studio."""
     truth = make_birds()["truth"].to_list()
     tasks = []
     for i, name in enumerate(truth[:30]):
@@ -162,11 +197,11 @@ def test_several_annotators_are_combined_by_their_model(run: Run, bare: Path) ->
         annotations = [{"completed_by": {"email": worker}, "result": result} for worker, result in results.items()]
         tasks.append({"id": i, "data": {"id": f"b{i}"}, "annotations": annotations})
     Path("tasks.json").write_text(json.dumps(tasks))
-    words = ("label", bare, *LABEL, *CLASSES, "--import", "tasks.json", "--match", "id", "--export", "out.csv")
+    words = ("label", bare, *LABEL, *CLASSES, "--import", "tasks.json", "--row", "id", "--export", "out.csv")
     result = run(*words)
     assert (result.code, "tasks.json has choices of the tags bird, sure" in result.err) == (2, True)
     assert not Path("out.csv").exists()
-    result = run(*words, "--choice", "bird", "--combination", "model")
+    result = run(*words, "--answer", "bird", "--combination", "model")
     assert result.code == 0, result.err
     texts = pl.read_csv("out.csv")["species"].fill_null("").to_list()
     weights = CandidateSets.from_strings(texts, weighted=True, classes=["finch", "owl", "wren"]).weights
@@ -204,7 +239,7 @@ def test_remaining_rows_are_counted_after_imports(run: Run, bare: Path, served: 
         (["--labels", "species", *CLASSES, "--combination", "mean"], "`combination` must be"),
         (["--labels", "species", *CLASSES, "--export", "out.xlsx"], "out.xlsx"),
         (["--labels", "species", *CLASSES, "--export", "birds.csv"], "would be overwritten"),
-        (["--labels", "species", *CLASSES, "--answers", "birds.csv"], "would be overwritten"),
+        (["--labels", "species", *CLASSES, "--session", "birds.csv"], "would be overwritten"),
         (["--labels", "species", *CLASSES, "--import", "absent.csv", "--export", "out.csv"], "absent.csv does not"),
     ],
 )
@@ -300,7 +335,7 @@ def test_labels_that_are_formulas(run: Run, bare: Path) -> None:
     result = run("label", bare, *LABEL, "--classes", "=1+1,-1,+x,-2.5,owl", "--export", "out.csv")
     assert result.code == 0
     assert "'=1+1', '+x' as a formula" in result.err
-    assert "formula" not in run("label", bare, *LABEL, *CLASSES, "--answers", "a", "--export", "out.csv").err
+    assert "formula" not in run("label", bare, *LABEL, *CLASSES, "--session", "a", "--export", "out.csv").err
 
 
 def test_a_missing_extra_leaves_no_file(run: Run, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -332,7 +367,7 @@ def test_gold_rows_of_a_column_or_a_file(run: Run, birds: Path) -> None:
     common = ("label", "gold.csv", "--labels", "species", *CLASSES)
     for gold, hide in (("known", ()), ("known.csv", ("--hide", "known"))):
         exported = f"{gold}-labels.parquet"
-        result = run(*common, "--gold", gold, *hide, "--export", exported, "--answers", f"{gold}.sqlite")
+        result = run(*common, "--gold", gold, *hide, "--export", exported, "--session", f"{gold}.sqlite")
         assert result.code == 0, result.err
         assert pl.read_parquet(exported)["species"].explode().to_list()[:3] == ["owl", None, "wren"]
     options = label_options(hide=(), annotators=AnnotatorGroup(gold="known"))
@@ -402,7 +437,7 @@ def test_a_review_changes_labels_only(run: Run, served: Any) -> None:
     assert Path("out.csv").read_text().splitlines() == expected
     birds.with_columns(species=pl.Series(wrong)).drop("truth").write_parquet("birds.parquet")
     result = run(
-        "label", "birds.parquet", *LABEL[:2], "--answers", "other.sqlite", "--audit", "--export", "out.parquet"
+        "label", "birds.parquet", *LABEL[:2], "--session", "other.sqlite", "--audit", "--export", "out.parquet"
     )
     assert result.code == 0, result.err
     assert pl.read_parquet("out.parquet").equals(pl.read_parquet("birds.parquet"))

@@ -12,6 +12,7 @@ import typer
 from hypothesis import given
 from hypothesis import strategies as st
 
+from oneof.cli.app import app
 from oneof.cli.option_groups import expand
 from oneof.cli.options import read_names, write_names
 from oneof.errors import InputError
@@ -152,3 +153,16 @@ def test_a_group_is_expanded_to_its_options() -> None:
     for arguments in (["a"], ["b", "--size", "5", "--name", "x", "--strict"]):
         app(arguments, standalone_mode=False)
     assert calls == [("a", Group(), False), ("b", Group(5, "x"), True)]
+
+
+def test_options_of_several_commands_have_one_form() -> None:
+    """An option has the same metavar in each command, and every option with a value has a metavar."""
+    forms: dict[str, set[str | None]] = {}
+    for command in typer.main.get_command(app).commands.values():  # type: ignore[attr-defined]
+        for parameter in command.params:
+            if parameter.param_type_name == "option" and not (parameter.is_flag or parameter.hidden):
+                forms.setdefault(parameter.opts[0], set()).add(parameter.metavar)
+    assert len(forms) > 50
+    assert [option for option, metavars in forms.items() if None in metavars] == []
+    different = {option for option, metavars in forms.items() if len(metavars) > 1}
+    assert different == {"--out", "--gold"}  # a folder or a file; a column, or for `label` also a file

@@ -5,13 +5,14 @@ import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 from rich.console import Console
 
 from oneof import LOORidge
 from oneof.cli.output import progress, terminal
 from oneof.cli.output.progress import Steps
-from oneof.cli.tables.inputs import describe_comparison
+from oneof.cli.tables.methods import describe_comparison
 from oneof.cli.training.times import count_audit_fits
 from oneof.comparison import compare
 from oneof.comparison import comparison as comparison_module
@@ -83,9 +84,9 @@ def test_unknown_times_are_not_shown() -> None:
 
 
 @pytest.mark.parametrize("is_partial", [False, True])
-@pytest.mark.parametrize("method", ["LOORidge", "AvgPerceptron"])
+@pytest.mark.parametrize(("method", "is_grouped"), [("LOORidge", False), ("LOORidge", True), ("AvgPerceptron", False)])
 def test_the_fits_of_an_audit_are_counted(
-    run: Run, monkeypatch: pytest.MonkeyPatch, method: str, is_partial: bool
+    run: Run, monkeypatch: pytest.MonkeyPatch, method: str, is_grouped: bool, is_partial: bool
 ) -> None:
     """The count is the number of rows that an audit fits, relative to all labeled rows, and each fit has a line."""
     import oneof
@@ -94,14 +95,15 @@ def test_the_fits_of_an_audit_are_counted(
     frame = make_noisy().head(140)
     if not is_partial:
         frame = frame.filter(~frame["species"].str.contains("|", literal=True))
-    frame.write_csv("noisy.csv")
+    frame.with_columns(pair=pl.arange(0, pl.len()) // 2).write_csv("noisy.csv")
     fits = Fits(monkeypatch, getattr(oneof, method))
-    result = run(*AUDIT, "--method", method, "--folds", 4)
+    groups = ("--groups", "pair") if is_grouped else ("--drop", "pair")
+    result = run(*AUDIT, *groups, "--method", method, "--folds", 4)
     assert result.code == 0, result.err
     lines = [line for line in result.err.splitlines() if line.startswith("Note: Predicting held-out rows: ")]
     candidates = CandidateSets.from_strings(frame["species"].to_list())
-    n_fits = count_audit_fits(candidates, 4, is_default=method == "LOORidge")
-    n_lines = 4 * (is_partial or method != "LOORidge") + (method == "LOORidge")
+    n_fits = count_audit_fits(candidates, 4, is_default=method == "LOORidge", is_grouped=is_grouped)
+    n_lines = 4 * (1 + is_partial) if is_grouped else 4 * (is_partial or method != "LOORidge") + (method == "LOORidge")
     assert sum(fits.rows[-n_lines:]) / len(frame) == pytest.approx(n_fits)
     assert len(lines) == n_lines
     assert f"({n_lines} of {n_lines} done" in lines[-1]

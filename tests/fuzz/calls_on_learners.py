@@ -102,6 +102,7 @@ def comparisons(draw: st.DrawFn) -> Case:
             cv=either(st.sampled_from([2, 3, model_selection.CandidateKFold(2), [([0, 1, 2, 3], [4, 5])]])),
             truth=either(_a_truth(y, n), sets(n, 2)),
             groups=either(st.sampled_from([np.arange(n) % 3, [f"g{i // 2}" for i in range(n)]])),
+            class_weight=either(st.sampled_from(["balanced", {0: 2.0}])),
             keep_predictions=either(st.booleans()),
             random_state=SEEDS,
         )

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from oneof.cli.tables.inputs import ReadOptions, prepare, resolve_methods
+from oneof.cli.tables.inputs import ReadOptions, prepare
+from oneof.cli.tables.methods import resolve_methods
 from oneof.io import Overrides
 from oneof.labeling.session import LabelingSession
 from tests.labeling.browser import ENTER, Page, needs_browser

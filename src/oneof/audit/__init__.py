@@ -1,7 +1,7 @@
 """Wrong labels: the rows whose candidate sets probably exclude the true class, and how many there are.
 
 Reading order: `detection` (held-out predictions and `find_label_issues`), `label_issues` (its result, and weights for a
-refit), and the model of noise in `oneof.solvers.noise`.
+refit), `accuracy` (the accuracy of held-out predictions), and the model of noise in `oneof.solvers.noise`.
 """
 
 from oneof.audit.detection import find_label_issues

@@ -4,8 +4,8 @@ Reading order: `app` (the application), `options` and `option_groups` (shared op
 `commands`, and the steps of the commands:
 
 * `output`: `terminal` (tables, notes, exit codes), `progress` (bars and lines of progress)
-* `tables`: `inputs` (a table as candidate sets, features and methods), `leaks` (columns that reveal the labels), `plan`
-  (the facts of a table)
+* `tables`: `inputs` (a table as candidate sets and features), `leaks` (columns that reveal the labels), `methods`
+  (pipelines of the methods), `plan` (the facts of a table)
 * `answers`: `files` (answers of annotators), `annotators` (their accuracies)
 * `training`: `times` (the time of a fit), `train` (the fit), `files` (its files), `online` (the fit on a stream)
 * `prediction`: `predictions` (of a table), `sets` (sets of classes), `online` (of a stream)

@@ -226,23 +226,31 @@ class AnswerGroup:
         typer.Option(
             "--answers",
             metavar="FILE",
-            help="Learn from the answers of annotators, and fit their accuracies: a table with a line for each, or a "
-            "column for each annotator, where 'a|b' is a set; or an export of Label Studio (.json) or doccano (.zip).",
+            help="Answers of annotators, from which labels are estimated: a table with a line for each, or a column "
+            "for each annotator, where 'a|b' is a set; or an export of Label Studio (.json) or doccano (.zip).",
         ),
     ] = None
     row: Annotated[
-        str, typer.Option("--row", metavar="COLUMN", help="Answers: column of the names of the rows, in both tables.")
-    ] = "row"
+        str | None,
+        typer.Option(
+            "--row",
+            metavar="COLUMN",
+            help="Answers: column of the names of the rows, in both tables; by default row, or the number of the row.",
+        ),
+    ] = None
     annotator: Annotated[
         str | None,
-        typer.Option("--annotator", metavar="COLUMN", help="Answers: column of the annotators; by default annotator."),
+        typer.Option(
+            "--annotator", metavar="COLUMN", help="Answers: column of the annotators; by default annotator or worker."
+        ),
     ] = None
     answer: Annotated[
         str | None,
         typer.Option(
             "--answer",
             metavar="COLUMN",
-            help="Answers: column of the labels, by default answer; or tag of Label Studio, by default the only one.",
+            help="Answers: column of the labels, by default answer or label; or tag of Label Studio, by default the "
+            "only one.",
         ),
     ] = None
     gold: Annotated[
@@ -264,7 +272,7 @@ class AnswerGroup:
             check_unused(context, ("gold",), f"needs --answers: add it; {remedy}")
             return None
         remedy = ": name known labels by --gold" * bool(context.params.get("labels"))
-        unused = ("labels", "weighted", "weights", "online", "noise_rate")
+        unused = ("labels", "weighted", "weights", "online", "noise_rate", "class_weight")
         check_unused(context, unused, f"cannot be combined with --answers{remedy}")
         return AnswerOptions(self.answers, self.row, self.annotator, self.answer, self.gold)
 
@@ -276,20 +284,28 @@ class OnlineGroup:
     online: Annotated[
         bool, typer.Option("--online", help="Learn in batches from data that may be larger than memory.")
     ] = False
-    epochs: Annotated[int, typer.Option("--epochs", min=1, help="Online: number of passes over the data.")] = 1
+    epochs: Annotated[
+        int, typer.Option("--epochs", metavar="N", min=1, help="Online: number of passes over the data.")
+    ] = 1
     batch_rows: Annotated[
-        int, typer.Option("--batch-rows", min=1, help="Online: maximum number of rows in memory.")
+        int, typer.Option("--batch-rows", metavar="N", min=1, help="Online: maximum number of rows in memory.")
     ] = 10_000
     hash_bits: Annotated[
         int,
-        typer.Option("--hash-bits", min=1, max=30, help="Online: hash words and categories to 2^BITS feature columns."),
+        typer.Option(
+            "--hash-bits",
+            metavar="BITS",
+            min=1,
+            max=30,
+            help="Online: hash words and categories to 2^BITS feature columns.",
+        ),
     ] = 18
 
     def check(self, context: typer.Context, *only_online: str) -> None:
         """Raise if options were given that have no effect; `only_online` names further options of online learning."""
         if self.online:
             reason = "cannot be combined with --online, which has no held-out predictions"
-            check_unused(context, ("noise_rate",), reason)
+            check_unused(context, ("noise_rate", "class_weight"), reason)
             reason = "cannot be combined with --online, which reads the rows in order"
             check_unused(context, ("folds", "groups", "budget", "seed", "sheet"), reason)
             return

@@ -30,6 +30,9 @@ LabelsOrNone: TypeAlias = Annotated[
     list[str] | None,
     typer.Option("--labels", metavar="COLUMN", help=_LABELS + " Not for svmlight, whose lines begin with the labels."),
 ]
+LabelsOrAnswers: TypeAlias = Annotated[
+    list[str] | None, typer.Option("--labels", metavar="COLUMN", help=_LABELS + " Not with --answers.")
+]
 Weights: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -62,10 +65,20 @@ Groups: TypeAlias = Annotated[
         "are those of new groups. The column is not a feature.",
     ),
 ]
+ClassWeight: TypeAlias = Annotated[
+    str,
+    typer.Option(
+        "--class-weight",
+        metavar="balanced|none",
+        help="balanced: rows of rare classes have larger weights in a fit, so that all classes have equal sums. Some "
+        "methods have no weights: name another one, such as CLPL or PLEM, or compare those that have.",
+    ),
+]
 Folds: TypeAlias = Annotated[
     int | None,
     typer.Option(
         "--folds",
+        metavar="N",
         min=1,
         help="Number of folds of the cross-validation. 1 is one split that holds out a fifth of the labeled rows, at "
         "most 10,000, and trains on at most 100,000 others. By default 5 for up to 2,000 labeled rows, and 1 for more; "
@@ -85,7 +98,7 @@ Budget: TypeAlias = Annotated[
         "rest are left out.",
     ),
 ]
-Seed: TypeAlias = Annotated[int, typer.Option("--seed", min=0, help="Random seed.")]
+Seed: TypeAlias = Annotated[int, typer.Option("--seed", metavar="N", min=0, help="Random seed.")]
 Json: TypeAlias = Annotated[bool, typer.Option("--json", help="Write only JSON to standard output.")]
 Debug: TypeAlias = Annotated[
     bool, typer.Option("--debug", envvar="ONEOF_DEBUG", help="Show the traceback of an error.")
@@ -118,6 +131,15 @@ def write_names(names: Iterable[str]) -> str:
     """Return names as the value of an option, which `read_names` reads."""
     quoted = ('"' + name.replace('"', '""') + '"' if _NEEDS_QUOTES.search(name) else name for name in names)
     return ",".join(quoted)
+
+
+def read_class_weight(text: str) -> str | None:
+    """Return "balanced" or None."""
+    from oneof.errors import InputError
+
+    if text.strip().lower() not in ("balanced", "none"):
+        raise InputError(f"--class-weight must be balanced or none; got {text!r}.")
+    return "balanced" if text.strip().lower() == "balanced" else None
 
 
 def read_noise_rate(text: str | None) -> float | str | None:

@@ -14,6 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.comparison import folds as fold_module
 from oneof.comparison.baseline import measure_baseline
+from oneof.comparison.class_weights import check_class_weights, fit_with_class_weights
 from oneof.comparison.cost import estimate_fold_seconds
 from oneof.comparison.few_labels import (
     FEW_LABELS,
@@ -45,6 +46,7 @@ def compare(
     cv: Any = "auto",
     groups: Any = None,
     truth: Any = None,
+    class_weight: Any = None,
     budget: float | None = None,
     time_limit: float | None = None,
     refit: bool = True,
@@ -81,6 +83,9 @@ def compare(
         and "auto" at most the number of groups; with fewer than 100 groups it is never one split.
     truth : array-like of shape (n_samples,), optional
         True labels, with missing values for unknown ones. They are used for the column `accuracy` only.
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes in every fit, as in `oneof.model_selection.compute_sample_weight`. The scores have none.
+        "auto" is then the methods with weights of rows or classes; another method without them is an error.
     budget : float, optional
         Minutes for all methods together, without the final fit. The cheapest methods are fitted first, and methods
         that do not fit into the remaining time are left out.
@@ -109,9 +114,9 @@ def compare(
     Raises
     ------
     InputError
-        If X, y, groups and truth differ in length, if a group is in both subsets of a fold, if a name is not a default
-        estimator, if every method fails or is left out, or if the default estimators are requested and X is not a table
-        of features (for example, texts).
+        If X, y, groups and truth differ in length, if a group is in both subsets of a fold, if class weights are given
+        and a method has none, if a name is not a default estimator, if every method fails or is left out, or if the
+        default estimators are requested and X is not a table of features (for example, texts).
 
     Notes
     -----
@@ -187,7 +192,7 @@ def compare(
     for name, limit in (("budget", budget), ("time_limit", time_limit)):
         if limit is not None:
             check_positive(name, limit, alternatives=" or None")
-    task = check_task(X, y, truth)
+    task = check_task(X, y, truth, class_weight)
     few_labels = isinstance(methods, str) and methods == FEW_LABELS
     if few_labels and groups is None and isinstance(cv, str) and cv == "auto":
         cv = number_of_folds(task.candidates)
@@ -195,6 +200,8 @@ def compare(
     if few_labels and groups is None:
         splits = keep_classes_in_training(task.candidates, splits)
     estimators = resolve_methods(methods, task, random_state)
+    if class_weight is not None:
+        check_class_weights(class_weight, estimators, task.candidates)
     limit = math.inf if time_limit is None else float(time_limit)
     seconds = math.inf if budget is None else 60 * float(budget)
     end = fold_module.clock() + seconds
@@ -230,7 +237,7 @@ def compare(
     baseline = measure_baseline(task, splits, folds[results[0].method], estimators[results[0].method], random_state)
     best = clone(estimators[results[0].method])
     if refit:
-        best.fit(task.X, task.candidates)
+        fit_with_class_weights(best, task.X, task.candidates, class_weight)
     held_out = np.unique(np.concatenate([test for _, test in splits]))
     n_held_out = int((~task.candidates.is_unlabeled[held_out]).sum())
     return Comparison(

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
+from oneof.comparison.class_weights import check_class_weights
 from oneof.comparison.folds import Progress, check_task, make_folds, try_fit_and_score
 from oneof.comparison.results import FoldResult, MethodResult, summarize, to_builtin
 from oneof.errors import InputError
+from oneof.estimators.base import last_step
 from oneof.validation import check_positive, check_random_state
 
 
@@ -68,6 +70,7 @@ def learning_curve(
     train_sizes: Iterable[float] = (0.1, 0.2, 0.4, 0.7, 1.0),
     cv: Any = "auto",
     groups: Any = None,
+    class_weight: Any = None,
     max_rows: int | None = None,
     last: MethodResult | None = None,
     random_state: Any = 0,
@@ -86,7 +89,7 @@ def learning_curve(
         As in `compare`.
     train_sizes : iterable of float, default=(0.1, 0.2, 0.4, 0.7, 1.0)
         Fractions of the labeled training rows of the smallest fold, in (0, 1].
-    cv, groups
+    cv, groups, class_weight
         As in `compare`.
     max_rows : int, optional
         The fractions are of at most this number of rows.
@@ -106,7 +109,8 @@ def learning_curve(
     Raises
     ------
     InputError
-        If a fraction is not in (0, 1], if `max_rows` is not a positive integer, or if X, y and truth differ in length.
+        If a fraction is not in (0, 1], if `max_rows` is not a positive integer, if class weights are given and the
+        estimator has none, or if X, y and truth differ in length.
 
     Examples
     --------
@@ -122,7 +126,9 @@ def learning_curve(
         raise InputError(f"`train_sizes` must be one or more fractions in (0, 1]; got {fractions or train_sizes!r}.")
     if max_rows is not None:
         check_positive("max_rows", max_rows, integer=True, alternatives=" or None")
-    task = check_task(X, y, truth)
+    task = check_task(X, y, truth, class_weight)
+    if class_weight is not None:
+        check_class_weights(class_weight, {type(last_step(estimator)).__name__: estimator}, task.candidates)
     unlabeled = task.candidates.is_unlabeled
     rng = check_random_state(random_state)
     splits = [

@@ -15,6 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from oneof.candidates import CandidateSets, as_candidates, expand_to_predicted
+from oneof.comparison.class_weights import fit_with_class_weights
 from oneof.comparison.results import FoldResult, HeldOut
 from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.estimators.base import check_informative, check_lengths
@@ -42,21 +43,22 @@ clock = time.perf_counter
 
 
 class Task(NamedTuple):
-    """Rows that can be indexed, their candidate sets, and their true labels if some are known."""
+    """Rows that can be indexed, their candidate sets, true labels if some are known, and the weights of the classes."""
 
     X: Any
     candidates: CandidateSets
     truth: CandidateSets | None
+    class_weight: Any = None
 
 
-def check_task(X: Any, y: Any, truth: Any) -> Task:
+def check_task(X: Any, y: Any, truth: Any, class_weight: Any = None) -> Task:
     """Check `X`, `y` and `truth`, and the consistency of their lengths and classes."""
     X = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else as_array(X, "X")
     candidates = as_candidates(y)
     check_lengths(X, candidates)
     check_informative(candidates)
     if truth is None:
-        return Task(X, candidates, None)
+        return Task(X, candidates, None, class_weight)
     known = expand_to_predicted(truth, [], candidates.classes)
     if len(known) != len(candidates):
         raise InputError(f"`truth` must have one label per row of `y` ({len(candidates)}); got {len(known)} labels.")
@@ -68,7 +70,7 @@ def check_task(X: Any, y: Any, truth: Any) -> Task:
     if not (known.is_exact | known.is_unlabeled).all():
         row = int(np.flatnonzero(~(known.is_exact | known.is_unlabeled))[0])
         raise LabelError(f"`truth` must have one label or a missing value per row; got several labels in row {row}.")
-    return Task(X, candidates, None if known.is_unlabeled.all() else known)
+    return Task(X, candidates, None if known.is_unlabeled.all() else known, class_weight)
 
 
 def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> list[tuple[Ints, Ints]]:
@@ -76,11 +78,11 @@ def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> li
     candidates = task.candidates
     n_labeled = int((~candidates.is_unlabeled).sum())
     group = None if groups is None else encode_groups(groups, len(candidates))
-    n_groups = n_labeled if group is None else len(np.unique(group[~candidates.is_unlabeled]))
+    n_groups = math.inf if group is None else len(np.unique(group[~candidates.is_unlabeled]))
     if isinstance(cv, str):
         check_choice("cv", cv, ("auto",), ", a number of folds or a splitter")
         is_large = n_labeled > MAX_ROWS_CROSS_VALIDATION and n_groups >= MIN_GROUPS_ONE_SPLIT
-        cv = 1 if is_large else N_FOLDS if group is None else max(2, min(N_FOLDS, n_groups))
+        cv = 1 if is_large else max(2, int(min(N_FOLDS, n_groups)))
     if isinstance(cv, numbers.Integral):
         if isinstance(cv, bool) or cv < 1:
             raise InputError(f'`cv` must be "auto", an integer of at least 1 or a splitter; got {cv!r}.')
@@ -153,10 +155,10 @@ def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints, further: 
 
     `further` rows are predicted too, but not scored; ``held_out`` has them after the test rows.
     """
-    X, candidates, truth = task
+    X, candidates, truth, class_weight = task
     model, rows = clone(estimator), _safe_indexing(X, train)
     start = clock()
-    model.fit(rows, candidates[train])
+    fit_with_class_weights(model, rows, candidates[train], class_weight)
     seconds = clock() - start
     n_test = len(test)
     rows = _safe_indexing(X, test if further is None else np.concatenate([np.arange(len(candidates))[test], further]))

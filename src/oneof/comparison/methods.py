@@ -7,6 +7,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import clone
 
+from oneof.comparison.class_weights import has_class_weights
 from oneof.comparison.few_labels import FEW_LABEL_METHODS, FEW_LABELS
 from oneof.comparison.folds import Task
 from oneof.errors import InputError, InputTypeError
@@ -197,6 +198,8 @@ def resolve_methods(methods: Any, task: Task, random_state: Any) -> dict[str, An
         )
         if isinstance(methods, str) and methods == "auto":
             selected = auto_methods(selected, task.X.shape[1])
+            if task.class_weight is not None:
+                selected = {name: estimator for name, estimator in selected.items() if has_class_weights(estimator)}
         elif isinstance(methods, str) and methods == FEW_LABELS:
             # Scaled by its largest value, a rare word has as much influence on distances as a frequent one.
             used = slice(-1, None) if sp.issparse(task.X) else slice(None)

@@ -14,6 +14,7 @@ from oneof.io.columns import (
     find_column,
     match_columns,
     saved_columns,
+    select_column,
 )
 from oneof.io.encoder import TextOptions, check_texts, make_encoder, read_text_options
 from oneof.io.features import Overrides, TableFeatures, choose_columns, choose_features
@@ -52,6 +53,7 @@ __all__ = [
     "choose_columns",
     "describe_cells",
     "find_column",
+    "select_column",
     "find_separator",
     "is_whole_table",
     "make_dialect",

@@ -157,6 +157,12 @@ def find_column(name: str, columns: Sequence[str], path: Path) -> str:
     raise DataError(f"column {name!r} does not exist: {hint}", source=str(path))
 
 
+def select_column(given: str | None, defaults: Sequence[str], columns: Sequence[str], path: Path) -> str:
+    """Return the given column, or the first default that the table has; otherwise raise as `find_column`."""
+    present = [name for name in defaults if name in columns]
+    return present[0] if given is None and present else find_column(given or defaults[0], columns, path)
+
+
 def match_columns(patterns: Sequence[str], columns: Sequence[str], path: Path) -> list[str]:
     """Return the columns that have one of the names, or match one of the patterns such as "q*".
 

@@ -118,9 +118,10 @@ class ResultAPI(AnswerAPI):
             with one line per answer.
         match : str, optional
             The column of the session's table with the item names of the file; exports need a field of this name. By
-            default the items of a table are row indices, from 0.
+            default the items of a table are row indices, from 0. Items are in the column of this name of the file, or
+            in the column "item".
         **columns
-            Column names of the file: `item`, `worker`, `label`, `degree` and `separator` for
+            Other column names of the file: `item`, `worker`, `label`, `degree` and `separator` for
             `oneof.labeling.answers.importing.read_long`, `choice` for the tag of Label Studio.
 
         Returns

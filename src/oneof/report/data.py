@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from oneof.crowd import ClassAccuracies, PairAgreements
 from oneof.errors import InputError
 from oneof.plots import LearningCurveLike
 from oneof.typing import Floats, Ints, Labels
+
+if TYPE_CHECKING:
+    from oneof.report.headline import Headline
 
 MIN_SHARED_ROWS = 10
 """Minimum number of common rows of a listed pair of annotators, if there are many pairs."""
@@ -284,6 +287,8 @@ class ReportData:
         A sentence if the method is clearly below a simple baseline.
     n_groups : int, optional
         Number of groups of rows, if the folds keep groups together.
+    headline : Headline, optional
+        The first number of the page; by default the accuracy, or the covering rate without true labels.
 
     Raises
     ------
@@ -315,6 +320,7 @@ class ReportData:
     n_corrected: int | None = None
     baseline_warning: str = ""
     n_groups: int | None = None
+    headline: "Headline | None" = None
 
     def __post_init__(self) -> None:
         arrays = {"decisions.labels": self.decisions.labels, "decisions.confidence": self.decisions.confidence}

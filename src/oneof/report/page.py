@@ -24,6 +24,7 @@ from oneof.plots.style import clean
 from oneof.plots.svg import to_svg
 from oneof.report import annotators, statistics, templating
 from oneof.report.data import Preview, ReportData
+from oneof.report.headline import Headline, choose_headline
 from oneof.report.suspects import MAX_REPORT_SUSPECTS, MAX_SUSPECTS, describe_suspects
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ def render_report(data: ReportData) -> str:
         source=clean(data.source),
         method=clean(data.method),
         estimate=data.estimate,
+        headline=_headline(data),
         baseline_warning=data.baseline_warning,
         n_folds=data.n_folds,
         n_train=data.n_train,
@@ -165,6 +167,13 @@ def render_audit(
         version=clean(version),
         date=clean(date),
     )
+
+
+def _headline(data: ReportData) -> Headline:
+    """Return the headline that is given, or that of the rates."""
+    sets = data.candidates
+    is_exact = bool((sets.is_exact | sets.is_unlabeled).all())
+    return data.headline or choose_headline(data.estimate, None, is_exact=is_exact)
 
 
 def _curve(data: ReportData) -> dict[str, Any] | None:

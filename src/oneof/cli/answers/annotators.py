@@ -1,4 +1,4 @@
-"""Answers of annotators for `oneof fit`: the fit, and the description of the annotators."""
+"""Labels by answers of annotators, the fit of `oneof fit`, and the description of the annotators."""
 
 import math
 from pathlib import Path
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from oneof.report import AnnotatorSummary
 
 ANNOTATORS_FILE = "annotators.csv"
+WEIGHTS_NOTE = (
+    "the labels are weights by the answers alone, with accuracies of the annotators estimated from all answers: the "
+    "rates are approximate. `oneof fit` fits the annotators and a method in turn."
+)
+"""Note of the commands that do not fit the annotators and a method in turn."""
 _MAX_PRINTED = 20
 """Number of annotators that the command prints; `ANNOTATORS_FILE` has all."""
 _MAX_PRINTED_CLASSES, _MAX_PRINTED_PAIRS, _MAX_JSON_PAIRS = 5, 10, 1000
@@ -62,7 +67,7 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
                 str(label),
                 str(other),
                 float(disagreement),
-                _describe_answers(given.answers, int(row)),
+                describe_answers(given.answers, int(row)),
             )
             for row, label, other, disagreement in zip(
                 disputed.rows, disputed.labels, disputed.runner_up, disputed.disagreement, strict=True
@@ -87,7 +92,7 @@ def _describe_copies(model: Any) -> str:
     )
 
 
-def _describe_answers(answers: "Answers", row: int) -> str:
+def describe_answers(answers: "Answers", row: int) -> str:
     """Return each answer to a row with its annotators, the most frequent answer first."""
     given: dict[str, list[str]] = {}
     for annotator, labels in answers.of_row(row).items():

@@ -1,4 +1,4 @@
-"""Files of answers for `oneof fit`: records, tables with a column for each annotator, exports and archives."""
+"""Files of answers: records, tables with a column for each annotator, exports and archives."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from oneof.io import Table
 
 
+ROW, ITEM = "row", "item"
+ANNOTATOR, ANSWER = ("annotator", "worker"), ("answer", "label")
+"""Default columns of a file of answers: those of exports of the labeling page are the last ones."""
 MAX_NAMED = 3
 """Number of annotators that are named in a note, or with an answer to a disputed row."""
 
@@ -23,17 +26,20 @@ class AnswerOptions:
     ----------
     path : Path
         A table with a record for each answer or a column for each annotator, or an export of Label Studio or doccano.
-    row : str
-        The column of the names of the rows, in this file and in the table; in an export, the field of the data.
+    row : str or None
+        The column of the names of the rows, in this file and in the table; in an export, the field of the data. By
+        default "row"; if the table has no such column, its rows are numbered from 0. A file without the column may name
+        its rows in a column "item", as exports of the labeling page do.
     annotator, answer : str or None
-        Columns of this file, by default "annotator" and "answer"; without them, all columns but `row` are annotators.
-        An export has no column of annotators, and its `answer` is the tag of the choices, by default the only one.
+        Columns of this file, by default "annotator" or "worker", and "answer" or "label"; without any of them, all
+        columns but that of the rows are annotators. An export has no column of annotators, and its `answer` is the tag
+        of the choices, by default the only one.
     gold : str or None
         The column of known labels, in the table.
     """
 
     path: Path
-    row: str = "row"
+    row: str | None = None
     annotator: str | None = None
     answer: str | None = None
     gold: str | None = None
@@ -65,12 +71,12 @@ def read_answers(
 
     if options.path.suffix.lower() == ".npz":
         return _read_archive(options, table)
-    row_names = _read_names(table, options.row, "row")
+    row_names, column = _name_rows(table, options.row)
     position: dict[str, int] = {}
     for i, name in enumerate(row_names):
         if position.setdefault(name, i) < i:
             raise DataError(
-                f"column {options.row!r} contains {name!r} twice. Name each row of the table differently.",
+                f"column {column!r} contains {name!r} twice. Name each row of the table differently.",
                 source=str(table.path),
                 row=i,
             )
@@ -94,6 +100,14 @@ def read_answers(
     return TableAnswers(answers, row_names, gold, tuple(notes), records.separator)
 
 
+def _name_rows(table: "Table", column: str | None) -> tuple[list[str], str]:
+    """Return the names of the rows of a table, and their column."""
+    if column is None and (table.rows is not None or ROW not in table.frame.columns):
+        n_rows = table.frame.height if table.rows is None else table.rows.shape[0]
+        return [str(row) for row in range(n_rows)], ""
+    return _read_names(table, column or ROW, "row"), column or ROW
+
+
 def _omit_unknown_rows(
     records: "_Records", position: Mapping[str, int], table: "Table"
 ) -> "tuple[_Records, list[str]]":
@@ -107,7 +121,7 @@ def _omit_unknown_rows(
     if not kept:
         raise DataError(
             f"no answer is about a row of {table.path}: the answers name rows such as {records.rows[first]!r}, and the "
-            f"table {next(iter(position), None)!r}. Give both the same names.",
+            f"table {next(iter(position), None)!r}. Give both the same names, or name their column by --row.",
             source=records.locations[first],
         )
     n_unknown = len(set(records.rows) - position.keys())
@@ -173,17 +187,17 @@ class _Records:
 
 def _read_records(options: AnswerOptions, separator: str | None, classes: tuple[str, ...] | None) -> _Records:
     """Read a table of answers, with a line for each answer or a column for each annotator."""
-    from oneof.io import find_column, find_separator, read_labels, read_table
+    from oneof.io import find_separator, read_labels, read_table, select_column
     from oneof.io.formats.annotations import describe_omitted
 
-    if options.annotator is None and options.answer is None:
-        columns = read_table(options.path, labels=(options.row,)).frame.columns
-        if options.row in columns and not {"annotator", "answer"} & set(columns):
-            return _read_wide(options, [name for name in columns if name != options.row], separator, classes)
-    annotator, answer = options.annotator or "annotator", options.answer or "answer"
-    records = read_table(options.path, labels=(options.row, annotator, answer))
-    rows, annotators = _read_names(records, options.row, "row"), _read_names(records, annotator, "annotator")
-    find_column(answer, records.frame.columns, options.path)
+    records = read_table(options.path, as_text=("*",))
+    columns = records.frame.columns
+    row = select_column(None, (options.row or ROW, ITEM), columns, options.path)
+    if options.annotator is None and options.answer is None and not {*ANNOTATOR, *ANSWER} & set(columns):
+        return _read_wide(records, row, separator, classes)
+    annotator = select_column(options.annotator, ANNOTATOR, columns, options.path)
+    answer = select_column(options.answer, ANSWER, columns, options.path)
+    rows, annotators = _read_names(records, row, "row"), _read_names(records, annotator, "annotator")
     separator = separator or find_separator(records, [answer], classes=classes)
     labels = read_labels(records, [answer], separator=separator, classes=classes)
     answers = _list_answers(labels)
@@ -201,15 +215,13 @@ def _read_records(options: AnswerOptions, separator: str | None, classes: tuple[
     )
 
 
-def _read_wide(
-    options: AnswerOptions, columns: list[str], separator: str | None, classes: tuple[str, ...] | None
-) -> _Records:
-    """Read a table of answers with a column for each annotator."""
-    from oneof.io import find_separator, read_labels, read_table
+def _read_wide(table: "Table", row: str, separator: str | None, classes: tuple[str, ...] | None) -> _Records:
+    """Return the records of a table with a column for each annotator."""
+    from oneof.io import find_separator, read_labels
     from oneof.io.formats.annotations import describe_omitted
 
-    table = read_table(options.path, labels=(options.row, *columns))
-    rows = _read_names(table, options.row, "row")
+    columns = [name for name in table.frame.columns if name != row]
+    rows = _read_names(table, row, "row")
     records = replace(table, frame=table.frame.select(columns).unpivot(variable_name="annotator", value_name="answer"))
     separator = separator or find_separator(records, ["answer"], classes=classes)
     labels = read_labels(records, ["answer"], separator=separator, classes=classes)
@@ -218,7 +230,7 @@ def _read_wide(
     given.sort(key=lambda i: i % len(rows))  # as records, which are usually in the order of the rows
     annotators = records.frame["annotator"].to_list()
     names = ", ".join(columns[:MAX_NAMED]) + (", ..." if len(columns) > MAX_NAMED else "")
-    notes = [f"{options.path} is read as a table with a column for each of {len(columns)} annotators: {names}."]
+    notes = [f"{table.path} is read as a table with a column for each of {len(columns)} annotators: {names}."]
     active = {annotators[i] for i in given}
     omitted = [name for name in columns if name not in active]
     notes += [describe_omitted(omitted)] if omitted else []
@@ -226,7 +238,7 @@ def _read_wide(
         [rows[i % len(rows)] for i in given],
         [annotators[i] for i in given],
         [answers[i] for i in given],
-        [f"{options.path}, row {i % len(rows)}, column {annotators[i]!r}" for i in given],
+        [f"{table.path}, row {i % len(rows)}, column {annotators[i]!r}" for i in given],
         labels.classes,
         separator,
         tuple(notes),
@@ -244,7 +256,7 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None) -> _Re
         raise InputError(
             f"--annotator has no use with the export {options.path}, which names its annotators. Remove it."
         )
-    given, omitted = drop_empty(read_export(options.path, item=options.row, choice=options.answer))
+    given, omitted = drop_empty(read_export(options.path, item=options.row or ROW, choice=options.answer))
     if not given:
         raise DataError("the export has no answers.", source=str(options.path))
     rows, annotators, labels, locations = zip(*given, strict=True)

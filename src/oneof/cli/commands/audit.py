@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli import options
-from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
+from oneof.cli.option_groups import AnswerGroup, FeatureGroup, FileGroup, LabelGroup, make_read_options
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import Progress, progress
 
@@ -28,29 +28,35 @@ MAX_PRINTED = 0.995
 EXAMPLES = """\b
 Examples:
   oneof audit birds.csv --labels species
-  oneof audit birds.csv --labels species --output issues.csv --report issues.html
+  oneof audit birds.csv --labels species --out issues.csv --report issues.html
   oneof audit birds.csv --labels species --groups recorder
+  oneof audit birds.csv --answers answers.csv --row id
   oneof audit birds.csv --labels species --weighted --kind posterior
 """
 
 
 def run(
+    context: typer.Context,
     table: options.TableFile,
     *,
-    labels: options.Labels,
+    labels: options.LabelsOrAnswers = None,
     method: Annotated[
-        str, typer.Option("--method", help="Name of the method that predicts the held-out rows, or auto: LOORidge.")
+        str,
+        typer.Option(
+            "--method", metavar="NAME", help="Name of the method that predicts the held-out rows, or auto: LOORidge."
+        ),
     ] = "auto",
-    top: Annotated[int, typer.Option("--top", min=0, help="Number of rows to print.")] = 20,
-    output: Annotated[
+    top: Annotated[int, typer.Option("--top", metavar="N", min=0, help="Number of rows to print.")] = 20,
+    out: Annotated[
         Path | None,
-        typer.Option("--output", metavar="FILE", help="Write all labeled rows, the most probably wrong first (.csv)."),
+        typer.Option("--out", metavar="FILE", help="Write all labeled rows, the most probably wrong first (.csv)."),
     ] = None,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write a page with the suspected rows (.html).")
     ] = None,
     label_group: LabelGroup,
     weights: options.Weights = None,
+    answer_group: AnswerGroup,
     groups: options.Groups = None,
     feature_group: FeatureGroup,
     file_group: FileGroup,
@@ -58,6 +64,7 @@ def run(
         int | None,
         typer.Option(
             "--folds",
+            metavar="N",
             min=2,
             help="Number of folds of the held-out predictions, by default 5; with --groups, at most the number of "
             "groups. Without --groups, LOORidge requires no folds if all rows are exact.",
@@ -75,6 +82,7 @@ def run(
     --noise-rate auto learns from it without relying on these rows, and label --audit opens them for labeling.
     """
     with terminal.handle_errors(debug=debug):
+        from oneof.cli.answers.annotators import WEIGHTS_NOTE
         from oneof.cli.tables.inputs import prepare
         from oneof.cli.tables.plan import announce
         from oneof.errors import InputError
@@ -82,17 +90,21 @@ def run(
 
         if method.lower() == "best":
             raise InputError("--method must name one method, or be auto; got best. `oneof compare` finds the best.")
-        outputs = [path for path in (output, report) if path is not None]
-        if output is not None and report is not None and output.resolve() == report.resolve():
-            raise InputError(f"--output and --report must be different files; got {output} for both.")
+        outputs = [path for path in (out, report) if path is not None]
+        if out is not None and report is not None and out.resolve() == report.resolve():
+            raise InputError(f"--out and --report must be different files; got {out} for both.")
         for path in outputs:
             check_writable(path.absolute().parent)
-        for option, file in (("--output", output), ("--report", report)):
-            check_not_input([file] if file is not None else [], [table], option)
-        read_options = make_read_options(labels, label_group, feature_group, file_group, weights=weights, groups=groups)
+        answers = answer_group.answer_options(context)
+        for option, file in (("--out", out), ("--report", report)):
+            inputs = [table] if answers is None else [table, answers.path]
+            check_not_input([file] if file is not None else [], inputs, option)
+        read_options = make_read_options(
+            labels, label_group, feature_group, file_group, weights=weights, groups=groups, answers=answers
+        )
         prepared = prepare(table, read_options)
         separator = prepared.separator
-        for sentence in prepared.notes:
+        for sentence in (*prepared.notes, *([] if prepared.answers is None else [WEIGHTS_NOTE])):
             terminal.print_note(sentence)
         n_folds = count_folds(prepared) if folds is None else folds
         with progress("Estimating the time"):
@@ -105,7 +117,7 @@ def run(
             for path in outputs:
                 files.enter_context(create_directories(path.absolute().parent))
                 temporary = files.enter_context(atomic_write(path))
-                if path is output:
+                if path is out:
                     _write_table(temporary, issues, prepared)
                 else:
                     _write_page(temporary, issues, prepared, name)
@@ -113,7 +125,7 @@ def run(
             facts = {"method": name, "groups": groups, "n_groups": prepared.n_groups, "files": list(map(str, outputs))}
             terminal.print_json(summarize(issues, separator) | facts)
             return
-        print_issues(issues, table, separator=separator, top=top)
+        print_issues(issues, table, prepared, top=top)
         if prepared.n_groups is not None:
             terminal.print_line(f"Folds by groups: no row is predicted from its group ({prepared.n_groups:,} groups).")
         for path in outputs:
@@ -122,7 +134,7 @@ def run(
 
 def _estimate_time(prepared: "PreparedTable", method: str, folds: int, seed: int) -> tuple[float | None, str]:
     """Return the estimated time of all fits of the audit, None if it is unknown or short, and advice to save time."""
-    from oneof.cli.tables.inputs import resolve_methods
+    from oneof.cli.tables.methods import resolve_methods
     from oneof.cli.training.times import count_audit_fits, count_audit_models, estimate_noise_seconds, estimate_seconds
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
@@ -162,7 +174,7 @@ def find_issues(
 ) -> "tuple[str, LabelIssues]":
     """Return the name of the method of the held-out predictions, and the issues."""
     from oneof.audit import find_label_issues
-    from oneof.cli.tables.inputs import resolve_methods
+    from oneof.cli.tables.methods import resolve_methods
     from oneof.comparison.methods import DEFAULT_METHOD
 
     methods, _ = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)
@@ -204,8 +216,10 @@ def format_probability(probability: float) -> str:
     return ">0.99" if probability > MAX_PRINTED else f"{probability:.2f}"
 
 
-def print_issues(issues: "LabelIssues", table: Path, *, separator: str, top: int) -> None:
+def print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", *, top: int) -> None:
     """Print the noise rate and the most probably wrong rows."""
+    from oneof.cli.answers.annotators import describe_answers
+
     terminal.print_line(f"{table}: {describe_rate(issues)}.")
     n_issues = int(issues.is_issue.sum())
     if not n_issues:
@@ -215,13 +229,17 @@ def print_issues(issues: "LabelIssues", table: Path, *, separator: str, top: int
         return
     listed = issues.top(min(top, n_issues))
     if listed:
-        texts = issues.candidates.to_strings(separator=separator)
+        if prepared.answers is None:
+            texts = dict(enumerate(issues.candidates.to_strings(separator=prepared.separator)))
+        else:
+            given = prepared.answers.answers
+            texts = {x.row: describe_answers(given, x.row) for x in listed}
         rows = [
             (str(x.row), texts[x.row], str(x.proposed), str(x.runner_up), format_probability(x.probability))
             for x in listed
         ]
         title = f"Suspected rows, counted from 0 ({len(listed)} of {n_issues:,})"
-        columns = ("row", "labels", "proposed", "runner-up", "probability")
+        columns = ("row", "labels" if prepared.answers is None else "answers", "proposed", "runner-up", "probability")
         terminal.print_table(title, columns, rows, text_columns=4)
 
 
@@ -249,9 +267,11 @@ def _write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") -
     from oneof.cli.tables.inputs import insert_identifiers
 
     texts = issues.candidates.to_strings(separator=prepared.separator)
+    names = None if prepared.answers is None else prepared.answers.row_names
     listed = issues.top(len(issues.ranking))
     columns = {
         "row": [issue.row for issue in listed],
+        **({} if names is None else {"id": [names[issue.row] for issue in listed]}),
         "labels": [texts[issue.row] for issue in listed],
         "proposed": [issue.proposed for issue in listed],
         "probability": [None if issues.is_rate_unknown else issue.probability for issue in listed],

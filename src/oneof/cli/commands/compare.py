@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from oneof.cli import options
-from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
+from oneof.cli.option_groups import AnswerGroup, FeatureGroup, FileGroup, LabelGroup, make_read_options
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import progress
 
@@ -15,21 +15,30 @@ Examples:
   oneof compare birds.csv --labels species
   oneof compare birds.csv --labels species --truth checked --json
   oneof compare birds.csv --labels species --groups recorder
+  oneof compare birds.csv --answers answers.csv --row id
   oneof compare birds.csv --labels species --weighted --kind posterior
 """
 
 
 def run(
+    context: typer.Context,
     table: options.TableFile,
     *,
-    labels: options.Labels,
+    labels: options.LabelsOrAnswers = None,
     truth: options.Truth = None,
     groups: options.Groups = None,
     method: Annotated[
-        str, typer.Option("--method", help="Name of one method, or auto: all methods except slow ones such as PLGP.")
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="Name of one method, or auto or best: all methods except slow ones such as PLGP.",
+        ),
     ] = "auto",
     label_group: LabelGroup,
     weights: options.Weights = None,
+    class_weight: options.ClassWeight = "none",
+    answer_group: AnswerGroup,
     feature_group: FeatureGroup,
     file_group: FileGroup,
     folds: options.Folds = None,
@@ -45,21 +54,33 @@ def run(
     comparison and prints the methods compared so far.
     """
     with terminal.handle_errors(debug=debug):
-        from oneof.cli.tables.inputs import describe_comparison, prepare, resolve_methods
+        from oneof.cli.answers.annotators import WEIGHTS_NOTE
+        from oneof.cli.tables.inputs import prepare
+        from oneof.cli.tables.methods import describe_comparison, resolve_methods
         from oneof.cli.tables.plan import announce
         from oneof.cli.training.times import estimate_seconds
         from oneof.comparison import compare
         from oneof.comparison.folds import check_task, make_folds
 
         read_options = make_read_options(
-            labels, label_group, feature_group, file_group, truth=truth, weights=weights, groups=groups
+            labels,
+            label_group,
+            feature_group,
+            file_group,
+            truth=truth,
+            weights=weights,
+            groups=groups,
+            answers=answer_group.answer_options(context),
         )
         prepared = prepare(table, read_options)
-        methods, notes = resolve_methods(prepared, "best" if method.lower() == "auto" else method, seed)
-        for sentence in (*prepared.notes, *notes):
+        weights_of_classes = options.read_class_weight(class_weight)
+        name = "best" if method.lower() == "auto" else method
+        methods, notes = resolve_methods(prepared, name, seed, weights_of_classes)
+        answer_notes = [] if prepared.answers is None else [WEIGHTS_NOTE]
+        for sentence in (*prepared.notes, *answer_notes, *notes):
             terminal.print_note(sentence)
         limit = budget if len(methods) > 1 else None  # a single method is not left out
-        task = check_task(prepared.frame, prepared.candidates, prepared.truth)
+        task = check_task(prepared.frame, prepared.candidates, prepared.truth, weights_of_classes)
         splits = make_folds(task, "auto" if folds is None else folds, seed, prepared.groups)
         seconds = None
         if len(methods) > 1:
@@ -81,6 +102,7 @@ def run(
                 cv=splits,
                 groups=prepared.groups,
                 truth=prepared.truth,
+                class_weight=weights_of_classes,
                 budget=limit,
                 refit=False,
                 random_state=seed,
@@ -89,6 +111,6 @@ def run(
         if comparison.is_interrupted:
             terminal.print_note("the comparison was interrupted; the table has the methods compared so far.")
         if json:
-            terminal.print_json(comparison.to_dict() | {"groups": groups})
+            terminal.print_json(comparison.to_dict() | {"groups": groups, "class_weight": weights_of_classes})
         else:
             terminal.print_comparison(f"{table} ({comparison.evaluation})", comparison)

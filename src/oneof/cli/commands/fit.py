@@ -37,6 +37,7 @@ Examples:
   oneof fit birds.csv --labels species --groups recorder
   oneof fit birds.csv --labels species --weighted --kind posterior
   oneof fit birds.csv --labels species --noise-rate auto
+  oneof fit birds.csv --labels species --method CLPL --class-weight balanced
   oneof fit birds.csv --answers answers.csv --row id --annotator worker --answer label
   oneof fit birds.csv --answers label-studio.json --row name
   oneof fit clicks/ --labels topic --online --checkpoint-rows 1000000
@@ -53,6 +54,7 @@ def run(
         str,
         typer.Option(
             "--method",
+            metavar="NAME",
             help="Name of a method, best, or auto. auto is LOORidge, which ignores unlabeled rows. best compares all "
             "methods except slow ones such as PLGP, and fits the best one.",
         ),
@@ -65,6 +67,7 @@ def run(
     label_group: LabelGroup,
     weights: options.Weights = None,
     noise_rate: options.NoiseRate = None,
+    class_weight: options.ClassWeight = "none",
     answer_group: AnswerGroup,
     feature_group: FeatureGroup,
     file_group: FileGroup,
@@ -74,12 +77,17 @@ def run(
     online_group: OnlineGroup,
     checkpoint_rows: Annotated[
         int | None,
-        typer.Option("--checkpoint-rows", min=1, help="Online: save a checkpoint after this number of rows."),
+        typer.Option(
+            "--checkpoint-rows", metavar="N", min=1, help="Online: save a checkpoint after this number of rows."
+        ),
     ] = None,
     checkpoint_seconds: Annotated[
         float,
         typer.Option(
-            "--checkpoint-seconds", min=0, help="Online: save a checkpoint after this number of seconds; 0 for never."
+            "--checkpoint-seconds",
+            metavar="SECONDS",
+            min=0,
+            help="Online: save a checkpoint after this number of seconds; 0 for never.",
         ),
     ] = 60.0,
     resume: Annotated[
@@ -117,6 +125,7 @@ def run(
             answers=answer_group.answer_options(context),
         )
         rate = options.read_noise_rate(noise_rate)
+        weights_of_classes = options.read_class_weight(class_weight)
         online_group.check(context, "checkpoint_rows", "checkpoint_seconds", "resume")
         if online_group.online:
             online_options = OnlineOptions(
@@ -139,6 +148,7 @@ def run(
             budget=budget if method.lower() == "best" else None,
             seed=seed,
             noise_rate=rate,
+            class_weight=weights_of_classes,
             progress_factory=progress,
             note=terminal.print_note,
             show_plan=_print_plan,
@@ -155,6 +165,7 @@ def run(
                 else f"sparse features: {summary['sparse_features']:,}."
             )
         )
+        terminal.print_line(terminal.format_headline(training.headline))
         terminal.print_comparison(f"Held-out estimate ({training.comparison.evaluation})", training.comparison)
         if training.annotators is not None:
             print_annotators(training.annotators)

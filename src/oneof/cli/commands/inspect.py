@@ -34,7 +34,7 @@ Examples:
 
 _NEEDS_LABELS = (
     *("separator", "classes", "weighted", "weights", "kind", "rest", "truth", "groups"),
-    *("noise_rate", "folds", "budget", "seed"),
+    *("noise_rate", "class_weight", "folds", "budget", "seed"),
 )
 
 
@@ -46,13 +46,17 @@ def run(
     *,
     labels: options.LabelsOrNone = None,
     method: Annotated[
-        str, typer.Option("--method", help="Name of the method whose time is estimated, best, or auto (LOORidge).")
+        str,
+        typer.Option(
+            "--method", metavar="NAME", help="Name of the method whose time is estimated, best, or auto (LOORidge)."
+        ),
     ] = "auto",
     truth: options.Truth = None,
     groups: options.Groups = None,
     label_group: LabelGroup,
     weights: options.Weights = None,
     noise_rate: options.NoiseRate = None,
+    class_weight: options.ClassWeight = "none",
     answer_group: AnswerGroup,
     feature_group: FeatureGroup,
     file_group: FileGroup,
@@ -86,6 +90,7 @@ def run(
             answers=answer_group.answer_options(context),
         )
         rate = options.read_noise_rate(noise_rate)
+        weights_of_classes = options.read_class_weight(class_weight)
         online_group.check(context)
         if not read_options.labels and read_options.answers is None:
             names = _NEEDS_LABELS if online_group.online else (*_NEEDS_LABELS, "method")
@@ -97,7 +102,14 @@ def run(
             inspection = inspect_stream(table, read_options, online_options, method=method)
         else:
             inspection = inspect_table(
-                table, read_options, method=method, folds=folds, budget=budget, seed=seed, noise_rate=rate
+                table,
+                read_options,
+                method=method,
+                folds=folds,
+                budget=budget,
+                seed=seed,
+                noise_rate=rate,
+                class_weight=weights_of_classes,
             )
         plan = inspection.plan
         for sentence in inspection.notes:
@@ -121,9 +133,11 @@ def inspect_table(
     budget: float,
     seed: int,
     noise_rate: float | str | None = None,
+    class_weight: str | None = None,
 ) -> "Inspection":
     """Return the plan of a fit, the findings and notes; without labels, the plan has the facts of the table only."""
-    from oneof.cli.tables.inputs import prepare, prepare_features, read_rows, resolve_methods
+    from oneof.cli.tables.inputs import prepare, prepare_features, read_rows
+    from oneof.cli.tables.methods import resolve_methods
     from oneof.cli.tables.plan import Inspection, describe
     from oneof.cli.training.train import make_plan
     from oneof.comparison.folds import check_task, make_folds
@@ -131,8 +145,9 @@ def inspect_table(
 
     if read_options.labels or read_options.answers is not None:
         prepared = prepare(path, read_options)
-        methods, notes = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)
-        task = check_task(prepared.frame, prepared.candidates, prepared.truth)
+        name = DEFAULT_METHOD if method.lower() == "auto" else method
+        methods, notes = resolve_methods(prepared, name, seed, class_weight)
+        task = check_task(prepared.frame, prepared.candidates, prepared.truth, class_weight)
         splits = make_folds(task, "auto" if folds is None else folds, seed, prepared.groups)
         plan = make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate)
         return Inspection(plan, prepared.findings, (*prepared.notes, *notes))

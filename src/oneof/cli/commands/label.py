@@ -24,11 +24,11 @@ Examples:
 """
 
 
-def _answers_file(table: Path, answers: Path | None) -> Path:
+def _answers_file(table: Path, session_file: Path | None) -> Path:
     """Return the file of the answers to the rows of a table."""
     from oneof.io import stem_of
 
-    return answers or Path(f"{stem_of(table)}-answers.sqlite")
+    return session_file or Path(f"{stem_of(table)}-answers.sqlite")
 
 
 def _label(
@@ -54,28 +54,36 @@ def _label(
             "--images", metavar="DIR", help="Folder of the images or audio files; by default the folder of the table."
         ),
     ] = None,
-    answers: Annotated[
+    session_file: Annotated[
         Path | None,
-        typer.Option("--answers", metavar="FILE", help="File of the answers; by default TABLE-answers.sqlite."),
+        typer.Option(
+            "--session",
+            metavar="FILE",
+            help="File that stores the answers of the session; by default TABLE-answers.sqlite.",
+        ),
     ] = None,
-    annotator: Annotated[
-        str, typer.Option("--annotator", metavar="NAME", help="Name of the annotator; the page can change it.")
+    name: Annotated[
+        str, typer.Option("--name", metavar="NAME", help="Name of the annotator; the page can change it.")
     ] = "me",
     annotations_per_item: Annotated[
-        int, typer.Option("--annotations-per-item", min=1, help="Number of annotators who label each row.")
+        int, typer.Option("--annotations-per-item", metavar="N", min=1, help="Number of annotators who label each row.")
     ] = 1,
     combination: Annotated[
         str,
         typer.Option(
             "--combination",
+            metavar="votes|model",
             help="Combination of several annotators: votes, or model: weights by their estimated accuracies.",
         ),
     ] = "votes",
     method: Annotated[
-        str, typer.Option("--method", help="Name of a method, or auto: GraphLogisticRegression.")
+        str, typer.Option("--method", metavar="NAME", help="Name of a method, or auto: GraphLogisticRegression.")
     ] = "auto",
     strategy: Annotated[
-        str, typer.Option("--strategy", help="Query strategy: mutual_information, entropy, margin, random, or auto.")
+        str,
+        typer.Option(
+            "--strategy", metavar="NAME", help="Query strategy: mutual_information, entropy, margin, random, or auto."
+        ),
     ] = "auto",
     audit: Annotated[
         bool,
@@ -86,18 +94,16 @@ def _label(
         typer.Option(
             "--import",
             metavar="FILE",
-            help="Import answers: a table of item, worker and label, .json of Label Studio, or .zip of doccano.",
+            help="Import answers: a table with a line for each, .json of Label Studio, or .zip of doccano.",
         ),
-    ] = None,
-    choice: Annotated[
-        str | None,
-        typer.Option("--choice", metavar="TAG", help="Tag of Label Studio whose choices are imported, if several."),
     ] = None,
     export: Annotated[
         Path | None,
         typer.Option("--export", metavar="FILE", help="Write the table with its labels (.csv or .parquet), and exit."),
     ] = None,
-    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port of the page; 0 selects a free one.")] = 0,
+    port: Annotated[
+        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port of the page; 0 selects a free one.")
+    ] = 0,
     browser: Annotated[
         bool, typer.Option("--browser/--no-browser", help="Whether to open the page in a browser.")
     ] = True,
@@ -140,7 +146,7 @@ def _label(
 
         exits = export is not None or annotator_group.progress
         read_options = make_read_options(labels, label_group, feature_group, file_group)
-        answers_file = _answers_file(table, answers)
+        answers_file = _answers_file(table, session_file)
         label_options = LabelOptions(
             show,
             images,
@@ -155,7 +161,7 @@ def _label(
             options.read_names("--pin", pin),
             annotator_group,
         )
-        for option, path in (("--export", export), ("--answers", answers_file)):
+        for option, path in (("--export", export), ("--session", answers_file)):
             check_not_input([path] if path else [], [table, *(imports or ())], option)
         if not exits:
             check_server_installed("labeling")  # before the file of the answers is created
@@ -168,7 +174,7 @@ def _label(
             if is_stored:
                 settings.store(answers_file)
             n_imported = sum(
-                session.import_annotations(file, match=annotator_group.match, choice=choice) for file in imports or ()
+                session.import_annotations(file, **annotator_group.import_arguments(file)) for file in imports or ()
             )
             summary = {
                 "table": str(table),
@@ -191,7 +197,7 @@ def _label(
                 else:
                     terminal.print_line(f"File: {export} ({summary['n_remaining']} rows remain to be labeled).")
                 return
-            server = LabelingServer(session, title=table.name, annotator=annotator, images=opened.images, port=port)
+            server = LabelingServer(session, title=table.name, annotator=name, images=opened.images, port=port)
             if json:
                 terminal.print_json(summary | {"link": server.link, "lead_link": server.lead_link})
             else:

@@ -27,12 +27,13 @@ def run(
         str,
         typer.Option(
             "--host",
+            metavar="ADDRESS",
             help="Address of this machine that accepts connections. With another one than the default, other machines "
             "can connect: there is no password and no encryption.",
         ),
     ] = LOCALHOST,
     port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, help="Port of the server; 0 selects a free one.")
+        int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port of the server; 0 selects a free one.")
     ] = DEFAULT_PORT,
     allowed_host: Annotated[
         list[str] | None,
@@ -43,9 +44,11 @@ def run(
             "localhost are accepted, other names only if they are listed; '*' accepts any.",
         ),
     ] = None,
-    max_rows: Annotated[int, typer.Option("--max-rows", min=1, help="Maximum number of rows of a request.")] = MAX_ROWS,
+    max_rows: Annotated[
+        int, typer.Option("--max-rows", metavar="N", min=1, help="Maximum number of rows of a request.")
+    ] = MAX_ROWS,
     max_body_bytes: Annotated[
-        int, typer.Option("--max-body-bytes", min=1, help="Maximum size of the body of a request.")
+        int, typer.Option("--max-body-bytes", metavar="N", min=1, help="Maximum size of the body of a request.")
     ] = MAX_BODY_BYTES,
     strict: Annotated[
         bool,

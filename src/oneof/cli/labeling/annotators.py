@@ -22,6 +22,7 @@ class AnnotatorGroup:
         int | None,
         typer.Option(
             "--max-annotations",
+            metavar="N",
             min=1,
             help="Maximum number of annotators of a row: it gets more than --annotations-per-item as long as their "
             "answers exclude each other, or its label has a probability below 0.9.",
@@ -31,6 +32,7 @@ class AnnotatorGroup:
         float | None,
         typer.Option(
             "--double-annotated",
+            metavar="FRACTION",
             min=0,
             max=1,
             help="Fraction of the rows, drawn at random, with one more answer; by default 0.2 with --max-annotations, "
@@ -43,24 +45,54 @@ class AnnotatorGroup:
             "--gold",
             metavar="COLUMN|FILE",
             help="Known labels of some rows, which measure the accuracy of each annotator: a column, which is not "
-            "shown, or a file with the columns item and label. Items are as for --import.",
+            "shown, or a file with a column of the rows, as for --import, and the column label.",
         ),
     ] = None
     gold_interval: Annotated[
-        int, typer.Option("--gold-interval", min=1, help="One of this many questions is a row of --gold.")
+        int, typer.Option("--gold-interval", metavar="N", min=1, help="One of this many questions is a row of --gold.")
     ] = 20
     progress: Annotated[bool, typer.Option("--progress", help="Print the progress of each annotator, and exit.")] = (
         False
     )
-    match: Annotated[
+    row: Annotated[
         str | None,
         typer.Option(
-            "--match",
+            "--row",
             metavar="COLUMN",
-            help="Column with the item names of --import and --gold, and field of an export; by default items are row "
-            "indices.",
+            help="--import and --gold: column of the names of the rows, in both tables, and field of an export; by "
+            "default the number of the row. A file may have them in a column item.",
         ),
     ] = None
+    annotator: Annotated[
+        str | None,
+        typer.Option(
+            "--annotator", metavar="COLUMN", help="--import: column of the annotators; by default worker or annotator."
+        ),
+    ] = None
+    answer: Annotated[
+        str | None,
+        typer.Option(
+            "--answer",
+            metavar="COLUMN",
+            help="--import: column of the labels, by default label or answer; or tag of Label Studio, by default the "
+            "only one.",
+        ),
+    ] = None
+
+    def import_arguments(self, path: Path) -> dict[str, str | None]:
+        """Return the arguments of `LabelingSession.import_annotations` for a file."""
+        from oneof.errors import InputError
+        from oneof.io.formats.annotations import is_export
+
+        if not is_export(path):
+            return {"match": self.row, "worker": self.annotator, "label": self.answer}
+        if self.annotator is not None:
+            raise InputError(f"--annotator has no use with the export {path}, which names its annotators. Remove it.")
+        if self.row is None:
+            raise InputError(
+                f"--row must name the rows in the table and in the export {path}; got none. Add --row COLUMN."
+            )
+        return {"match": self.row, "choice": self.answer}
 
     def is_column(self) -> bool:
         """Return whether --gold is a column of the table."""
@@ -70,7 +102,7 @@ class AnnotatorGroup:
 def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, str] | None:
     """Return the known labels of --gold by row; None without the option."""
     from oneof.errors import DataError, InputError
-    from oneof.io import find_column, read_table
+    from oneof.io import find_column, read_table, select_column
     from oneof.labeling.content.table import row_index
 
     if options.gold is None:
@@ -82,14 +114,15 @@ def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, 
             )
         return _labels(enumerate(table.frame[options.gold].to_list()))
     file = Path(options.gold)
-    frame = read_table(file, as_text=("item", "label")).frame
-    items, labels = (frame[find_column(name, frame.columns, file)].to_list() for name in ("item", "label"))
+    frame = read_table(file, as_text=("*",)).frame
+    item = select_column(None, [*([] if options.row is None else [options.row]), "item", "row"], frame.columns, file)
+    items, labels = (frame[name].to_list() for name in (item, find_column("label", frame.columns, file)))
     n_rows = table.frame.height
-    rows = {str(row): row for row in range(n_rows)} if options.match is None else row_index(table.frame, options.match)
+    rows = {str(row): row for row in range(n_rows)} if options.row is None else row_index(table.frame, options.row)
     for line, item in enumerate(items):
         if str(item) not in rows:
             raise DataError(
-                f"{file}, row {line}: item {item!r} is not in the table. Name the column of the items by --match."
+                f"{file}, row {line}: item {item!r} is not in the table. Name the column of the rows by --row."
             )
     return _labels((rows[str(item)], label) for item, label in zip(items, labels, strict=True))
 

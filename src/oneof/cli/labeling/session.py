@@ -234,7 +234,7 @@ def _has_features(table: "Table", exclude: set[str], overrides: Any) -> bool:
 
 def _make_estimator(prepared: "PreparedTable", label_options: LabelOptions) -> Any:
     """Return the requested estimator, or None for the default of the session."""
-    from oneof.cli.tables.inputs import resolve_methods
+    from oneof.cli.tables.methods import resolve_methods
 
     if label_options.method.lower() == DEFAULT:
         return None

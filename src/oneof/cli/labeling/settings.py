@@ -94,7 +94,7 @@ def with_stored_settings(command: Callable[..., None], answers_of: Callable[...,
     command : callable
         It has a parameter `settings`, which is no option: the result passes a `Settings`.
     answers_of : callable
-        ``(table, answers)`` -> the file of answers.
+        ``(table, session_file)`` -> the file of answers.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def with_stored_settings(command: Callable[..., None], answers_of: Callable[...,
     @functools.wraps(command)
     def run(context: typer.Context, table: Path, **options: Any) -> None:
         given = {name: _to_json(name, options[name]) for name in KINDS if _is_given(context, name)}
-        settings = Settings(given, read_settings(answers_of(table, options["answers"])))
+        settings = Settings(given, read_settings(answers_of(table, options["session_file"])))
         command(table, **options | _to_options(settings.resumed), settings=settings)
 
     added = inspect.Parameter("context", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)

@@ -171,6 +171,15 @@ def format_percent(fraction: float | None, std: float | None = None) -> str:
     return f"{100 * fraction:.1f} ± {100 * std:.1f} %"
 
 
+def format_headline(headline: Any) -> str:
+    """Return the first number of a fit in a sentence, with its interval or standard deviation."""
+    rate = format_percent(headline.value, headline.std)
+    if headline.interval is not None:
+        low, high = (f"{100 * bound:.1f}" for bound in headline.interval)
+        rate += f" ({low} to {high} %)"
+    return f"{headline.measure.capitalize()}: {rate} {headline.meaning}"
+
+
 def print_comparison(title: str, comparison: Any) -> None:
     """Write the table of a `oneof.comparison.Comparison`, the best method first, and its legend.
 

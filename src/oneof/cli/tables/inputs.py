@@ -1,7 +1,6 @@
-"""Reading of a training table as candidate sets, true labels and features, and selection of its methods."""
+"""Reading of a training table as candidate sets, true labels and features."""
 
-import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from oneof.candidates import CandidateSets
 from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.cli.answers.annotators import estimate_candidates
-from oneof.cli.answers.files import AnswerOptions, TableAnswers, read_answers
+from oneof.cli.answers.files import ROW, AnswerOptions, TableAnswers, read_answers
 from oneof.cli.tables.leaks import leak_notes
 from oneof.errors import DataError, InputError
 from oneof.io import (
@@ -24,7 +23,6 @@ from oneof.io import (
     choose_features,
     find_column,
     find_separator,
-    make_encoder,
     read_labels,
     read_text_options,
     read_truth,
@@ -33,9 +31,6 @@ from oneof.io import (
 
 if TYPE_CHECKING:
     import polars as pl
-
-_N_ENCODED_ROWS = 1000
-"""Number of rows that are encoded to count the features of a table of numbers."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +63,7 @@ class ReadOptions:
     def text_columns(self) -> set[str]:
         """Columns that are read as text: labels, weights, true labels, groups, and names of rows in answers."""
         names = [self.weights.weights, self.truth, self.groups]
-        names += [] if self.answers is None else [self.answers.row, self.answers.gold]
+        names += [] if self.answers is None else [self.answers.row or ROW, self.answers.gold]
         return {*self.labels, *(name for name in names if name is not None)}
 
     @property
@@ -157,7 +152,9 @@ class PreparedFeatures:
 def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
     """Read a table from a file with its labels and features; defects raise errors of `oneof.errors`."""
     if not read_options.labels and read_options.answers is None:
-        raise InputError(f"--labels must name the label column of {path}; got none. Add --labels COLUMN.")
+        raise InputError(
+            f"--labels must name the label column of {path}; got none. Add --labels COLUMN, or --answers FILE."
+        )
     read_text_options(read_options.stop_words, read_options.stem)  # defects are errors before the file is read
     return prepare_rows(read_rows(path, read_options), read_options)
 
@@ -266,80 +263,3 @@ def _check_no_column_options(read_options: ReadOptions, path: Path) -> None:
             f"{path} has a sparse matrix, which has no columns: remove --numeric, --categorical, --text, --drop, "
             "--stop-words and --stem."
         )
-
-
-def resolve_methods(prepared: PreparedTable, method: str, seed: int) -> tuple[dict[str, Any], list[str]]:
-    """Return the requested methods as pipelines from the table's features, and notes on excluded methods.
-
-    "best" requests all methods except slow ones.
-    """
-    import scipy.sparse as sp
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    from oneof.comparison.methods import auto_methods, default_estimators, excluded_from_auto, has_negative_values
-
-    is_sparse = prepared.table.rows is not None
-    encoder = None if is_sparse else make_encoder(prepared.columns, prepared.text_options)
-    # Numbers are encoded as dense features, whose number the first rows show; categories and words depend on all rows.
-    is_dense = not is_sparse and all(column.kind not in ("category", "text") for column in prepared.columns)
-    encoded = (
-        prepared.frame
-        if encoder is None
-        else encoder.fit_transform(prepared.frame.head(_N_ENCODED_ROWS) if is_dense else prepared.frame)
-    )
-    n_rows, n_features = int((~prepared.candidates.is_unlabeled).sum()), encoded.shape[1]
-    estimators = default_estimators(
-        sparse=sp.issparse(encoded), negative=has_negative_values(encoded), n_rows=n_rows, random_state=seed
-    )
-    if method.lower() == "best":
-        names, excluded = list(auto_methods(estimators, n_features)), excluded_from_auto(n_features)
-    else:
-        names, excluded = [_match_name(method, estimators)], ()
-    # The steps of a method that is a pipeline are inserted one by one, since `pipeline[-1]` must be the estimator. The
-    # encoder has scaled sparse features: a second scaler would give rare words the same weight as frequent ones. It has
-    # also standardized numbers.
-    is_standardized = all(column.kind in ("number", "date", "duration") for column in prepared.columns)
-    pipelines = {}
-    for name in names:
-        steps = getattr(estimators[name], "steps", None) or [("method", estimators[name])]
-        if encoder is None:
-            pipelines[name] = Pipeline(list(steps))
-            continue
-        if sp.issparse(encoded):
-            steps = steps[-1:]
-        elif is_standardized:
-            steps = [step for step in steps if not isinstance(step[1], StandardScaler)]
-        pipelines[name] = Pipeline([("columns", encoder), *steps])
-    notes = [
-        f"{name} is not compared: it is slow with {n_features:,} features; --method {name} fits it."
-        for name in excluded
-    ]
-    return pipelines, notes
-
-
-def describe_comparison(n_methods: int, budget: float | None, n_train: int) -> list[str]:
-    """Return the announcement of a comparison, which takes long, and of the estimates of time before it."""
-    from oneof.comparison.comparison import MAX_ESTIMATE_FRACTION
-    from oneof.comparison.cost import MIN_TIMED_ROWS
-    from oneof.comparison.results import format_duration
-
-    limit = "" if budget is None else f" for up to {budget:g} min (--budget)"
-    methods = f"{n_methods} method{'s' * (n_methods != 1)}"
-    sentences = [f"comparing {methods}{limit}; Ctrl-C ends with the best so far."]
-    if budget is not None and n_train >= MIN_TIMED_ROWS:
-        seconds = format_duration(60 * budget * MAX_ESTIMATE_FRACTION)
-        sentences.append(
-            f"the times of the methods are estimated first, on samples of the rows; this takes up to about {seconds}."
-        )
-    return sentences
-
-
-def _match_name(method: str, estimators: Mapping[str, Any]) -> str:
-    """Return the name of the method, compared without case."""
-    by_lower = {name.lower(): name for name in estimators}
-    if method.lower() not in by_lower:
-        close = difflib.get_close_matches(method.lower(), by_lower, n=1)
-        hint = f"did you mean {by_lower[close[0]]}? " if close else ""
-        raise InputError(f"unknown method {method!r}: {hint}The methods are auto, best, {', '.join(estimators)}.")
-    return by_lower[method.lower()]

@@ -86,6 +86,8 @@ class Plan:
         The groups of rows, which folds keep together.
     noise_rate : float, str or None
         The rate of wrong labels that the fit corrects, or "auto".
+    class_weight : str or None
+        The weights of the classes in the fit: "balanced", or None.
     method : str or None
         The name of the method, or of several methods; None without labels.
     seconds : float or None
@@ -117,6 +119,7 @@ class Plan:
     answers: AnswerFacts | None = None
     groups: GroupFacts | None = None
     noise_rate: float | str | None = None
+    class_weight: str | None = None
     method: str | None = None
     seconds: float | None = None
     one_split_seconds: float | None = None
@@ -192,6 +195,8 @@ class Plan:
         method = [("method", self.method)]
         if self.groups is not None:
             method.append(("folds", f"by the {self.groups.groups:,} groups of {write_names([self.groups.column])}"))
+        if self.class_weight is not None:
+            method.append(("weights", f"of the classes: {self.class_weight} (--class-weight)"))
         if self.noise_rate is not None:
             rate = "an estimated rate" if self.noise_rate == "auto" else f"a rate of {self.noise_rate:g}"
             method.append(("noise", f"wrong labels are corrected, with {rate} (--noise-rate)"))

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from oneof.cli.tables.inputs import PreparedTable, ReadOptions
     from oneof.comparison import Comparison, LearningCurve
     from oneof.conformal import SetEvaluation
-    from oneof.report import AnnotatorSummary
+    from oneof.report import AnnotatorSummary, Headline
 
 
 def command_line(
@@ -27,6 +27,7 @@ def command_line(
     budget: float | None,
     seed: int,
     noise_rate: float | str | None = None,
+    class_weight: str | None = None,
 ) -> str:
     """Return the shell command that repeats this training."""
     arguments = ["oneof", "fit", str(path)]
@@ -75,6 +76,7 @@ def command_line(
         arguments += [option, value] * (value.lower() != "none")
     arguments += ["--method", method]
     arguments += [] if noise_rate is None else ["--noise-rate", str(noise_rate)]
+    arguments += [] if class_weight is None else ["--class-weight", class_weight]
     for option, number in (("--folds", folds), ("--budget", budget)):
         arguments += [] if number is None else [option, f"{number:g}"]
     arguments += ["--seed", str(seed), "--out", str(folder)]
@@ -171,6 +173,7 @@ def write_report(
     annotators: "AnnotatorSummary | None",
     sets: "SetEvaluation | None",
     issues: "LabelIssues | None",
+    headline: "Headline",
     n_corrected: int | None,
 ) -> None:
     """Write the HTML report; `results` are the comparison, the learning curve and the disambiguated labels."""
@@ -204,5 +207,6 @@ def write_report(
         set_coverage=REPORT_COVERAGE,
         issues=issues,
         n_corrected=n_corrected,
+        headline=headline,
     )
     report.write_report(path, data)

@@ -13,6 +13,8 @@ from oneof.cli.commands.audit import summarize as summarize_issues
 from oneof.cli.output.progress import ProgressFactory, Steps
 from oneof.cli.prediction.sets import REPORT_COVERAGE, evaluate_calibration, held_out_calibration, to_dict
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
+from oneof.cli.training.headline import held_out_accuracy, make_headline
+from oneof.cli.training.headline import to_dict as headline_to_dict
 from oneof.cli.training.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, WRITE_SECONDS, WRITING
 
 if TYPE_CHECKING:
@@ -21,7 +23,8 @@ if TYPE_CHECKING:
     from oneof.cli.tables.inputs import PreparedTable, ReadOptions
     from oneof.cli.tables.plan import Plan
     from oneof.comparison import Comparison, LearningCurve
-    from oneof.report import AnnotatorSummary
+    from oneof.comparison.folds import Task
+    from oneof.report import AnnotatorSummary, Headline
 
 OUTPUTS = ("model.skops", "training_labels.csv", "report.html", "summary.json")
 
@@ -32,6 +35,7 @@ class TrainingResult:
 
     summary: dict[str, Any]
     comparison: "Comparison"
+    headline: "Headline"
     notes: list[str]
     folder: Path
     annotators: "AnnotatorSummary | None" = None
@@ -47,6 +51,7 @@ def train(
     budget: float | None,
     seed: int,
     noise_rate: float | str | None = None,
+    class_weight: str | None = None,
     progress_factory: ProgressFactory,
     note: Callable[[str], None] | None = None,
     show_plan: Callable[["Plan"], None] | None = None,
@@ -57,7 +62,9 @@ def train(
     a number or "auto", the model is fitted to the corrected weights of an audit. `note` is called with each sentence
     for the user, before the fits that the sentence announces, and `show_plan` with the plan, before all of them.
     """
-    from oneof.cli.tables.inputs import describe_comparison, prepare, resolve_methods
+    from oneof.cli.tables.inputs import prepare
+    from oneof.cli.tables.methods import describe_comparison, resolve_methods
+    from oneof.comparison.class_weights import fit_with_class_weights
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
     from oneof.estimators.base import Disambiguation
@@ -78,7 +85,7 @@ def train(
     check_not_input((folder / name for name in (*OUTPUTS, ANNOTATORS_FILE)), inputs)
     prepared = prepare(path, read_options)
     named = method.lower() != "auto"
-    methods, method_notes = resolve_methods(prepared, method if named else DEFAULT_METHOD, seed)
+    methods, method_notes = resolve_methods(prepared, method if named else DEFAULT_METHOD, seed, class_weight)
     for sentence in (*prepared.notes, *method_notes):
         add_note(sentence)
     if not named:
@@ -90,7 +97,7 @@ def train(
             f"{DEFAULT_METHOD} ignores the {n_unlabeled:,} unlabeled rows; --method best compares methods that use "
             "them."
         )
-    task = check_task(frame, candidates, truth)
+    task = check_task(frame, candidates, truth, class_weight)
     splits = make_folds(task, "auto" if folds is None else folds, seed, prepared.groups)
     with progress_factory("Estimating the time"):
         plan = make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate)
@@ -100,7 +107,7 @@ def train(
     if len(methods) > 1:
         for sentence in describe_comparison(len(methods), budget, len(splits[0][0])):
             announce(sentence)
-    comparison, curve = _compare(prepared, methods, splits, budget, seed, steps=steps, add_note=add_note)
+    comparison, curve = _compare(prepared, methods, task, splits, budget, seed, steps=steps, add_note=add_note)
     crowd = annotators = issues = calibration = sets = None
     if prepared.answers is None:
         calibration = held_out_calibration(comparison, candidates, seed)
@@ -115,7 +122,7 @@ def train(
             fitted_to = issues.corrected()
             add_note(_describe_correction(issues))
         with steps.step(FINAL):
-            model = comparison.best_estimator.fit(frame, fitted_to)
+            model = fit_with_class_weights(comparison.best_estimator, frame, fitted_to, class_weight)
         if issues is None and _has_suspects(model[-1]):
             with steps.step(AUDIT):
                 issues = _suspects(comparison, model[-1], candidates)
@@ -134,7 +141,10 @@ def train(
         annotators = summarize_annotators(crowd, prepared.answers)
         model = crowd.estimator_
         decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
-    summary = summarize(prepared, read_options, comparison, curve) | {"notes": notes}
+    accuracy = None if prepared.answers is not None else held_out_accuracy(comparison, candidates)
+    headline = make_headline(comparison, candidates, accuracy)
+    summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)
+    summary |= {"class_weight": class_weight, "notes": notes}
     if crowd is not None and annotators is not None:
         summary |= {"answers": annotators_to_dict(annotators, crowd)}
     if sets is not None:
@@ -142,7 +152,15 @@ def train(
     if noise_rate is not None and issues is not None:
         summary |= {"audit": summarize_issues(issues, prepared.separator)}
     command = command_line(
-        path, read_options, method=method, folder=folder, folds=folds, budget=budget, seed=seed, noise_rate=noise_rate
+        path,
+        read_options,
+        method=method,
+        folder=folder,
+        folds=folds,
+        budget=budget,
+        seed=seed,
+        noise_rate=noise_rate,
+        class_weight=class_weight,
     )
     with steps.step(WRITING), atomic_directory(folder) as stage:
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)
@@ -157,6 +175,7 @@ def train(
             annotators=annotators,
             sets=sets,
             issues=issues,
+            headline=headline,
             n_corrected=None if noise_rate is None or issues is None else issues.n_changed,
         )
         if annotators is not None:
@@ -164,12 +183,13 @@ def train(
         summary_file.write_text(dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         files = sorted(file.name for file in stage.iterdir())
     summary |= {"files": [str(folder / name) for name in files]}
-    return TrainingResult(summary, comparison, notes, folder, annotators)
+    return TrainingResult(summary, comparison, headline, notes, folder, annotators)
 
 
 def _compare(
     prepared: "PreparedTable",
     methods: Mapping[str, Any],
+    task: "Task",
     splits: Sequence[Any],
     budget: float | None,
     seed: int,
@@ -191,6 +211,7 @@ def _compare(
             cv=splits,
             groups=prepared.groups,
             truth=truth,
+            class_weight=task.class_weight,
             budget=budget,
             refit=False,
             keep_predictions="labeled",
@@ -217,6 +238,7 @@ def _compare(
             last=comparison.results[0],
             cv=splits,
             groups=prepared.groups,
+            class_weight=task.class_weight,
             random_state=seed,
             progress=bar,
         )
@@ -290,7 +312,7 @@ def make_plan(
     noise_rate: float | str | None = None,
 ) -> "Plan":
     """Return the facts of a table with the methods and the time of their fit."""
-    from oneof.cli.tables.inputs import resolve_methods
+    from oneof.cli.tables.methods import resolve_methods
     from oneof.cli.training.times import (
         count_audit_fits,
         count_audit_models,
@@ -301,7 +323,8 @@ def make_plan(
     )
     from oneof.comparison.methods import DEFAULT_METHOD
 
-    facts = replace(describe_prepared(prepared, read_options), noise_rate=noise_rate)
+    facts = describe_prepared(prepared, read_options)
+    facts = replace(facts, noise_rate=noise_rate, class_weight=task.class_weight)
     if len(methods) > 1:
         titles = [COMPARING, CURVE, *[AUDIT] * (noise_rate is not None), FINAL]
         titles += [AUDIT] * (noise_rate is None and facts.answers is None and DEFAULT_METHOD in methods)
@@ -331,6 +354,8 @@ def make_plan(
     if noise_rate is not None:  # before the final fit
         steps[FINAL] = steps.pop(FINAL)
     steps[WRITING] = WRITE_SECONDS
+    if facts.answers is None and hasattr(estimator, "predict_proba"):  # for the estimated accuracy
+        steps[WRITING] = WRITE_SECONDS + estimate_noise_seconds(candidates, seed)
     facts = replace(facts, method=name, step_seconds=steps)
     if fit_seconds is None:
         return facts

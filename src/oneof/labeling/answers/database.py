@@ -125,7 +125,7 @@ def read_classes(text: Any) -> tuple[str, ...]:
     try:
         return tuple(map(str, json.loads(text)))
     except (RecursionError, TypeError, ValueError):
-        raise DataError("the file of answers has no valid classes. Use another file (--answers).") from None
+        raise DataError("the file of answers has no valid classes. Use another file (--session).") from None
 
 
 def _decode(text: bytes) -> str:
@@ -139,12 +139,12 @@ def one_line(error: BaseException) -> str:
 
 def damage_error(path: Path | None, error: Exception) -> DataError:
     """Return the error of a damaged file."""
-    return DataError(f"{path} is damaged ({one_line(error)}). Use a copy of it, or another file (--answers).")
+    return DataError(f"{path} is damaged ({one_line(error)}). Use a copy of it, or another file (--session).")
 
 
 def write_error(path: Path | None, error: Exception) -> DataError:
     """Return the error of a failed write."""
     reason = error.strerror if isinstance(error, OSError) else one_line(error)
     return DataError(
-        f"the answers cannot be written to {path} ({reason}). Correct this, or use another file (--answers)."
+        f"the answers cannot be written to {path} ({reason}). Correct this, or use another file (--session)."
     )

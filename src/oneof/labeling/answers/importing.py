@@ -15,7 +15,7 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, LabelError
 from oneof.files import atomic_write
-from oneof.io import find_column, read_table
+from oneof.io import find_column, read_table, select_column
 from oneof.io.formats.annotations import is_export, read_export
 from oneof.labeling.answers.log import DEGREES, Entry
 from oneof.labeling.answers.state import allowed_classes
@@ -55,7 +55,7 @@ def read_annotations(path: Path, match: str | None, **columns: str | None) -> li
     for name, value in (named_columns if match is None else named_columns | {"match": match}).items():
         check_text(name, value)
     if not is_from_tool:
-        return read_long(path, **named_columns)
+        return read_long(path, match=match, **named_columns)
     if match is None:
         raise InputError(
             f"{path}: `match` must name the column of the table and the field of the export that identify the items; "
@@ -67,11 +67,12 @@ def read_annotations(path: Path, match: str | None, **columns: str | None) -> li
 def read_long(
     path: Path,
     *,
-    item: str = "item",
-    worker: str = "worker",
-    label: str = "label",
+    item: str | None = None,
+    worker: str | None = None,
+    label: str | None = None,
     degree: str | None = None,
     separator: str = "|",
+    match: str | None = None,
 ) -> list[StatedAnnotation]:
     """Read a table with one line per answer.
 
@@ -79,12 +80,15 @@ def read_long(
     ----------
     path : Path
         A file in any format of `oneof.io.read_table`.
-    item, worker, label : str
-        Column names. Several lines of one item and worker are one set, and so is text such as "a|b". Lines without
-        a label are ignored.
+    item, worker, label : str, optional
+        Column names. By default the items are in the column `match`, "item" or "row", the workers in "worker" or
+        "annotator", and the labels in "label" or "answer". Several lines of one item and worker are one set, and so is
+        text such as "a|b". Lines without a label are ignored.
     degree : str, optional
         Column of the degrees of certainty: sure, probably, guess, or empty. By default "degree", if there is one.
     separator : str, default="|"
+    match : str, optional
+        The column of the items in the table that is labeled.
 
     Raises
     ------
@@ -92,8 +96,13 @@ def read_long(
         If a column is missing, a line has no item or no worker, or the degree is unknown or not that of the other lines
         of its set.
     """
-    table = read_table(path, as_text=(item, worker), labels=(label,))
-    columns = [find_column(name, table.frame.columns, path) for name in (item, worker, label)]
+    table = read_table(path, as_text=("*",))
+    defaults = ([*([] if match is None else [match]), "item", "row"], ["worker", "annotator"], ["label", "answer"])
+    columns = [
+        select_column(name, names, table.frame.columns, path)
+        for name, names in zip((item, worker, label), defaults, strict=True)
+    ]
+    item, worker, _ = columns
     if degree is None and "degree" in table.frame.columns:
         degree = "degree"
     degrees: list[Any] = [None] * table.frame.height
@@ -203,7 +212,7 @@ def to_entries(annotations: Iterable[StatedAnnotation], rows: Mapping[str, int] 
         if row is None:
             raise DataError(
                 f"{location}: item {item!r} is not in the table. Import rows of this table, or name the column of "
-                "the items by --match."
+                "the rows by --row."
             )
         label_codes = tuple(sorted(codes[label] for label in labels))
         # The same answer has the same key in every file, so importing a file twice changes nothing.

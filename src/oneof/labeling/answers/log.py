@@ -126,7 +126,7 @@ class AnswerLog:
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # the latter for a damaged schema
             self._connection.close()
             raise DataError(
-                f"{path} is not a file of answers ({one_line(error)}). Use another file (--answers)."
+                f"{path} is not a file of answers ({one_line(error)}). Use another file (--session)."
             ) from None
         except BaseException:
             self._connection.close()
@@ -263,9 +263,9 @@ class AnswerLog:
         if {*expected_schema()} <= {*schema} and all(kind == "table" for kind, *_ in others):
             raise DataError(
                 f"{self.path} has the table {others[0][1]!r} of a later version of oneof or another program. Update "
-                "oneof, or use another file (--answers)."
+                "oneof, or use another file (--session)."
             )
-        raise DataError(f"{self.path} is a database of another program. Use another file (--answers).")
+        raise DataError(f"{self.path} is a database of another program. Use another file (--session).")
 
     def _check_metadata(self, metadata: dict[str, str]) -> None:
         """Store the metadata of a new file, or compare them with the stored ones."""
@@ -280,11 +280,11 @@ class AnswerLog:
                 expected, received = (", ".join(read_classes(text)) for text in (stored.get(name), value))
                 raise DataError(
                     f"{self.path} has answers for the classes {expected}; got the classes {received}. "
-                    "Use the same classes in the same order, or another file (--answers)."
+                    "Use the same classes in the same order, or another file (--session)."
                 )
             raise DataError(
                 f"{self.path} has answers for other {name}. Use the same table and the same options for reading it, or "
-                f"another file (--answers)."
+                f"another file (--session)."
             )
 
 

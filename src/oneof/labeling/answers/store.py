@@ -153,7 +153,7 @@ class AnswerStore:
         if not 0 <= entry.row < n_rows or not all(0 <= code < n_classes for code in entry.labels):
             raise DataError(
                 f"entry {entry.number} of the answers has a row or a class out of range. Use a copy of the file, or "
-                "another file (--answers)."
+                "another file (--session)."
             )
 
     def close(self) -> None:

@@ -1,0 +1,106 @@
+"""Selection of the methods of a command, as pipelines that begin with the features of the table."""
+
+import difflib
+from collections.abc import Mapping
+from typing import Any
+
+from oneof.cli.tables.inputs import PreparedTable
+from oneof.errors import InputError
+from oneof.io import make_encoder
+
+_N_ENCODED_ROWS = 1000
+"""Number of rows that are encoded to count the features of a table of numbers."""
+
+
+def resolve_methods(
+    prepared: PreparedTable, method: str, seed: int, class_weight: str | None = None
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the requested methods as pipelines from the table's features, and notes on excluded methods.
+
+    "best" requests all methods except slow ones, and with class weights those that have weights.
+    """
+    import scipy.sparse as sp
+    from sklearn.pipeline import Pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from oneof.comparison.class_weights import has_class_weights
+    from oneof.comparison.methods import auto_methods, default_estimators, excluded_from_auto, has_negative_values
+
+    is_sparse = prepared.table.rows is not None
+    encoder = None if is_sparse else make_encoder(prepared.columns, prepared.text_options)
+    # Numbers are encoded as dense features, whose number the first rows show; categories and words depend on all rows.
+    is_dense = not is_sparse and all(column.kind not in ("category", "text") for column in prepared.columns)
+    encoded = (
+        prepared.frame
+        if encoder is None
+        else encoder.fit_transform(prepared.frame.head(_N_ENCODED_ROWS) if is_dense else prepared.frame)
+    )
+    n_rows, n_features = int((~prepared.candidates.is_unlabeled).sum()), encoded.shape[1]
+    estimators = default_estimators(
+        sparse=sp.issparse(encoded), negative=has_negative_values(encoded), n_rows=n_rows, random_state=seed
+    )
+    weighted = [name for name in estimators if has_class_weights(estimators[name])]
+    without: list[str] = []
+    if method.lower() == "best":
+        names, excluded = list(auto_methods(estimators, n_features)), excluded_from_auto(n_features)
+        if class_weight is not None:
+            names, without = (
+                [name for name in names if name in weighted],
+                [name for name in names if name not in weighted],
+            )
+    else:
+        names, excluded = [_match_name(method, estimators)], ()
+        if class_weight is not None and names[0] not in weighted:
+            raise InputError(
+                f"--class-weight {class_weight} needs a method with class weights; {names[0]} has none. Choose "
+                f"--method {', '.join(weighted[:-1])} or {weighted[-1]}, or best, which compares them."
+            )
+    # The steps of a method that is a pipeline are inserted one by one, since `pipeline[-1]` must be the estimator. The
+    # encoder has scaled sparse features: a second scaler would give rare words the same weight as frequent ones. It has
+    # also standardized numbers.
+    is_standardized = all(column.kind in ("number", "date", "duration") for column in prepared.columns)
+    pipelines = {}
+    for name in names:
+        steps = getattr(estimators[name], "steps", None) or [("method", estimators[name])]
+        if encoder is None:
+            pipelines[name] = Pipeline(list(steps))
+            continue
+        if sp.issparse(encoded):
+            steps = steps[-1:]
+        elif is_standardized:
+            steps = [step for step in steps if not isinstance(step[1], StandardScaler)]
+        pipelines[name] = Pipeline([("columns", encoder), *steps])
+    notes = [
+        f"{name} is not compared: it is slow with {n_features:,} features; --method {name} fits it."
+        for name in excluded
+    ]
+    if without:
+        notes.append(f"methods without class weights are not compared: {', '.join(without)}.")
+    return pipelines, notes
+
+
+def describe_comparison(n_methods: int, budget: float | None, n_train: int) -> list[str]:
+    """Return the announcement of a comparison, which takes long, and of the estimates of time before it."""
+    from oneof.comparison.comparison import MAX_ESTIMATE_FRACTION
+    from oneof.comparison.cost import MIN_TIMED_ROWS
+    from oneof.comparison.results import format_duration
+
+    limit = "" if budget is None else f" for up to {budget:g} min (--budget)"
+    methods = f"{n_methods} method{'s' * (n_methods != 1)}"
+    sentences = [f"comparing {methods}{limit}; Ctrl-C ends with the best so far."]
+    if budget is not None and n_train >= MIN_TIMED_ROWS:
+        seconds = format_duration(60 * budget * MAX_ESTIMATE_FRACTION)
+        sentences.append(
+            f"the times of the methods are estimated first, on samples of the rows; this takes up to about {seconds}."
+        )
+    return sentences
+
+
+def _match_name(method: str, estimators: Mapping[str, Any]) -> str:
+    """Return the name of the method, compared without case."""
+    by_lower = {name.lower(): name for name in estimators}
+    if method.lower() not in by_lower:
+        close = difflib.get_close_matches(method.lower(), by_lower, n=1)
+        hint = f"did you mean {by_lower[close[0]]}? " if close else ""
+        raise InputError(f"unknown method {method!r}: {hint}The methods are auto, best, {', '.join(estimators)}.")
+    return by_lower[method.lower()]

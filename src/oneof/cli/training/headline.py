@@ -1,0 +1,40 @@
+"""The rate that a user may expect of a fitted model on new rows: its name, value, interval and meaning."""
+
+from typing import TYPE_CHECKING, Any
+
+from oneof.report import choose_headline
+
+if TYPE_CHECKING:
+    from oneof.audit.accuracy import AccuracyEstimate
+    from oneof.candidates import CandidateSets
+    from oneof.comparison import Comparison
+    from oneof.report import Headline
+
+
+def held_out_accuracy(comparison: "Comparison", candidates: "CandidateSets") -> "AccuracyEstimate | None":
+    """Return the estimated accuracy of the best method; None without probabilities or with an unknown noise rate."""
+    from oneof.audit.accuracy import estimate_accuracy
+
+    result, rows = comparison.results[0], comparison.held_out_rows
+    if result.probabilities is None or result.predictions is None or rows is None:
+        return None
+    labeled = ~candidates.is_unlabeled[rows]
+    return estimate_accuracy(result.probabilities[labeled], result.predictions[labeled], candidates[rows[labeled]])
+
+
+def make_headline(
+    comparison: "Comparison", candidates: "CandidateSets", accuracy: "AccuracyEstimate | None"
+) -> "Headline":
+    """Return the headline of the best method."""
+    is_exact = bool((candidates.is_exact | candidates.is_unlabeled).all())
+    return choose_headline(
+        comparison.results[0], accuracy, is_exact=is_exact, is_grouped=comparison.n_groups is not None
+    )
+
+
+def to_dict(headline: "Headline", accuracy: "AccuracyEstimate | None") -> dict[str, Any]:
+    """Return the headline and the estimated accuracy in the types of JSON."""
+    return {
+        "headline": headline._asdict(),
+        "estimated_accuracy": None if accuracy is None else accuracy._asdict(),
+    }

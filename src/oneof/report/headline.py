@@ -1,0 +1,68 @@
+"""Headline of a report: the rate that a user may expect on new rows, with its name and meaning."""
+
+from typing import NamedTuple
+
+from oneof.audit.accuracy import AccuracyEstimate
+from oneof.report.data import MethodResultLike
+from oneof.report.templating import is_known
+
+
+class Headline(NamedTuple):
+    """The first number of a report.
+
+    Attributes
+    ----------
+    measure : str
+        Its name, a term of the glossary.
+    value : float
+        In [0, 1].
+    std : float or None
+        The standard deviation over the folds, or the binomial standard error of one split.
+    interval : tuple of two floats, or None
+        An interval of 95 %.
+    meaning : str
+        A sentence that begins after the number.
+    """
+
+    measure: str
+    value: float
+    std: float | None
+    interval: tuple[float, float] | None
+    meaning: str
+
+
+def choose_headline(
+    result: MethodResultLike, accuracy: AccuracyEstimate | None, *, is_exact: bool, is_grouped: bool = False
+) -> Headline:
+    """Return the best known rate: the accuracy by true labels, an estimate of it, or the covering rate.
+
+    Parameters
+    ----------
+    result : MethodResult
+    accuracy : AccuracyEstimate or None
+    is_exact : bool
+        Whether no row has several candidates.
+    is_grouped : bool
+        Whether the held-out rows are those of other groups.
+    """
+    new = "rows of new groups" if is_grouped else "new rows"
+    if is_known(result.accuracy):
+        meaning = "of the held-out predictions equal the true label."
+        return Headline("accuracy", float(result.accuracy or 0.0), result.accuracy_std, None, meaning)
+    if accuracy is not None:
+        noise, low, high = (f"{100 * one:.1f}" for one in (accuracy.noise_rate, *accuracy.noise_rate_interval))
+        meaning = (
+            f"of {new} are expected to be predicted correctly. {noise} % ({low} to {high} %) of the rows have labels "
+            "without the true one, as estimated from held-out predictions."
+        )
+        return Headline("estimated accuracy", accuracy.accuracy, None, accuracy.interval, meaning)
+    if is_known(result.expected_accuracy):
+        meaning = f"of {new} are expected to be predicted correctly, given the labels. This tends to be too low."
+        return Headline("expected accuracy", float(result.expected_accuracy or 0.0), None, None, meaning)
+    place = "equal the label of their row" if is_exact else "are among the labels of their row"
+    reason = "" if is_exact else "lower if wrong predictions are among the labels, and "
+    meaning = f"of the held-out predictions {place}. The accuracy is unknown: {reason}higher if labels are wrong."
+    rate = result.covering_rate
+    return Headline(
+        "covering rate", float("nan") if rate is None else float(rate), result.covering_rate_std, None, meaning
+    )

@@ -1,0 +1,56 @@
+"""The first rate that `oneof fit` prints and writes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.cli.conftest import QUICK, Run
+
+
+@pytest.fixture
+def noisy(run: Run) -> np.ndarray[Any, Any]:
+    """Write a table in which a fifth of the labels are wrong; return the true labels."""
+    rng = np.random.default_rng(0)
+    names = np.array(["finch", "owl", "wren"])
+    truth = rng.integers(3, size=240)
+    labels = np.where(rng.random(240) < 0.2, (truth + 1 + rng.integers(2, size=240)) % 3, truth)
+    X = 3 * np.eye(3)[truth] + rng.normal(size=(240, 3))
+    columns = {f"x{j}": X[:, j] for j in range(3)} | {"species": names[labels], "truth": names[truth]}
+    pl.DataFrame(columns).write_csv("birds.csv")
+    return names[truth]
+
+
+def test_the_headline_of_wrong_labels_is_the_estimated_accuracy(run: Run, noisy: Any) -> None:
+    """The output, the report and the JSON begin with it, and it is closer to the accuracy than the covering rate is."""
+    fit = ("fit", "birds.csv", "--labels", "species")
+    known = json.loads(run(*fit, "--truth", "truth", "--json").out)
+    assert known["headline"]["measure"] == "accuracy"
+    accuracy = known["headline"]["value"]
+    assert accuracy == known["estimate"]["accuracy"]
+    result = run(*fit, "--drop", "truth", "--out", "unknown")
+    summary = json.loads(Path("unknown/summary.json").read_text(encoding="utf-8"))
+    headline = summary["headline"]
+    assert headline["measure"] == "estimated accuracy"
+    assert headline["value"] == summary["estimated_accuracy"]["accuracy"]
+    low, high = headline["interval"]
+    assert low < accuracy < high
+    assert abs(headline["value"] - accuracy) < 0.5 * abs(summary["estimate"]["covering_rate"] - accuracy)
+    lines = result.out.splitlines()
+    assert lines[1].startswith(f"Estimated accuracy: {100 * headline['value']:.1f} % ({100 * low:.1f} to ")
+    report = " ".join(Path("unknown/report.html").read_text(encoding="utf-8").split())
+    assert report.index("<dt>Estimated accuracy</dt>") < report.index("<dt>Covering rate</dt>")
+
+
+def test_a_method_without_probabilities_has_the_covering_rate(run: Run, birds: Path) -> None:
+    """The sentence says what is not known."""
+    result = run("fit", "birds.csv", "--labels", "species", "--drop", "truth", *QUICK)
+    line = result.out.splitlines()[1]
+    assert line.startswith("Covering rate: ")
+    assert "The accuracy is unknown: lower if wrong predictions are among the labels" in line
+    page = Path("birds-oneof/report.html").read_text(encoding="utf-8")
+    assert page.count("<dt>Covering rate</dt><dd>The fraction") == 1
+    assert page.count("<dt>Covering rate</dt>\n") == 1

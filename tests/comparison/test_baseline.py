@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.dummy import DummyClassifier
@@ -101,6 +102,14 @@ def test_a_baseline_that_cannot_be_fitted_does_not_end_the_comparison(blobs, mon
     result = compare_one(make_pipeline(OneHotEncoder(), LOORidge()), numbers, CandidateSets.from_labels(y))
     assert result.results[0].error is None
     assert math.isnan(result.baseline_rate)
+
+
+def test_a_table_of_numbers_has_the_baseline_of_its_array(blobs):
+    """A pandas table without an encoder has the rate of its values."""
+    X, y = blobs
+    sets = CandidateSets.from_labels(y)
+    expected = compare_one(Constant(), X, sets).baseline_rate
+    assert compare_one(Constant(), pd.DataFrame(X), sets).baseline_rate == pytest.approx(expected)
 
 
 def test_features_that_are_not_numbers_have_no_baseline(blobs):

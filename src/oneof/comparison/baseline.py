@@ -90,6 +90,7 @@ def measure_baseline(
                 old, new = fitted.transform(old), fitted.transform(new)
             except Exception:  # such as a category that the sample lacks: a baseline must not end a comparison
                 return None
+        old, new = _as_floats(old), _as_floats(new)
         if not (_are_numbers(old) and _are_numbers(new)):
             return None
         scores = _ridge_scores(old, top_shares(sets), new)
@@ -112,6 +113,16 @@ def top_shares(candidates: CandidateSets) -> Floats:
     largest = weights.max(axis=1, keepdims=True, initial=0.0)
     tops = (weights == largest) & (weights > 0) & ~candidates.is_unlabeled[:, None]
     return np.asarray(tops / np.maximum(tops.sum(axis=1, keepdims=True), 1))
+
+
+def _as_floats(X: Any) -> Any:
+    """Return a table as an array if it has only numbers; other rows are returned unchanged."""
+    if hasattr(X, "dtype"):
+        return X
+    try:
+        return np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        return X
 
 
 def _are_numbers(X: Any) -> bool:

@@ -9,6 +9,8 @@ read few messages. Find these annotators, and fit a text classifier to all answe
 # %%
 # The messages are simulated: four words of each have a topic, of which one in three is of another topic, and ten words
 # have none. Each annotator reads half of the messages. A wrong answer is a topic at random.
+import textwrap
+
 import matplotlib.pyplot as plt
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -59,9 +61,9 @@ pairs = pairwise_agreement(answers)
 for i in np.argsort(pairs.kappa)[:3]:
     print(f"{pairs.first[i]} and {pairs.second[i]}: {pairs.n_shared[i]} rows, kappa {pairs.kappa[i]:.2f}")
 model = AnnotatorModel().fit(answers)
-print(f"{model.model_}: {model.selection_.reason}")
+print(textwrap.fill(f"{model.model_}: {model.selection_.reason}", 88))
 for note in model.notes_:
-    print(note)
+    print(textwrap.fill(note, 88))
 
 # %%
 # `CrowdClassifier` fits a pipeline of raw texts: the vectorizer of `oneof.text` and any classifier with probabilities.

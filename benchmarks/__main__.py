@@ -260,10 +260,11 @@ THEMES: dict[str, dict[str, Part]] = {
 }
 
 
-def list_themes() -> str:
-    """Return the list of themes and parts with their times."""
+def list_themes(*themes: str) -> str:
+    """Return the list of parts with their times, of all themes or of the given ones."""
     lines = ["usage: python -m benchmarks THEME [PART] [OPTIONS]", "Without PART, all parts of the theme are run."]
-    for theme, parts in THEMES.items():
+    for theme in themes or THEMES:
+        parts = THEMES[theme]
         lines += ["", theme, *(f"  {name:22s} {part.about} ({part.time})" for name, part in parts.items())]
     return "\n".join(lines)
 
@@ -325,6 +326,9 @@ def main() -> int:
         # Each part has its own process, with its own numbers of threads and its own peak memory.
         commands = [[sys.executable, "-m", "benchmarks", theme, name] for name in parts]
         return max(subprocess.run(command, check=False).returncode for command in commands)
+    if rest[0] in ("-h", "--help"):
+        sys.stdout.write(list_themes(theme) + "\n")
+        return 0
     if rest[0].removesuffix("-child") not in parts:
         sys.stderr.write(f"{theme} has no part {rest[0]!r}; its parts are {', '.join(parts)}.\n")
         return 2

@@ -1,8 +1,11 @@
-"""Shared functions of the benchmarks."""
+"""Shared functions and the command of the benchmarks."""
+
+import sys
 
 import numpy as np
 import pytest
 
+from benchmarks.__main__ import THEMES, main
 from benchmarks.common import candidate_columns
 from oneof.datasets.dataset import from_codes
 
@@ -15,3 +18,13 @@ def test_true_labels_are_columns_of_the_candidate_sets(classes):
     columns = candidate_columns(data)
     np.testing.assert_array_equal(columns, codes)
     assert data.candidates.mask[np.arange(6), columns].all()
+
+
+def test_help_of_a_theme_lists_its_parts(monkeypatch, capsys):
+    """The help of a theme has its parts and no other theme, and runs nothing."""
+    for theme in ("accuracy", "crowds"):
+        monkeypatch.setattr(sys, "argv", ["benchmarks", theme, "--help"])
+        assert main() == 0
+        listed = capsys.readouterr().out.splitlines()[3:]
+        assert listed[0] == theme
+        assert [line.split()[0] for line in listed[1:]] == list(THEMES[theme])

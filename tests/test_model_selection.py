@@ -11,12 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.model_selection import GridSearchCV, cross_val_score, cross_validate
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from oneof import CandidateSets
-from oneof.errors import InputError, LabelError
+from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.metrics import approximated_accuracy, covering_rate, exact_accuracy
 from oneof.model_selection import (
@@ -302,3 +303,27 @@ def test_scorers_use_weights():
     assert covering_rate_scorer(model, X, y) == covering_rate(y, model.predict(X))
     scores = cross_val_score(Centroids(), X, y, cv=CandidateKFold(4, random_state=0), scoring=covering_rate_scorer)
     assert np.isfinite(scores).all()
+
+
+def test_metrics_of_scikit_learn_name_the_scorer():
+    """A metric of scikit-learn is an error with candidate sets that names the scorer; its other tools accept sets."""
+
+    class Plain(ClassifierMixin, BaseEstimator):
+        def fit(self, X, y):
+            del X
+            self.classes_ = y.classes
+            return self
+
+        def predict(self, X):
+            return np.full(len(X), self.classes_[0])
+
+    X, y = np.zeros((6, 1)), CandidateSets.from_sets([["a"], ["a", "b"], ["b"], ["a"], ["b", "c"], ["a"]])
+    pattern = r"scoring=oneof\.model_selection\.covering_rate_scorer"
+    with pytest.raises(InputTypeError, match=pattern):
+        cross_val_score(Plain(), X, y, cv=2, error_score="raise")
+    with pytest.warns(UserWarning, match=pattern):
+        assert np.isnan(cross_val_score(Plain(), X, y, cv=CandidateKFold(2, random_state=0))).all()
+    for metric in (accuracy_score, confusion_matrix):
+        with pytest.raises(InputTypeError, match=pattern):
+            metric(y, ["a"] * 6)
+    assert cross_val_score(Plain(), X, y, cv=2, scoring=covering_rate_scorer).tolist() == pytest.approx([2 / 3, 2 / 3])

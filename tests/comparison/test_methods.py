@@ -6,13 +6,14 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from oneof import CLPL
+from oneof import CLPL, PLKNN
 from oneof.comparison import compare, default_estimators
 from oneof.comparison.methods import MAX_FEATURES_CUBIC, SLOW_METHODS, auto_methods, excluded_from_auto
-from oneof.errors import InputError
+from oneof.errors import InputError, InputTypeError
 from oneof.text import make_vectorizer
-from tests.blobs import draw
+from tests.blobs import Frequencies, draw
 
 
 def test_auto_excludes_cubic_methods_with_many_features():
@@ -42,6 +43,32 @@ def test_auto_compares_the_default_estimators():
         compare(sp.csr_array(X), y, "MultinomialEM", cv=2)
     with pytest.raises(InputError, match=r"got 'Oracle'\. Choose from LOORidge, CLPL"):
         compare(X, y, ["Oracle"])
+
+
+def test_a_list_mixes_names_and_estimators():
+    """An estimator in a list has the name of its class, and equals the same estimator in a dict."""
+    X, y, _ = draw()
+    mixed = compare(X, y, ["CLPL", Frequencies(), make_pipeline(StandardScaler(), PLKNN(n_neighbors=3))], cv=2)
+    assert set(mixed.estimators) == {"CLPL", "Frequencies", "PLKNN"}
+    named = compare(X, y, mixed.estimators, cv=2)
+    assert [r.covering_rate for r in mixed.results] == [r.covering_rate for r in named.results]
+    texts = np.array(["oil", "corn"])[(X[:, 0] > 0).astype(int)]
+    assert compare(texts, y, [make_pipeline(make_vectorizer(), CLPL())], cv=2).best_method == "CLPL"
+
+
+def test_names_of_a_list_are_unique():
+    """Two estimators of one name are an error that has the expression of a dict; repeated names are one method."""
+    X, y, _ = draw()
+    expression = r"got PLKNN twice\..* dict, such as \{\*\*default_estimators\(\), 'mine': PLKNN\("
+    for methods in (["PLKNN", PLKNN()], [PLKNN(), "PLKNN"], [PLKNN(), PLKNN(n_neighbors=3)]):
+        with pytest.raises(InputError, match=expression):
+            compare(X, y, methods, cv=2)
+    assert set(compare(X, y, ["PLKNN", "PLKNN"], cv=2).estimators) == {"PLKNN"}
+    with pytest.raises(InputTypeError, match=r"got PLKNN\(\)\. Pass it in a list\."):
+        compare(X, y, PLKNN(), cv=2)
+    for methods in (["PLKNN", CLPL], ["PLKNN", 3], 3):
+        with pytest.raises(InputTypeError, match="names of default estimators and of estimators, or a dict"):
+            compare(X, y, methods, cv=2)
 
 
 @pytest.mark.parametrize("form", [list, np.array, pd.Series, pl.Series, lambda texts: np.array(texts, dtype=object)])

@@ -68,6 +68,26 @@ def test_mismatched_matrices_are_rejected_with_the_reason(tmp_path, changes, rea
     assert "four.mat" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"target": None}, r"lacks the matrix 'target'.* it has 'data', 'partial_target'\."),
+        ({"partial_target": None, "Y": SETS}, r"lacks the matrix 'partial_target'.* it has .*'Y'"),
+        ({"target": np.array([[1, 2, 3, 3]])}, r"target has shape \(1, 4\).*Numbers of classes, such as 1 to K"),
+        ({"partial_target": 2.0 * SETS.T - 1}, r"partial_target.*row 0.*0 and 1 only"),
+        ({"target": 2 * TRUTH.T - 1}, r"target has the value -1 in row 0"),
+    ],
+)
+@pytest.mark.parametrize("level", "45")
+def test_errors_of_other_forms_name_the_matrix_and_the_constructor(tmp_path, level, changes, reason):
+    """A file of another form is an error that names the matrix at fault, and the expression that builds the sets."""
+    if level == "4":
+        changes = {key: None if matrix is None else np.asarray(matrix, float) for key, matrix in changes.items()}
+        reason = reason.replace("-1", r"-1(\.0)?")
+    with pytest.raises(DataError, match=reason + r".*CandidateSets\.from_indicator\(partial_target\.T == 1\)"):
+        load_mat(write(tmp_path / "four.mat", level, **changes))
+
+
 @pytest.mark.parametrize("n_bytes", [0, 50, 140, 300])
 def test_a_truncated_file_is_rejected(tmp_path, n_bytes):
     path = write(tmp_path / "four.mat")
@@ -87,7 +107,7 @@ def test_other_files_are_rejected(tmp_path):
 def test_the_error_for_version_7_3_has_a_remedy(tmp_path):
     header = b"MATLAB 7.3 MAT-file, Platform: GLNXA64".ljust(124) + b"\x00\x02" + b"IM"
     (tmp_path / "new.mat").write_bytes(header.ljust(512, b"\0") + b"\x89HDF\r\n\x1a\n")
-    with pytest.raises(DataError, match=r"version 7\.3.*'-v7'"):
+    with pytest.raises(DataError, match=r"version 7\.3.*'-v7'.*h5py.*CandidateSets\.from_indicator"):
         load_mat(tmp_path / "new.mat")
 
 

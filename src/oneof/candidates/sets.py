@@ -1,6 +1,8 @@
 """The candidate sets of a data set: one representation of exact, partial and missing labels."""
 
+import sys
 from collections.abc import Iterable, Iterator
+from types import FrameType
 from typing import Any, Self, overload
 
 import numpy as np
@@ -316,6 +318,12 @@ class CandidateSets(Constructors):
                 f"candidate sets are converted to a new array of sets only; got dtype={dtype}, copy={copy}. For "
                 "numbers use `mask`, `weights` or to_indicator()."
             )
+        if _is_requested_by_metric():
+            raise InputTypeError(
+                "metrics of scikit-learn, such as accuracy_score and `ClassifierMixin.score`, need exact labels, "
+                "not candidate sets. Pass scoring=oneof.model_selection.covering_rate_scorer to cross_val_score, "
+                "cross_validate and GridSearchCV, or use a metric of oneof.metrics, such as covering_rate."
+            )
         array = np.empty(len(self), dtype=object)
         array[:] = [_UnorderedSet(labels) for labels in self.to_sets()]
         return array
@@ -348,6 +356,18 @@ class CandidateSets(Constructors):
             f"<CandidateSets of {len(self)} rows, {len(self._classes)} classes: "
             f"{exact} exact, {partial} partial{weighted}, {unlabeled} unlabeled>"
         )
+
+
+def _is_requested_by_metric() -> bool:
+    """Return whether a metric of scikit-learn converts the sets.
+
+    It would find objects of an unknown type, and its error would not name the remedy. The splitters of scikit-learn
+    convert the sets with the same functions, and accept them.
+    """
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_globals.get("__name__", "").startswith(("sklearn.utils", "sklearn.externals")):
+        frame = frame.f_back
+    return frame is not None and frame.f_globals.get("__name__", "").startswith("sklearn.metrics")
 
 
 def align(candidates: CandidateSets, classes: Labels) -> CandidateSets:

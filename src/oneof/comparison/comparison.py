@@ -41,7 +41,7 @@ MAX_ESTIMATE_FRACTION = 0.25
 def compare(
     X: Any,
     y: Any,
-    methods: str | Sequence[str] | Mapping[str, Any] = "auto",
+    methods: str | Sequence[Any] | Mapping[str, Any] = "auto",
     *,
     cv: Any = "auto",
     groups: Any = None,
@@ -63,7 +63,7 @@ def compare(
         Passed to the estimators unchanged, by rows, so a pipeline may begin with the encoder of a table.
     y : array-like or CandidateSets of length n_samples
         The candidate sets, in any form that `fit` accepts, with or without weights.
-    methods : "auto", "few_labels", a list of names, or a dict of estimators by name, default="auto"
+    methods : "auto", "few_labels", a list of names and estimators, or a dict of estimators by name, default="auto"
         "auto" is all `default_estimators` except `PLGP` and `CandidateEM`, which take minutes while the others take
         seconds. With more than 5,000 features it also excludes `GraphLogisticRegression`, whose time grows with the
         cube of their number.
@@ -71,12 +71,15 @@ def compare(
         `LocalGlobalConsistency`, `MarkovWalk` and `SpectralGraphTransducer`, `TransductiveSVM`, `GaussianEM`,
         `MultinomialEM` and `LOORidge`. The choice then depends on the unlabeled rows too, see Notes. Sparse rows are
         not scaled; pass TF-IDF.
-        Names select from all default estimators. Estimators are cloned; the originals are not fitted.
+        Names select from all default estimators. An estimator in a list has the name of its class, that of the last
+        step for a pipeline. Estimators are cloned; the originals are not fitted.
     cv : "auto", int, splitter or iterable of (train, test), default="auto"
         The number of folds of a `CandidateKFold`, or another way to split. 1 is a single split that holds out a fifth
         of the labeled rows, at most 10,000. It trains on the other rows, or on a random sample of 100,000 of them.
         "auto" is 5 folds for up to 2,000 labeled rows, and 1 for more; for "few_labels" it is at most one fold for
-        each labeled row.
+        each labeled row. A row may be tested by several folds, for example with ``RepeatedKFold``; all count in the
+        rates. For repeated stratified folds, pass ``[split for seed in range(5) for split in CandidateKFold(5,
+        random_state=seed).split(X, y)]``.
     groups : array-like of shape (n_samples,), optional
         The group of each row, such as a patient or a recording. No group is in the training and in the test subset of a
         fold, so that the rates are those of new groups. An integer is the number of folds of a `CandidateGroupKFold`,
@@ -96,7 +99,8 @@ def compare(
     keep_predictions : bool or "labeled", default=False
         Whether the result has the held-out predictions and probabilities of each method: `MethodResult.predictions`
         and `MethodResult.probabilities` of the rows `Comparison.held_out_rows`. Unlabeled rows are then predicted too,
-        each by one fold, and do not affect any score. "labeled" leaves them out.
+        each by one fold, and do not affect any score. "labeled" leaves them out. Of a row that several folds test, the
+        last prediction is kept.
     random_state : int, RandomState instance or None, default=0
         Seed of the folds, of the default estimators and of the samples for the estimates of time.
     progress : callable, optional
@@ -238,15 +242,15 @@ def compare(
     best = clone(estimators[results[0].method])
     if refit:
         fit_with_class_weights(best, task.X, task.candidates, class_weight)
-    held_out = np.unique(np.concatenate([test for _, test in splits]))
-    n_held_out = int((~task.candidates.is_unlabeled[held_out]).sum())
+    times = np.bincount(np.concatenate([np.arange(len(task.candidates))[test] for _, test in splits]))
+    times = times[(times > 0) & ~task.candidates.is_unlabeled[: len(times)]]
     return Comparison(
         tuple(results),
         results[0].method,
         len(splits),
         *task.candidates.shape,
         round(sum(len(train) for train, _ in splits) / len(splits)),
-        n_held_out,
+        len(times),
         is_interrupted,
         best,
         estimators,
@@ -256,6 +260,7 @@ def compare(
         math.nan if baseline is None else baseline.rate,
         "" if baseline is None else baseline.warning(results[0].method),
         None if groups is None else len(np.unique(encode_groups(groups, len(task.candidates)))),
+        (int(times.min()), int(times.max())) if len(times) else (1, 1),
     )
 
 

@@ -21,7 +21,14 @@ from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.estimators.base import check_informative, check_lengths
 from oneof.metrics import approximated_accuracy, covering_rate
 from oneof.model_selection import CandidateGroupKFold, CandidateKFold, get_proba
-from oneof.model_selection.folds import check_disjoint, encode_groups, fold_of_groups, fold_of_rows, group_split
+from oneof.model_selection.folds import (
+    check_disjoint,
+    check_stratification,
+    encode_groups,
+    fold_of_groups,
+    fold_of_rows,
+    group_split,
+)
 from oneof.model_selection.prediction import as_targets
 from oneof.typing import Ints
 from oneof.validation import as_array, check_choice, check_random_state
@@ -59,7 +66,16 @@ def check_task(X: Any, y: Any, truth: Any, class_weight: Any = None) -> Task:
     check_informative(candidates)
     if truth is None:
         return Task(X, candidates, None, class_weight)
-    known = expand_to_predicted(truth, [], candidates.classes)
+    try:
+        known = expand_to_predicted(truth, [], candidates.classes)
+    except LabelError as error:
+        if error.cause != "types":
+            raise error.at("`truth`") from None
+        raise LabelError(
+            f"`truth` must use the class names of `y`, such as {candidates.classes.tolist()[0]!r}; {error.reason} For "
+            "class indices, pass `y.classes[truth]`, where `y` is a CandidateSets.",
+            cause="types",
+        ) from None
     if len(known) != len(candidates):
         raise InputError(f"`truth` must have one label per row of `y` ({len(candidates)}); got {len(known)} labels.")
     named = known.mask[known.is_exact].any(axis=0)
@@ -89,6 +105,7 @@ def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> li
         if cv == 1:
             return [_split_once(candidates, n_labeled, random_state, group)]
         cv = (CandidateKFold if group is None else CandidateGroupKFold)(int(cv), random_state=random_state)
+    check_stratification(cv, candidates)
     try:
         with reraise_as_input_error():
             targets = candidates if isinstance(cv, CandidateKFold) else as_targets(candidates, candidates)

@@ -11,6 +11,7 @@ from oneof.comparison.class_weights import has_class_weights
 from oneof.comparison.few_labels import FEW_LABEL_METHODS, FEW_LABELS
 from oneof.comparison.folds import Task
 from oneof.errors import InputError, InputTypeError
+from oneof.estimators.base import last_step
 from oneof.validation import check_bool, check_positive
 
 SLOW_METHODS = ("PLGP", "CandidateEM")
@@ -184,48 +185,74 @@ def resolve_methods(methods: Any, task: Task, random_state: Any) -> dict[str, An
     if isinstance(methods, Mapping):
         selected = {str(name): estimator for name, estimator in methods.items()}
         for name, estimator in selected.items():
-            if isinstance(estimator, type) or not (hasattr(estimator, "fit") and hasattr(estimator, "predict")):
+            if not _is_estimator(estimator):
                 raise InputTypeError(
                     f"`methods[{name!r}]` must be an estimator, an object with `fit` and `predict`; got {estimator!r}."
                 )
+    elif isinstance(methods, str) and methods == "auto":
+        selected = auto_methods(_defaults_for(task, random_state), task.X.shape[1])
+        if task.class_weight is not None:
+            selected = {name: estimator for name, estimator in selected.items() if has_class_weights(estimator)}
+    elif isinstance(methods, str) and methods == FEW_LABELS:
+        # Scaled by its largest value, a rare word has as much influence on distances as a frequent one.
+        used = slice(-1, None) if sp.issparse(task.X) else slice(None)
+        defaults = _defaults_for(task, random_state)
+        selected = {name: defaults[name][used] for name in FEW_LABEL_METHODS if name in defaults}
     else:
-        _check_table(task.X)
-        selected = default_estimators(
-            sparse=sp.issparse(task.X),
-            negative=has_negative_values(task.X),
-            n_rows=int((~task.candidates.is_unlabeled).sum()),
-            random_state=random_state,
-        )
-        if isinstance(methods, str) and methods == "auto":
-            selected = auto_methods(selected, task.X.shape[1])
-            if task.class_weight is not None:
-                selected = {name: estimator for name, estimator in selected.items() if has_class_weights(estimator)}
-        elif isinstance(methods, str) and methods == FEW_LABELS:
-            # Scaled by its largest value, a rare word has as much influence on distances as a frequent one.
-            used = slice(-1, None) if sp.issparse(task.X) else slice(None)
-            selected = {name: selected[name][used] for name in FEW_LABEL_METHODS if name in selected}
-        else:
-            names = [methods] if isinstance(methods, str) else _check_names(methods)
-            unknown = [name for name in names if name not in selected]
-            if unknown:
-                raise InputError(
-                    f"`methods` must name default estimators; got {unknown[0]!r}. "
-                    f"Choose from {', '.join(selected)}, or pass a dict of estimators."
-                )
-            selected = {name: selected[name] for name in names}
+        listed = [methods] if isinstance(methods, str) else _check_list(methods)
+        needs_defaults = not listed or any(isinstance(method, str) for method in listed)
+        selected = _select(listed, _defaults_for(task, random_state) if needs_defaults else {})
     if not selected:
         raise InputError("`methods` must name at least one method; got none.")
     return selected
 
 
-def _check_names(methods: Any) -> list[str]:
-    """Return the names as a list."""
-    if not isinstance(methods, Iterable) or not all(isinstance(name, str) for name in methods):
+def _defaults_for(task: Task, random_state: Any) -> dict[str, Any]:
+    """Return the default estimators for the rows of a task."""
+    _check_table(task.X)
+    return default_estimators(
+        sparse=sp.issparse(task.X),
+        negative=has_negative_values(task.X),
+        n_rows=int((~task.candidates.is_unlabeled).sum()),
+        random_state=random_state,
+    )
+
+
+def _is_estimator(value: Any) -> bool:
+    return not isinstance(value, type) and hasattr(value, "fit") and hasattr(value, "predict")
+
+
+def _check_list(methods: Any) -> list[Any]:
+    """Return the names and estimators as a list."""
+    if _is_estimator(methods):
+        raise InputTypeError(f"`methods` must be a list or a dict of estimators; got {methods!r}. Pass it in a list.")
+    listed = list(methods) if isinstance(methods, Iterable) else [methods]
+    if not all(isinstance(method, str) or _is_estimator(method) for method in listed):
         raise InputTypeError(
-            '`methods` must be "auto", "few_labels", names of default estimators, or a dict of estimators; got '
-            f"{methods!r}."
+            '`methods` must be "auto", "few_labels", a list of names of default estimators and of estimators, or a '
+            f"dict of estimators; got {methods!r}."
         )
-    return list(methods)
+    return listed
+
+
+def _select(listed: list[Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return default estimators by name, and other estimators by the class name of their last step."""
+    selected: dict[str, Any] = {}
+    for method in listed:
+        is_name = isinstance(method, str)
+        name = method if is_name else type(last_step(method)).__name__
+        if is_name and name not in defaults:
+            raise InputError(
+                f"`methods` must name default estimators; got {name!r}. Choose from {', '.join(defaults)}, or pass a "
+                "dict of estimators."
+            )
+        if name in selected and not (is_name and selected[name] is defaults[name]):
+            raise InputError(
+                f"`methods` must have one method of each name; got {name} twice. Name the estimators in a dict, such "
+                f"as {{**default_estimators(), 'mine': {name}(...)}}, with `default_estimators` of oneof.comparison."
+            )
+        selected[name] = defaults[name] if is_name else method
+    return selected
 
 
 def _check_table(X: Any) -> None:

@@ -90,8 +90,8 @@ class MethodResult:
         The criterion of `compare`, in [0, 1], over the test rows of all folds; None if folds are missing, or
         for a single method.
     predictions : ndarray of shape (n_held_out_rows,) or None
-        Held-out predictions of the rows `Comparison.held_out_rows`; None without ``keep_predictions=True``, or if
-        folds are missing.
+        Held-out predictions of the rows `Comparison.held_out_rows`, by the last fold that tests a row; None without
+        ``keep_predictions=True``, or if folds are missing.
     probabilities : ndarray of shape (n_held_out_rows, n_classes) or None
         Held-out probabilities of these rows, in float32; None if the method has no `predict_proba`.
 
@@ -156,6 +156,8 @@ class Comparison:
         A sentence if the best method is clearly below this rate; otherwise empty.
     n_groups : int or None
         Number of groups of rows, if no group is in the training and in the test subset of a fold; otherwise None.
+    n_tests : tuple of int
+        The smallest and the largest number of folds that test a held-out row; above 1 for repeated cross-validation.
 
     Examples
     --------
@@ -182,6 +184,7 @@ class Comparison:
     baseline_rate: float = math.nan
     baseline_warning: str = ""
     n_groups: int | None = None
+    n_tests: tuple[int, int] = (1, 1)
 
     @property
     def evaluation(self) -> str:
@@ -191,7 +194,9 @@ class Comparison:
             folds += f" by {self.n_groups:,} group{'s' * (self.n_groups != 1)}"
         if self.n_folds == 1:
             folds += f", {self.n_train:,} training rows"
-        return f"{folds}, {self.n_held_out:,} held-out row{'s' * (self.n_held_out != 1)}"
+        least, most = self.n_tests
+        repeats = "" if most == 1 else f", each in {most} folds" if least == most else f", in up to {most} folds"
+        return f"{folds}, {self.n_held_out:,} held-out row{'s' * (self.n_held_out != 1)}{repeats}"
 
     @property
     def note(self) -> str:

@@ -28,6 +28,11 @@ from oneof.files import as_path
 from oneof.typing import Ints
 
 _KEYS = ("data", "partial_target", "target")
+_REMEDY = (
+    "For a file of another form, read its matrices with scipy.io.loadmat, and pass the candidates, one row for each "
+    "row of data and one column for each class, as `y = CandidateSets.from_indicator(partial_target.T == 1)`. True "
+    "labels are not needed to fit."
+)
 
 _HEADER = 128
 _SIZES = {1: 1, 2: 1, 3: 2, 4: 2, 5: 4, 6: 4, 7: 4, 9: 8, 12: 8, 13: 8}
@@ -64,6 +69,14 @@ def load_mat(path: str | os.PathLike[str]) -> Dataset:
         If the file is absent, damaged or of version 7.3, a matrix is missing or has a wrong shape, a candidate set is
         empty (the message names the row), or a row has several true labels.
 
+    Notes
+    -----
+    Files of other forms need two lines: read the matrices with ``scipy.io.loadmat(path)``, and build the candidate sets
+    by ``CandidateSets.from_indicator(matrix)`` from the matrix of the candidates, (n, K). It is the transpose of
+    `partial_target` in the usual form; ``matrix == 1`` converts codes of -1 and +1. For exact labels in a vector, such
+    as 1 to K, pass the vector to `fit`. A file of version 7.3 is read by h5py, whose arrays are transposed:
+    ``CandidateSets.from_indicator(h5py.File(path)["partial_target"][()])`` and ``h5py.File(path)["data"][()].T``.
+
     References
     ----------
     The form of the PALM laboratory of Southeast University: palm.seu.edu.cn/zhangml/Resources.htm.
@@ -88,7 +101,7 @@ def load_mat(path: str | os.PathLike[str]) -> Dataset:
     try:
         return _from_matrices(path.stem, *(matrices[key] for key in _KEYS))
     except InputError as error:
-        raise DataError(f"{path} is not a partial-label data set: {error}") from error
+        raise DataError(f"{path} is not a partial-label data set: {error} {_REMEDY}") from error
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -98,7 +111,7 @@ def _read(path: Path) -> dict[str, Any]:
         raise DataError(f"the file {path} does not exist.")
     try:
         content = path.read_bytes()
-        check_elements(content, _KEYS)
+        names = check_elements(content, _KEYS)
         matrices: dict[str, Any] = loadmat(io.BytesIO(content), variable_names=_KEYS)
     except DataError as error:
         raise DataError(
@@ -107,7 +120,9 @@ def _read(path: Path) -> dict[str, Any]:
     except NotImplementedError as error:
         raise DataError(
             f"{path} is a MATLAB file of version 7.3 (HDF5), which cannot be read. "
-            "Load it in MATLAB, and save it with the option '-v7'."
+            "Load it in MATLAB, and save it with the option '-v7'. Or read it with h5py, whose arrays are transposed: "
+            f"pass `CandidateSets.from_indicator(h5py.File({path.name!r})['partial_target'][()])` as `y`, and the "
+            "transpose of 'data' as `X`."
         ) from error
     except Exception as error:  # SciPy raises any error on damaged bytes
         if isinstance(error, OSError) and error.strerror:
@@ -115,7 +130,11 @@ def _read(path: Path) -> dict[str, Any]:
         raise DataError(f"{path} cannot be read as a MATLAB file: it is damaged or of another format.") from error
     missing = [key for key in _KEYS if key not in matrices]
     if missing:
-        raise DataError(f"{path} lacks the matrix {missing[0]!r}. It must have {', '.join(_KEYS)}.")
+        present = [repr(name[:40]) for name in names if name][:10]
+        raise DataError(
+            f"{path} lacks the matrix {missing[0]!r}. It must have {', '.join(_KEYS)}; it has "
+            f"{', '.join(present) or 'none'}. {_REMEDY}"
+        )
     for key in _KEYS:
         _check_sparse(path, key, matrices[key])
     return matrices
@@ -142,10 +161,17 @@ def _from_matrices(name: str, data: Any, partial_target: Any, target: Any) -> Da
         if matrix.ndim != 2 or matrix.dtype.kind not in "fiub":
             raise DataError(f"{key} has shape {matrix.shape} and type {matrix.dtype}, expected a numeric matrix.")
     if target.shape != partial_target.shape:
-        raise DataError(f"target has shape {target.shape}, but partial_target has {partial_target.shape}.")
+        labels = " Numbers of classes, such as 1 to K, are not read." if 1 in target.shape else ""
+        raise DataError(
+            f"target has shape {target.shape}, but partial_target has {partial_target.shape}: both must have 0/1 "
+            f"entries, one for each row and class.{labels}"
+        )
     n_samples = data.shape[0]
     if n_samples not in partial_target.shape:
-        raise DataError(f"data has {n_samples} rows, but partial_target has shape {partial_target.shape}.")
+        raise DataError(
+            f"data has {n_samples} rows, but partial_target has shape {partial_target.shape}: it must have one row or "
+            "column for each row of data."
+        )
     if partial_target.shape == (n_samples, n_samples):
         warnings.warn(
             f"{name}: there are as many classes as rows ({n_samples}), so the orientation of partial_target is "
@@ -155,7 +181,10 @@ def _from_matrices(name: str, data: Any, partial_target: Any, target: Any) -> Da
         )
     if partial_target.shape[1] == n_samples:
         partial_target, target = partial_target.T, target.T
-    candidates = CandidateSets.from_indicator(partial_target)
+    try:
+        candidates = CandidateSets.from_indicator(partial_target)
+    except InputError as error:
+        raise error.at("partial_target") from None
     rows = sp.csr_array(data) if sp.issparse(data) else np.ascontiguousarray(data)
     return from_codes(name, rows, _codes(target), candidates.classes, candidates.mask)
 
@@ -184,7 +213,7 @@ class _Element(NamedTuple):
     """Offset of the next element."""
 
 
-def check_elements(content: bytes, requested: Collection[str]) -> None:
+def check_elements(content: bytes, requested: Collection[str]) -> list[str]:
     """Raise unless SciPy can read the requested matrices of a MATLAB file within its bounds.
 
     Parameters
@@ -194,19 +223,24 @@ def check_elements(content: bytes, requested: Collection[str]) -> None:
     requested : collection of str
         Names of matrices.
 
+    Returns
+    -------
+    list of str
+        The names of the matrices in the file, of level 4 up to the last requested one.
+
     Raises
     ------
     DataError
         If an element is damaged or exceeds the compression ratio, or a requested matrix is not of real numbers.
     """
     if 0 in content[:4]:
-        _check_level_4(memoryview(content), requested)
-        return
+        return _check_level_4(memoryview(content), requested)
+    names: list[str] = []
     if len(content) < _HEADER:
-        return
+        return names
     order = "<" if content[126:128] == b"IM" else ">"
     if struct.unpack_from(f"{order}H", content, 124)[0] >> 8 != 1:
-        return
+        return names
     buffer, offset = memoryview(content), _HEADER
     while offset < len(content):
         kind, length = _unpack(buffer, offset, order)
@@ -219,33 +253,38 @@ def check_elements(content: bytes, requested: Collection[str]) -> None:
         if kind != _MATRIX:
             raise DataError(f"an element is of type {kind}, expected a matrix")
         if length:
-            _check_matrix(element, order, requested)
+            names.append(_check_matrix(element, order, requested))
+    return names
 
 
-def _check_level_4(buffer: memoryview, requested: Collection[str]) -> None:
+def _check_level_4(buffer: memoryview, requested: Collection[str]) -> list[str]:
     """Raise unless each matrix up to the last requested one ends after its start and within the file."""
     order = "<" if 0 <= struct.unpack("<i", _slice(buffer, 0, 4))[0] <= _LEVEL_4_MAX_TYPE else ">"
-    remaining, offset = set(requested), 0
+    remaining, offset, names = set(requested), 0, []
     while remaining and offset < len(buffer):
         kind, n_rows, n_columns, imaginary, n_name = struct.unpack(f"{order}5i", _slice(buffer, offset, 20))
         size = _LEVEL_4_SIZES.get(kind // 10 % 10)
         if size is None or not 0 <= kind <= _LEVEL_4_MAX_TYPE or min(n_rows, n_columns, n_name) < 0:
             raise DataError("the description of a matrix is damaged")
-        remaining.discard(bytes(_slice(buffer, offset + 20, n_name)).strip(b"\0").decode("latin1"))
+        names.append(bytes(_slice(buffer, offset + 20, n_name)).strip(b"\0").decode("latin1"))
+        remaining.discard(names[-1])
         is_complex = imaginary == 1 and kind % 10 != _LEVEL_4_SPARSE
         length = size * n_rows * n_columns * (1 + is_complex)
         offset += 20 + n_name + len(_slice(buffer, offset + 20 + n_name, length))
+    return names
 
 
-def _check_matrix(matrix: memoryview, order: str, requested: Collection[str]) -> None:
+def _check_matrix(matrix: memoryview, order: str, requested: Collection[str]) -> str:
+    """Check one matrix of level 5, and return its name."""
     flags = _element(matrix, 0, order, _UINT32)
     dimensions = _element(matrix, flags.end, order, _INT32)
     name = _element(matrix, dimensions.end, order, _INT8)
     n_dimensions = len(dimensions.content) // 4
     if len(flags.content) != 8 or not 2 <= n_dimensions <= _MAX_DIMENSIONS or len(dimensions.content) % 4:
         raise DataError("the description of a matrix is damaged")
-    if bytes(name.content).decode("latin1") not in requested:
-        return  # SciPy skips its content
+    decoded = bytes(name.content).decode("latin1")
+    if decoded not in requested:
+        return decoded  # SciPy skips its content
     kind = struct.unpack(f"{order}I", flags.content[:4])[0]
     shape = struct.unpack(f"{order}{n_dimensions}i", dimensions.content)
     if kind & 0xFF not in (_SPARSE, *_NUMERIC) or kind & _COMPLEX or min(shape) < 0:
@@ -263,6 +302,7 @@ def _check_matrix(matrix: memoryview, order: str, requested: Collection[str]) ->
         raise DataError(f"a matrix has numbers of type {numbers.kind}")
     if kind & 0xFF != _SPARSE and len(numbers.content) != size * math.prod(shape):
         raise DataError("the size of a matrix does not match its shape")
+    return decoded
 
 
 def _element(buffer: memoryview, offset: int, order: str, expected: int | None = None) -> _Element:

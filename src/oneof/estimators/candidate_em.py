@@ -99,6 +99,10 @@ class CandidateEM(CandidateClassifier):
     Each row is predicted by a classifier that was not fitted to it: a flexible classifier otherwise reproduces the
     labels that it was given. Probabilities below 1e-6 are raised to this value.
 
+    scikit-learn's histogram gradient boosting, the default `estimator`, uses all cores by OpenMP. If other processes
+    use them too, its threads wait for each other, and a fit of seconds takes minutes. Start Python with the environment
+    variable ``OMP_NUM_THREADS=1`` then.
+
     References
     ----------
     Jin & Ghahramani (2003), Learning with multiple labels, NIPS 15.

@@ -168,6 +168,8 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     landmarks, in float32 from 10^6 entries. Limits of the method: docs/loo_ridge.md; reasons:
     docs/decisions/0037-loo-ridge-by-groups.md.
 
+    The method has no paper: cite oneof by the file CITATION.cff. Its formulas are in docs/theory/loo_ridge.md.
+
     Examples
     --------
     >>> from oneof import LOORidge

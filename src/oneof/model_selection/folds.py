@@ -222,6 +222,17 @@ def fold_of_rows(candidates: CandidateSets, n_splits: int, *, shuffle: bool = Tr
     return fold
 
 
+def check_stratification(cv: Any, candidates: CandidateSets) -> None:
+    """Raise if a splitter of scikit-learn stratifies by labels, and some rows are not exact."""
+    name = type(cv).__name__
+    if "Stratified" in name and not candidates.is_exact.all():
+        raise InputError(
+            f"`cv` must not be {name} with candidate sets: it stratifies by exact labels. Use CandidateKFold of "
+            "oneof.model_selection; for repeats, pass `[split for seed in range(5) for split in CandidateKFold(5, "
+            "random_state=seed).split(X, y)]`."
+        )
+
+
 def encode_groups(groups: Any, n_rows: int) -> Ints:
     """Return the number of the group of each row, in order of first occurrence."""
     if groups is None:

@@ -13,7 +13,13 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError, reraise_as_input_error
-from oneof.model_selection.folds import CandidateGroupKFold, CandidateKFold, check_disjoint, encode_groups
+from oneof.model_selection.folds import (
+    CandidateGroupKFold,
+    CandidateKFold,
+    check_disjoint,
+    check_stratification,
+    encode_groups,
+)
 from oneof.typing import Floats, Ints, Labels
 from oneof.validation import as_array, check_choice, check_estimator, check_n_jobs
 
@@ -161,6 +167,7 @@ def predicted_folds(
     if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
         splitter = CandidateKFold if group is None else CandidateGroupKFold
         cv, targets = splitter(int(cv), random_state=random_state), candidates
+    check_stratification(cv, candidates)
     index = np.arange(len(candidates))
     with reraise_as_input_error():
         try:

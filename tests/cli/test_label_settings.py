@@ -1,5 +1,6 @@
 """Settings of `oneof label` that are stored with the answers, and used by a resumed session."""
 
+import inspect
 import json
 import sqlite3
 from pathlib import Path
@@ -7,8 +8,9 @@ from typing import Any
 
 import pytest
 
+from oneof.cli.commands import label
 from oneof.cli.labeling.settings import KINDS, as_words, read_settings
-from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup
+from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, expand
 from tests.cli.conftest import Run
 from tests.cli.test_label import CLASSES, LABEL, bare, served
 from tests.labeling.serving import Client
@@ -114,3 +116,18 @@ def test_every_option_of_the_table_is_stored() -> None:
 )
 def test_settings_are_named_as_on_the_command_line(name: str, value: Any, words: list[str]) -> None:
     assert as_words(name, value) == words
+
+
+def test_every_stored_option_is_a_parameter_of_the_command() -> None:
+    """A stored value is passed to the command, so its name must be a parameter."""
+    assert set(KINDS) <= set(inspect.signature(expand(label._label)).parameters)
+
+
+def test_a_session_with_gold_rows_is_resumed(run: Run, bare: Path) -> None:
+    """The column that names the rows of the gold file is stored as well as the file."""
+    Path("gold.csv").write_text("id,label\n0,owl\n3,wren\n")
+    first = run("label", bare, *LABEL, *CLASSES, "--gold", "gold.csv", "--row", "id", "--export", "out.csv")
+    assert first.code == 0, first.err
+    again = run("label", bare, "--labels", "species", "--export", "again.csv")
+    assert again.code == 0, again.err
+    assert "--row id" in again.err

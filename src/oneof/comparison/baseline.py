@@ -119,10 +119,11 @@ def _as_floats(X: Any) -> Any:
     """Return a table as an array if it has only numbers; other rows are returned unchanged."""
     if hasattr(X, "dtype"):
         return X
-    try:
-        return np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError):
-        return X
+    array = np.asarray(X)
+    if array.dtype.kind == "O" and hasattr(X, "dtypes"):  # columns of several types, which may all be numbers
+        kinds = {getattr(dtype, "kind", "O") for dtype in X.dtypes}
+        return array.astype(np.float64) if kinds <= set("fiub") else X
+    return array.astype(np.float64) if array.dtype.kind in "fiub" else X
 
 
 def _are_numbers(X: Any) -> bool:

@@ -10,6 +10,7 @@ from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import last_step
 from oneof.model_selection import compute_sample_weight
+from oneof.wording import enumerate_items
 
 
 def has_class_weights(estimator: Any) -> bool:
@@ -24,8 +25,9 @@ def check_class_weights(class_weight: Any, estimators: Mapping[str, Any], candid
     without = [name for name, estimator in estimators.items() if not has_class_weights(estimator)]
     if without:
         raise InputError(
-            f"`class_weight` must be None for methods without weights of rows or classes, such as {without[0]}; got "
-            f"{class_weight!r}. Omit it, or compare other methods, such as CLPL or PLEM."
+            f"`class_weight` must be None for methods without weights of rows or classes: {enumerate_items(without)}; "
+            f'got {class_weight!r}. Omit it, or compare other methods, such as methods="auto", which selects those '
+            "with weights."
         )
 
 
@@ -37,8 +39,10 @@ def fit_with_class_weights(estimator: Any, X: Any, candidates: CandidateSets, cl
     if not has_fit_parameter(method, "sample_weight"):
         method.set_params(class_weight=class_weight)
         return estimator.fit(X, candidates)
-    name = f"{estimator.steps[-1][0]}__sample_weight" if isinstance(estimator, Pipeline) else "sample_weight"
-    return estimator.fit(X, candidates, **{name: compute_sample_weight(class_weight, candidates)})
+    prefix, step = "", estimator
+    while isinstance(step, Pipeline):
+        prefix, step = f"{prefix}{step.steps[-1][0]}__", step.steps[-1][1]
+    return estimator.fit(X, candidates, **{f"{prefix}sample_weight": compute_sample_weight(class_weight, candidates)})
 
 
 def _params(method: Any) -> Mapping[str, Any]:

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
+from oneof.candidates import CandidateSets
 from oneof.comparison import folds as fold_module
 from oneof.comparison.baseline import measure_baseline
 from oneof.comparison.class_weights import check_class_weights, fit_with_class_weights
@@ -259,9 +260,14 @@ def compare(
         held_out_rows,
         math.nan if baseline is None else baseline.rate,
         "" if baseline is None else baseline.warning(results[0].method),
-        None if groups is None else len(np.unique(encode_groups(groups, len(task.candidates)))),
+        None if groups is None else _count_groups(groups, task.candidates),
         (int(times.min()), int(times.max())) if len(times) else (1, 1),
     )
+
+
+def _count_groups(groups: Any, candidates: CandidateSets) -> int:
+    """Return the number of groups with a labeled row."""
+    return len(np.unique(encode_groups(groups, len(candidates))[~candidates.is_unlabeled]))
 
 
 def _estimate_costs(

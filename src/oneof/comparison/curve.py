@@ -154,7 +154,8 @@ def learning_curve(
         sizes, points = [*sizes, n_labeled], [*points, last]
     if all(point.error is not None for point in points):
         warnings.warn(
-            f"no fold of the learning curve was fitted; the first error is: {points[-1].error}",
+            "`estimator` failed in a fold at every number of rows, so the learning curve has no values. First error: "
+            f"{points[-1].error}",
             FitFailedWarning,
             stacklevel=2,
         )

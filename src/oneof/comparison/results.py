@@ -88,7 +88,8 @@ class MethodResult:
         The time of all folds, estimated from fits on samples; None without an estimate.
     expected_accuracy : float or None
         The criterion of `compare`, in [0, 1], over the test rows of all folds; None if folds are missing, or
-        for a single method.
+        for a single method. With ``methods="few_labels"`` it includes the agreement of the methods, and is not an
+        estimate of the accuracy.
     predictions : ndarray of shape (n_held_out_rows,) or None
         Held-out predictions of the rows `Comparison.held_out_rows`, by the last fold that tests a row; None without
         ``keep_predictions=True``, or if folds are missing.
@@ -196,6 +197,8 @@ class Comparison:
             folds += f", {self.n_train:,} training rows"
         least, most = self.n_tests
         repeats = "" if most == 1 else f", each in {most} folds" if least == most else f", in up to {most} folds"
+        if not self.n_held_out:
+            return f"{folds}, no held-out row: the method was chosen by agreement"
         return f"{folds}, {self.n_held_out:,} held-out row{'s' * (self.n_held_out != 1)}{repeats}"
 
     @property

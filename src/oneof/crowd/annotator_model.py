@@ -101,7 +101,7 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         Names of the annotators whose accuracy interval contains, or is below, the accuracy of the same answers given
         at random.
     few_answers_ : list
-        Names of the annotators with fewer than 10 answers, whose accuracies are close to that of all annotators.
+        Names of the annotators with fewer than 10 answers, whose accuracies are uncertain.
     notes_ : list of str
         Sentences on careless annotators, on those with few answers, and on accuracies that differ between classes.
     model_ : {"confusion", "one_coin"}
@@ -292,6 +292,8 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         estimates = estimate_accuracies(columns, solution.posterior, coverage=float(self.coverage))
         self.accuracy_, self.accuracy_interval_ = estimates.accuracy, estimates.interval
         self.n_answers_ = estimates.n_answers.astype(np.int64)
-        is_chance = estimates.interval[:, 0] <= chance_accuracies(columns, solution.posterior)
+        chance = chance_accuracies(columns, solution.posterior)
+        is_chance = estimates.interval[:, 0] <= chance
+        self._is_below_chance = estimates.interval[:, 1] < chance
         self.no_better_than_chance_ = answers.annotators[is_chance & (self.n_answers_ > 0)].tolist()
         self.few_answers_ = answers.annotators[self.n_answers_ < MIN_ANSWERS].tolist()

@@ -20,14 +20,14 @@ from oneof.solvers.annotators import (
     equal_accuracy_p_values,
     estimate_class_accuracies,
 )
-from oneof.typing import Floats, Ints, Labels
+from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import check_memory, check_positive
 from oneof.wording import enumerate_items
 
 TEST_LEVEL = 0.05
 """Level of the test that accuracies are equal in all classes, for all annotators and classes together."""
 MIN_ANSWERS = 10
-"""Number of answers below which a note says that the accuracy is nearly that of all annotators together."""
+"""Number of answers below which a note says that the accuracy is uncertain."""
 MAX_NAMED = 5
 
 
@@ -41,6 +41,7 @@ class AnnotatorResults:
     posterior_: Floats
     accuracy_: Floats
     no_better_than_chance_: list[Any]
+    _is_below_chance: Mask
     few_answers_: list[Any]
     model_: str
     _source_model: SourceModel
@@ -62,10 +63,12 @@ class AnnotatorResults:
     def notes_(self) -> list[str]:
         """Sentences on careless annotators, on those with few answers, and on accuracies that differ by class.
 
-        Annotators with few answers are not named as careless.
+        Annotators with few answers are named as careless only if their accuracy is below chance.
         """
         check_is_fitted(self)
-        careless = [name for name in self.no_better_than_chance_ if name not in self.few_answers_]
+        few = set(self.few_answers_)
+        below = set(self.annotators_[self._is_below_chance].tolist())
+        careless = [name for name in self.no_better_than_chance_ if name not in few or name in below]
         notes = [_describe_careless(careless)] if careless else []
         notes += [_describe_few_answers(self.few_answers_)] if self.few_answers_ else []
         differing = self.annotators_[self.class_accuracies().differs.any(axis=1)].tolist()
@@ -174,14 +177,8 @@ def _describe_careless(names: Sequence[Any]) -> str:
 
 def _describe_few_answers(names: Sequence[Any]) -> str:
     """Return a note on annotators with few answers."""
-    if len(names) == 1:
-        verb, accuracy = "has", "The estimated accuracy is"
-    else:
-        verb, accuracy = "have", "The estimated accuracies are"
-    return (
-        f"{_enumerate(names)} {verb} fewer than {MIN_ANSWERS} answers. {accuracy} close to that of all annotators "
-        "together."
-    )
+    verb, accuracy = ("has", "accuracy is") if len(names) == 1 else ("have", "accuracies are")
+    return f"{_enumerate(names)} {verb} fewer than {MIN_ANSWERS} answers, so the estimated {accuracy} uncertain."
 
 
 def _describe_differences(names: Sequence[Any], model: str) -> str:

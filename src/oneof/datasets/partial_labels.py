@@ -64,8 +64,8 @@ def make_partial_labels(
         The origin of the distractors:
 
         * "uniform": any other labels, all equally likely, without replacement.
-        * "independent": each other label independently, with probability `rate`; `n_distractors` is ignored. A row may
-          stay exact, or have all classes, which is uninformative.
+        * "independent": each other label independently, with probability `rate`. A row may stay exact, or have all
+          classes, which is uninformative.
         * "confusable": labels that are easily mistaken for the true label. With `confusion`, drawn with its weights.
           Without it, every class gets one partner at random; the partner is in the set with probability `epsilon`, and
           the other distractors are uniform over the remaining classes.
@@ -239,13 +239,18 @@ def _check(
         if not is_integer(n_distractors) or n_distractors != 1:
             raise InputError("`set_size` is `n_distractors` + 1: pass only one of them.")
         if distractors not in ("uniform", "confusable"):
-            raise InputError(f'`set_size` cannot be guaranteed for distractors="{distractors}": pass `n_distractors`.')
+            remedy = "`rate`" if distractors == "independent" else "`n_distractors`"
+            raise InputError(f'`set_size` cannot be guaranteed for distractors="{distractors}": pass {remedy}.')
         if not is_integer(set_size) or not 1 <= set_size <= n_classes:
             raise InputError(
                 f"`set_size` must be an integer from 1 to {n_classes}, the number of classes; got {set_size!r}."
             )
         return int(set_size) - 1
-    if groups is not None or distractors == "independent":
+    if distractors == "independent":
+        if not is_integer(n_distractors) or n_distractors != 1:
+            raise InputError('`n_distractors` does not apply to distractors="independent": pass `rate`.')
+        return 0
+    if groups is not None:
         return 0
     if not is_integer(n_distractors) or not 0 <= n_distractors < n_classes:
         raise InputError(

@@ -288,8 +288,10 @@ def accepts_candidates(estimator: Any) -> bool:
 
 
 def last_step(estimator: Any) -> Any:
-    """Return the last step of a pipeline; any other estimator is returned itself."""
-    return estimator.steps[-1][1] if isinstance(estimator, Pipeline) else estimator
+    """Return the last step of a pipeline, also of nested ones; any other estimator is returned itself."""
+    while isinstance(estimator, Pipeline):
+        estimator = estimator.steps[-1][1]
+    return estimator
 
 
 def check_informative(candidates: CandidateSets) -> None:

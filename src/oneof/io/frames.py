@@ -58,7 +58,8 @@ def table_from_rows(rows: Any) -> Table:
         frame = pl.DataFrame(_from_mappings(rows))
     else:
         raise InputTypeError(
-            f"a table must be a path, a DataFrame of pandas or polars, or a list of dicts; got {type(rows).__name__}."
+            "`table` must be a path, a DataFrame of pandas or polars, or a list of dicts; got "
+            f"{type(rows).__name__}.{' Pass [row] for one row.' * isinstance(rows, dict)}"
         )
     if not len(frame):
         raise DataError("the table has no rows. Add at least one.")

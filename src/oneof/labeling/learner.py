@@ -236,10 +236,12 @@ class Neighbor(NamedTuple):
     labels: Labels
 
 
-def nearest_labeled(rows: FeatureMatrix, candidates: CandidateSets, row: int, n: int) -> list[Neighbor]:
-    """Return the `n` nearest other labeled rows; ties are broken by the lower index."""
-    labeled = np.flatnonzero(~candidates.is_unlabeled)
-    labeled = labeled[labeled != row]
+def nearest_labeled(rows: FeatureMatrix, candidates: CandidateSets, row: int, n: int, hidden: Ints) -> list[Neighbor]:
+    """Return the `n` nearest other labeled rows that are not hidden; ties are broken by the lower index."""
+    is_shown = ~candidates.is_unlabeled
+    is_shown[hidden] = False
+    is_shown[row] = False
+    labeled = np.flatnonzero(is_shown)
     if not len(labeled):
         return []
     distances = euclidean_distances(rows[[row]], rows[labeled])[0]

@@ -3,6 +3,8 @@
 import os
 from typing import Any, Self
 
+import numpy as np
+
 from oneof.files import as_path
 from oneof.labeling.annotators.agreement import COMBINATIONS, AnnotatorFits
 from oneof.labeling.annotators.api import AnnotatorAPI
@@ -166,6 +168,7 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         self.classes = start.classes
         maximum, double_annotated = check_assignment(int(annotations_per_item), max_annotations, double_annotated)
         self._gold, self._is_adaptive = check_gold(gold, start.classes, rows.shape[0]), maximum > annotations_per_item
+        self._asks_several = maximum > 1 or double_annotated > 0
         self._rows, self._table, self._combination = rows, table, combination
         rng = check_random_state(random_state)
         issues = as_issues(queue)
@@ -289,13 +292,16 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
             self.answers.sync()
             return len(self._scheduler.remaining())
 
-    def nearest(self, row: int, n: int = 3) -> list[Neighbor]:
+    def nearest(self, row: int, n: int = 3, annotator: str | None = None) -> list[Neighbor]:
         """Return the nearest other labeled rows with their candidate sets.
 
         Parameters
         ----------
         row : int
         n : int, default=3
+        annotator : str, optional
+            The annotator who sees the rows: those that this annotator may still be asked are omitted, so that the
+            answers are independent.
 
         Returns
         -------
@@ -304,7 +310,12 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         """
         check_row(row, self.n_rows)
         check_positive("n", n, integer=True, allow_zero=True)
-        return nearest_labeled(self._learner.rows, self.answers.candidates(), int(row), n)
+        hidden = np.empty(0, dtype=np.int64)
+        if annotator is not None:
+            with self.answers.lock:
+                answered = list(self.answers.state.answered_by(annotator))
+                hidden = np.setdiff1d(self._scheduler.remaining(), answered)
+        return nearest_labeled(self._learner.rows, self.answers.candidates(), int(row), n, hidden)
 
     @property
     def strategy(self) -> str:

@@ -1,7 +1,7 @@
 """Splitters for candidate sets: stratified folds of rows, and of groups of rows."""
 
 import numbers
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -237,10 +237,14 @@ def encode_groups(groups: Any, n_rows: int) -> Ints:
     """Return the number of the group of each row, in order of first occurrence."""
     if groups is None:
         raise InputError("`groups` must be the group of each row; got None.")
-    try:
-        values = list(groups.tolist() if isinstance(groups, np.ndarray) else groups) if np.ndim(groups) else []
-    except (TypeError, ValueError):
-        values = []
+    shape = getattr(groups, "shape", None)
+    if shape is not None and len(shape) != 1:
+        raise InputError(
+            f"`groups` must be 1-D, one group for each of the {n_rows} rows; got shape {tuple(shape)}. Pass its column."
+        )
+    if isinstance(groups, str | bytes) or not isinstance(groups, Iterable):
+        raise InputError(f"`groups` must be a vector with the group of each of the {n_rows} rows; got {groups!r}.")
+    values = list(groups.tolist() if isinstance(groups, np.ndarray) else groups)
     if len(values) != n_rows:
         raise InputError(f"`groups` must have one group for each of the {n_rows} rows; got {len(values)}.")
     number_of: dict[Any, int] = {}

@@ -221,8 +221,8 @@ class AnnotatorSummary:
         name = self.names[j]
         others = [other for group in self.copies if name in group for other in group if other != name]
         remarks = [f"copy of {other}" for other in others[:1]]
-        has_few = name in self.few_answers
-        remarks += ["few answers"] if has_few else ["no better than chance"] * (name in self.no_better_than_chance)
+        remarks += ["few answers"] * (name in self.few_answers)
+        remarks += ["no better than chance"] * (name in self.no_better_than_chance)
         return "; ".join([*remarks, *["differs by class"] * bool(self.by_class.differs[j].any())])
 
     def least_agreeing_pairs(self, n_pairs: int) -> list[int]:

@@ -12,11 +12,15 @@ if TYPE_CHECKING:
 
 
 def held_out_accuracy(comparison: "Comparison", candidates: "CandidateSets") -> "AccuracyEstimate | None":
-    """Return the estimated accuracy of the best method; None without probabilities or with an unknown noise rate."""
+    """Return the estimated accuracy of the best method; None without probabilities or with an unknown noise rate.
+
+    It is None for folds by groups as well: the model of noise takes the rows of a group for independent, and the errors
+    that they share for wrong labels, so that the estimate is far too high.
+    """
     from oneof.audit.accuracy import estimate_accuracy
 
     result, rows = comparison.results[0], comparison.held_out_rows
-    if result.probabilities is None or result.predictions is None or rows is None:
+    if comparison.n_groups is not None or result.probabilities is None or result.predictions is None or rows is None:
         return None
     labeled = ~candidates.is_unlabeled[rows]
     return estimate_accuracy(result.probabilities[labeled], result.predictions[labeled], candidates[rows[labeled]])

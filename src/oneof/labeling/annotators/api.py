@@ -30,6 +30,7 @@ class AnnotatorAPI:
     _annotators: AnnotatorFits
     _gold: dict[int, int]
     _is_adaptive: bool
+    _asks_several: bool
     _scheduler: QuestionScheduler
     _last_accuracies: int = 0
 
@@ -74,7 +75,7 @@ class AnnotatorAPI:
         return self._annotators.agreement(hidden)
 
     def is_shared(self) -> bool:
-        """Return whether the session has answers of several annotators, or gold rows.
+        """Return whether the session has, or waits for, answers of several annotators, or has gold rows.
 
         Returns
         -------
@@ -82,7 +83,7 @@ class AnnotatorAPI:
         """
         with self.answers.lock:
             self.answers.sync()
-            return bool(self._gold) or len(self.answers.state.annotators()) > 1
+            return self._asks_several or bool(self._gold) or len(self.answers.state.annotators()) > 1
 
     def n_remaining_for(self, annotator: str) -> int:
         """Return the number of rows that remain to be answered, and the gold rows that an annotator may be asked.

@@ -1,8 +1,8 @@
 """Agreement and progress of the annotators as the page shows them, as JSON types.
 
 The lead of a team sees the statistics of all annotators, and the answers to the rows in dispute. Annotators see their
-own progress, without an accuracy, and the rows in dispute. They see the others' answers to a row, without names, only
-if they open it with these answers shown, which the log records.
+own progress, without an accuracy, and the rows in dispute. They see the others' answers to a row that they may still
+be asked, without names, only if they open it with these answers shown, which the log records.
 """
 
 from collections.abc import Callable

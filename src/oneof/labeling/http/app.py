@@ -221,7 +221,7 @@ def question_to_dict(
                 "labels": [str(label) for label in neighbor.labels.tolist()],
                 "item": session.table.item(neighbor.row),
             }
-            for neighbor in session.nearest(question.row, _N_NEIGHBORS)
+            for neighbor in session.nearest(question.row, _N_NEIGHBORS, None if is_lead else question.annotator)
         ],
     }
 

@@ -215,7 +215,7 @@ def certain_rows(candidates: CandidateSets, kind: str) -> list[str]:
         return []
     return [
         f"{n_exact:,} of {n_labeled:,} labeled rows are exact, because the weights of all other classes are 0. If "
-        "these are rounded probabilities, some of the labels are wrong: write more digits, or add --noise-rate auto to fit."
+        "these are rounded probabilities, some labels are wrong: write more digits, or add --noise-rate auto to fit."
     ]
 
 

@@ -9,7 +9,16 @@ import pytest
 
 from oneof import AvgPerceptron, CandidateSets
 from oneof.errors import DataError, LabelError, OneofError
-from oneof.io import CellFormat, Table, find_separator, read_labels, read_table, read_truth, suspicious_labels
+from oneof.io import (
+    CellFormat,
+    Table,
+    certain_rows,
+    find_separator,
+    read_labels,
+    read_table,
+    read_truth,
+    suspicious_labels,
+)
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS
 from oneof.stream import StreamOptions, fit_stream
 
@@ -260,3 +269,12 @@ def test_a_column_with_two_separators_is_read_by_the_option_of_the_note(tmp_path
     assert read.classes.tolist() == expected.classes.tolist()
     assert np.array_equal(read.mask, expected.mask)
     assert suspicious_labels(read.classes.tolist(), separator) == []
+
+
+def test_posteriors_that_are_mostly_exact_have_a_note() -> None:
+    """A note counts the exact rows if they are more than half of the labeled rows of a posterior, and only then."""
+    rows = [{"a": 1.0, "b": 0.0}, {"b": 1.0}, {"a": 0.6, "b": 0.4}, None]
+    y = CandidateSets.from_weights(rows)
+    (note,) = certain_rows(y, "posterior")
+    assert note.startswith("2 of 3 labeled rows are exact")
+    assert certain_rows(y, "likelihood") == certain_rows(y[1:], "posterior") == []

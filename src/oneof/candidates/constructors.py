@@ -115,8 +115,10 @@ class Constructors:
         W : array-like, sparse matrix or DataFrame of shape (n_samples, n_classes), or sequence of length n_samples
             Numbers of at least 0. A weight of 0 rules out the class. A row of equal weights is unlabeled, and a row
             whose weights above 0 are equal is a candidate set. A row of a table with empty cells only is unlabeled. In
-            a sequence, each row is a mapping ``{label: weight}``, a list of (label, weight) pairs, or None for
-            "unlabeled"; a label that a row does not list has the weight 0.
+            a sequence, each row is a mapping ``{label: weight}``, a list of (label, weight) pairs, or a list of records
+            such as ``{"label": "finch", "probability": 0.7}``; None, and an empty mapping or list, mean "unlabeled". A
+            record has one of the keys "label", "name" and "class", and one of "probability", "prob", "score", "weight"
+            and "confidence". A label that a row does not list has the weight 0. Weights may be text: "0.85" or "85%".
         classes : array-like of shape (n_classes,), optional
             The classes, in the order of the columns; by default the column names of a DataFrame, else 0, 1, ..., or the
             sorted labels of a sequence. The columns of a DataFrame are matched by name if one of them is a class.
@@ -287,8 +289,10 @@ class Constructors:
         weighted : bool, default=False
             Read the number after the last colon of a label as its weight. A label without a number has the weight 1. A
             colon within a label is escaped by a backslash. A row without any number is a candidate set, to which `kind`
-            and `rest` do not apply. A text may also be a JSON object, such as ``'{"sparrow": 0.7, "finch": 0.3}'``;
-            labels with the value null are not listed, and a row of these only is unlabeled.
+            and `rest` do not apply. A text may also be JSON of the rows that `from_weights` reads, such as
+            ``'{"sparrow": 0.7, "finch": 0.3}'`` or ``'[["sparrow", 0.7], ["finch", 0.3]]'``. Labels with the value null
+            are not listed, and an empty object or list is an unlabeled row. A bracket that begins a label is escaped by
+            a backslash if JSON would begin with it.
         kind : {"likelihood", "posterior"}, default="likelihood"
             See `from_weights`; only if `weighted`.
         prior : array-like of shape (n_classes,), optional

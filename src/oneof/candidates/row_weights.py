@@ -185,8 +185,8 @@ def _remainder(table: WeightTable) -> Floats:
     if len(above):
         raise LabelError(
             f"the weights of the row sum to {total[above[0]].item():.6g} (such rows: {len(above)}), but a rest "
-            "requires probabilities, whose sum is at most 1, or 1.01 if they are rounded. Divide them by their sum, or "
-            "omit the rest.",
+            "requires probabilities, whose sum is at most 1, or 1.01 if they are rounded. Divide them by their sum; or "
+            "omit `rest` (--rest), so that only the ratios of the weights matter and other classes are ruled out.",
             row=int(above[0]),
         )
     rest = 1.0 - total

@@ -48,8 +48,9 @@ class LabelGroup:
         bool,
         typer.Option(
             "--weighted",
-            help="The labels have weights: text such as 'finch:0.7|wren:0.3', JSON objects, or several label "
-            "columns of numbers. Cells without numbers are sets.",
+            help="The labels have weights: text such as 'finch:0.7|wren:0.3', JSON objects, lists of pairs or of "
+            "records with the keys label and probability, or several label columns of numbers. Cells without numbers "
+            "are sets; [] and {} are unlabeled.",
         ),
     ] = False
     kind: Annotated[

@@ -208,6 +208,17 @@ def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
     return notes + _misspelled(labels)
 
 
+def certain_rows(candidates: CandidateSets, kind: str) -> list[str]:
+    """Return a warning if most rows have one class of a posterior above 0, as probabilities rounded to 0 and 1 give."""
+    n_exact, n_labeled = int(candidates.is_exact.sum()), int((~candidates.is_unlabeled).sum())
+    if kind != "posterior" or 2 * n_exact <= n_labeled:
+        return []
+    return [
+        f"{n_exact:,} of {n_labeled:,} labeled rows are exact, because the weights of all other classes are 0. If "
+        "these are rounded probabilities, some labels are wrong: write more digits, or add --noise-rate auto to fit."
+    ]
+
+
 def _quote(labels: Iterable[str]) -> str:
     return enumerate_items([*map(repr, labels)], _MAX_LISTED)
 

@@ -26,6 +26,31 @@ FORMS = [
         {"y": [{"a": 0.5, "b": 0.25, "c": None}, {"c": 1.0}, None, {"b": 0.5, "c": 1.0}, {"a": 2.0, "b": 2.0}]},
         {"weighted": True},
     ),
+    (
+        {"y": ['[["a", 0.5], ["b", 0.25]]', '[{"label": "c", "score": 1}]', "[]", '{"c": "100%", "b": 0.5}', "a|b"]},
+        {"weighted": True},
+    ),
+    (
+        {"y": [[["a", "0.5"], ["b", "25%"]], [["c", "1"]], [], [["c", "1"], ["b", "0.5"]], [["a", "1"], ["b", "1"]]]},
+        {"weighted": True},
+    ),
+    (
+        {
+            "y": [
+                [{"label": k, "prob": w} for k, w in row]
+                for row in (
+                    [("a", 0.5), ("b", 0.25)],
+                    [("c", 1.0)],
+                    [],
+                    [("c", 1.0), ("b", 0.5)],
+                    [("a", 1.0), ("b", 1.0)],
+                )
+            ]
+        },
+        {"weighted": True},
+    ),
+    ({"y": ["a|b", "c", "[]", "c|b", "a|b"], "w": ["50%|25 %", "1", "[]", "1|0.5", ""]}, {"weights": "w"}),
+    ({"y": [["a", "b"], ["c"], [], ["c", "b"], ["a", "b"]], "w": [[2, 1], [1], [], [2, 1], None]}, {"weights": "w"}),
     ({"a": [2, 0, None, 0, 1], "b": [1, 0, None, 1, 1], "c": [0, 1, None, 2, 0]}, {"weighted": True}),
     ({"a": ["2", "0", "1", "0", "1"], "b": ["1", "0", "1", "1", "1"], "c": list("01120")}, {"weighted": True}),
 ]
@@ -63,6 +88,18 @@ def test_numbers_are_labels():
     assert read_label_columns(lists, ["y"], weights="w", classes=["4", "3"]).classes.tolist() == [4, 3]
 
 
+def test_numbers_in_pairs_are_labels():
+    """Pairs of numbers in a column of lists have whole numbers as labels; an empty list has no rest and no prior."""
+    frame = pl.DataFrame({"y": [[[3.0, 0.75], [4.0, 0.25]], [[4.0, 1.0]], [], [[3.0, 0.5]]]})
+    y = read_label_columns(frame, ["y"], weighted=True, kind="posterior", prior=[0.5, 0.5], rest=True)
+    assert y.classes.tolist() == [3, 4]
+    np.testing.assert_allclose(y.weights, [[1, 1 / 3], [0, 1], [1, 1], [1, 1]])
+    options = {"weighted": True, "kind": "posterior", "prior": [0.5, 0.5], "rest": True}
+    reader = LabelReader(["y"], "|", ["3", "4"], **options)
+    np.testing.assert_array_equal(reader.evidence(frame), y.weights)
+    assert reader.posterior_sum(frame)[1] == 3
+
+
 def test_columns_without_weights_are_sets():
     """With `weighted`, columns without any weight give the same candidate sets as without it."""
     for cells in (["a|b", "c", None], [["a", "b"], ["c"], None], ["3", "4", ""], [3, 4, None], [True, False, None]):
@@ -91,7 +128,9 @@ def test_options_apply_to_columns():
     ("columns", "options", "message"),
     [
         ({"y": ["a:0.5", "b:x"]}, {"weighted": True}, "row 1: 'b:x' has 'x' after a colon"),
-        ({"y": ["a:0.5", "[]"]}, {"weighted": True}, "row 1: the candidate set is empty"),
+        ({"y": ["a:0.5", "|"]}, {"weighted": True}, "row 1: the candidate set is empty"),
+        ({"y": ["a:0.5", "[('b', 0.5)]"]}, {"weighted": True}, "row 1: .* is not valid JSON"),
+        ({"y": [[["a", "0.5"]], [["b", "x"]]]}, {"weighted": True}, "row 1: the weight of 'b' must be a number"),
         ({"y": [None, None]}, {"weighted": True}, "every row is unlabeled"),
         ({"y": ["a:0.5", "a:0.7"]}, {"weighted": True}, "only one class occurs"),
         ({"y": ["a:0.5|b:0.5", ""]}, {"weighted": True}, "every row is unlabeled"),

@@ -265,7 +265,11 @@ def test_the_rest_is_spread_over_the_classes_that_a_row_does_not_list():
         (lambda: CandidateSets.from_weights([1, 2]), r"2-D array .*; got shape \(2,\)", (None, None, None)),
         (lambda: CandidateSets.from_weights(np.ones((2, 2, 2))), r"2-D array .*; got shape", (None, None, None)),
         (lambda: CandidateSets.from_weights(np.ones((2, 0))), "at least", (None, None, None)),
-        (lambda: CandidateSets.from_weights([[1, 2], [3]]), "rows of equal length", (None, None, None)),
+        (
+            lambda: CandidateSets.from_weights([[1, 2], [3]]),
+            "equal length.* got 1 values, but row 0 has 2",
+            (1, None, None),
+        ),
         (lambda: CandidateSets.from_weights(3.0), "one row of weights per sample; got 3.0", (None, None, None)),
         (lambda: CandidateSets.from_weights("ab"), "got the text 'ab'", (None, None, None)),
         (lambda: CandidateSets.from_weights(np.array([["x"]])), "weights must be numbers", (None, None, None)),
@@ -280,9 +284,13 @@ def test_the_rest_is_spread_over_the_classes_that_a_row_does_not_list():
         (lambda: CandidateSets.from_weights([[("a", 0.5), ("a", 0.5)]]), "lists 'a' twice", (0, None, "a")),
         (lambda: CandidateSets.from_weights([{"a": 1}, {"b": -0.5}]), "weight of 'b' must be .*-0.5", (1, None, "b")),
         (lambda: CandidateSets.from_weights([{"a": np.nan}]), "weight of 'a' must be .*nan", (0, None, "a")),
-        (lambda: CandidateSets.from_weights([{"a": "x"}]), "weight of 'a' must be a number; got 'x'", (0, None, "a")),
+        (
+            lambda: CandidateSets.from_weights([{"a": "x"}]),
+            "weight of 'a' must be a number, .* got 'x'",
+            (0, None, "a"),
+        ),
         (lambda: CandidateSets.from_weights([{"a": 1}, {"a": 0.0}]), "all weights of the row are 0", (1, None, None)),
-        (lambda: CandidateSets.from_weights([{"a": 1}, {}]), "all weights of the row are 0", (1, None, None)),
+        (lambda: CandidateSets.from_weights([{"a": 1}, [{"label": "b"}]]), "one label and one weight", (1, None, None)),
         (lambda: CandidateSets.from_weights([{"a": 1}, {None: 1}]), "missing value", (1, None, None)),
         (lambda: CandidateSets.from_weights([{"a": 1}, 3]), "must be a mapping .*; got 3", (1, None, None)),
         (lambda: CandidateSets.from_weights([[("a", 1, 2)]]), r"pairs, .*\('a', 1, 2\)", (0, None, None)),
@@ -385,7 +393,54 @@ def test_json_objects_may_be_mixed_with_other_text():
     a, unlabeled = [1, 0.5, 0], [1, 1, 1]
     np.testing.assert_array_equal(y.weights, [a, a, a, unlabeled, [0, 1, 1], unlabeled])
     assert CandidateSets.from_strings(y.to_strings(), weighted=True) == y
-    assert CandidateSets.from_strings(["{a}", "{}", "{a}|{}:0.5"], weighted=True).classes.tolist() == ["{a}", "{}"]
+    assert CandidateSets.from_strings(["{a}", "[b]:1", "{}|{a}:0.5"], weighted=True).classes.tolist() == [
+        "[b]", "{a}", "{}",
+    ]  # fmt: skip
+
+
+@given(st.lists(json_weights, min_size=1, max_size=5), st.sampled_from(["label", "name", "class"]), st.data())
+def test_lists_of_pairs_and_of_records_give_the_weights_of_their_mappings(rows, label_key, data):
+    """Pairs and records, as text of JSON or as objects, are read as the mapping of the same labels and weights."""
+    y = CandidateSets.from_weights(rows)
+    weight_key = data.draw(st.sampled_from(["probability", "prob", "score", "weight", "confidence"]))
+    pairs = [[[label, weight] for label, weight in row.items()] for row in rows]
+    records = [[{label_key: label, "why": "x", weight_key: weight} for label, weight in row] for row in pairs]
+    for form in (pairs, records, pd.Series(records), [np.array(row, dtype=object) for row in records]):
+        assert CandidateSets.from_weights(form) == y
+    for form in (pairs, records):
+        assert CandidateSets.from_strings([json.dumps(row) for row in form], weighted=True) == y
+    single = [row[0] for row in records]
+    assert CandidateSets.from_weights(single) == CandidateSets.from_weights([[pair] for pair in single])
+
+
+def test_empty_lists_and_mappings_are_unlabeled():
+    """An empty list or mapping is the same as None for each kind and rest, in Python and in text of JSON."""
+    rows = [{"a": 0.7, "b": 0.2}, {"b": 0.9}, {"a": 0.5, "c": 0.5}]
+    for options in ({}, {"rest": True}, {"kind": "posterior", "rest": True}, {"kind": "posterior", "rest": "other"}):
+        y = CandidateSets.from_weights([*rows, None], **options)
+        assert y.is_unlabeled.tolist() == [False, False, False, True]
+        for empty in ([], {}, ()):
+            assert CandidateSets.from_weights([*rows, empty], **options) == y
+        for empty in ("[]", " {} ", "[ ]", ""):
+            assert CandidateSets.from_strings([*map(json.dumps, rows), empty], weighted=True, **options) == y
+
+
+@given(st.floats(0.01, 100, allow_nan=False))
+def test_text_of_numbers_and_percentages_are_weights_in_every_form(number):
+    """Text of a number is this number, and a percentage a hundredth of it, in mappings, pairs, text and JSON."""
+    for text, weight in ((f"{number!r}", number), (f" {number!r} %", number / 100)):
+        y = CandidateSets.from_weights([{"a": weight, "b": 0.5}])
+        row = {"a": text, "b": 0.5}
+        assert CandidateSets.from_weights([row]) == CandidateSets.from_weights([list(row.items())]) == y
+        for form in (f"a:{text}|b:0.5", json.dumps(row), json.dumps([*row.items()])):
+            assert CandidateSets.from_strings([form], weighted=True) == y
+
+
+def test_labels_that_begin_with_a_bracket_round_trip():
+    """Labels that look like JSON are escaped by a backslash in text with weights."""
+    labels = ["[]", '[["a", 1]]', "{", '{"a": 1}', "a[0]"]
+    y = CandidateSets.from_weights([*np.eye(5), [1, 2, 3, 4, 5]], labels)
+    assert CandidateSets.from_strings(y.to_strings(), classes=labels, weighted=True) == y
 
 
 @pytest.mark.parametrize(
@@ -393,15 +448,20 @@ def test_json_objects_may_be_mixed_with_other_text():
     [
         ('{"a": 0.7, "a": 0.3}', "the row lists 'a' twice"),
         ('{"a": 0.7, "a ": 0.3}', "the row lists 'a' twice"),
-        ('{"a": "0.7"}', "the weight of 'a' must be a number; got '0.7'"),
+        ('{"a": "0,7"}', "the weight of 'a' must be a number, or text such as \"0.85\" or \"85%\"; got '0,7'"),
+        ('["a", "b"]', "must be a mapping .* got 'a' in the row"),
+        ('[["a", 0.7], ["a", 0.3]]', "the row lists 'a' twice"),
+        ('[{"label": "a", "name": "b", "prob": 1}]', "must have one label and one weight"),
+        ('[{"label": "a", "prob": 1, "score": 1}]', "must have one label and one weight"),
+        ('[{"label": "a", "prob": 1, "prob": 1}]', "got .*prob.* in the row"),
+        ("[('a', 0.7)]", "is not valid JSON, such as .*json.dumps"),
         ('{"a": {"b": 0.7}}', "the weight of 'a' must be a number"),
         ('{"a": NaN}', "the weight of 'a' must be a finite number of at least 0; got nan"),
         ('{"a": -1}', "the weight of 'a' must be a finite number of at least 0; got -1.0"),
         ('{"a": 0}', "all weights of the row are 0"),
         ('{"a": 1, " ": 1}', "contains an empty label"),
-        ("{}", "the JSON object is empty"),
-        ("{'a': 0.7}", "has '0.7}' after a colon, which is not a number"),
-        ('{"a": ' * 10**5 + "1" + "}" * 10**5, "after a colon, which is not a number"),
+        ("{'a': 0.7}", "is not valid JSON, such as .*json.dumps"),
+        ('{"a": ' * 10**5 + "1" + "}" * 10**5, "is not valid JSON"),
     ],
     ids=lambda value: value[:20],
 )

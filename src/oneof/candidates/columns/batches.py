@@ -16,6 +16,8 @@ from oneof.candidates.columns.cells import (
     check_flat_lists,
     check_matrix,
     check_nonempty_sets,
+    contains_nested_lists,
+    drop_empty_json,
     empty_set,
     label_to_text,
     strict_numbers,
@@ -25,7 +27,8 @@ from oneof.candidates.columns.tables import read_indicator_columns
 from oneof.candidates.columns.weights import read_weight_cells, read_weight_matrix
 from oneof.candidates.labels import format_classes
 from oneof.candidates.readers.collections import read_strings
-from oneof.candidates.readers.weights import PairRows, read_pairs
+from oneof.candidates.readers.pairs import PairRows
+from oneof.candidates.readers.weights import read_pairs
 from oneof.candidates.row_weights import WeightOptions
 from oneof.candidates.sets import CandidateSets
 from oneof.errors import InputError, LabelError
@@ -186,11 +189,12 @@ class LabelReader:
         import polars as pl
 
         cells = pl.Series(labels, dtype=pl.String) if isinstance(labels, list) else labels[self.columns[0]]
-        if not isinstance(cells.dtype, pl.Struct):
+        if not (isinstance(cells.dtype, pl.Struct) or (self.weights is None and contains_nested_lists(cells))):
             texts = texts_or_lists(cells)
             cells = pl.Series(cells.name, texts, dtype=pl.String) if isinstance(texts, list) else texts
             check_flat_lists(cells)
         if cells.dtype == pl.String:
+            cells = drop_empty_json(cells)
             check_nonempty_sets(cells.to_list(), self.separator)
         weights = None if self.weights is None else labels[self.weights]
         pairs, is_set = read_weight_cells(cells, weights, self.separator)

@@ -8,7 +8,7 @@ import numpy as np
 
 from oneof.candidates.labels import unknown_label
 from oneof.candidates.readers.collections import split_labels, split_text
-from oneof.candidates.readers.weights import parse_number
+from oneof.candidates.readers.pairs import parse_number, read_pairs_text
 from oneof.errors import DataError, LabelError
 from oneof.typing import Labels
 
@@ -21,6 +21,8 @@ AMBIGUOUS_SIGNS = (
     "the column contains only -1 and 1, which may mean two classes, or class 1 and rows without a label. "
     "Name the classes (--classes=-1,1), or leave the cells of unlabeled rows empty."
 )
+EMPTY_JSON = ("[]", "{}")
+"""Text of a list or an object without members."""
 _MAX_LISTED = 10
 """Maximum number of cells that an error about several cells lists."""
 _WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?")
@@ -76,6 +78,13 @@ def booleans_to_digits(cells: "pl.Series") -> "pl.Series":
     return cells.str.strip_chars().replace({"true": "1", "True": "1", "false": "0", "False": "0"})
 
 
+def contains_nested_lists(cells: "pl.Series") -> bool:
+    """Return whether the cells of a column are lists of lists or of records."""
+    import polars as pl
+
+    return isinstance(getattr(cells.dtype, "inner", None), pl.List | pl.Array | pl.Struct)
+
+
 def check_flat_lists(cells: "pl.Series") -> None:
     """Raise if the members of sets are lists."""
     import polars as pl
@@ -86,6 +95,15 @@ def check_flat_lists(cells: "pl.Series") -> None:
                 raise LabelError(
                     f"a set must be one list of labels; got lists within a list, {cell!r}.", row=row, label=cell
                 )
+
+
+def drop_empty_json(cells: "pl.Series") -> "pl.Series":
+    """Return a column of labels with weights in which an empty list or object of JSON is null, a missing label."""
+    import polars as pl
+
+    if cells.dtype != pl.String:
+        return cells
+    return cells.set(cells.str.strip_chars().is_in(EMPTY_JSON), None)
 
 
 def check_texts(
@@ -100,7 +118,7 @@ def check_texts(
     classes : ndarray of str, optional
         Without them any label is valid.
     weighted : bool
-        Whether a label may be followed by a colon and a weight.
+        Whether a cell may have weights: a label is followed by a colon and a weight, or the cell is JSON.
     """
     known = None if classes is None else set(classes.tolist())
     errors: dict[str, LabelError] = {}
@@ -111,7 +129,10 @@ def check_texts(
         if text not in errors:
             try:
                 check_nonempty_sets([text], separator)
-                labels, _ = split_text(row, text, separator, colons=weighted)
+                if weighted:
+                    read_pairs_text(row, text, separator)
+                    continue
+                labels, _ = split_text(row, text, separator)
                 if known is None or classes is None or known.issuperset(labels or ()):
                     continue
                 error = unknown_label(row, next(label for label in labels or () if label not in known), classes)

@@ -25,7 +25,7 @@ def detect_separator(
     classes : sequence of str, optional
         The classes named by the user.
     weighted : bool
-        Whether a label may be followed by a colon and a weight.
+        Whether a label may be followed by a colon and a weight. Cells of JSON are then ignored.
 
     Raises
     ------
@@ -34,7 +34,7 @@ def detect_separator(
     """
     rows: dict[str, int] = {}
     for row, text in enumerate(texts):
-        if text is not None and text.strip():
+        if text is not None and text.strip() and not (weighted and text.lstrip()[:1] in ("{", "[")):
             rows.setdefault(text.strip(), row)
     if any(DEFAULT_SEPARATOR in text for text in rows):
         return DEFAULT_SEPARATOR

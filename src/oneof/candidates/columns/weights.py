@@ -6,23 +6,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.candidates.columns.cells import (
+    EMPTY_JSON,
     check_any_label,
     check_flat_lists,
     check_matrix,
     check_texts,
+    contains_nested_lists,
+    drop_empty_json,
     strict_numbers,
     typed_classes,
     whole_numbers,
 )
 from oneof.candidates.readers.collections import split_labels, split_text
-from oneof.candidates.readers.weights import (
-    PairRows,
-    pair_lists,
-    parse_number,
-    read_pairs,
-    read_weights,
-    split_weighted_strings,
-)
+from oneof.candidates.readers.pairs import PairRows, as_pairs, pair_lists, read_weight, split_weighted_strings
+from oneof.candidates.readers.weights import read_pairs, read_weights
 from oneof.candidates.row_weights import WeightOptions
 from oneof.errors import LabelError
 from oneof.typing import Floats, Labels, Mask
@@ -45,12 +42,14 @@ def read_weighted_columns(
     if len(names) > 1:
         check_matrix(classes, weights)
         return read_weight_matrix(frame, names, options)
-    cells = frame[names[0]]
+    cells = drop_empty_json(frame[names[0]])
     check_any_label(cells)
     if cells.dtype in (pl.Categorical, pl.Enum, pl.Boolean):
         cells = cells.cast(pl.String)
     numeric = cells.dtype.is_numeric()
-    if isinstance(cells.dtype, pl.List | pl.Array):
+    if weights is None and contains_nested_lists(cells):
+        numeric = False
+    elif isinstance(cells.dtype, pl.List | pl.Array):
         check_flat_lists(cells)
         numeric = isinstance(cells.dtype.inner, pl.DataType) and cells.dtype.inner.is_numeric()
     elif cells.dtype == pl.String:
@@ -59,8 +58,10 @@ def read_weighted_columns(
         cells, numeric = (cells, False) if numbers is None else (numbers, True)
     elif not numeric and (weights is not None or not isinstance(cells.dtype, pl.Struct)):
         raise LabelError(f"labels must be text, whole numbers or lists; got values of type {cells.dtype}.")
-    known = typed_classes(classes, numbers=numeric)
     rows, is_set = read_weight_cells(cells, None if weights is None else frame[weights], separator)
+    if weights is None and contains_nested_lists(cells):
+        numeric = not any(isinstance(label, str) for row in rows for label, _ in row or ())
+    known = typed_classes(classes, numbers=numeric)
     if numeric:
         rows, is_set = _drop_minus_one(rows, is_set, known)
     return read_pairs(rows, is_set, known, options)
@@ -88,8 +89,9 @@ def read_weight_cells(labels: "pl.Series", weights: "pl.Series | None", separato
     Parameters
     ----------
     labels : polars.Series
-        Without `weights`: text such as "finch:0.7|wren:0.3", structs whose fields are the labels, or lists, which have
-        no weights. With `weights`: lists, text such as "finch|wren", or single labels.
+        Without `weights`: text such as "finch:0.7|wren:0.3" or JSON, structs whose fields are the labels, lists of
+        (label, weight) pairs or of records, or lists of labels, which have no weights. With `weights`: lists, text such
+        as "finch|wren", or single labels.
     weights : polars.Series, optional
         Lists, text such as "0.7|0.3", or numbers; as many in each cell as there are labels. An empty cell is a set
         without weights.
@@ -105,14 +107,17 @@ def read_weight_cells(labels: "pl.Series", weights: "pl.Series | None", separato
 
     if weights is not None:
         return pair_lists(_label_lists(labels, separator), _weight_lists(weights, separator))
-    if isinstance(labels.dtype, pl.Struct):
-        rows = [None if row is None or all(v is None for v in row.values()) else row for row in labels.to_list()]
-        listed = [None if row is None else [name for name in row if row[name] is not None] for row in rows]
-        values = [None if row is None else [v for v in row.values() if v is not None] for row in rows]
-        return pair_lists(listed, values)
+    if isinstance(labels.dtype, pl.Struct) or contains_nested_lists(labels):
+        rows = [as_pairs(i, row) for i, row in enumerate(labels.to_list())]
+        return [row and _whole(row) for row in rows], np.array([row is None for row in rows], dtype=bool)
     if labels.dtype == pl.String:
         return split_weighted_strings(labels, separator)
     return pair_lists(_label_lists(labels, separator), [None] * len(labels))
+
+
+def _whole(pairs: list[tuple[Any, float]]) -> list[tuple[Any, float]]:
+    """Return pairs in which labels that are whole numbers are integers; a list of numbers contains floats only."""
+    return [(int(k) if isinstance(k, float) and k.is_integer() else k, weight) for k, weight in pairs]
 
 
 def _label_lists(cells: "pl.Series", separator: str) -> list[list[Any] | None]:
@@ -143,7 +148,9 @@ def _weight_lists(cells: "pl.Series", separator: str) -> list[list[Any] | None]:
 def _split_weights(row: int, text: str | None, separator: str) -> list[float] | None:
     if text is None or not text.strip():
         return None
-    weights = [parse_number(piece.strip()) for piece in split_labels(text, separator)]
+    if text.strip() in EMPTY_JSON:
+        return []
+    weights = [read_weight(piece) for piece in split_labels(text, separator)]
     if None in weights:
         raise LabelError(f"{text!r} must contain numbers separated by {separator!r}.", row=row, label=text)
     return [weight for weight in weights if weight is not None]

@@ -267,7 +267,7 @@ def split_text(
     """Return the labels of a text, None if the row is unlabeled, and the text after the last colon of each label.
 
     Colons are part of the label, and the second list has no items, unless `colons`. A backslash escapes a backslash,
-    the characters that `escaped_characters` returns and, if `colons`, a colon.
+    the characters that `escaped_characters` returns and, if `colons`, a colon and the brackets that begin JSON.
     """
     if is_missing(text):
         return None, []
@@ -296,7 +296,7 @@ def split_text(
 def _split_escaped(text: str, separator: str, *, colons: bool) -> tuple[list[str], list[int]]:
     """Return the labels of a text with backslashes, and the position of the last colon in each that is not escaped."""
     separators = separators_of(separator)
-    escaped = "|".join(map(re.escape, escaped_characters(separator) + ":" * colons))
+    escaped = "|".join(map(re.escape, escaped_characters(separator) + ":[{" * colons))
     token = re.compile(rf"\\\\|\\(?:{escaped})|{_either(separators)}|.", re.DOTALL)
     labels, last_colon = [""], [-1]
     for piece in token.findall(text):

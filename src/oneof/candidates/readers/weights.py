@@ -4,44 +4,29 @@ Every form is read in the same steps: its cells become an (n, K) array of number
 does not list is spread over them, and posteriors are divided by their prior.
 """
 
-import json
-import re
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates.labels import (
-    as_classes,
-    distinct_labels,
-    format_classes,
-    is_missing,
-    label_vector,
-    pack_classes,
-)
+from oneof.candidates.labels import as_classes, format_classes, is_missing, pack_classes
 from oneof.candidates.readers.collections import (
     as_rows,
-    check_separator,
     collect_classes,
     encode_members,
     escape_labels,
     escaped_characters,
     is_collection,
     separators_of,
-    split_text,
 )
 from oneof.candidates.readers.indicator import is_table, read_table
+from oneof.candidates.readers.pairs import PairRows, as_pairs, check_weight_separator, split_weighted_strings
 from oneof.candidates.row_weights import RowWeights, WeightOptions, WeightTable, to_likelihoods
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels, Mask
 
-PairRows: TypeAlias = list[list[tuple[Any, float]] | None]
-"""The (label, weight) pairs of each row; None for an unlabeled row."""
-
-_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 _REQUIREMENT = "weights must be numbers"
-_PAIRS = "a mapping from labels to weights, a list of (label, weight) pairs, or None for an unlabeled row"
 
 
 # -- forms ------------------------------------------------------------------------------------------------------------
@@ -55,7 +40,7 @@ def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, 
         else:
             W = _as_list(W)
             if _are_ranked_lists(W):
-                rows = [_as_pairs(i, row) for i, row in enumerate(W)]
+                rows = [as_pairs(i, row) for i, row in enumerate(W)]
                 is_set = np.array([row is None for row in rows], dtype=bool)
                 # A call of `read_pairs` would change the place that warnings of `to_likelihoods` name.
                 return to_likelihoods(_tabulate(rows, is_set, classes, options.rest), options)
@@ -63,53 +48,9 @@ def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, 
 
 
 def read_weighted_strings(y: Any, separator: str, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
-    """Return the likelihoods and the classes of text such as "finch:0.7|wren:0.3", or of JSON objects."""
+    """Return the likelihoods and the classes of text such as "finch:0.7|wren:0.3", or of JSON."""
     rows, is_set = split_weighted_strings(y, separator)
     return to_likelihoods(_tabulate(rows, is_set, classes, options.rest), options)
-
-
-def split_weighted_strings(y: Any, separator: str) -> tuple[PairRows, Mask]:
-    """Return the pairs of each text, and a mask of those without numbers; each distinct text is split once."""
-    _check_separator(separator)
-    texts = label_vector(y).tolist()
-    distinct_labels(texts, range(len(texts)))
-    rows: dict[Any, list[tuple[Any, float]] | None] = {}
-    sets, has_json = set(), False
-    for row, text in enumerate(texts):
-        if text in rows:
-            continue
-        if (pairs := _parse_json(row, text)) is not None:
-            has_json, rows[text] = True, pairs or None
-            sets.update([] if pairs else [text])
-        else:
-            labels, numbers = split_text(row, text, separator, colons=True)
-            if all(number is None for number in numbers):
-                sets.add(text)
-            weights = [_as_number(row, text, number) for number in numbers]
-            rows[text] = None if labels is None else list(zip(labels, weights, strict=True))
-    if has_json and "{}" in rows:  # otherwise it is a label
-        raise LabelError(
-            "the JSON object is empty. Leave the text empty if the row is unlabeled.", row=texts.index("{}")
-        )
-    is_set = np.fromiter((text in sets for text in texts), dtype=bool, count=len(texts))
-    return [rows[text] for text in texts], is_set
-
-
-def pair_lists(labels: Sequence[Any], weights: Sequence[Any]) -> tuple[PairRows, Mask]:
-    """Return the pairs of labels and weights in two columns of lists, and a mask of the rows without weights.
-
-    A row without labels (None) is unlabeled, one without weights (None) is a set.
-    """
-    rows: PairRows = []
-    for i, (names, numbers) in enumerate(zip(labels, weights, strict=True)):
-        if names is not None and numbers is not None and len(names) != len(numbers):
-            raise LabelError(
-                f"the row has {len(names)} labels and {len(numbers)} weights. Give each label one weight.", row=i
-            )
-        if names is None and numbers is not None:
-            raise LabelError("the row has weights, but no labels. Leave both cells empty if it is unlabeled.", row=i)
-        rows.append(None if names is None else _as_pairs(i, list(zip(names, numbers or [1.0] * len(names)))))
-    return rows, np.array([numbers is None for numbers in weights], dtype=bool)
 
 
 def read_pairs(rows: PairRows, is_set: Mask, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
@@ -119,8 +60,9 @@ def read_pairs(rows: PairRows, is_set: Mask, classes: Any, options: WeightOption
 
 def write_weighted_strings(mask: Mask, classes: Labels, row_weights: RowWeights, separator: str) -> list[str]:
     """Join the labels of each row, with their weights in rows that have any; an unlabeled row becomes empty text."""
-    _check_separator(separator)
+    check_weight_separator(separator)
     labels = escape_labels(classes, "\\:" + escaped_characters(separator))
+    labels = ["\\" + label if label[:1] in ("[", "{") else label for label in labels]  # otherwise JSON
     written = separators_of(separator)[0]
     position = np.cumsum(row_weights.is_weighted) - 1
     texts = []
@@ -213,82 +155,18 @@ def _are_ranked_lists(rows: list[Any]) -> bool:
         if isinstance(row, Mapping):
             return True
         if not is_missing(row):
-            if isinstance(row, np.ndarray) or not is_collection(row):
+            if not is_collection(row) or (isinstance(row, np.ndarray) and row.dtype != object):
                 return False
             if len(row):
-                return isinstance(next(iter(row)), list | tuple)
+                return isinstance(next(iter(row)), list | tuple | Mapping | np.ndarray)
     return bool(rows)
-
-
-def _as_pairs(i: int, row: Any) -> list[tuple[Any, float]] | None:
-    """Return a row as (label, weight) pairs; None if it is unlabeled."""
-    if is_missing(row):
-        return None
-    if isinstance(row, Mapping):
-        # A struct of Arrow or polars has all labels; those without a weight are None.
-        pairs = [(label, weight) for label, weight in row.items() if weight is not None]
-        if row and not pairs:
-            return None
-    elif is_collection(row):
-        pairs = list(row)
-    else:
-        raise LabelError(f"a row of weights must be {_PAIRS}; got {row!r}.", row=i)
-    for pair in pairs:
-        if not isinstance(pair, list | tuple) or len(pair) != 2:
-            raise LabelError(f"a row of weights must be {_PAIRS}; got {pair!r} in the row.", row=i)
-        if _to_float(pair[1]) is None:
-            raise LabelError(f"the weight of {pair[0]!r} must be a number; got {pair[1]!r}.", row=i, label=pair[0])
-    return [(label, _to_float(weight) or 0.0) for label, weight in pairs]
-
-
-def _to_float(weight: Any) -> float | None:
-    """Return a number as a float; None if it is not a number."""
-    if isinstance(weight, str | bytes):
-        return None
-    try:
-        return float(weight)
-    except OverflowError:
-        return np.inf
-    except (TypeError, ValueError):
-        return None
-
-
-def _parse_json(row: int, text: Any) -> list[tuple[Any, float]] | None:
-    """Return the pairs of a JSON object, without those of null; None for other text, whose labels escape colons."""
-    if not isinstance(text, str) or not text.lstrip().startswith("{") or ":" not in text:
-        return None
-    try:
-        pairs = json.loads(text, object_pairs_hook=list)  # a list has repeated labels too, which are an error
-    except (ValueError, RecursionError):
-        return None
-    pairs = [(label.strip(), weight) for label, weight in pairs if weight is not None]
-    if any(not label for label, _ in pairs):
-        raise LabelError(f"{text!r} contains an empty label.", row=row, label=text)
-    return _as_pairs(row, pairs)
-
-
-def parse_number(text: str) -> float | None:
-    """Return a decimal number; None for other text, such as "nan" and "1_000"."""
-    return float(text) if _NUMBER.fullmatch(text) else None
-
-
-def _as_number(row: int, text: str, number: str | None) -> float:
-    weight = 1.0 if number is None else parse_number(number)
-    if weight is None:
-        raise LabelError(
-            f"{text!r} has {number!r} after a colon, which is not a number. Escape a colon within a label by a "
-            "backslash.",
-            row=row,
-            label=text,
-        )
-    return weight
 
 
 def _as_numbers(W: Any) -> Floats:
     try:
         weights = np.asarray(W.toarray() if sp.issparse(W) else W)
     except ValueError:
-        raise LabelError("`W` must have rows of equal length, one number for each class.") from None
+        raise _unequal_rows(W) from None
     if weights.dtype.kind not in "biufO":
         raise LabelError(f"{_REQUIREMENT}; got values of type {weights.dtype}.")
     try:
@@ -296,6 +174,18 @@ def _as_numbers(W: Any) -> Floats:
             return weights.astype(np.float64)
     except (TypeError, ValueError):
         raise LabelError(f"{_REQUIREMENT}; got values of another type.") from None
+
+
+def _unequal_rows(W: Any) -> LabelError:
+    """Return the error for the first row that differs in its form or length from the first one."""
+    requirement = "rows of equal length, one number for each class; or mappings or (label, weight) pairs"
+    lengths = [len(row) if hasattr(row, "__len__") else None for row in W]
+    different = [i for i, length in enumerate(lengths) if length != lengths[0]]
+    if not different:
+        return LabelError(f"`W` must have {requirement}; got lists within the rows.")
+    i = different[0]
+    got = f"{W[i]!r}" if lengths[i] is None else f"{lengths[i]} values"
+    return LabelError(f"`W` must have {requirement}; got {got}, but row 0 has {lengths[0]}.", row=i)
 
 
 def _name_columns(n_columns: int, classes: Any) -> Labels:
@@ -353,9 +243,3 @@ def _check_repetitions(row: Ints, codes: Any, labels: list[Any]) -> None:
         raise LabelError(
             f"the row lists {label!r} twice. Give every label of a row one weight.", row=int(row[first]), label=label
         )
-
-
-def _check_separator(separator: Any) -> None:
-    check_separator(separator)
-    if ":" in separator:
-        raise InputError(f"`separator` must not contain a colon if labels have weights; got {separator!r}.")

@@ -18,6 +18,7 @@ from oneof.io import (
     TableFindings,
     TableOptions,
     TextOptions,
+    certain_rows,
     check_no_weights,
     check_texts,
     choose_features,
@@ -184,7 +185,11 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     groups = None if read_options.groups is None else _read_groups(table, read_options)
     features = prepare_features(table, read_options)
     answer_notes = () if given is None else given.notes
-    label_notes = (*separator_notes, *suspicious_labels(candidates.classes.tolist(), separator))
+    label_notes = (
+        *separator_notes,
+        *suspicious_labels(candidates.classes.tolist(), separator),
+        *certain_rows(candidates, read_options.weights.kind),
+    )
     leaks = []
     if table.rows is None:
         leaks = leak_notes(features.frame, features.columns, candidates, has_truth=truth is not None)

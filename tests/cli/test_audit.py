@@ -10,7 +10,7 @@ import pytest
 
 from oneof.audit import find_label_issues
 from oneof.candidates import CandidateSets
-from oneof.cli.commands.audit import format_probability
+from oneof.cli.commands.audit import first_label_errors, format_probability
 from oneof.cli.labeling.session import open_session
 from oneof.labeling.http.app import question_to_dict
 from tests.cli.conftest import Run, check_error
@@ -55,6 +55,38 @@ def test_audit_names_the_rows_and_the_proposals(run: Run, noisy: Path) -> None:
     assert all(issue["proposed"] == truth[issue["row"]] for issue in summary["issues"] if issue["row"] < 15)
     low, high = summary["n_wrong_interval"]
     assert low <= 15 <= high
+
+
+def test_the_list_has_the_identifier_and_the_first_words(run: Run, noisy: Path) -> None:
+    """A printed row has its identifier and the beginning of its text, and the written table the whole text."""
+    texts = [f"note of row {i} about {'feathers and ' * 9}song" for i in range(N_ROWS)]
+    frame = make_noisy().with_columns(id=pl.format("n{}", pl.int_range(N_ROWS)), remark=pl.Series(texts))
+    frame.write_csv("noisy.csv")
+    result = run(*AUDIT, "--text", "remark", "--out", "issues.csv")
+    assert result.code == 0, result.err
+    table = pl.read_csv("issues.csv")
+    assert table["remark"].to_list() == [texts[row] for row in table["row"]]
+    row = table["row"][0]
+    [line] = [line for line in result.out.splitlines() if f" n{row} " in line]
+    assert f"note of row {row} about feathers" in line
+    assert texts[row] not in result.out
+    assert "the true label is not among the labels of the row" in result.out
+
+
+def test_errors_of_first_labels_include_those_of_sets() -> None:
+    """A first label is wrong at least as often as its set, and exactly as often if the set has one label."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 200)
+    W = np.where(np.arange(200)[:, None] % 2, np.eye(3)[truth], 0.6 * np.eye(3)[truth] + 0.2)
+    X = 4 * np.eye(3)[truth] + rng.normal(size=(200, 3))
+    issues = find_label_issues(X, CandidateSets.from_weights(W), noise_rate=0.1, random_state=0)
+    wrong = first_label_errors(issues)
+    of_sets = issues.probability[issues.ranking]
+    assert (wrong >= of_sets - 1e-12).all()
+    is_exact = issues.candidates.is_exact[issues.ranking]
+    np.testing.assert_allclose(wrong[is_exact], of_sets[is_exact], atol=1e-12)
+    assert (wrong[~is_exact] > of_sets[~is_exact]).all()
+    assert (wrong <= 1).all()
 
 
 def test_output_has_all_labeled_rows_in_order(run: Run, noisy: Path) -> None:

@@ -129,7 +129,13 @@ def test_invalid_model_files(run: Run, model: Path, birds: Path) -> None:
     from oneof import AvgPerceptron, persistence
 
     persistence.save("bare.skops", AvgPerceptron().fit(np.eye(3), ["a", "b", "c"]))
-    check_error(run, "predict", "bare.skops", birds, message="has an estimator without the columns of a table")
+    check_error(
+        run,
+        "predict",
+        "bare.skops",
+        birds,
+        message="Use a model file of `oneof fit`; for texts, `oneof fit TABLE --text COLUMN`.",
+    )
 
 
 def test_usage(run: Run, birds: Path) -> None:

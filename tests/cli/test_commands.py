@@ -337,7 +337,7 @@ def test_ctrl_c_fits_the_best_method_so_far(run: Run, birds: Path, monkeypatch: 
 
 def test_the_budget_leaves_methods_out(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Methods whose estimated time exceeds the budget are in the table with the reason, and are not fitted."""
-    from oneof.comparison import comparison, methods
+    from oneof.comparison import cost, methods
 
     all_estimators = methods.default_estimators
     monkeypatch.setattr(
@@ -346,7 +346,7 @@ def test_the_budget_leaves_methods_out(run: Run, birds: Path, monkeypatch: pytes
         lambda **options: {name: all_estimators(**options)[name] for name in ("PLKNN", "CLPL")},
     )
     monkeypatch.setattr(
-        comparison, "estimate_fold_seconds", lambda pipeline, *_, **__: 1.0 if "clpl" in pipeline.named_steps else 90.0
+        cost, "estimate_fold_seconds", lambda pipeline, *_, **__: 1.0 if "clpl" in pipeline.named_steps else 90.0
     )
     fits = Fits(monkeypatch, oneof.PLKNN)
     args = [birds, "--labels", "species", "--drop", "truth", "--folds", "2", "--budget", "1"]
@@ -431,8 +431,10 @@ def test_progress_is_only_for_terminals(run: Run, birds: Path) -> None:
     ]
 
 
-def test_a_comparison_has_one_line_for_each_method(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """If standard error is not a terminal, a comparison announces itself and writes one line for each method."""
+def test_a_comparison_has_a_line_for_each_method_and_phase(
+    run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If standard error is not a terminal, a comparison announces itself, each fit, its end, and the baseline."""
     from oneof.comparison import methods
 
     all_estimators, few = methods.default_estimators, ("CLPL", "PLKNN", "AvgPerceptron")
@@ -442,7 +444,8 @@ def test_a_comparison_has_one_line_for_each_method(run: Run, birds: Path, monkey
     result = run("compare", birds, "--labels", "species", "--drop", "truth,id", "--folds", "3")
     first, *lines = result.err.splitlines()
     assert first == "Note: comparing 3 methods for up to 10 min (--budget); Ctrl-C ends with the best so far."
-    assert [line.split(": ")[2].split()[0] for line in lines] == list(few)
+    words = [line.split(": ")[2].split(" (")[0] for line in lines]
+    assert words == [*(text for name in few for text in (f"fitting {name}", name)), "simple baseline"]
 
 
 def test_suspicious_labels_are_noted(run: Run) -> None:

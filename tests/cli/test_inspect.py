@@ -189,6 +189,12 @@ def test_a_long_fit_has_the_time_of_one_split() -> None:
     )
     of_one_split = replace(plan, seconds=600.0, one_split_seconds=None).lines()[-1]
     assert of_one_split.endswith("; --drop excludes columns, and --method names another method")
+    faster = replace(plan, seconds=7200.0, one_split_seconds=None, faster=(("AvgPegasos", 9.7), ("PLEM", 60.0)))
+    assert faster.lines()[-1].endswith("names another method: AvgPegasos (about 10 s) or PLEM (about 60 s)")
+    assert faster.question() == (
+        "PLGP takes about 2.0 h on this table; faster methods: AvgPegasos (about 10 s) or PLEM (about 60 s)."
+    )
+    assert replace(faster, seconds=3600.0).question() == replace(faster, limit_minutes=5.0).question() == ""
     assert announce("the audit", 59.0, "wait") == announce("the audit", None, "wait") == []
     assert announce("the audit", 600.0, "--drop excludes columns") == [
         "the audit takes about 10.0 min; --drop excludes columns."

@@ -3,7 +3,9 @@
 import io
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,9 +15,9 @@ from oneof import LOORidge
 from oneof.cli.output import progress, terminal
 from oneof.cli.output.progress import Steps
 from oneof.cli.tables.methods import describe_comparison
+from oneof.cli.training import train
 from oneof.cli.training.times import count_audit_fits
-from oneof.comparison import compare
-from oneof.comparison import comparison as comparison_module
+from oneof.comparison import compare, cost
 from tests.blobs import Frequencies, draw
 from tests.cli.conftest import Run
 from tests.cli.test_audit import AUDIT, make_noisy
@@ -136,7 +138,7 @@ def test_ctrl_c_in_the_estimates_is_named(run: Run, birds: Path, monkeypatch: py
     def interrupt(*_: object, **__: object) -> float:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(comparison_module, "estimate_fold_seconds", interrupt)
+    monkeypatch.setattr(cost, "estimate_fold_seconds", interrupt)
     result = run("compare", birds, "--labels", "species", "--drop", "truth")
     assert (result.code, result.out) == (130, "")
     expected = "Error: interrupted while the times of the methods were estimated; no method was compared."
@@ -175,3 +177,21 @@ def test_one_method_has_one_line_of_legend(capsys: pytest.CaptureFixture[str]) -
     printed = capsys.readouterr().out
     assert "*" not in printed
     assert printed.splitlines()[-1].endswith("± is the binomial standard error.")
+
+
+def test_a_fit_of_hours_needs_yes(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a terminal, a fit of more than an hour stops before it begins and names faster methods, unless --yes."""
+    monkeypatch.setattr(train, "make_plan", _slow_plan(train.make_plan))
+    options = ("fit", birds, "--labels", "species", "--drop", "truth", "--method", "CLPL", "--folds", "2")
+    result = run(*options)
+    assert result.code == 2
+    assert "CLPL takes about 50.0 h on this table; faster methods: PLEM (about 60 s). " in result.err
+    assert "pass --yes to begin anyway." in result.err
+    assert not Path("birds-oneof").exists()
+    result = run(*options, "--yes")
+    assert result.code == 0, result.err
+    assert Path("birds-oneof/model.skops").exists()
+
+
+def _slow_plan(make_plan: Any) -> Any:
+    return lambda *args: replace(make_plan(*args), seconds=180_000.0, faster=(("PLEM", 60.0),))

@@ -1,13 +1,17 @@
 """Tests of the estimates of time, the budget, the time limit and interruptions of a comparison, with a fake clock."""
 
 import math
+from typing import ClassVar
 
 import joblib
 import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
 
+from oneof import PLKNN, AvgPerceptron
 from oneof.comparison import compare, folds
 from oneof.comparison.cost import MIN_SAMPLE_ROWS, estimate_seconds
 from oneof.comparison.folds import MAX_HELD_OUT_ROWS, MAX_ROWS_CROSS_VALIDATION, check_task, make_folds
@@ -116,7 +120,14 @@ def test_cheap_methods_are_fitted_first_and_the_table_keeps_its_order(clock):
     calls = []
     methods = {"slow": timed(clock, 20.0), "fast": timed(clock, 0.1), "middle": timed(clock, 2.0)}
     comparison = compare(X, y, methods, budget=60, cv=2, progress=lambda *call: calls.append(call), refit=False)
-    assert [name for done, _, name, _ in calls if done] == ["fast", "fast", "middle", "middle", "slow", "slow"]
+    assert [name for done, _, name, _ in calls if done and name in methods] == [
+        "fast",
+        "fast",
+        "middle",
+        "middle",
+        "slow",
+        "slow",
+    ]
     assert names(comparison) == ["slow", "fast", "middle"]
     assert set(reasons(comparison).values()) == {None}
 
@@ -125,7 +136,7 @@ def test_slow_methods_are_estimated_last(clock):
     """Samples of a slow method come after those of the others, whose times are then known if the samples are long."""
     X, y, _ = draw(3000)
     calls = []
-    methods = {"PLGP": timed(clock, 20.0), "CandidateEM": timed(clock, 20.0), "fast": timed(clock, 0.1)}
+    methods = {"PLGP": timed(clock, 40.0), "CandidateEM": timed(clock, 40.0), "fast": timed(clock, 0.1)}
     progress = lambda *call: calls.append(call)  # noqa: E731
     comparison = compare(X, y, methods, budget=1, cv=2, progress=progress, refit=False)
     assert [name for *_, name, _ in calls if name.startswith("time of")] == ["time of fast", "time of PLGP"]
@@ -136,6 +147,72 @@ def test_slow_methods_are_estimated_last(clock):
     assert results["PLGP"].folds == ()
 
 
+def test_samples_end_after_a_quarter_of_the_budget(clock):
+    """No sample begins after a quarter of the budget, and a method without an estimate is not fitted to a fold."""
+    X, y, _ = draw(3000)
+    methods = {name: timed(clock, 10.0) for name in "abcdefgh"}
+    comparison = compare(X, y, methods, budget=1, cv=1, refit=False)
+    n_samples = [len(method.rows) for method in methods.values()]
+    assert comparison.best_method == "a"
+    assert n_samples[-1] == 0
+    assert reasons(comparison)["h"].startswith("left out: not estimated")
+    assert clock() <= 60
+
+
+def test_a_sample_above_the_budget_is_the_last_one(clock):
+    """A method whose linear extrapolation of the first sample exceeds the budget has no larger sample."""
+    X, y, _ = draw(3000)
+    methods = {"slow": timed(clock, 26.0), "fast": timed(clock, 0.1)}
+    comparison = compare(X, y, methods, budget=1, cv=1, refit=False)
+    assert set(methods["slow"].rows) == {MIN_SAMPLE_ROWS}
+    assert reasons(comparison)["slow"].startswith("left out: about")
+
+
+def test_online_methods_are_estimated_first():
+    """The times of the fastest kinds of methods are estimated before those of kernel and graph methods."""
+    X, y, _ = draw(1300)
+    calls = []
+    names = ["LOORidge", "PLKNN", "AvgPerceptron"]
+    compare(X, y, names, budget=60, cv=1, refit=False, progress=lambda *call: calls.append(call[2]))
+    timed_names = [name.removeprefix("time of ") for name in calls if name.startswith("time of ")]
+    assert timed_names == ["AvgPerceptron", "LOORidge", "PLKNN"]
+
+
+def test_each_phase_is_announced_before_it_begins(clock):
+    """The progress names the method before its fit, then the baseline and the final fit."""
+    X, y, _ = draw(60)
+    calls = []
+    compare(X, y, {"it": timed(clock, 1.0)}, cv=2, progress=lambda *call: calls.append(call[2]))
+    assert calls == ["fitting it", "it", "it", "simple baseline", "it on all rows"]
+
+
+class CountedScaler(StandardScaler):
+    """Scaler that counts its fits in a list that clones share."""
+
+    counts: ClassVar[list[int]] = []
+
+    def fit(self, X, y=None, sample_weight=None):
+        self.counts.append(len(X))
+        return super().fit(X, y, sample_weight)
+
+
+def test_a_shared_first_step_is_fitted_once_and_changes_no_rate():
+    """Pipelines of one scaler have the rates of pipelines of equal scalers, with one fit of the scaler in all."""
+    X, y, truth = draw(200)
+    methods = {"a": PLKNN(), "b": AvgPerceptron()}
+    CountedScaler.counts.clear()
+    scaler = CountedScaler()
+    options = {"cv": 1, "truth": truth, "refit": False, "keep_predictions": True}
+    shared = compare(X, y, {name: make_pipeline(scaler, method) for name, method in methods.items()}, **options)
+    n_train = shared.n_train
+    assert CountedScaler.counts.count(n_train) == 1
+    alone = compare(X, y, {name: make_pipeline(CountedScaler(), method) for name, method in methods.items()}, **options)
+    assert CountedScaler.counts.count(n_train) == 3
+    for one, other in zip(shared.results, alone.results, strict=True):
+        assert (one.method, one.covering_rate, one.accuracy) == (other.method, other.covering_rate, other.accuracy)
+        np.testing.assert_array_equal(one.predictions, other.predictions)
+
+
 def test_the_progress_has_the_time_left(clock):
     """After each fold the callback gets the time of the remaining folds, which is exact for a power law."""
     X, y, _ = draw(3000)
@@ -143,7 +220,7 @@ def test_the_progress_has_the_time_left(clock):
     methods = {"slow": timed(clock, 20.0), "fast": timed(clock, 1.0)}
     compare(X, y, methods, budget=60, cv=2, progress=lambda *call: calls.append(call), refit=False)
     n_train = np.mean([len(train) for train, _ in make_folds(check_task(X, y, None), 2, 0)]) / 1000
-    left = [seconds for done, _, _, seconds in calls if done]
+    left = [seconds for done, _, name, seconds in calls if done and name in methods]
     assert left == pytest.approx([41 * n_train, 40 * n_train, 20 * n_train, 0], rel=0.01)
 
 
@@ -153,7 +230,7 @@ def test_the_time_left_is_within_the_budget(clock):
     calls = []
     methods = {name: timed(clock, 1000.0) for name in "abcdef"}
     compare(X, y, methods, budget=10, cv=2, progress=lambda *call: calls.append((*call, clock())), refit=False)
-    fits = [(done, total, left, now) for done, total, _, left, now in calls if done]
+    fits = [(done, total, left, now) for done, total, name, left, now in calls if done and name in methods]
     expected = [min((total - done) * fits[0][3], 600 - now) for done, total, _, now in fits]
     assert [left for *_, left, _ in fits] == pytest.approx(expected, rel=0.05)
     calls.clear()
@@ -364,6 +441,25 @@ def test_the_error_of_one_split_is_binomial():
     ):
         assert 0 < rate < 1
         assert std == pytest.approx(math.sqrt(rate * (1 - rate) / n))
+
+
+def test_all_rows_with_a_truth_are_held_out_by_one_split():
+    """If few rows have a truth, one split holds all of them out, and the result says how many they are."""
+    X, y, truth = draw(200)
+    known = truth.astype(object)
+    labeled = np.flatnonzero(~y.is_unlabeled)
+    known[np.setdiff1d(np.arange(200), labeled[:12])] = None
+    [(train, test)] = make_folds(check_task(X, y, known), 1, 0)
+    assert set(labeled[:12]) <= set(test)
+    assert not set(train) & set(test)
+    comparison = compare(X, y, {"it": Frequencies()}, cv=1, truth=known, refit=False)
+    assert comparison.n_true == 12
+    assert comparison.truth_note.endswith(
+        f"{100 * comparison.results[0].accuracy:.1f} % on 12 held-out rows with a truth."
+    )
+    assert comparison.truth_note in str(comparison)
+    without = compare(X, y, {"it": Frequencies()}, cv=1, refit=False)
+    assert (without.n_true, without.truth_note) == (0, "")
 
 
 @pytest.mark.parametrize("name", ["budget", "time_limit"])

@@ -266,3 +266,17 @@ def test_saved_models(estimator, tmp_path):
     model = CandidateEM(estimator, random_state=0).fit(X, mask)
     save(tmp_path / "model.skops", model)
     np.testing.assert_array_equal(load(tmp_path / "model.skops").predict_proba(X), model.predict_proba(X))
+
+
+@pytest.mark.parametrize("verbose", [0, 1])
+def test_verbose_prints_one_line_for_each_round(verbose, capsys):
+    """With `verbose` each round has a line with its change, and the last fit has one; the result is the same."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 2)), make_partial_labels(rng.integers(0, 3, 40), random_state=0)
+    model = CandidateEM(GaussianNB(), cv=2, tol=1e-3, max_iter=50, random_state=0, verbose=verbose).fit(X, y)
+    lines = capsys.readouterr().out.splitlines()
+    silent = CandidateEM(GaussianNB(), cv=2, tol=1e-3, max_iter=50, random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.label_distributions_, silent.label_distributions_)
+    assert len(lines) == verbose * (model.n_iter_ + 1)
+    for line, change in zip(lines, model.label_changes_):
+        assert f"mean change of labels {change:.4f}, " in line

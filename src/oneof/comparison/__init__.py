@@ -1,9 +1,10 @@
 """Comparison of methods by cross-validation, and the choice of a method without true labels.
 
 Reading order: `class_weights` (weights of classes in a fit), `folds` (one method fitted and scored on one fold),
-`results` (the tables), `methods` (the default estimators), `cost` (estimates of time), `schedule` (the order of the
-folds, and the budget), `criterion` (the expected accuracy), `few_labels` (the same with few labels), `scoring` (the
-held-out rows of all folds), `baseline` (a simple classifier), `comparison` (`compare`), `curve` (`learning_curve`).
+`results` (the tables), `methods` (the default estimators), `features` (the same ones for several methods), `cost`
+(estimates of time), `schedule` (the order of the folds, and the budget), `criterion` (the expected accuracy),
+`few_labels` (the same with few labels), `scoring` (the held-out rows of all folds), `baseline` (a simple classifier),
+`comparison` (`compare`), `curve` (`learning_curve`).
 """
 
 from oneof.comparison.comparison import compare

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -16,7 +16,8 @@ from oneof.candidates import CandidateSets
 from oneof.comparison import folds as fold_module
 from oneof.comparison.baseline import measure_baseline
 from oneof.comparison.class_weights import check_class_weights, fit_with_class_weights
-from oneof.comparison.cost import estimate_fold_seconds
+from oneof.comparison.cost import estimate_costs
+from oneof.comparison.features import has_shared_step, share_features
 from oneof.comparison.few_labels import (
     FEW_LABELS,
     keep_classes_in_training,
@@ -24,7 +25,7 @@ from oneof.comparison.few_labels import (
     sample_unlabeled_rows,
 )
 from oneof.comparison.folds import Progress, Task, check_task, make_folds, try_fit_and_score
-from oneof.comparison.methods import DEFAULT_METHOD, SLOW_METHODS, resolve_methods
+from oneof.comparison.methods import DEFAULT_METHOD, resolve_methods
 from oneof.comparison.results import Comparison, FoldResult, MethodResult, summarize
 from oneof.comparison.schedule import Schedule
 from oneof.comparison.scoring import held_out_predictions, score_held_out
@@ -34,9 +35,6 @@ from oneof.model_selection.folds import encode_groups
 from oneof.parallel import single_threaded_blas
 from oneof.typing import Ints
 from oneof.validation import check_bool, check_choice, check_n_jobs, check_positive, check_random_state
-
-MAX_ESTIMATE_FRACTION = 0.25
-"""Fraction of the budget after which no further method has its time estimated."""
 
 
 def compare(
@@ -76,7 +74,8 @@ def compare(
         step for a pipeline. Estimators are cloned; the originals are not fitted.
     cv : "auto", int, splitter or iterable of (train, test), default="auto"
         The number of folds of a `CandidateKFold`, or another way to split. 1 is a single split that holds out a fifth
-        of the labeled rows, at most 10,000. It trains on the other rows, or on a random sample of 100,000 of them.
+        of the labeled rows, at most 10,000. It trains on the other rows, or on a random sample of 100,000 of them. If
+        few rows have a truth, at most half as many as are held out, all of them are held out too, except with `groups`.
         "auto" is 5 folds for up to 2,000 labeled rows, and 1 for more; for "few_labels" it is at most one fold for
         each labeled row. A row may be tested by several folds, for example with ``RepeatedKFold``; all count in the
         rates. For repeated stratified folds, pass ``[split for seed in range(5) for split in CandidateKFold(5,
@@ -105,8 +104,9 @@ def compare(
     random_state : int, RandomState instance or None, default=0
         Seed of the folds, of the default estimators and of the samples for the estimates of time.
     progress : callable, optional
-        ``progress(n_done, n_total, name, seconds_left)`` is called after every fold, in order. With a budget or a time
-        limit it is also called before the time of a method is estimated. The time left is None if unknown.
+        ``progress(n_done, n_total, name, seconds_left)`` is called after every fold, in order. It is also called before
+        each phase, whose name is then "features", "time of" and the method (with a budget or a time limit), "fitting"
+        and the method (one job), "simple baseline", or the method "on all rows". The time left is None if unknown.
     n_jobs : int, optional
         The number of folds fitted in parallel (joblib), each with one BLAS thread. Parallel fits distort each other's
         fit times.
@@ -127,9 +127,13 @@ def compare(
     -----
     With a budget or a time limit, the time of each method is estimated from fits on samples of doubling size, if there
     are at least 1,000 training rows. The time is assumed to grow as a power of the number of rows, with an exponent
-    from the last two samples between 1 and 3. The samples end after a quarter of the budget. A running fit is not
-    interrupted, so a method may exceed its limit by one fold; it is stopped before the next one. Methods with missing
-    folds are in the table with the reason, and are never the best method.
+    from the last two samples between 1 and 3. Online and linear methods come first. The samples end after a quarter of
+    the budget; a method without an estimate is then left out, since a running fit is not interrupted. A method may
+    therefore exceed its limit by one fold; it is stopped before the next one. Methods with missing folds are in the
+    table with the reason, and are never the best method. The baseline below is omitted if the budget is used.
+
+    If all methods are pipelines that begin with the same object, such as one vectorizer, and the rows are split once,
+    the object is fitted once. The fit times are then those of the other steps.
 
     Ctrl-C (KeyboardInterrupt) ends the comparison. If a method has all its folds, the result has all folds finished so
     far. The best of these methods is then fitted unless ``refit=False``; a second Ctrl-C ends this fit as well.
@@ -210,10 +214,6 @@ def compare(
     limit = math.inf if time_limit is None else float(time_limit)
     seconds = math.inf if budget is None else 60 * float(budget)
     end = fold_module.clock() + seconds
-    costs = dict.fromkeys(estimators, math.nan)
-    if budget is not None or time_limit is not None:
-        costs = _estimate_costs(estimators, task, splits, seconds, limit, random_state, progress)
-    schedule = Schedule(costs, len(splits), effective_n_jobs(n_jobs), end=end, time_limit=limit)
     keeps_unlabeled = bool(keep_predictions) and not isinstance(keep_predictions, str)
     further = [np.empty(0, dtype=np.int64)] * len(splits)
     if keeps_unlabeled:
@@ -221,7 +221,20 @@ def compare(
     elif few_labels:
         further = sample_unlabeled_rows(task.candidates, splits, check_random_state(random_state))
     parts = [(*split, rows) for split, rows in zip(splits, further, strict=True)]
-    folds, is_interrupted = _fit_folds(estimators, task, parts, schedule, n_jobs, progress)
+    fitted, fitted_task, fitted_parts = estimators, task, parts
+    if len(splits) == 1 and has_shared_step(estimators):
+        if progress is not None:
+            progress(0, len(estimators), "features", None)
+        shared = share_features(estimators, task, parts)
+        if shared is not None:
+            fitted, fitted_task, fitted_parts = shared.estimators, shared.task, shared.parts
+    costs = dict.fromkeys(estimators, math.nan)
+    if budget is not None or time_limit is not None:
+        left = max(end - fold_module.clock(), 0.0)
+        timed_splits = [part[:2] for part in fitted_parts]
+        costs = estimate_costs(fitted, fitted_task, timed_splits, left, limit, random_state, progress)
+    schedule = Schedule(costs, len(splits), effective_n_jobs(n_jobs), end=end, time_limit=limit)
+    folds, is_interrupted = _fit_folds(fitted, fitted_task, fitted_parts, schedule, n_jobs, progress)
     scores = score_held_out(task, parts, folds, few_labels=few_labels)
     results, held_out_rows = [], None
     if keep_predictions:
@@ -231,7 +244,7 @@ def compare(
         incomplete = schedule.reasons.get(name)
         if incomplete is None and len(outcome) < len(splits):
             incomplete = f"interrupted after {len(outcome)} of {len(splits)} folds" if outcome else "interrupted"
-        estimated = None if math.isnan(costs[name]) else costs[name] * len(splits)
+        estimated = None if not math.isfinite(costs[name]) else costs[name] * len(splits)
         result = summarize(name, tuple(outcome), incomplete=incomplete, estimated_seconds=estimated)
         result = replace(result, expected_accuracy=scores.expected_accuracy.get(name))
         if held_out_rows is not None:
@@ -239,9 +252,16 @@ def compare(
         results.append(result)
     preferred = frozenset() if few_labels else scores.tied & _default_methods(estimators)
     results = _sorted(results, preferred)
-    baseline = measure_baseline(task, splits, folds[results[0].method], estimators[results[0].method], random_state)
+    baseline = None
+    if fold_module.clock() < end:
+        if progress is not None:
+            progress(schedule.n_done, schedule.n_total, "simple baseline", None)
+        first = results[0].method
+        baseline = measure_baseline(task, splits, folds[first], estimators[first], random_state)
     best = clone(estimators[results[0].method])
     if refit:
+        if progress is not None:
+            progress(schedule.n_done, schedule.n_total, f"{results[0].method} on all rows", None)
         fit_with_class_weights(best, task.X, task.candidates, class_weight)
     times = np.bincount(np.concatenate([np.arange(len(task.candidates))[test] for _, test in splits]))
     times = times[(times > 0) & ~task.candidates.is_unlabeled[: len(times)]]
@@ -270,43 +290,6 @@ def _count_groups(groups: Any, candidates: CandidateSets) -> int:
     return len(np.unique(encode_groups(groups, len(candidates))[~candidates.is_unlabeled]))
 
 
-def _estimate_costs(
-    estimators: Mapping[str, Any],
-    task: Task,
-    splits: Sequence[tuple[Ints, Ints]],
-    seconds: float,
-    time_limit: float,
-    random_state: Any,
-    progress: Progress | None,
-) -> dict[str, float]:
-    """Return the estimated seconds of one fold of each method; NaN if unknown, or after a quarter of the budget."""
-    costs: dict[str, float] = dict.fromkeys(estimators, math.nan)
-    deadline = fold_module.clock() + MAX_ESTIMATE_FRACTION * seconds
-    # Slow methods are last, since their samples could use up the time for the estimates of the others.
-    for name in sorted(estimators, key=lambda name: name in SLOW_METHODS):
-        estimator = estimators[name]
-        if fold_module.clock() > deadline:
-            break
-        if progress is not None:
-            progress(0, len(estimators) * len(splits), f"time of {name}", None)
-        try:
-            costs[name] = estimate_fold_seconds(
-                estimator,
-                task,
-                *splits[0],
-                enough=min(time_limit, seconds / len(estimators)) / len(splits),
-                patience=min(time_limit / 20, seconds / 100),
-                random_state=random_state,
-            )
-        except KeyboardInterrupt as interrupt:
-            if type(interrupt) is not KeyboardInterrupt:  # a request to end the process, such as SIGTERM
-                raise
-            raise KeyboardInterrupt(
-                "interrupted while the times of the methods were estimated; no method was compared."
-            ) from None
-    return costs
-
-
 def _fit_folds(
     estimators: Mapping[str, Any],
     task: Task,
@@ -320,7 +303,8 @@ def _fit_folds(
     folds: dict[str, list[FoldResult]] = {name: [] for name in estimators}
     # The next fit is requested when a worker is free, so that the schedule has all times measured so far.
     outcomes = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="n_jobs", batch_size=1)(
-        delayed(_run_fold)(estimators[name], task, *parts[fold], is_parallel) for name, fold in schedule.jobs()
+        delayed(_run_fold)(estimators[name], task, *parts[fold], is_parallel)
+        for name, fold in _announced(schedule, None if is_parallel else progress)
     )
     try:
         for outcome in outcomes:
@@ -337,6 +321,14 @@ def _fit_folds(
             raise KeyboardInterrupt("interrupted before a method was compared on all folds.") from None
         return folds, True
     return folds, False
+
+
+def _announced(schedule: Schedule, progress: Progress | None) -> Iterator[tuple[str, int]]:
+    """Yield the folds of a schedule; the progress gets the name of each method before its first fit."""
+    for name, fold in schedule.jobs():
+        if progress is not None and not fold:
+            progress(schedule.n_done, schedule.n_total, f"fitting {name}", schedule.seconds_left())
+        yield name, fold
 
 
 def _run_fold(estimator: Any, task: Task, train: Ints, test: Ints, further: Ints, is_parallel: bool) -> FoldResult:

@@ -1,13 +1,16 @@
 """Estimates of the time of a fit from fits on samples."""
 
 import math
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from oneof.comparison import folds
-from oneof.comparison.folds import Task, try_fit_and_score
+from oneof.comparison.folds import Progress, Task, try_fit_and_score
+from oneof.comparison.methods import FAST_METHODS, SLOW_METHODS
+from oneof.estimators.base import last_step
 from oneof.typing import Ints
 from oneof.validation import check_random_state
 
@@ -23,34 +26,54 @@ more).
 """
 GROWTH_RANGE = (1.0, 3.0)
 """Exponents of the growth of the time with the number of rows: no method is faster than linear, none above cubic."""
+MAX_ESTIMATE_FRACTION = 0.25
+"""Fraction of the budget after which no further sample is fitted."""
 
 
-def estimate_seconds(run: Callable[[int], float], n_rows: int, *, enough: float, patience: float) -> float:
+def estimate_seconds(
+    run: Callable[[int], float],
+    n_rows: int,
+    *,
+    enough: float,
+    patience: float,
+    deadline: float = math.inf,
+    limit: float = math.inf,
+) -> float:
     """Estimate the time of a run on many rows from runs on samples of doubling size.
 
     The time is assumed to grow as a power of the number of rows; the exponent follows from the last two samples. The
     samples grow until the estimate is at most `enough`, or a sample takes more than `patience`, or half of the rows
-    are used. The first run is not measured, since it may include compilation.
+    are used. The first run is not measured, since it may include compilation. If the next two take more than
+    `patience`, and in linear growth more than `limit`, no larger sample is run. Nor is one after the `deadline`.
 
     Parameters
     ----------
     run : callable
         ``run(size)`` returns the seconds of a run on `size` rows, or NaN if it failed.
     n_rows : int
-    enough, patience : float
+    enough, patience, limit : float
         Seconds.
+    deadline : float
+        Time of `folds.clock`.
 
     Returns
     -------
     float
-        Seconds; NaN if there are fewer than 1,000 rows, which need no estimate, or if no two samples succeed.
+        Seconds; NaN if there are fewer than 1,000 rows, which need no estimate, or if no two samples succeed; infinite
+        if there was no time for two samples.
     """
     size, estimate = MIN_SAMPLE_ROWS, math.nan
     if n_rows < MIN_TIMED_ROWS:
         return estimate
     run(size)
+    if folds.clock() >= deadline:
+        return math.inf
     seconds = run(size)
-    while 4 * size <= n_rows:
+    if seconds > patience and folds.clock() + seconds < deadline:
+        seconds = min(seconds, run(size))  # a further run, since the first one may have another path of compilation
+    if seconds > patience and seconds * n_rows / size > limit:
+        return seconds * n_rows / size
+    while 4 * size <= n_rows and folds.clock() + 2 * max(0.0, seconds) < deadline:
         larger, size = run(2 * size), 2 * size
         if larger > 0 and seconds > 0:
             exponent = float(np.clip(math.log2(larger / seconds), *GROWTH_RANGE))
@@ -58,20 +81,87 @@ def estimate_seconds(run: Callable[[int], float], n_rows: int, *, enough: float,
         seconds = larger
         if seconds > patience or (estimate <= enough and size >= min(MAX_FIRST_ROWS, n_rows / 8)):
             break
+    if math.isnan(estimate) and seconds > 0 and folds.clock() + 2 * seconds >= deadline:
+        return math.inf
     return estimate
 
 
 def estimate_fold_seconds(
-    estimator: Any, task: Task, train: Ints, test: Ints, *, enough: float, patience: float, random_state: Any = 0
+    estimator: Any,
+    task: Task,
+    train: Ints,
+    test: Ints,
+    *,
+    enough: float,
+    patience: float,
+    deadline: float = math.inf,
+    limit: float = math.inf,
+    random_state: Any = 0,
+    is_busy: bool = False,
 ) -> float:
-    """Estimate the time of `fit_and_score` on a fold; NaN if unknown. See `estimate_seconds`."""
+    """Estimate the time of `fit_and_score` on a fold; NaN if unknown. See `estimate_seconds`.
+
+    With `is_busy` it is the processor time of this process if that is shorter, as on a machine with other processes.
+    """
     rng = check_random_state(random_state)
     train, test = rng.permutation(train), rng.permutation(test)
 
     def run(size: int) -> float:
         n_test = max(1, round(len(test) * size / len(train)))
-        start = folds.clock()
+        start, processor_start = folds.clock(), time.process_time()
         result = try_fit_and_score(estimator, task, np.sort(train[:size]), np.sort(test[:n_test]))
-        return folds.clock() - start if result.error is None else math.nan
+        seconds, processor = folds.clock() - start, time.process_time() - processor_start
+        return math.nan if result.error is not None else min(seconds, processor) if is_busy else seconds
 
-    return estimate_seconds(run, len(train), enough=enough, patience=patience)
+    return estimate_seconds(run, len(train), enough=enough, patience=patience, deadline=deadline, limit=limit)
+
+
+def estimate_costs(
+    estimators: Mapping[str, Any],
+    task: Task,
+    splits: Any,
+    seconds: float,
+    time_limit: float,
+    random_state: Any,
+    progress: Progress | None,
+) -> dict[str, float]:
+    """Return the estimated seconds of one fold of each method, those of the fastest kinds first.
+
+    NaN is unknown. After a quarter of the budget it is infinite for the methods without an estimate: a fit of unknown
+    length, which cannot be interrupted, could exceed the budget by hours.
+    """
+    costs: dict[str, float] = dict.fromkeys(estimators, math.nan)
+    deadline = folds.clock() + MAX_ESTIMATE_FRACTION * seconds
+    is_estimated = min(len(train) for train, _ in splits) >= MIN_TIMED_ROWS
+    for name in sorted(estimators, key=lambda name: _rank(name, estimators[name])):
+        if folds.clock() > deadline:
+            costs[name] = math.inf if is_estimated else math.nan
+            continue
+        if progress is not None:
+            progress(0, len(estimators) * len(splits), f"time of {name}", None)
+        try:
+            costs[name] = estimate_fold_seconds(
+                estimators[name],
+                task,
+                *splits[0],
+                enough=min(time_limit, seconds / len(estimators)) / len(splits),
+                patience=min(time_limit / 20, seconds / 100),
+                deadline=deadline,
+                limit=min(time_limit, seconds),
+                random_state=random_state,
+            )
+        except KeyboardInterrupt as interrupt:
+            if type(interrupt) is not KeyboardInterrupt:  # a request to end the process, such as SIGTERM
+                raise
+            raise KeyboardInterrupt(
+                "interrupted while the times of the methods were estimated; no method was compared."
+            ) from None
+    return costs
+
+
+def _rank(name: str, estimator: Any) -> int:
+    """Return the place of a kind of method: the fast ones in order, then other ones, then the slow ones."""
+    kind = type(last_step(estimator)).__name__
+    if name in SLOW_METHODS or kind in SLOW_METHODS:
+        return len(FAST_METHODS) + 1
+    return FAST_METHODS.index(kind) if kind in FAST_METHODS else len(FAST_METHODS)

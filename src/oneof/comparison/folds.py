@@ -103,7 +103,7 @@ def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> li
         if isinstance(cv, bool) or cv < 1:
             raise InputError(f'`cv` must be "auto", an integer of at least 1 or a splitter; got {cv!r}.')
         if cv == 1:
-            return [_split_once(candidates, n_labeled, random_state, group)]
+            return [_split_once(candidates, n_labeled, random_state, group, task.truth)]
         cv = (CandidateKFold if group is None else CandidateGroupKFold)(int(cv), random_state=random_state)
     check_stratification(cv, candidates)
     try:
@@ -136,15 +136,22 @@ def _as_indices(rows: Any) -> Ints:
     return np.flatnonzero(rows) if rows.dtype == bool else rows
 
 
-def _split_once(candidates: CandidateSets, n_labeled: int, random_state: Any, group: Ints | None) -> tuple[Ints, Ints]:
+def _split_once(
+    candidates: CandidateSets, n_labeled: int, random_state: Any, group: Ints | None, truth: CandidateSets | None
+) -> tuple[Ints, Ints]:
     """Hold out one of many stratified folds: a fifth of the labeled rows, or `MAX_HELD_OUT_ROWS`.
 
-    The training rows are the other rows, or `MAX_TRAIN_ROWS` of them. Of folds by groups, which differ in size, the one
-    whose size is closest to the mean is held out.
+    Labeled rows with a truth are held out as well if they are at most half as many, unless there are groups: the
+    accuracy is then that of all of them. The training rows are the other rows, or `MAX_TRAIN_ROWS` of them. Of folds by
+    groups, which differ in size, the one whose size is closest to the mean is held out.
     """
     n_folds = max(min(N_FOLDS, n_labeled), -(-n_labeled // MAX_HELD_OUT_ROWS))
     if group is None:
         is_test = fold_of_rows(candidates, n_folds, random_state=random_state) == 0
+        if truth is not None:
+            known = ~truth.is_unlabeled & ~candidates.is_unlabeled
+            if 2 * known.sum() <= is_test.sum():
+                is_test |= known
         train, test = np.flatnonzero(~is_test), np.flatnonzero(is_test)
     else:
         n_groups = len(np.unique(group[~candidates.is_unlabeled]))

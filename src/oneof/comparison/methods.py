@@ -16,6 +16,18 @@ from oneof.validation import check_bool, check_positive
 
 SLOW_METHODS = ("PLGP", "CandidateEM")
 """Default estimators that take minutes while others take seconds; they are compared only if requested by name."""
+FAST_METHODS = (
+    "AvgPerceptron",
+    "AvgPegasos",
+    "MaxPerceptron",
+    "MaxPegasos",
+    "MultinomialEM",
+    "PLEM",
+    "PLECOC",
+    "LOORidge",
+    "CLPL",
+)
+"""Kinds of methods whose time grows linearly on many rows, the fastest first; their times are estimated first."""
 BOOSTING_ROUNDS_PARAMS = {"max_iter": 20}
 """Parameters of the gradient boosting of CandidateEM in the rounds of EM."""
 CUBIC_METHODS = ("GraphLogisticRegression",)

@@ -202,6 +202,20 @@ class Comparison:
         return f"{folds}, {self.n_held_out:,} held-out row{'s' * (self.n_held_out != 1)}{repeats}"
 
     @property
+    def n_true(self) -> int:
+        """The number of held-out rows with a truth, over all folds of the best method; 0 without a truth."""
+        return sum(fold.n_true for fold in self.results[0].folds)
+
+    @property
+    def truth_note(self) -> str:
+        """The accuracy of the best method and the number of rows behind it; empty if none or all have one."""
+        accuracy = self.results[0].accuracy
+        if accuracy is None or math.isnan(accuracy) or self.n_true >= self.n_held_out:
+            return ""
+        rows = f"{self.n_true:,} held-out row{'s' * (self.n_true != 1)} with a truth"
+        return f"{self.best_method} has an accuracy of {100 * accuracy:.1f} % on {rows}."
+
+    @property
     def note(self) -> str:
         """The reason if the best method does not have the highest expected accuracy; otherwise empty."""
         rates = [result.expected_accuracy for result in self.results if result.expected_accuracy is not None]
@@ -250,7 +264,7 @@ class Comparison:
             elif result is not None and result.incomplete is not None:
                 cells = [*cells, result.incomplete] if result.folds else [result.incomplete]
             lines.append("  ".join([start, *cells]))
-        return "\n".join([*lines, *filter(None, [self.note, self.baseline_warning])])
+        return "\n".join([*lines, *filter(None, [self.truth_note, self.note, self.baseline_warning])])
 
 
 def summarize(

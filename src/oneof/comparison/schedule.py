@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping
 from oneof.comparison import folds
 from oneof.comparison.results import format_duration
 
+_NOT_ESTIMATED = "left out: not estimated, since the samples took a quarter of the budget"
+
 
 class Schedule:
     """Folds of all methods, cheapest method first, with a limit of time for all methods and for each.
@@ -17,7 +19,8 @@ class Schedule:
     Parameters
     ----------
     costs : mapping of str to float
-        Estimated seconds of one fold of each method; NaN if unknown. Methods of unknown cost come last.
+        Estimated seconds of one fold of each method; NaN if unknown. Methods of unknown cost come last. A method of
+        infinite cost is left out.
     n_folds : int
     n_jobs : int
         Number of folds that run at the same time.
@@ -39,7 +42,7 @@ class Schedule:
         self._end, self._time_limit = end, time_limit
         self._started: list[tuple[str, int]] = []
         self._seconds: dict[str, list[float]] = {name: [] for name in costs}
-        self.reasons: dict[str, str] = {}
+        self.reasons: dict[str, str] = {name: _NOT_ESTIMATED for name in costs if math.isinf(costs[name])}
 
     def jobs(self) -> Iterator[tuple[str, int]]:
         """Yield the method and the fold of each fit; limits are checked when a fit is requested."""
@@ -97,6 +100,8 @@ class Schedule:
         """Return the reason not to fit a fold; comparisons with an unknown cost are false."""
         remaining = self._end - folds.clock()
         cost, n_left = self._mean_seconds(name), self._n_folds - fold
+        if math.isinf(cost):
+            return _NOT_ESTIMATED
         if fold:
             folds_done = f"stopped after {fold} of {self._n_folds} folds"
             if sum(self._seconds[name]) + cost > self._time_limit:

@@ -1,7 +1,9 @@
 """EM around any probabilistic classifier of scikit-learn."""
 
 import numbers
+import time
 import warnings
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, Self
 
@@ -65,6 +67,9 @@ class CandidateEM(CandidateClassifier):
         any number.
     random_state : int, RandomState instance or None, default=None
         Seed of the folds, and of the parameters with this name in `estimator` that are None.
+    verbose : int, default=0
+        If 1 or more, each round prints a line with the mean change of the labels and its seconds, and so does the last
+        fit.
 
     Attributes
     ----------
@@ -132,6 +137,7 @@ class CandidateEM(CandidateClassifier):
         n_copies: int = 10,
         n_jobs: int | None = None,
         random_state: Any = None,
+        verbose: int = 0,
     ) -> None:
         self.estimator = estimator
         self.cv = cv
@@ -141,6 +147,7 @@ class CandidateEM(CandidateClassifier):
         self.n_copies = n_copies
         self.n_jobs = n_jobs
         self.random_state = random_state
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any) -> Self:
         """Disambiguate the labels by held-out predictions, and fit the classifier to them.
@@ -164,6 +171,7 @@ class CandidateEM(CandidateClassifier):
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol)
         check_positive("n_copies", self.n_copies, integer=True)
+        check_positive("verbose", self.verbose, integer=True, allow_zero=True)
         check_n_jobs(self.n_jobs)
         classifier = self._classifier()
         rows, candidates = self._validate_fit(X, y, finite=self._finite)
@@ -188,7 +196,9 @@ class CandidateEM(CandidateClassifier):
                 proba[test] = values
             return proba[ambiguous]
 
-        solution = solve_soft_labels(evidence, predict_held_out, max_iter=int(self.max_iter), tol=float(self.tol))
+        solution = solve_soft_labels(
+            evidence, predict_held_out, max_iter=int(self.max_iter), tol=float(self.tol), report=self._report()
+        )
         if not solution.converged:
             warnings.warn(
                 f"The labels of CandidateEM did not converge in {solution.n_iter} rounds: their last mean change was "
@@ -196,7 +206,10 @@ class CandidateEM(CandidateClassifier):
                 ConvergenceWarning,
                 stacklevel=2,
             )
+        start = time.perf_counter()
         self.estimator_, self._columns = fit_soft(classifier, known_rows, solution.distributions, self.n_copies)
+        if self.verbose:
+            print(f"CandidateEM: last fit, {time.perf_counter() - start:.1f} s", flush=True)  # noqa: T201 - as in scikit-learn
         remove_generators(self.estimator_)
         self.label_distributions_ = np.empty(candidates.shape)
         self.label_distributions_[labeled] = solution.distributions
@@ -301,6 +314,20 @@ class CandidateEM(CandidateClassifier):
                 f"unlabeled, row {wrong[0]} is in {times[wrong[0]]}."
             )
         return folds
+
+    def _report(self) -> Callable[[int, float], None] | None:
+        """Return a callback that prints one line for each round; None if `verbose` is 0."""
+        if not self.verbose:
+            return None
+        last = time.perf_counter()
+
+        def report(n_rounds: int, change: float) -> None:
+            nonlocal last
+            start, last = last, time.perf_counter()
+            line = f"CandidateEM: round {n_rounds} of at most {self.max_iter}, mean change of labels {change:.4f}"
+            print(f"{line}, {last - start:.1f} s", flush=True)  # noqa: T201 - as in scikit-learn
+
+        return report
 
     def _run_parallel(self, calls: Any) -> list[Any]:
         """Run calls in parallel; each then uses a single BLAS thread, so that cores are not oversubscribed."""

@@ -63,7 +63,12 @@ class LabelPairs(NamedTuple):
 
 
 def solve_soft_labels(
-    evidence: Evidence, predict_held_out: Callable[[Floats], Floats], *, max_iter: int, tol: float
+    evidence: Evidence,
+    predict_held_out: Callable[[Floats], Floats],
+    *,
+    max_iter: int,
+    tol: float,
+    report: Callable[[int, float], None] | None = None,
 ) -> SoftLabels:
     """Update the labels until they change by at most `tol`, or for `max_iter` rounds.
 
@@ -76,6 +81,8 @@ def solve_soft_labels(
         predicted by a classifier that was fitted to the labels q of other rows.
     max_iter : int
     tol : float
+    report : callable, optional
+        ``report(n_rounds, change)`` is called after each round.
     """
     weights = evidence.astype(np.float64)
     distributions = weights / weights.sum(axis=1, keepdims=True)
@@ -91,6 +98,8 @@ def solve_soft_labels(
             change = float(0.5 * np.abs(updated - labels).sum(axis=1).mean())
             distributions[ambiguous] = updated
         changes.append(change)
+        if report is not None:
+            report(len(changes), change)
         converged = change <= tol
     return SoftLabels(distributions, np.array(changes), converged)
 

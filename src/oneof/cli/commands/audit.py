@@ -17,6 +17,7 @@ from oneof.cli.output.progress import Progress, progress
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
     from oneof.cli.tables.inputs import PreparedTable
+    from oneof.typing import Floats
 
 NAME = "audit"
 MIN_TIMED_ROWS = 5_000
@@ -25,6 +26,10 @@ N_FOLDS = 5
 """Number of folds of the held-out predictions, unless there are fewer groups."""
 MAX_PRINTED = 0.995
 """Probabilities above this would be rounded to 1.00."""
+MAX_CELL = 40
+"""Number of characters of a text in the printed list."""
+MIN_PROBABILITY = 1e-6
+"""Lower bound of held-out probabilities."""
 EXAMPLES = """\b
 Examples:
   oneof audit birds.csv --labels species
@@ -49,7 +54,11 @@ def run(
     top: Annotated[int, typer.Option("--top", metavar="N", min=0, help="Number of rows to print.")] = 20,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write all labeled rows, the most probably wrong first (.csv)."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Write all labeled rows, the most probably wrong first (.csv), with their identifiers and texts.",
+        ),
     ] = None,
     report: Annotated[
         Path | None, typer.Option("--report", metavar="FILE", help="Write a page with the suspected rows (.html).")
@@ -216,11 +225,49 @@ def format_probability(probability: float) -> str:
     return ">0.99" if probability > MAX_PRINTED else f"{probability:.2f}"
 
 
+def first_label_errors(issues: "LabelIssues") -> "Floats":
+    """Return the probability of each labeled row that its label of largest weight is wrong.
+
+    It is that of a set without the true label, or of another label of the set: its labels have probabilities in
+    proportion to their weight times the held-out prediction.
+    """
+    import numpy as np
+
+    rows = issues.ranking
+    weights = np.asarray(issues.candidates.weights, dtype=np.float64)[rows]
+    joint = weights * np.maximum(issues.proba[rows], MIN_PROBABILITY)
+    first = joint[np.arange(len(rows)), weights.argmax(axis=1)] / joint.sum(axis=1)
+    return np.asarray(1.0 - (1.0 - issues.probability[rows]) * first)
+
+
+def shown_columns(prepared: "PreparedTable") -> list[str]:
+    """Return the first column that identifies the rows and the first one of text, if the table has them."""
+    names = [*prepared.identifiers[:1], *[column.name for column in prepared.columns if column.kind == "text"][:1]]
+    frame = prepared.table.frame
+    return [name for name in names if name in frame.columns and not frame[name].dtype.is_nested()]
+
+
+def _first_words(cell: Any) -> str:
+    """Return the first words of a cell in one line."""
+    words = " ".join(str("" if cell is None else cell).split())
+    return words if len(words) <= MAX_CELL else f"{words[: MAX_CELL - 3].rstrip()}..."
+
+
 def print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", *, top: int) -> None:
     """Print the noise rate and the most probably wrong rows."""
     from oneof.cli.answers.annotators import describe_answers
 
     terminal.print_line(f"{table}: {describe_rate(issues)}.")
+    if not issues.is_rate_unknown:
+        terminal.print_line(
+            "Wrong means that the true label is not among the labels of the row, whatever their weights."
+        )
+        if issues.candidates.is_weighted.any():
+            wrong = first_label_errors(issues)
+            terminal.print_line(
+                f"The first label, that of largest weight, is wrong in about {wrong.sum():.0f} rows, and more probably "
+                f"wrong than right in {int((wrong > 0.5).sum()):,}."
+            )
     n_issues = int(issues.is_issue.sum())
     if not n_issues:
         if issues.is_rate_unknown:
@@ -234,13 +281,23 @@ def print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", 
         else:
             given = prepared.answers.answers
             texts = {x.row: describe_answers(given, x.row) for x in listed}
+        names = shown_columns(prepared)
+        cells = {name: prepared.table.frame[name] for name in names}
         rows = [
-            (str(x.row), texts[x.row], str(x.proposed), str(x.runner_up), format_probability(x.probability))
+            (
+                str(x.row),
+                *(_first_words(cells[name][x.row]) for name in names),
+                texts[x.row],
+                str(x.proposed),
+                str(x.runner_up),
+                format_probability(x.probability),
+            )
             for x in listed
         ]
         title = f"Suspected rows, counted from 0 ({len(listed)} of {n_issues:,})"
-        columns = ("row", "labels" if prepared.answers is None else "answers", "proposed", "runner-up", "probability")
-        terminal.print_table(title, columns, rows, text_columns=4)
+        labels = "labels" if prepared.answers is None else "answers"
+        columns = ("row", *names, labels, "proposed", "runner-up", "probability")
+        terminal.print_table(title, columns, rows, text_columns=len(columns) - 1)
 
 
 def summarize(issues: "LabelIssues", separator: str) -> dict[str, Any]:
@@ -278,7 +335,9 @@ def _write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") -
         "runner_up": [issue.runner_up for issue in listed],
         "suspected": issues.is_issue[issues.ranking].tolist(),
     }
-    insert_identifiers(pl.DataFrame(columns), prepared.table.frame, prepared.identifiers).write_csv(path)
+    texts_of_rows = [column.name for column in prepared.columns if column.kind == "text"]
+    names_of_rows = [*prepared.identifiers, *texts_of_rows]
+    insert_identifiers(pl.DataFrame(columns), prepared.table.frame, names_of_rows).write_csv(path)
 
 
 def _write_page(path: Path, issues: "LabelIssues", prepared: "PreparedTable", method: str) -> None:

@@ -97,6 +97,9 @@ def run(
             help="Online: resume from the checkpoint of a stopped run, or delete it and start again.",
         ),
     ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Fit without a question if the estimated time is above an hour.")
+    ] = False,
     json: options.Json = False,
     debug: options.Debug = False,
 ) -> None:
@@ -151,7 +154,7 @@ def run(
             class_weight=weights_of_classes,
             progress_factory=progress,
             note=terminal.print_note,
-            show_plan=_print_plan,
+            show_plan=_print_plan if yes else _confirm_plan,
         )
         summary = training.summary
         if json:
@@ -178,6 +181,19 @@ def _print_plan(plan: "Plan") -> None:
     """Write the plan to standard error, so that standard output has the results only."""
     for line in plan.lines():
         terminal.print_progress(line)
+
+
+def _confirm_plan(plan: "Plan") -> None:
+    """Print the plan; above an hour, ask on a terminal whether to begin, and stop without one."""
+    from oneof.errors import InputError
+
+    _print_plan(plan)
+    question = plan.question()
+    if not question:
+        return
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise InputError(f"{question} Choose one with --method, or pass --yes to begin anyway.")
+    typer.confirm(f"{question} Begin anyway?", abort=True, err=True)
 
 
 def _count_rows(summary: Mapping[str, Any]) -> str:

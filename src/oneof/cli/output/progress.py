@@ -169,15 +169,17 @@ def format_left(seconds_left: float | None) -> str:
 
 
 def _each_name(title: str) -> Progress:
-    """Return a callback that writes one line when the first step of each name is done."""
+    """Return a callback that writes one line when a fit begins, and when the first step of each name is done."""
     start, last = time.monotonic(), ""
 
     def update(done: int, total: int | None, name: str, seconds_left: float | None = None) -> None:
         nonlocal last
-        if done and name != last:
+        if name != last and (done or name.startswith("fitting ")):
             last = name
             left = estimate_left(done, total, time.monotonic() - start) if seconds_left is None else seconds_left
-            terminal.print_note(f"{title}: {name} ({done} of {total} done, {format_left(left)}).")
+            terminal.print_note(
+                f"{title}: {name} ({', '.join(filter(None, [f'{done} of {total} done', format_left(left)]))})."
+            )
 
     return update
 

@@ -215,7 +215,7 @@ def print_comparison(title: str, comparison: Any) -> None:
     print_table(title, columns, rows)
     for reason in [] if is_wide else filter(None, dict.fromkeys(reasons)):
         print_line(f"{', '.join(r.method for r in comparison.results if r.incomplete == reason)}: {reason}")
-    for sentence in _legend(comparison):
+    for sentence in filter(None, [*_legend(comparison), comparison.truth_note]):
         print_line(sentence)
     if comparison.note:
         print_note(comparison.note)

@@ -32,7 +32,8 @@ def load_model(path: Path) -> "SavedModel":
     model = load(path)
     if not isinstance(model, SavedModel):
         raise ModelFileError(
-            f"{path} has an estimator without the columns of a table. Use a model file of `oneof fit`."
+            f"{path} has an estimator without the columns of a table. Use a model file of `oneof fit`; for texts, "
+            "`oneof fit TABLE --text COLUMN`."
         )
     unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
     if unknown:

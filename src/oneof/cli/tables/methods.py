@@ -81,8 +81,7 @@ def resolve_methods(
 
 def describe_comparison(n_methods: int, budget: float | None, n_train: int) -> list[str]:
     """Return the announcement of a comparison, which takes long, and of the estimates of time before it."""
-    from oneof.comparison.comparison import MAX_ESTIMATE_FRACTION
-    from oneof.comparison.cost import MIN_TIMED_ROWS
+    from oneof.comparison.cost import MAX_ESTIMATE_FRACTION, MIN_TIMED_ROWS
     from oneof.comparison.results import format_duration
 
     limit = "" if budget is None else f" for up to {budget:g} min (--budget)"

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.io import Column, Table, TableFindings
 
+MAX_UNCONFIRMED_SECONDS = 3600.0
+"""Estimated seconds above which `oneof fit` asks before it begins."""
 _MAX_LISTED = 8
 _MIN_RUN = 3
 """Number of names such as q1, q2, q3 that are listed as "q1 to q3"."""
@@ -92,6 +94,8 @@ class Plan:
         The name of the method, or of several methods; None without labels.
     seconds : float or None
         The estimated time of all steps of the fit; None if it is unknown.
+    faster : tuple of (str, float)
+        Faster methods with the time of the same steps, the fastest first; empty if the time is short.
     one_split_seconds : float or None
         The same with --folds 1; None if that is not less.
     round_seconds : float or None
@@ -122,6 +126,7 @@ class Plan:
     class_weight: str | None = None
     method: str | None = None
     seconds: float | None = None
+    faster: tuple[tuple[str, float], ...] = ()
     one_split_seconds: float | None = None
     round_seconds: float | None = None
     step_seconds: dict[str, float | None] = field(default_factory=dict)
@@ -213,12 +218,24 @@ class Plan:
             time += f", and up to {_duration(self.round_seconds)} for the rounds of the annotators"
         if self.seconds > MAX_ESTIMATE_SECONDS:
             one_split = self.one_split_seconds
-            time += (
-                "; --drop excludes columns, and --method names another method"
-                if one_split is None
-                else f"; about {_duration(one_split)} with --folds 1"
-            )
+            other = f"--method names another method{self.describe_faster()}"
+            if one_split is None:
+                time += f"; --drop excludes columns, and {other}"
+            else:
+                time += f"; about {_duration(one_split)} with --folds 1" + f"; {other}" * bool(self.faster)
         return [*method, ("time", time)]
+
+    def describe_faster(self) -> str:
+        """Return the faster methods with their times, such as ": PLEM (about 2.0 min)"; empty if there are none."""
+        listed = [f"{name} (about {_duration(seconds)})" for name, seconds in self.faster]
+        return f": {' or '.join(listed)}" if listed else ""
+
+    def question(self) -> str:
+        """Return a sentence with the time if it is above `MAX_UNCONFIRMED_SECONDS`; otherwise empty."""
+        if self.seconds is None or self.limit_minutes is not None or self.seconds <= MAX_UNCONFIRMED_SECONDS:
+            return ""
+        faster = f"; faster methods{self.describe_faster()}" if self.faster else ""
+        return f"{self.method} takes about {_duration(self.seconds)} on this table{faster}."
 
 
 @dataclass(frozen=True)

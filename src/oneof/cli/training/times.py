@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
+    from oneof.cli.tables.inputs import PreparedTable
 
 HELD_OUT = "estimating the rates on held-out rows"
 CURVE = "measuring the learning curve"
@@ -19,6 +20,10 @@ MAX_CURVE_ROWS = 4_000
 """The sizes of the learning curve are these fractions of the training rows, of at most this number, and all rows."""
 MAX_ESTIMATE_SECONDS = 60.0
 """Seconds up to which a more exact estimate of the time is not needed, and a command does not announce its time."""
+FASTER_METHODS = ("AvgPegasos", "PLEM")
+"""Methods that are named if a fit takes long: fast ones on many rows and on sparse text, with and without epochs."""
+MIN_FASTER_SECONDS = 600.0
+"""Estimated seconds from which the times of `FASTER_METHODS` are estimated too."""
 WRITE_SECONDS = 3.0
 """Seconds of writing the model and the report, mostly imports and plots, which depend little on the table."""
 _MAX_SAMPLE_CELLS = 2_000
@@ -94,11 +99,35 @@ def estimate_seconds(estimator: Any, task: Any, test: Any, n_fits: float, seed: 
     from oneof.comparison import cost
 
     rows = np.arange(len(task.candidates))
-    options = {"enough": MAX_ESTIMATE_SECONDS / n_fits, "patience": MAX_ESTIMATE_SECONDS / 20, "random_state": seed}
-    seconds = cost.estimate_fold_seconds(estimator, task, rows, test, **options)
+    seconds = cost.estimate_fold_seconds(
+        estimator,
+        task,
+        rows,
+        test,
+        enough=MAX_ESTIMATE_SECONDS / n_fits,
+        patience=MAX_ESTIMATE_SECONDS / 20,
+        random_state=seed,
+        is_busy=True,
+    )
     if math.isnan(seconds) and len(rows) >= _MIN_ROWS:
         seconds = _estimate_small(estimator, task, test, seed)
     return None if math.isnan(seconds) else seconds * n_fits
+
+
+def find_faster_methods(
+    prepared: "PreparedTable", task: Any, test: Any, n_fits: float, seconds: float, seed: int
+) -> tuple[tuple[str, float], ...]:
+    """Return fast methods with the time of the same fits, if these take more than `MIN_FASTER_SECONDS`."""
+    from oneof.cli.tables.methods import resolve_methods
+
+    if seconds < MIN_FASTER_SECONDS:
+        return ()
+    times = {}
+    for name in FASTER_METHODS:
+        [estimator] = resolve_methods(prepared, name, seed)[0].values()
+        times[name] = estimate_seconds(estimator, task, test, n_fits, seed)
+    known = [(name, value) for name, value in times.items() if value is not None and value < seconds / 2]
+    return tuple(sorted(known, key=lambda item: item[1]))
 
 
 def _estimate_small(estimator: Any, task: Any, test: Any, seed: int) -> float:

@@ -320,6 +320,7 @@ def make_plan(
         count_fits_of_rounds,
         estimate_noise_seconds,
         estimate_seconds,
+        find_faster_methods,
     )
     from oneof.comparison.methods import DEFAULT_METHOD
 
@@ -362,10 +363,12 @@ def make_plan(
     seconds = sum(value or 0.0 for value in steps.values())
     if facts.answers is not None:
         steps[FINAL] = fit_seconds * count_fits_of_rounds()  # the bar includes the rounds
+    faster = find_faster_methods(prepared, task, test, sum(n_fits.values()), seconds, seed)
     saved = fit_seconds * (sum(n_fits.values()) - sum(n_fits_of_one_split.values()))
     return replace(
         facts,
         seconds=seconds,
+        faster=faster,
         one_split_seconds=seconds - saved if len(splits) > 1 else None,
         round_seconds=None if facts.answers is None else fit_seconds * count_fits_of_rounds(),
     )

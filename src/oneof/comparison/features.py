@@ -1,0 +1,69 @@
+"""Features of one split, computed once for all pipelines that begin with the same steps.
+
+The vectorizer of 80,000 texts takes longer than a linear method. Pipelines that begin with the same object, such as
+those of the command line, get its features: it is fitted to the training rows of the split, as in each of them.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
+
+from oneof.comparison import folds
+from oneof.comparison.folds import Task
+from oneof.typing import Ints
+
+Part = tuple[Ints, Ints, Ints]
+"""The training rows, the test rows, and further rows that are predicted."""
+
+
+class SharedFeatures(NamedTuple):
+    """The rows of one split as features, in the order training, test, further; the methods without their first step."""
+
+    estimators: dict[str, Any]
+    task: Task
+    parts: list[Part]
+    seconds: float
+
+
+def has_shared_step(estimators: Mapping[str, Any]) -> bool:
+    """Return whether there are several pipelines, and all begin with the same object."""
+    steps = [estimator.steps for estimator in estimators.values() if isinstance(estimator, Pipeline)]
+    if len(estimators) < 2 or len(steps) < len(estimators) or min(map(len, steps)) < 2:
+        return False
+    first = steps[0][0][1]
+    return hasattr(first, "fit") and all(step[0][1] is first for step in steps)
+
+
+def share_features(estimators: Mapping[str, Any], task: Task, parts: Sequence[Part]) -> SharedFeatures | None:
+    """Return the features of the only part by the step with which all pipelines begin.
+
+    None if there are several parts, or no such step, or it raises an error, which each method then has for itself.
+    """
+    if len(parts) != 1 or not has_shared_step(estimators):
+        return None
+    [(train, test, further)] = parts
+    start = folds.clock()
+    encoder = clone(next(iter(estimators.values())).steps[0][1])
+    index = np.arange(len(task.candidates))
+    rows = [index[part] for part in (train, test, further)]
+    try:
+        blocks = [encoder.fit_transform(_safe_indexing(task.X, rows[0]), task.candidates[rows[0]])]
+        blocks += [encoder.transform(_safe_indexing(task.X, part)) for part in rows[1:] if len(part)]
+    except Exception:  # an error of one step must not end a comparison
+        return None
+    order = np.concatenate(rows)
+    X = sp.vstack(blocks, format="csr") if sp.issparse(blocks[0]) else np.concatenate([np.asarray(b) for b in blocks])
+    truth = None if task.truth is None else task.truth[order]
+    ends = np.cumsum([len(part) for part in rows])
+    numbers = np.arange(len(order))
+    return SharedFeatures(
+        {name: Pipeline(estimator.steps[1:]) for name, estimator in estimators.items()},
+        Task(X, task.candidates[order], truth, task.class_weight),
+        [(numbers[: ends[0]], numbers[ends[0] : ends[1]], numbers[ends[1] :])],
+        folds.clock() - start,
+    )

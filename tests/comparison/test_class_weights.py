@@ -87,8 +87,8 @@ def test_the_default_estimators_with_class_weights():
 @pytest.mark.parametrize(
     ("methods", "class_weight", "message"),
     [
-        ({"a": LOORidge()}, "balanced", "methods without weights of rows or classes, such as a"),
-        (["CLPL", "PLKNN"], {"rare": 2}, "such as PLKNN; got {'rare': 2}"),
+        ({"a": LOORidge()}, "balanced", "methods without weights of rows or classes: a; got"),
+        (["CLPL", "PLKNN"], {"rare": 2}, "classes: PLKNN; got {'rare': 2}"),
         ({"a": CLPL()}, "equal", "`class_weight` must be a dict"),
         ({"a": CLPL()}, {"robin": 2.0}, "has the label 'robin', which is not a class"),
     ],
@@ -106,5 +106,5 @@ def test_learning_curve_with_class_weights():
     options = {"cv": 3, "class_weight": "balanced"}
     curve = learning_curve(CLPL(), X, y, train_sizes=[1.0], **options)
     assert curve.covering_rate[0] == compare(X, y, {"a": CLPL()}, **options).results[0].covering_rate
-    with pytest.raises(InputError, match="such as PLKNN"):
+    with pytest.raises(InputError, match="classes: PLKNN"):
         learning_curve(PLKNN(), X, y, **options)

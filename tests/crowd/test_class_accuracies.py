@@ -115,7 +115,7 @@ def test_accuracies_by_class_use_the_labels_of_the_classifier():
 
 
 def test_careless_annotators_and_those_with_few_answers_have_notes():
-    """An annotator with few answers is not named as careless, although the interval contains chance."""
+    """An annotator with few answers is named as careless only if the whole interval is below chance."""
     rng = np.random.default_rng(0)
     y = rng.integers(3, size=200)
     table = answers_of(y, np.array([[0.9], [0.8], [0.8], [1 / 3], [1 / 3]]) * np.ones(3), rng, 3)
@@ -125,9 +125,13 @@ def test_careless_annotators_and_those_with_few_answers_have_notes():
     assert model.few_answers_ == ["Eve"]
     assert "Dan" in model.no_better_than_chance_
     assert model.notes_ == [
-        "The accuracy of Dan is no better than chance. Check the answers, or remove them.",
-        "Eve has fewer than 10 answers. The estimated accuracy is close to that of all annotators together.",
+        "The accuracy of Dan may be no better than chance: its interval is not above the accuracy of answers at "
+        "random. Check the answers.",
+        "Eve has fewer than 10 answers, so the estimated accuracy is uncertain.",
     ]
+    table[:9, 4] = (y[:9] + 1) % 3
+    wrong = AnnotatorModel().fit(Answers.from_table(table, annotators=names))
+    assert wrong.notes_[0].startswith("The accuracies of Dan and Eve may be no better than chance")
     table[9, 4] = y[9]
     assert AnnotatorModel().fit(Answers.from_table(table, annotators=names)).few_answers_ == []
 

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneof.audit.detection import MIN_PROBABILITY, issues_from_scores
+from oneof.audit.label_issues import LabelIssues
 from oneof.candidates import CandidateSets
-from oneof.typing import Floats, Labels
+from oneof.typing import Floats, Ints, Labels
 
 Z = 1.96
 """Quantile of intervals of 95 %."""
@@ -32,9 +33,10 @@ def estimate_accuracy(proba: Any, predictions: Labels, candidates: CandidateSets
         (1 - r_i) w_ik p_ik / sum_j w_ij p_ij + r_i u_ik,
 
     with the calibrated probabilities p, the weights w of the labels, the probability r_i that the labels exclude the
-    true one, and the probabilities u of the classes in this case. On exact labels without noise it is the accuracy. The
-    interval has the binomial error of the rows, and the error of the noise rate: a prediction outside its labels is
-    wrong, or the labels are.
+    true one, and the probabilities u of the classes in this case. On exact labels without noise it is the accuracy. If
+    the sets have no wrong labels, it is too high by about the estimated noise rate. The interval therefore contains
+    the estimates at both ends of the interval of the noise rate, and the binomial error of the rows is added to them:
+    a prediction outside its labels is wrong, or the labels are.
 
     Parameters
     ----------
@@ -49,25 +51,24 @@ def estimate_accuracy(proba: Any, predictions: Labels, candidates: CandidateSets
     issues = issues_from_scores(scores, candidates, warn=False)
     if issues.is_rate_unknown:
         return None
-    rows = issues.ranking
-    wrong = issues.probability[rows, None]
-    posterior = (1 - wrong) * _within(issues.proba[rows], candidates[rows]) + wrong * issues.outside[rows]
     column = {label: k for k, label in enumerate(candidates.classes.tolist())}
-    codes = np.array([column.get(label, -1) for label in predictions[rows].tolist()])
-    is_right = np.where(codes >= 0, posterior[np.arange(len(rows)), codes], 0.0)
-    accuracy = float(is_right.mean())
-    low, high = issues.noise_rate_interval
-    sampling = Z * math.sqrt(max(accuracy * (1 - accuracy), 1 / len(rows)) / len(rows))
-    return AccuracyEstimate(
-        accuracy,
-        (
-            max(accuracy - math.hypot(sampling, issues.noise_rate - low), 0.0),
-            min(accuracy + math.hypot(sampling, high - issues.noise_rate), 1.0),
-        ),
-        issues.noise_rate,
-        issues.noise_rate_interval,
-        len(rows),
-    )
+    codes = np.array([column.get(label, -1) for label in predictions.tolist()])
+    accuracy, n_rows = _mean_accuracy(issues, codes), len(issues.ranking)
+    ends = [
+        _mean_accuracy(issues_from_scores(scores, candidates, rate, warn=False), codes)
+        for rate in issues.noise_rate_interval
+    ]
+    sampling = Z * math.sqrt(max(accuracy * (1 - accuracy), 1 / n_rows) / n_rows)
+    interval = max(min(accuracy, *ends) - sampling, 0.0), min(max(accuracy, *ends) + sampling, 1.0)
+    return AccuracyEstimate(accuracy, interval, issues.noise_rate, issues.noise_rate_interval, n_rows)
+
+
+def _mean_accuracy(issues: LabelIssues, codes: Ints) -> float:
+    """Return the mean posterior probability of the predictions, of which -1 is not a class."""
+    rows = issues.ranking
+    wrong, predicted = issues.probability[rows, None], codes[rows]
+    posterior = (1 - wrong) * _within(issues.proba[rows], issues.candidates[rows]) + wrong * issues.outside[rows]
+    return float(np.where(predicted >= 0, posterior[np.arange(len(rows)), predicted], 0.0).mean())
 
 
 def _within(proba: Floats, candidates: CandidateSets) -> Floats:

@@ -169,10 +169,12 @@ class AnnotatorResults:
 
 
 def _describe_careless(names: Sequence[Any]) -> str:
-    """Return a note on annotators who are no better than chance."""
-    if len(names) == 1:
-        return f"The accuracy of {_enumerate(names)} is no better than chance. Check the answers, or remove them."
-    return f"The accuracies of {_enumerate(names)} are no better than chance. Check their answers, or remove them."
+    """Return a note on annotators who may be no better than chance."""
+    accuracy, interval = ("accuracy", "its interval is") if len(names) == 1 else ("accuracies", "their intervals are")
+    return (
+        f"The {accuracy} of {_enumerate(names)} may be no better than chance: {interval} not above the accuracy of "
+        "answers at random. Check the answers."
+    )
 
 
 def _describe_few_answers(names: Sequence[Any]) -> str:

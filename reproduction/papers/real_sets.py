@@ -234,7 +234,7 @@ def experiment() -> Experiment:
             "Two of five draws were run, so that the errors are rough; differences of one or two points mean little. "
             "LOORidge leads on Lost, BirdSong and MSRCv2, whose accuracies were in view when its constants were set, "
             "and on MSRCv2 by more than 20 points. On the three sets of words the best method changes between the "
-            "draws: LOORidge is 3 points below PLEM and 9 points above it on italian.",
+            "draws: LOORidge is 3 points below PLEM on italian in one, and 12 above it in the other.",
             "With features in [0, 1], PLKNN is within 2.4 points of the published figures, and so is IPAL with class "
             "masses (docs/accuracy.md). MultinomialEM gets features in [0, 1] that are not counts, and TransductiveSVM "
             "takes partial rows as unlabeled.",

@@ -388,8 +388,13 @@ class Answers:
             f"{len(self.classes)} classes>"
         )
 
-    def _as_codes(self) -> EncodedAnswers:
-        """Return the codes for `CandidateSets.from_annotations`."""
+    def to_codes(self) -> EncodedAnswers:
+        """Return the codes of the answers, which `CandidateSets.from_annotations` reads.
+
+        Returns
+        -------
+        EncodedAnswers
+        """
         shape = (len(self), len(self.annotators))
         return EncodedAnswers(self._row, self._source, self._code, self._sets, self.classes, shape)
 

@@ -1,6 +1,6 @@
 """Answers of several annotators as candidate sets; an answer is a label, a set of labels, or missing."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse as sp
@@ -121,10 +121,18 @@ def encode_cells(cells: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:
     return code, sets, known
 
 
+@runtime_checkable
+class SupportsCodes(Protocol):
+    """Answers that are encoded already, such as `oneof.crowd.Answers`."""
+
+    def to_codes(self) -> EncodedAnswers:
+        """Return the codes of an (items, annotators) table."""
+
+
 def _encode_answers(answers: Any, classes: Any) -> EncodedAnswers:
     """Return the codes of an (items, annotators) table of labels and sets, or those of `oneof.crowd.Answers`."""
-    if hasattr(answers, "_as_codes"):
-        codes: EncodedAnswers = answers._as_codes()
+    if isinstance(answers, SupportsCodes):
+        codes = answers.to_codes()
         if classes is not None and as_classes(classes).tolist() != codes.classes.tolist():
             raise LabelError(
                 f"`classes` must be the classes of the answers, {codes.classes.tolist()}; got {classes!r}. Pass them "

@@ -252,7 +252,7 @@ class Fits:
 
 def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above the limit of cross-validation there is one split, a learning curve on few rows, and the final fit."""
-    from oneof.cli.training import times
+    from oneof.cli.tables import times
     from oneof.comparison import folds
 
     monkeypatch.setattr(folds, "MAX_ROWS_CROSS_VALIDATION", 40)

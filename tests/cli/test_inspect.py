@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from oneof.cli.tables.plan import ClassFacts, ColumnFacts, Plan, announce
-from oneof.cli.training.times import WRITE_SECONDS, count_fits, estimate_seconds
+from oneof.cli.tables.times import WRITE_SECONDS, count_fits, estimate_seconds
 from oneof.comparison import cost
 from oneof.comparison import folds as folds_module
 from oneof.comparison.folds import check_task, make_folds

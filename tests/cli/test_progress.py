@@ -15,8 +15,8 @@ from oneof import LOORidge
 from oneof.cli.output import progress, terminal
 from oneof.cli.output.progress import Steps
 from oneof.cli.tables.methods import describe_comparison
+from oneof.cli.tables.times import count_audit_fits
 from oneof.cli.training import train
-from oneof.cli.training.times import count_audit_fits
 from oneof.comparison import compare, cost
 from tests.blobs import Frequencies, draw
 from tests.cli.conftest import Run

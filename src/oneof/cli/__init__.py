@@ -5,9 +5,9 @@ Reading order: `app` (the application), `options` and `option_groups` (shared op
 
 * `output`: `terminal` (tables, notes, exit codes), `progress` (bars and lines of progress)
 * `tables`: `inputs` (a table as candidate sets and features), `leaks` (columns that reveal the labels), `methods`
-  (pipelines of the methods), `plan` (the facts of a table)
+  (pipelines of the methods), `plan` (the facts of a table), `times` (the time of a fit)
 * `answers`: `files` (answers of annotators), `annotators` (their accuracies)
-* `training`: `times` (the time of a fit), `train` (the fit), `files` (its files), `online` (the fit on a stream)
+* `training`: `train` (the fit), `files` (its files), `online` (the fit on a stream)
 * `prediction`: `predictions` (of a table), `sets` (sets of classes), `online` (of a stream)
 * `labeling`: `session` (the rows that are labeled), `settings` (stored options), `annotators` (several annotators)
 """

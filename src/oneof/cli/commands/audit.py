@@ -144,7 +144,7 @@ def run(
 def _estimate_time(prepared: "PreparedTable", method: str, folds: int, seed: int) -> tuple[float | None, str]:
     """Return the estimated time of all fits of the audit, None if it is unknown or short, and advice to save time."""
     from oneof.cli.tables.methods import resolve_methods
-    from oneof.cli.training.times import count_audit_fits, count_audit_models, estimate_noise_seconds, estimate_seconds
+    from oneof.cli.tables.times import count_audit_fits, count_audit_models, estimate_noise_seconds, estimate_seconds
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
 

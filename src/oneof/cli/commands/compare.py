@@ -58,7 +58,7 @@ def run(
         from oneof.cli.tables.inputs import prepare
         from oneof.cli.tables.methods import describe_comparison, resolve_methods
         from oneof.cli.tables.plan import announce
-        from oneof.cli.training.times import estimate_seconds
+        from oneof.cli.tables.times import estimate_seconds
         from oneof.comparison import compare
         from oneof.comparison.folds import check_task, make_folds
 

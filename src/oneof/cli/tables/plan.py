@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.options import write_names
-from oneof.cli.training.times import AUDIT, MAX_ESTIMATE_SECONDS
+from oneof.cli.tables.times import AUDIT, MAX_ESTIMATE_SECONDS
 from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:

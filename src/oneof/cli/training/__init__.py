@@ -1,1 +1,1 @@
-"""Fits and their files: a model on a table or a stream, and the time that it takes."""
+"""Fits and their files: a model on a table or a stream."""

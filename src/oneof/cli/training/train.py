@@ -12,10 +12,10 @@ from oneof.cli.commands.audit import count_folds, describe_rate, find_issues
 from oneof.cli.commands.audit import summarize as summarize_issues
 from oneof.cli.output.progress import ProgressFactory, Steps
 from oneof.cli.prediction.sets import REPORT_COVERAGE, evaluate_calibration, held_out_calibration, to_dict
+from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, WRITE_SECONDS, WRITING
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
 from oneof.cli.training.headline import held_out_accuracy, make_headline
 from oneof.cli.training.headline import to_dict as headline_to_dict
-from oneof.cli.training.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, WRITE_SECONDS, WRITING
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
@@ -198,7 +198,7 @@ def _compare(
     add_note: Callable[[str], None],
 ) -> "tuple[Comparison, LearningCurve | None]":
     """Return the comparison of the methods, and the learning curve of the best one; None after an interruption."""
-    from oneof.cli.training.times import CURVE_FRACTIONS, MAX_CURVE_ROWS
+    from oneof.cli.tables.times import CURVE_FRACTIONS, MAX_CURVE_ROWS
     from oneof.comparison import compare, learning_curve
 
     frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
@@ -247,7 +247,7 @@ def _compare(
 
 def _measured_seconds(comparison: "Comparison", splits: Sequence[Any]) -> dict[str, float]:
     """Return the time of the best method by step, if the time of a fit is linear in the number of rows."""
-    from oneof.cli.training.times import count_fits
+    from oneof.cli.tables.times import count_fits
 
     seconds = [fold.seconds for fold in comparison.results[0].folds]
     n_fits = count_fits([len(train) for train, _ in splits], comparison.n_rows)
@@ -313,7 +313,7 @@ def make_plan(
 ) -> "Plan":
     """Return the facts of a table with the methods and the time of their fit."""
     from oneof.cli.tables.methods import resolve_methods
-    from oneof.cli.training.times import (
+    from oneof.cli.tables.times import (
         count_audit_fits,
         count_audit_models,
         count_fits,

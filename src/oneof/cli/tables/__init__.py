@@ -1,1 +1,1 @@
-"""The table of a command: candidate sets, features, columns that reveal the labels, its summary, and the time of a fit."""
+"""The table of a command: candidate sets, features, columns that reveal the labels, its summary, and its times."""

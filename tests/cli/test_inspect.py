@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -138,6 +139,7 @@ def test_the_estimate_is_the_time_of_the_fits(monkeypatch: pytest.MonkeyPatch, n
             return self
 
     monkeypatch.setattr(folds_module, "clock", clock)
+    monkeypatch.setattr("oneof.comparison.cost.time", SimpleNamespace(process_time=clock))
     X = np.arange(n, dtype=float)[:, None]
     task = check_task(X, ["owl", "wren"] * (n // 2), None)
     splits = make_folds(task, 5, 0)

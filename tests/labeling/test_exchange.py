@@ -116,7 +116,7 @@ def test_an_import_does_not_overwrite(begin: Begin, table: LabelTable, tmp_path:
         ("item,worker,label\nbird 4,w1,owl\nbird 5,w1,emu\n", LabelError, "row 1: label 'emu'"),
         ("item,worker,label\nbird 4,w1,owl\nbird 99,w1,owl\n", DataError, "item 'bird 99' is not in the table"),
         ("item,worker,label\nbird 4,,owl\n", DataError, "'worker' is empty"),
-        ("thing,worker,label\nbird 4,w1,owl\n", DataError, "column 'item' does not exist"),
+        ("thing,worker,label\nbird 4,w1,owl\n", DataError, "column 'name' does not exist"),
     ],
 )
 def test_an_invalid_import_writes_no_answer(

@@ -127,7 +127,7 @@ def test_cells_that_cannot_be_read_are_missing_values(run: Run) -> None:
 @pytest.mark.parametrize(
     ("table", "error", "sentence"),
     [
-        (3, InputTypeError, "a table must be a path, a DataFrame of pandas or polars, or a list of dicts; got int"),
+        (3, InputTypeError, "`table` must be a path, a DataFrame of pandas or polars, or a list of dicts; got int"),
         ([1], InputTypeError, "row 0 must be a mapping of columns to cells; got int"),
         ([], DataError, "the table has no rows"),
         ([{3: 1}], InputTypeError, "column names must be text; got 3"),

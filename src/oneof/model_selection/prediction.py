@@ -1,7 +1,8 @@
 """Held-out predictions of all rows by cross-validation."""
 
+import contextlib
 import numbers
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -126,10 +127,9 @@ def predict_held_out(
             f"{len(candidates)}."
         )
     targets = as_targets(y, candidates)
-    folds = [
-        (train, test, _safe_indexing(X, train), _safe_indexing(X, test))
-        for train, test in predicted_folds(X, targets, candidates, cv, groups, random_state)
-    ]
+    splits = predicted_folds(X, targets, candidates, cv, groups, random_state)
+    with reraise_as_input_error():
+        folds = [(train, test, _safe_indexing(X, train), _safe_indexing(X, test)) for train, test in splits]
     fits = Parallel(n_jobs=n_jobs, return_as="generator")(
         delayed(_fit_and_call)(estimator, rows, targets[train], test_rows, method, candidates.classes)
         for train, _, rows, test_rows in folds
@@ -207,14 +207,30 @@ def unlabeled_rows_by_fold(candidates: CandidateSets, splits: Sequence[tuple[Int
 
 
 def _fit_and_call(estimator: Any, rows: Any, targets: Any, test_rows: Any, method: str, classes: Labels) -> Any:
-    """Fit a clone, and return its values of the test rows, with a column for each of the classes."""
-    model = clone(estimator).fit(rows, targets)
-    if not test_rows.shape[0]:
-        return np.empty(0, dtype=classes.dtype) if method == "predict" else np.empty((0, len(classes)))
-    values = np.asarray(getattr(model, method)(test_rows))
+    """Fit a clone, and return its values of the test rows, with a column for each of the classes.
+
+    A classifier of another library reads the rows and the labels, so its errors are those of the input.
+    """
+    with contextlib.nullcontext() if _is_ours(estimator) else _foreign_errors():
+        model = clone(estimator).fit(rows, targets)
+        if not test_rows.shape[0]:
+            return np.empty(0, dtype=classes.dtype) if method == "predict" else np.empty((0, len(classes)))
+        values = np.asarray(getattr(model, method)(test_rows))
     if method == "predict":
         return values
     return align_class_columns(values, method, np.asarray(model.classes_), classes)
+
+
+def _is_ours(estimator: Any) -> bool:
+    parts = (estimator, *(estimator.get_params(deep=True).values() if hasattr(estimator, "get_params") else ()))
+    return any(type(part).__module__.startswith("oneof.") for part in parts)
+
+
+@contextlib.contextmanager
+def _foreign_errors() -> Iterator[None]:
+    """Convert the errors of another library, whose check for infinity may have a warning first."""
+    with reraise_as_input_error(), np.errstate(over="ignore", invalid="ignore"):
+        yield
 
 
 def align_class_columns(values: Any, method: str, known: Labels, classes: Labels) -> Floats:

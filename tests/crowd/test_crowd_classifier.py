@@ -250,3 +250,21 @@ def test_raw_texts_are_accepted_by_a_pipeline_with_a_vectorizer():
         np.testing.assert_array_equal(model.label_distributions_, fits[0].label_distributions_)
         assert model.predict(["pay the invoice", "late, bad, worn"]).tolist() == [0, 2]
     assert np.mean(fits[0].transduction_ == y) > np.mean(AnnotatorModel().fit(table).transduction_ == y) + 0.1
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_rounds_that_confirm_errors_are_not_kept(seed):
+    """The rounds end before the held-out predictions make the answers less likely: features do not lower accuracy."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice(6, 400, p=[0.26, 0.02, 0.2, 0.2, 0.16, 0.16])
+    words, identity = np.where(rng.random(400) < 0.6, y, rng.integers(0, 6, 400)), np.eye(18)
+    words = identity[3 * words + rng.integers(0, 3, 400)] + identity[3 * words + rng.integers(0, 3, 400)]
+    X = np.hstack([rng.normal(0, 0.8, (6, 20))[y] + rng.normal(0, 1.3, (400, 20)), words])
+    right = rng.random((400, 4)) < [0.88, 0.78, 0.35, 0.55]
+    table = np.where(right, y[:, None], rng.integers(0, 6, (400, 4)))
+    table[rng.random((400, 4)) < 0.5] = -1
+    answered = (table >= 0).any(axis=1)
+    alone = (AnnotatorModel().fit(table).transduction_ == y)[answered].mean()
+    model = CrowdClassifier(random_state=0).fit(X, table)
+    assert model.n_iter_ < model.max_iter
+    assert (model.transduction_ == y)[answered].mean() > alone

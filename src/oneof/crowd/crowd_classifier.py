@@ -1,5 +1,6 @@
 """A classifier and a model of the annotators, fitted in turn."""
 
+import copy
 import numbers
 import warnings
 from collections.abc import Callable
@@ -38,16 +39,19 @@ N_ANNOTATOR_STEPS = 20
 """Maximum number of EM iterations for the annotators in a round."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Rounds:
     """Result of the rounds of `CrowdClassifier`, without any round at first."""
 
+    model: AnnotatorModel
     prior: Floats
     """(n, K): the held-out predictions of the last round; the class frequencies without rounds."""
     classifier_power: float = 0.0
     answer_power: float = 1.0
-    changes: list[float] = field(default_factory=list)
-    """Mean change of the labels in each round; 0 without rounds."""
+    changes: tuple[float, ...] = ()
+    """Mean change of the labels in each round."""
+    log_likelihoods: Floats = field(default_factory=lambda: np.empty(0))
+    """Of the answers to each row given its held-out prediction, with the accuracies by the answers alone."""
 
 
 class CrowdClassifier(ClassifierMixin, BaseEstimator):
@@ -60,8 +64,9 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     2. Predict each row by a model that was not fitted to its label, so that no row directly confirms it.
     3. Fit the annotators with these predictions as the prior.
 
-    The rounds end when the labels no longer change. Votes of rules have no rounds: the classifier is fitted to their
-    labels once.
+    The rounds end when the labels no longer change, or when the held-out predictions make the answers significantly
+    less likely than in an earlier round; the result is then that of the best round. Votes of rules have no rounds: the
+    classifier is fitted to their labels once.
 
     Parameters
     ----------
@@ -119,6 +124,9 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
 
     Other classifiers are fitted to soft labels, the posterior, by `sample_weight`. Without `sample_weight`, each row
     has ten copies, so a number of neighbors must be ten times as large. Rows without answers are not used.
+
+    The likelihoods of the rounds are those of the accuracies by the answers alone, so that they are comparable. Without
+    this end, a classifier that repeats errors of the labels confirms them in every round.
 
     The first held-out predictions must make the answers significantly more likely than the class frequencies do.
     Otherwise the labels are those of the answers alone, `classifier_power_` is 0, and a UserWarning is issued.
@@ -203,15 +211,17 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         is_array = hasattr(X, "shape") and not isinstance(X, memoryview)
         rows = X.tocsr() if sp.issparse(X) else X if is_array else as_array(X, "X")
         given = join_rows(as_answers(answers, annotators.classes), rows, is_table(answers))
-        model = clone(annotators).fit(given, gold)
-        rounds = self._fit_rounds(learner, rows, given, model, read_gold(gold, given), rng, progress)
+        alone = clone(annotators).fit(given, gold)
+        rounds = self._fit_rounds(learner, rows, given, alone, read_gold(gold, given), rng, progress)
+        model = rounds.model
         self._learner = learner
         self.estimator_ = learner.fit(rows, model.candidates_, model.posterior_)
         self.annotator_model_ = model
         self.label_distributions_, self.held_out_proba_ = model.posterior_, rounds.prior
         self.classifier_power_, self.answer_power_ = rounds.classifier_power, rounds.answer_power
         self.transduction_ = given.classes[model.posterior_.argmax(axis=1)]
-        self.label_changes_, self.n_iter_ = np.array(rounds.changes), len(rounds.changes)
+        self.label_changes_ = np.array(rounds.changes or (0.0,))
+        self.n_iter_ = len(self.label_changes_)
         self.classes_ = given.classes
         return self
 
@@ -290,48 +300,56 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         learner: WeightLearner,
         rows: Any,
         answers: Answers,
-        model: AnnotatorModel,
+        alone: AnnotatorModel,
         evidence: Floats | None,
         rng: Any,
         progress: Progress | None,
     ) -> _Rounds:
         """Predict the rows and update the model of the annotators in turn; votes of rules have no rounds."""
-        folds = self._folds(rows, model.candidates_, rng)
-        labeled = ~model.candidates_.is_unlabeled
-        rounds = _Rounds(np.tile(model.class_prior_, (len(labeled), 1)))
-        changes = rounds.changes
+        folds = self._folds(rows, alone.candidates_, rng)
+        labeled = ~alone.candidates_.is_unlabeled
+        weights = alone.candidates_.weights[labeled]
+        last = best = _Rounds(alone, np.tile(alone.class_prior_, (len(labeled), 1)))
         while not answers.select_rows:
-            labels = model.posterior_
+            model = last.model
             # The first predictions are cross-fitted: self-training on the labels of a row would confirm them.
-            held_out_scores = learner.held_out_scores if changes else learner.cross_fitted_scores
-            scores = held_out_scores(rows, model.candidates_, labels, folds)
+            held_out_scores = learner.held_out_scores if last.changes else learner.cross_fitted_scores
+            scores = held_out_scores(rows, model.candidates_, model.posterior_, folds)
             proba, power = temper(scores, model.candidates_.evidence, learner.max_power)
-            if not changes and not is_informative(proba, model.class_prior_, model.candidates_.weights):
+            if not last.changes and not is_informative(proba, model.class_prior_, model.candidates_.weights):
                 warnings.warn(
                     "The features do not predict the answers: the labels are those of the answers alone. Check X, or "
                     "pass another estimator.",
                     UserWarning,
                     stacklevel=3,
                 )
-                break
-            rounds.prior, rounds.classifier_power = proba, power
-            rounds.answer_power = _answer_power(model, proba, evidence)
-            model._update(answers, proba, evidence, power=rounds.answer_power, max_iter=N_ANNOTATOR_STEPS)
-            changes.append(float(0.5 * np.abs(model.posterior_ - labels)[labeled].sum(axis=1).mean()))
+                return last
+            log_likelihoods = np.log(np.maximum((weights * proba[labeled]).sum(axis=1), np.finfo(float).tiny))
+            if last.changes:
+                loss = best.log_likelihoods - log_likelihoods
+                if loss.mean() > loss.std() / np.sqrt(len(loss)):
+                    return best
+            updated, before = copy.copy(model), model.posterior_
+            answer = _answer_power(model, proba, evidence)
+            updated._update(answers, proba, evidence, power=answer, max_iter=N_ANNOTATOR_STEPS)
+            change = float(0.5 * np.abs(updated.posterior_ - before)[labeled].sum(axis=1).mean())
+            last = _Rounds(updated, proba, power, answer, (*last.changes, change), log_likelihoods)
+            if not best.changes or log_likelihoods.mean() >= best.log_likelihoods.mean():
+                best = last
             if progress is not None:
-                progress(len(changes), None, f"round {len(changes)}, labels changed by {changes[-1]:.3f}", None)
-            if changes[-1] <= self.tol or len(changes) >= self.max_iter:
+                n_done = len(last.changes)
+                progress(n_done, None, f"round {n_done}, labels changed by {change:.3f}", None)
+            if change <= self.tol:
                 break
-        if not changes:
-            changes.append(0.0)
-        if changes[-1] > self.tol:
-            warnings.warn(
-                f"The labels did not converge in {len(changes)} rounds: their last mean change was {changes[-1]:.2g}. "
-                "Increase max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        return rounds
+            if len(last.changes) >= self.max_iter:
+                warnings.warn(
+                    f"The labels did not converge in {len(last.changes)} rounds: their last mean change was "
+                    f"{change:.2g}. Increase max_iter or tol.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+                break
+        return last
 
     def _classifier(self) -> Any:
         if self.estimator is None:

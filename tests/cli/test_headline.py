@@ -46,7 +46,7 @@ def test_the_headline_of_wrong_labels_is_the_estimated_accuracy(run: Run, noisy:
 
 
 def test_a_method_without_probabilities_has_the_covering_rate(run: Run, birds: Path) -> None:
-    """The sentence says what is not known."""
+    """The sentence says that the accuracy is unknown, and in which direction the rate differs from it."""
     result = run("fit", "birds.csv", "--labels", "species", "--drop", "truth", *QUICK)
     line = result.out.splitlines()[1]
     assert line.startswith("Covering rate: ")

@@ -153,7 +153,7 @@ def test_one_class_is_an_error():
 
 
 def test_a_dict_and_records_without_names_have_a_remedy():
-    """A dict of columns and a list of records are no tables of answers; the error has the call that reads them."""
+    """A dict of columns and a list of records are not tables of answers; the error has the call that reads them."""
     with pytest.raises(InputError, match=r"got a dict.*pass pandas.DataFrame\(answers\)"):
         AnnotatorModel().fit({"Ann": ["a", "b"], "Bob": ["a", "a"]})
     with pytest.raises(LabelError, match=r"one type.*Answers.from_records\(rows, annotators, answers\)"):

@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import pytest
 
+from oneof import CandidateSets
 from oneof.audit.accuracy import AccuracyEstimate
 from oneof.comparison import MethodResult
 from oneof.report import choose_headline
 
 RESULT = MethodResult("CLPL", 0.8, 0.02, 0.7, 0.03, 1.0, None, None, None, ())
+EXACT = CandidateSets.from_sets([["a"], ["b"], None])
+PARTIAL = CandidateSets.from_sets([["a"], ["a", "b"], ["b", "c"]])
 ESTIMATE = AccuracyEstimate(0.9, (0.85, 0.94), 0.12, (0.08, 0.17), 500)
 
 
@@ -22,18 +25,19 @@ def test_the_best_known_rate_is_the_headline():
         (compared, None, "expected accuracy", 0.86),
         (RESULT, None, "covering rate", 0.8),
     ):
-        headline = choose_headline(result, estimate, is_exact=False)
+        headline = choose_headline(result, estimate, PARTIAL)
         assert (headline.measure, headline.value) == (measure, value)
-    assert choose_headline(RESULT, ESTIMATE, is_exact=False).interval == (0.85, 0.94)
+    assert choose_headline(RESULT, ESTIMATE, PARTIAL).interval == (0.85, 0.94)
 
 
 @pytest.mark.parametrize("is_exact", [True, False])
 def test_the_meaning_names_the_assumptions(is_exact):
     """The sentence has the noise rate with its interval, the direction of an error, and new groups."""
-    headline = choose_headline(RESULT, ESTIMATE, is_exact=is_exact, is_grouped=True)
+    candidates = EXACT if is_exact else PARTIAL
+    headline = choose_headline(RESULT, ESTIMATE, candidates, is_grouped=True)
     assert "12.0 % (8.0 to 17.0 %) of the rows have labels without the true one" in headline.meaning
     assert headline.meaning.startswith("of rows of new groups")
-    meaning = choose_headline(RESULT, None, is_exact=is_exact).meaning
+    meaning = choose_headline(RESULT, None, candidates).meaning
     assert ("equal the label" in meaning) == is_exact
     assert ("lower if wrong predictions" in meaning) != is_exact
     assert "higher if labels are wrong" in meaning

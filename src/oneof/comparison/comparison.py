@@ -225,7 +225,7 @@ def compare(
     if len(splits) == 1 and has_shared_step(estimators):
         if progress is not None:
             progress(0, len(estimators), "features", None)
-        shared = share_features(estimators, task, parts)
+        shared = share_features(estimators, task, parts[0])
         if shared is not None:
             fitted, fitted_task, fitted_parts = shared.estimators, shared.task, shared.parts
     costs = dict.fromkeys(estimators, math.nan)
@@ -238,8 +238,8 @@ def compare(
     scores = score_held_out(task, parts, folds, few_labels=few_labels)
     results, held_out_rows = [], None
     if keep_predictions:
-        kept = np.concatenate([rows for _, *tested in parts for rows in tested[: 1 + keeps_unlabeled]])
-        held_out_rows = np.unique(kept)
+        tested_rows = np.concatenate([rows for _, *tested in parts for rows in tested[: 1 + keeps_unlabeled]])
+        held_out_rows = np.unique(tested_rows)
     for name, outcome in folds.items():
         incomplete = schedule.reasons.get(name)
         if incomplete is None and len(outcome) < len(splits):

@@ -4,7 +4,7 @@ The vectorizer of 80,000 texts takes longer than a linear method. Pipelines that
 those of the command line, get its features: it is fitted to the training rows of the split, as in each of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from oneof.comparison import folds
 from oneof.comparison.folds import Task
 from oneof.typing import Ints
 
@@ -27,7 +26,6 @@ class SharedFeatures(NamedTuple):
     estimators: dict[str, Any]
     task: Task
     parts: list[Part]
-    seconds: float
 
 
 def has_shared_step(estimators: Mapping[str, Any]) -> bool:
@@ -39,31 +37,27 @@ def has_shared_step(estimators: Mapping[str, Any]) -> bool:
     return hasattr(first, "fit") and all(step[0][1] is first for step in steps)
 
 
-def share_features(estimators: Mapping[str, Any], task: Task, parts: Sequence[Part]) -> SharedFeatures | None:
-    """Return the features of the only part by the step with which all pipelines begin.
+def share_features(estimators: Mapping[str, Any], task: Task, part: Part) -> SharedFeatures | None:
+    """Return the features of one split by the step with which all pipelines begin, see `has_shared_step`.
 
-    None if there are several parts, or no such step, or it raises an error, which each method then has for itself.
+    None if the step raises an error, which each method then has for itself.
     """
-    if len(parts) != 1 or not has_shared_step(estimators):
-        return None
-    [(train, test, further)] = parts
-    start = folds.clock()
+    train, test, further = part
     encoder = clone(next(iter(estimators.values())).steps[0][1])
     index = np.arange(len(task.candidates))
-    rows = [index[part] for part in (train, test, further)]
+    rows = [index[selected] for selected in (train, test, further)]
     try:
         blocks = [encoder.fit_transform(_safe_indexing(task.X, rows[0]), task.candidates[rows[0]])]
-        blocks += [encoder.transform(_safe_indexing(task.X, part)) for part in rows[1:] if len(part)]
+        blocks += [encoder.transform(_safe_indexing(task.X, selected)) for selected in rows[1:] if len(selected)]
     except Exception:  # an error of one step must not end a comparison
         return None
     order = np.concatenate(rows)
     X = sp.vstack(blocks, format="csr") if sp.issparse(blocks[0]) else np.concatenate([np.asarray(b) for b in blocks])
     truth = None if task.truth is None else task.truth[order]
-    ends = np.cumsum([len(part) for part in rows])
+    ends = np.cumsum([len(selected) for selected in rows])
     numbers = np.arange(len(order))
     return SharedFeatures(
         {name: Pipeline(estimator.steps[1:]) for name, estimator in estimators.items()},
         Task(X, task.candidates[order], truth, task.class_weight),
         [(numbers[: ends[0]], numbers[ends[0] : ends[1]], numbers[ends[1] :])],
-        folds.clock() - start,
     )

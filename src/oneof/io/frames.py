@@ -33,7 +33,7 @@ def table_from_rows(rows: Any) -> Table:
     Raises
     ------
     DataError
-        If there are no rows, or two columns have the same name.
+        If the table has no rows, or two columns have the same name.
     InputTypeError
         If `rows` has another type, or a column name is not text.
     MissingExtraError

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from oneof.plots.style import FONT_SIZE, PALETTE, clean, shorten, style_axes
-from oneof.report.data import AnnotatorSummary
+from oneof.report.data import MIN_SHARED_ROWS, AnnotatorSummary
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -114,6 +114,7 @@ def describe_annotators(summary: AnnotatorSummary) -> dict[str, Any]:
         "by_class": class_table(summary),
         "pairs": pair_rows(summary),
         "n_pairs": len(summary.pairs.kappa),
+        "min_shared_rows": MIN_SHARED_ROWS,
         "has_sets": summary.masi_alpha is not None,
         "copies": [[clean(name) for name in group] for group in summary.copies],
         "copies_note": clean(summary.copies_note),

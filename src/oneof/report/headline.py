@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from oneof.audit.accuracy import AccuracyEstimate
+from oneof.candidates import CandidateSets
 from oneof.report.data import MethodResultLike
 from oneof.report.templating import is_known
 
@@ -32,7 +33,7 @@ class Headline(NamedTuple):
 
 
 def choose_headline(
-    result: MethodResultLike, accuracy: AccuracyEstimate | None, *, is_exact: bool, is_grouped: bool = False
+    result: MethodResultLike, accuracy: AccuracyEstimate | None, candidates: CandidateSets, *, is_grouped: bool = False
 ) -> Headline:
     """Return the best known rate: the accuracy by true labels, an estimate of it, or the covering rate.
 
@@ -40,8 +41,8 @@ def choose_headline(
     ----------
     result : MethodResult
     accuracy : AccuracyEstimate or None
-    is_exact : bool
-        Whether no row has several candidates.
+    candidates : CandidateSets
+        The labels of the table.
     is_grouped : bool
         Whether the held-out rows are those of other groups.
     """
@@ -59,6 +60,7 @@ def choose_headline(
     if is_known(result.expected_accuracy):
         meaning = f"of {new} are expected to be predicted correctly, given the labels. This tends to be too low."
         return Headline("expected accuracy", float(result.expected_accuracy or 0.0), None, None, meaning)
+    is_exact = bool((candidates.is_exact | candidates.is_unlabeled).all())
     place = "equal the label of their row" if is_exact else "are among the labels of their row"
     reason = "" if is_exact else "lower if wrong predictions are among the labels, and "
     meaning = f"of the held-out predictions {place}. The accuracy is unknown: {reason}higher if labels are wrong."

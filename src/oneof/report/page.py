@@ -171,9 +171,7 @@ def render_audit(
 
 def _headline(data: ReportData) -> Headline:
     """Return the headline that is given, or that of the rates."""
-    sets = data.candidates
-    is_exact = bool((sets.is_exact | sets.is_unlabeled).all())
-    return data.headline or choose_headline(data.estimate, None, is_exact=is_exact)
+    return data.headline or choose_headline(data.estimate, None, data.candidates)
 
 
 def _curve(data: ReportData) -> dict[str, Any] | None:

@@ -159,7 +159,7 @@ def check_weight_separator(separator: Any) -> None:
 
 
 def _parse_json(row: int, text: str) -> tuple[bool, Any]:
-    """Return whether a text is a JSON object or list, and its members; null is no weight of an object."""
+    """Return whether a text is a JSON object or list, and its members; null is not a weight of an object."""
     try:
         if text.lstrip().startswith("["):
             return True, json.loads(text, object_pairs_hook=_as_record)

@@ -92,7 +92,7 @@ def with_stored_settings(command: Callable[..., None], answers_of: Callable[...,
     Parameters
     ----------
     command : callable
-        It has a parameter `settings`, which is no option: the result passes a `Settings`.
+        It has a parameter `settings`, which is not an option: the result passes a `Settings`.
     answers_of : callable
         ``(table, session_file)`` -> the file of answers.
 

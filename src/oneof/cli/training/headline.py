@@ -30,10 +30,7 @@ def make_headline(
     comparison: "Comparison", candidates: "CandidateSets", accuracy: "AccuracyEstimate | None"
 ) -> "Headline":
     """Return the headline of the best method."""
-    is_exact = bool((candidates.is_exact | candidates.is_unlabeled).all())
-    return choose_headline(
-        comparison.results[0], accuracy, is_exact=is_exact, is_grouped=comparison.n_groups is not None
-    )
+    return choose_headline(comparison.results[0], accuracy, candidates, is_grouped=comparison.n_groups is not None)
 
 
 def to_dict(headline: "Headline", accuracy: "AccuracyEstimate | None") -> dict[str, Any]:

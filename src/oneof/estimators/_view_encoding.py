@@ -166,6 +166,27 @@ def labeled_instances(
     )
 
 
+def spanning_instances(rows: FeatureMatrix, weight: Floats, views: list[EncodedView]) -> FeatureMatrix | None:
+    """Return the instances of all rows with a positive weight; None if they are as many as the weights, or kernels.
+
+    Parameters
+    ----------
+    rows : ndarray or CSR matrix of shape (n, d)
+    weight : ndarray of shape (n,)
+    views : list of EncodedView
+
+    Returns
+    -------
+    ndarray or CSR array of shape (t, D) or None
+    """
+    members = [np.flatnonzero(view.present & (weight > 0)) for view in views]
+    sizes = [view.size for view in views]
+    if all(len(own) >= size or view.features.kernel for own, size, view in zip(members, sizes, views, strict=True)):
+        return None
+    blocks = [view.features.instances(rows[own]) for view, own in zip(views, members, strict=True)]
+    return stack_views(blocks, list(range(len(views))), sizes)
+
+
 # -- the terms of the prior -----------------------------------------------------------------------------------------
 
 

@@ -16,6 +16,7 @@ Reading order:
 6. `bohning`: the M-steps by Böhning's bound, of all weights or one at a time.
 7. `posterior`: the Laplace posterior, and leave-one-out scores.
 8. `precision_updates`: the evidence, and accelerated updates of the precisions.
+9. `row_space`: the change of basis for more weights than rows.
 """
 
 from oneof.solvers.graph_logistic.posterior import LogisticPosterior

@@ -4,7 +4,7 @@
 uncoupled views, and the weights of the views, by the predictive gain on left-out labels.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -22,6 +22,7 @@ from oneof.solvers.graph_logistic.precision_updates import (
     reference_precision,
 )
 from oneof.solvers.graph_logistic.prior import Precisions, Prior, PriorTerm, UnpenalizedDirections
+from oneof.solvers.graph_logistic.row_space import rotate_term, row_space_basis
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints, Mask
 
 BOUND_MSTEPS = {"block": bohning_mstep, "sequential": coordinate_mstep}
@@ -31,6 +32,11 @@ MAX_STEPS_PER_ITERATION = 1000
 """Maximum number of bound steps in one of several M-steps, so that slow M-steps do not delay the precisions."""
 INITIAL_PRECISION = {"evidence": 1e-1, "em": 1e-3}
 """Initial precisions, in units of the curvature of the labeled rows; low for "em", which may degenerate to w = 0."""
+INITIAL_MSTEP_TOL = 1e-3
+"""Tolerance of the first of Newton's M-steps under "evidence"."""
+MSTEP_TOL_RATIO = 0.01
+"""Tolerance of the next M-step, relative to the residual of the precisions: far from the fixed point a rough M-step
+is enough."""
 DECREASE_TOL = 2.0
 """Decrease of the log evidence at which an accelerated step is rejected, for up to 100 determined directions.
 
@@ -66,6 +72,7 @@ def solve_graph_logistic(
     solver: Literal["newton", "block", "sequential"] = "newton",
     precisions: Precisions | None = None,
     sample_weight: Floats | None = None,
+    span: FeatureMatrix | None = None,
     alpha: float = 0.0,
     beta: float = 0.0,
     initial: Floats | None = None,
@@ -90,6 +97,9 @@ def solve_graph_logistic(
         Initial precisions, or with "fixed" the precisions themselves.
     sample_weight : ndarray of shape (m,), optional
         At least 0; a weight of 2 is equivalent to two equal rows.
+    span : ndarray or csr_array of shape (n, D), optional
+        Rows whose span contains the labeled rows, and outside of which all terms are 0 but ridge and ARD. With
+        Newton's method and few of them, the iterations are in their span (`row_space`), with the same result.
     alpha, beta : float
         Parameters of the Gamma hyper-prior of all precisions, >= 0.
     initial : ndarray of shape (K-1, D), optional
@@ -111,15 +121,22 @@ def solve_graph_logistic(
     """
     terms = tuple(terms)
     likelihood = CandidateLikelihood.from_evidence(features, evidence, sample_weight)
+    hyperprior = GammaHyperprior.from_likelihood(terms, likelihood, alpha, beta)
+    current = _initial_precisions(terms, likelihood, hyperprior, precision, precisions)
+    # "em" counts all directions under a precision, also those outside the span.
+    basis = None if span is None or solver != "newton" or precision == "em" else row_space_basis(terms, span)
+    if basis is not None:
+        terms = tuple(rotate_term(term, basis) for term in terms)
+        likelihood = replace(likelihood, features=np.asarray(likelihood.features @ basis))
+        initial = None if initial is None else initial @ basis
     unpenalized = UnpenalizedDirections.from_terms(terms, likelihood.features, likelihood.row_weight)
     prior = Prior(terms, likelihood.n_vectors, unpenalized)
-    hyperprior = GammaHyperprior.from_likelihood(terms, likelihood, alpha, beta)
     shape = (prior.n_vectors, prior.n_weights)
     weights: Floats = np.zeros(shape) if initial is None else np.array(initial, dtype=np.float64)
-    current = _initial_precisions(prior, likelihood, hyperprior, precision, precisions)
-    mstep_tol = tol if precision == "fixed" else 0.1 * tol
 
-    def mstep(start: Floats, at: Precisions, coordinates: Coordinates | None) -> tuple[Floats, bool]:
+    def mstep(
+        start: Floats, at: Precisions, coordinates: Coordinates | None, mstep_tol: float = tol
+    ) -> tuple[Floats, bool]:
         if len(likelihood.evidence) == 0:
             return np.zeros(shape), True
         if solver == "newton":
@@ -132,6 +149,7 @@ def solve_graph_logistic(
         weights, converged = mstep(weights, current, None)
         at = likelihood.evaluate(np.asarray(likelihood.features @ weights.T))
         value = at.log_likelihood - prior.penalty(weights, current)
+        weights = weights if basis is None else weights @ basis.T
         return GraphLogisticSolution(weights, current, np.array([value]), 1, converged, degenerate=False)
     counts = {term.name: term.counts(prior.n_vectors) for term in terms} if precision == "em" else {}
     uncoupled_terms = tuple(term for term in terms if not term.couples_views)
@@ -144,10 +162,12 @@ def solve_graph_logistic(
     updater = PrecisionUpdater(hyperprior, terms, current)
     best = weights, current  # weights with the precisions of their M-step
     converged, n_iter = False, 0
+    strictest = 0.1 * tol
+    mstep_tol = INITIAL_MSTEP_TOL if solver == "newton" and precision == "evidence" else strictest
     while n_iter < max_iter and not converged:
         n_iter += 1
         coordinates = choose_coordinates(prior, current, likelihood) if precision == "evidence" else None
-        weights, mstep_converged = mstep(weights, current, coordinates)
+        weights, mstep_converged = mstep(weights, current, coordinates, max(mstep_tol, strictest))
         if coordinates is None:
             path.append(_integrated_objective(likelihood, prior, weights, hyperprior, counts))
         else:
@@ -171,7 +191,9 @@ def solve_graph_logistic(
             for term in terms
         }
         steepest = max((float(np.abs(gradient).max()) for gradient in gradients.values()), default=0.0)
-        converged = mstep_converged and steepest <= tol * max([1.0, *(float(count.max()) for count in counts.values())])
+        residual = steepest / max([1.0, *(float(count.max()) for count in counts.values())])
+        converged = mstep_converged and residual <= tol and mstep_tol <= strictest
+        mstep_tol = min(mstep_tol, MSTEP_TOL_RATIO * residual)
         if not converged:
             plain = {term.name: hyperprior.update(term, counts[term.name], squares[term.name]) for term in terms}
             current = updater.propose(current, plain, gradients) if precision == "evidence" else plain
@@ -179,20 +201,25 @@ def solve_graph_logistic(
     degenerate = precision == "em" and _is_degenerate(likelihood, prior, weights)
     if degenerate:
         weights = weights @ unpenalized.observed @ unpenalized.observed.T
+    weights = weights if basis is None else weights @ basis.T
     return GraphLogisticSolution(weights, current, np.array(path), n_iter, converged, degenerate)
 
 
 def _initial_precisions(
-    prior: Prior, likelihood: CandidateLikelihood, hyperprior: GammaHyperprior, rule: str, precisions: Precisions | None
+    terms: tuple[PriorTerm, ...],
+    likelihood: CandidateLikelihood,
+    hyperprior: GammaHyperprior,
+    rule: str,
+    precisions: Precisions | None,
 ) -> Precisions:
     initial = {}
-    for term in prior.terms:
+    for term in terms:
         if precisions is not None and term.name in precisions:
             value = np.asarray(precisions[term.name], dtype=np.float64)
         else:
             scaled = INITIAL_PRECISION.get(rule, 1.0) * reference_precision(term, likelihood)
             value = np.asarray(min(scaled, hyperprior.max_precision[term.name]))
-        value = np.array(np.broadcast_to(value, term.shape(prior.n_vectors)))
+        value = np.array(np.broadcast_to(value, term.shape(likelihood.n_vectors)))
         initial[term.name] = np.where(term.diagonal > 0, value, 0.0) if term.per_weight else value
     return initial
 

@@ -1,0 +1,118 @@
+"""Fits in the span of the rows equal fits of the weights themselves."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from oneof.solvers.graph_logistic import PriorTerm, solve_graph_logistic
+from oneof.solvers.graph_logistic.prior import disagreement_blocks
+from oneof.solvers.graph_logistic.row_space import rotate_term, row_space_basis
+from tests.solvers.graph_logistic.problems import draw_precisions, make_terms, soften
+
+D, N, M = 70, 24, 15
+
+
+def wide_problem(sparse=False):
+    """Return N instances of D features and a constant, M of which are labeled, and the matrices of the prior."""
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(N, D)) * (rng.random((N, D)) < (0.4 if sparse else 1.0))
+    labels = np.eye(3, dtype=bool)[(rows @ rng.normal(size=(D, 3))).argmax(axis=1)[:M]]
+    ridge = sp.csr_array(np.diag(np.append(np.ones(D), 0.0)))
+    edges = np.triu(rng.random((N, N)) < 0.2, 1)
+    A = rows.T @ sp.csgraph.laplacian((edges | edges.T).astype(float)) @ rows
+    A = np.pad((A + A.T) / 2, ((0, 1), (0, 1)))
+    span = np.column_stack([rows, np.ones(N)])
+    return (sp.csr_array(span), labels, sp.csr_array(A), ridge) if sparse else (span, labels, A, ridge)
+
+
+def assert_equal_fits(with_span, without):
+    """Check weights, precisions and evidence."""
+    assert with_span.converged
+    assert without.converged
+    np.testing.assert_allclose(with_span.weights, without.weights, atol=1e-5 * np.abs(without.weights).max())
+    for name, value in without.precisions.items():
+        np.testing.assert_allclose(with_span.precisions[name], value, rtol=1e-3)
+    assert with_span.objective_path[-1] == pytest.approx(without.objective_path[-1], abs=1e-6)
+
+
+sparse_or_dense = pytest.mark.parametrize("sparse", [False, True])
+labels_or_sets = pytest.mark.parametrize("sets", [False, True])
+
+
+@pytest.mark.parametrize("prior", ["ridge", "graph+ridge", "graph+ridge per class"])
+@sparse_or_dense
+@labels_or_sets
+def test_given_precisions_have_the_same_weights(prior, sparse, sets):
+    """Weights and objective are those of the full problem."""
+    span, labels, A, ridge = wide_problem(sparse)
+    evidence = soften(labels) if sets else labels
+    terms = make_terms(prior, A, ridge)
+    options = {"precision": "fixed", "precisions": draw_precisions(terms, 2), "tol": 1e-10}
+    assert row_space_basis(tuple(terms), span).shape == (D + 1, N + 1)
+    full = solve_graph_logistic(span[:M], evidence, terms, **options)
+    assert_equal_fits(solve_graph_logistic(span[:M], evidence, terms, span=span, **options), full)
+
+
+@pytest.mark.parametrize("prior", ["ridge", "graph+ridge"])
+@sparse_or_dense
+@labels_or_sets
+def test_the_evidence_has_the_same_precisions(prior, sparse, sets):
+    """Precisions, weights and evidence are those of the full problem."""
+    span, labels, A, ridge = wide_problem(sparse)
+    evidence = soften(labels) if sets else labels
+    terms = make_terms(prior, A, ridge)
+    full = solve_graph_logistic(span[:M], evidence, terms)
+    assert_equal_fits(solve_graph_logistic(span[:M], evidence, terms, span=span), full)
+
+
+def test_a_strong_graph_is_no_error():
+    """The rotated graph is diagonal, so that a ridge of a fraction of its rounding errors has a finite solution."""
+    span, labels, A, ridge = wide_problem()
+    terms = make_terms("graph+ridge", A, ridge)
+    strong = {"graph": np.array(1e6), "ridge": np.array(1e-10)}
+    solution = solve_graph_logistic(span[:M], labels, terms, span=span, precision="fixed", precisions=strong)
+    assert np.isfinite(solution.weights).all()
+
+
+def test_views_have_separate_bases():
+    """Two views with a ridge each and a common term of disagreement have the solution of the full problem."""
+    span, labels, _, _ = wide_problem()
+    half = D // 2
+    left, right = np.zeros(D + 1), np.zeros(D + 1)
+    left[:half], right[half:D] = 1.0, 1.0
+    blocks = disagreement_blocks(span[M:, :half], span[M:, half:D], np.ones(N - M))
+    disagreement = np.zeros((D + 1, D + 1))
+    disagreement[:half, :half], disagreement[:half, half:D] = blocks[0], blocks[1]
+    disagreement[half:D, :half], disagreement[half:D, half:D] = blocks[1].T, blocks[2]
+    terms = [
+        PriorTerm("ridge 0", sp.csr_array(np.diag(left))),
+        PriorTerm("ridge 1", sp.csr_array(np.diag(right))),
+        PriorTerm("coregularization", disagreement),
+    ]
+    precisions = {"ridge 0": np.array(0.5), "ridge 1": np.array(2.0), "coregularization": np.array(0.1)}
+    rows, own = np.vstack([span[:8], span[M:]]), labels[:8]
+    assert row_space_basis(tuple(terms), rows).shape == (D + 1, 2 * len(rows) + 1)
+    options = {"precision": "fixed", "precisions": precisions, "tol": 1e-10}
+    full = solve_graph_logistic(rows[:8], own, terms, **options)
+    assert_equal_fits(solve_graph_logistic(rows[:8], own, terms, span=rows, **options), full)
+
+
+def test_other_priors_keep_the_weights():
+    """A precision for each weight, or weights without a ridge, have no basis; nor have as many rows as weights."""
+    span, _, A, ridge = wide_problem()
+    assert row_space_basis(tuple(make_terms("graph+ard", A, ridge)), span) is None
+    assert row_space_basis(tuple(make_terms("graph", A, ridge)), span) is None
+    assert row_space_basis(tuple(make_terms("ridge", A, ridge)), np.vstack([span, span])) is None
+
+
+def test_the_basis_contains_the_rows():
+    """It is orthonormal, the rows are in its span, and a rotated term has the same quadratic form."""
+    span, _, A, ridge = wide_problem()
+    terms = make_terms("graph+ridge", A, ridge)
+    basis = row_space_basis(tuple(terms), span)
+    np.testing.assert_allclose(basis.T @ basis, np.eye(N + 1), atol=1e-12)
+    np.testing.assert_allclose(span @ basis @ basis.T, span, atol=1e-10)
+    coefficients = np.random.default_rng(0).normal(size=(2, N + 1))
+    for term in terms:
+        expected = term.quadratic(coefficients @ basis.T)
+        np.testing.assert_allclose(rotate_term(term, basis).quadratic(coefficients), expected)

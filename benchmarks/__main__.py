@@ -250,6 +250,10 @@ THEMES: dict[str, dict[str, Part]] = {
             ("memory", "memory of a fit, and of the fitted estimator", "1 h"),
             ("opening-models", "time to import the model reader", "10 s"),
         ),
+        **_parts(
+            "reliability.kills",
+            ("kills", "kill the labeling page, streams and the reproduction runner 500 times", "15 min"),
+        ),
         **_parts("reliability.supply", ("supply", "docs/reliability/supply.md from pyproject.toml", "1 s")),
     },
     "equality": _parts(

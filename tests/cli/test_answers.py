@@ -277,6 +277,31 @@ def test_a_column_for_each_annotator(run: Run, table: Path) -> None:
     assert "annotators without answers are omitted: 'Nobody'" in result.err
 
 
+def test_dates_and_comments_are_no_annotators(run: Run, table: Path) -> None:
+    """Columns beside those of the annotators whose cells are no labels are omitted, with a note."""
+    wide = make_answers().pivot("worker", index="id", values="label")
+    wide.write_csv("wide.csv")
+    days = pl.Series([f"2024-05-{1 + i % 28:02}" for i in range(wide.height)])
+    remarks = pl.Series([("nice song", None, "a wren, or not")[i % 3] for i in range(wide.height)])
+    wide.with_columns(day=days, remark=remarks).write_csv("more.csv")
+    rows = read_table("table.csv", labels=("id",))
+    for classes in (None, tuple(NAMES)):
+        expected, given = (
+            read_answers(AnswerOptions(Path(file), "id"), rows, separator=None, classes=classes)
+            for file in ("wide.csv", "more.csv")
+        )
+        assert given.answers.annotators.tolist() == expected.answers.annotators.tolist()
+        assert [given.answers.of_row(row) for row in range(60)] == [expected.answers.of_row(row) for row in range(60)]
+        assert any("day and remark have almost no label of another column" in note for note in given.notes)
+
+
+def test_spellings_of_an_annotator(run: Run, table: Path) -> None:
+    """Names that are equal but for case and spaces have a note."""
+    names = pl.col("worker").replace({"Dan": "ann "})
+    make_answers().with_columns(worker=names).write_csv("answers.csv")
+    assert "'Ann' and 'ann ' differ only in case or in spaces, and count as different annotators" in fit(run).err
+
+
 def test_a_file_of_answers_is_read_once(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of answers of either form is parsed once."""
     make_answers().pivot("worker", index="id", values="label").write_csv("wide.csv")

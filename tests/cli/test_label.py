@@ -13,10 +13,12 @@ import polars as pl
 import pytest
 
 from oneof.candidates import CandidateSets
+from oneof.cli.answers.files import AnswerOptions, read_answers
 from oneof.cli.labeling.annotators import AnnotatorGroup
 from oneof.cli.labeling.session import LabelOptions, open_session
 from oneof.cli.tables.inputs import ReadOptions, prepare
-from oneof.io import Overrides
+from oneof.errors import InputError
+from oneof.io import Overrides, read_table
 from oneof.labeling.http.server import LabelingServer
 from tests.cli.conftest import Run, make_birds
 from tests.labeling.serving import Client
@@ -61,6 +63,24 @@ def answer_rightly(client: Client) -> None:
     for n in range(20):
         k = classes.index(truth[question["row"]])
         question = client.answer(question, "one of", sorted({k, (k + n % 2) % 3})).json()["question"]
+
+
+def test_answers_are_written_for_fit(run: Run, bare: Path, served: Any) -> None:
+    """--export-answers writes a line for each answer, as `fit --answers` reads them; the session itself is refused."""
+    served(answer_rightly)
+    assert run("label", bare, *LABEL, *CLASSES, "--no-browser").code == 0
+    result = run(
+        "label", bare, *LABEL, *CLASSES, "--export-answers", "answers.csv", "--export", "labeled.csv", "--json"
+    )
+    assert result.code == 0, result.err
+    assert {"export": "labeled.csv", "export-answers": "answers.csv"}.items() <= json.loads(result.out).items()
+    answers = pl.read_csv("answers.csv")
+    assert answers.height == 20
+    assert set(answers["worker"]) == {"Ann"}
+    given = read_answers(AnswerOptions(Path("answers.csv")), read_table(bare), separator=None, classes=None)
+    assert given.answers.n_answers == 20
+    with pytest.raises(InputError, match="--export-answers FILE"):
+        read_answers(AnswerOptions(Path("birds-answers.sqlite")), read_table(bare), separator=None, classes=None)
 
 
 def test_from_a_bare_table_to_one_with_labels(run: Run, bare: Path, served: Any) -> None:

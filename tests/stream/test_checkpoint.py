@@ -254,7 +254,7 @@ def _bits(folder):
     return learner._state.V.tobytes(), learner._state.U.tobytes(), learner.coef_.tobytes()
 
 
-def _stop_repeatedly(folder, signals, seed):
+def stop_repeatedly(folder, signals, seed):
     """Send signals at random times after a checkpoint; the last run has the same bits. Return the messages."""
     make_frame(3000 * min(len(signals), 4)).write_csv(folder / "t.csv")
     words = [*COMMAND, *EVERY, "--out", "out", "--resume"]
@@ -287,7 +287,7 @@ def _stop_repeatedly(folder, signals, seed):
 
 def test_a_stopped_run_resumes_bit_by_bit(tmp_path):
     """Interrupted by Ctrl-C, which prints how to continue, then killed, it ends with the weights of a full run."""
-    messages, _ = _stop_repeatedly(tmp_path, [signal.SIGINT, signal.SIGKILL], seed=time.time_ns() % 1000)
+    messages, _ = stop_repeatedly(tmp_path, [signal.SIGINT, signal.SIGKILL], seed=time.time_ns() % 1000)
     assert "continue with: oneof fit t.csv --labels species --online" in messages
     assert "--out out --resume" in messages
 
@@ -295,4 +295,4 @@ def test_a_stopped_run_resumes_bit_by_bit(tmp_path):
 @pytest.mark.slow
 def test_a_run_killed_twenty_times_resumes_bit_by_bit(tmp_path):
     """A run that is killed at twenty random times, also while a checkpoint is written, ends with the same weights."""
-    _stop_repeatedly(tmp_path, [signal.SIGKILL] * 20, seed=1)
+    stop_repeatedly(tmp_path, [signal.SIGKILL] * 20, seed=1)

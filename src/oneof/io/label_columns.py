@@ -233,15 +233,20 @@ def _read_as_one_class(labels: Sequence[str], advice: str) -> str:
     return f"{_quote(labels)} {verb}: {advice}."
 
 
-def _misspelled(labels: Sequence[str]) -> list[str]:
+def group_spellings(names: Iterable[str]) -> list[list[str]]:
+    """Return the groups of names that differ only in case or in spaces."""
     spellings: dict[str, list[str]] = {}
-    for label in labels:
-        spellings.setdefault(label.strip().casefold(), []).append(label)
-    groups = [_quote(group) for group in spellings.values() if len(group) > 1]
+    for name in names:
+        spellings.setdefault(" ".join(name.split()).casefold(), []).append(name)
+    return [group for group in spellings.values() if len(group) > 1]
+
+
+def _misspelled(labels: Sequence[str]) -> list[str]:
+    groups = [_quote(group) for group in group_spellings(labels)]
     if not groups:
         return []
     listed = groups if len(groups) <= _MAX_LISTED else [*groups[:_MAX_LISTED], f"and {len(groups) - _MAX_LISTED} more"]
     return [
-        f"{'; '.join(listed)} differ only in case or in surrounding spaces, and are read as different classes: use one "
+        f"{'; '.join(listed)} differ only in case or in spaces, and are read as different classes: use one "
         "spelling if they are the same class."
     ]

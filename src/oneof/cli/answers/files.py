@@ -1,5 +1,6 @@
 """Files of answers: records, tables with a column for each annotator, exports and archives."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 ROW, ITEM = "row", "item"
 ANNOTATOR, ANSWER = ("annotator", "worker"), ("answer", "label")
 """Default columns of a file of answers: those of exports of the labeling page are the last ones."""
+MIN_KNOWN_CELLS = 0.1
+"""Fraction of the cells of an annotator that have a label of another annotator, at least."""
 MAX_NAMED = 3
 """Number of annotators that are named in a note, or with an answer to a disputed row."""
 
@@ -71,6 +74,11 @@ def read_answers(
 
     if options.path.suffix.lower() == ".npz":
         return _read_archive(options, table)
+    if options.path.suffix.lower() == ".sqlite":
+        raise InputError(
+            f"{options.path} stores a labeling session. Write its answers by oneof label {table.path} "
+            "--export-answers FILE, and pass that file as --answers."
+        )
     row_names, column = _name_rows(table, options.row)
     position: dict[str, int] = {}
     for i, name in enumerate(row_names):
@@ -92,12 +100,27 @@ def read_answers(
     except InputError as error:
         raise _locate(error, records, options.path) from None
     answers.rows = np.arange(len(row_names))  # the rows of the features
-    notes = [*records.notes, *omitted]
+    notes = [*records.notes, *omitted, *_note_spellings(answers.annotators.tolist())]
     repeated = sum(answer is not None for answer in records.answers) - answers.n_answers
     if repeated:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
     gold = None if options.gold is None else _read_gold(table, options.gold, answers.classes)
     return TableAnswers(answers, row_names, gold, tuple(notes), records.separator)
+
+
+def _note_spellings(annotators: list[str]) -> list[str]:
+    """Return a note on names of annotators that are equal but for case and spaces."""
+    from oneof.io import group_spellings
+    from oneof.wording import enumerate_items
+
+    groups = group_spellings(annotators)
+    if not groups:
+        return []
+    listed = "; ".join(enumerate_items([*map(repr, group)], MAX_NAMED) for group in groups[:MAX_NAMED])
+    return [
+        f"{listed} differ only in case or in spaces, and count as different annotators: use one spelling if they are "
+        "the same."
+    ]
 
 
 def _name_rows(table: "Table", column: str | None) -> tuple[list[str], str]:
@@ -219,9 +242,12 @@ def _read_wide(table: "Table", row: str, separator: str | None, classes: tuple[s
     """Return the records of a table with a column for each annotator."""
     from oneof.io import find_separator, read_labels
     from oneof.io.formats.annotations import describe_omitted
+    from oneof.wording import enumerate_items
 
     columns = [name for name in table.frame.columns if name != row]
     rows = _read_names(table, row, "row")
+    other = _other_columns(table, columns, separator, classes)
+    columns = [name for name in columns if name not in other]
     records = replace(table, frame=table.frame.select(columns).unpivot(variable_name="annotator", value_name="answer"))
     separator = separator or find_separator(records, ["answer"], classes=classes)
     labels = read_labels(records, ["answer"], separator=separator, classes=classes)
@@ -231,6 +257,11 @@ def _read_wide(table: "Table", row: str, separator: str | None, classes: tuple[s
     annotators = records.frame["annotator"].to_list()
     names = ", ".join(columns[:MAX_NAMED]) + (", ..." if len(columns) > MAX_NAMED else "")
     notes = [f"{table.path} is read as a table with a column for each of {len(columns)} annotators: {names}."]
+    if other:
+        notes.append(
+            f"{enumerate_items(other, MAX_NAMED)} {'have' if len(other) > 1 else 'has'} almost no label of another "
+            "column, and no annotator of this name is read. If it is one, pass a file with one answer per line."
+        )
     active = {annotators[i] for i in given}
     omitted = [name for name in columns if name not in active]
     notes += [describe_omitted(omitted)] if omitted else []
@@ -243,6 +274,28 @@ def _read_wide(table: "Table", row: str, separator: str | None, classes: tuple[s
         separator,
         tuple(notes),
     )
+
+
+def _other_columns(
+    table: "Table", columns: list[str], separator: str | None, classes: tuple[str, ...] | None
+) -> list[str]:
+    """Return columns that are not those of annotators, such as dates and comments: their cells are other labels.
+
+    An annotator has a label of another column, or of `classes`, in one of ten cells or more. If no column is one, all
+    columns are returned to the caller as annotators.
+    """
+    pattern = re.compile(r"[;,/|+&]" if separator is None else re.escape(separator))
+    labels: dict[str, list[set[str]]] = {}
+    for name in columns:
+        cells = [str(cell) for cell in table.frame[name].to_list() if str(cell or "").strip()]
+        labels[name] = [{cell.strip(), *map(str.strip, pattern.split(cell))} for cell in cells]
+    other = []
+    for name in columns:
+        known = set(classes or ()).union(*(cell for column in columns if column != name for cell in labels[column]))
+        n_known = sum(not known.isdisjoint(cell) for cell in labels[name])
+        if labels[name] and n_known < MIN_KNOWN_CELLS * len(labels[name]):
+            other.append(name)
+    return [] if len(other) > len(columns) - 2 else other
 
 
 def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None) -> _Records:

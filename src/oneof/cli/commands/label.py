@@ -101,6 +101,15 @@ def _label(
         Path | None,
         typer.Option("--export", metavar="FILE", help="Write the table with its labels (.csv or .parquet), and exit."),
     ] = None,
+    export_answers: Annotated[
+        Path | None,
+        typer.Option(
+            "--export-answers",
+            metavar="FILE",
+            help="Write the answers of all annotators, one per line (.csv, .jsonl or .parquet), and exit; fit, compare "
+            "and audit read them as --answers.",
+        ),
+    ] = None,
     port: Annotated[
         int, typer.Option("--port", metavar="PORT", min=0, max=65535, help="Port of the page; 0 selects a free one.")
     ] = 0,
@@ -144,7 +153,7 @@ def _label(
         from oneof.labeling.http.server import LabelingServer
         from oneof.sockets import check_server_installed
 
-        exits = export is not None or annotator_group.progress
+        exits = export is not None or export_answers is not None or annotator_group.progress
         read_options = make_read_options(labels, label_group, feature_group, file_group)
         answers_file = _answers_file(table, session_file)
         label_options = LabelOptions(
@@ -161,7 +170,8 @@ def _label(
             options.read_names("--pin", pin),
             annotator_group,
         )
-        for option, path in (("--export", export), ("--session", answers_file)):
+        exports = {"--export": export, "--export-answers": export_answers}
+        for option, path in (*exports.items(), ("--session", answers_file)):
             check_not_input([path] if path else [], [table, *(imports or ())], option)
         if not exits:
             check_server_installed("labeling")  # before the file of the answers is created
@@ -192,10 +202,15 @@ def _label(
                     export_changes(session.table, export, session.answers.candidates(), session.answers.start)
                 else:
                     session.export(export)
+            if export_answers is not None:
+                session.export_answers(export_answers, match=annotator_group.row)
+            if exits:
+                written = {option.strip("-"): str(path) for option, path in exports.items() if path is not None}
                 if json:
-                    terminal.print_json(summary | {"export": str(export)})
+                    terminal.print_json(summary | written)
                 else:
-                    terminal.print_line(f"File: {export} ({summary['n_remaining']} rows remain to be labeled).")
+                    for path in written.values():
+                        terminal.print_line(f"File: {path} ({summary['n_remaining']} rows remain to be labeled).")
                 return
             server = LabelingServer(session, title=table.name, annotator=name, images=opened.images, port=port)
             if json:

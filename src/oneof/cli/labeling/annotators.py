@@ -59,8 +59,8 @@ class AnnotatorGroup:
         typer.Option(
             "--row",
             metavar="COLUMN",
-            help="--import and --gold: column of the names of the rows, in both tables, and field of an export; by "
-            "default the number of the row. A file may have them in a column item.",
+            help="--import, --gold and --export-answers: column of the names of the rows, in both tables, and field of "
+            "an export; by default the number of the row. A file may have them in a column item.",
         ),
     ] = None
     annotator: Annotated[

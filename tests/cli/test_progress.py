@@ -3,6 +3,7 @@
 import io
 import sys
 import time
+import warnings
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 from rich.console import Console
+from sklearn.exceptions import ConvergenceWarning
 
 from oneof import LOORidge
 from oneof.cli.output import progress, terminal
@@ -22,6 +24,17 @@ from tests.blobs import Frequencies, draw
 from tests.cli.conftest import Run
 from tests.cli.test_audit import AUDIT, make_noisy
 from tests.cli.test_commands import Fits
+
+
+def test_advice_on_parameters_is_for_python(capsys: pytest.CaptureFixture[str]) -> None:
+    """A warning of convergence, which names parameters, says that the command line does not have them."""
+    with terminal.handle_errors(debug=True):
+        warnings.simplefilter("always")
+        warnings.warn("It did not converge. Increase max_iter.", ConvergenceWarning, stacklevel=1)
+        warnings.warn("Rows are equal.", UserWarning, stacklevel=1)
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("Warning: It did not converge. Increase max_iter. The command line has no option")
+    assert second == "Warning: Rows are equal."
 
 
 class Terminal(io.StringIO):

@@ -44,6 +44,14 @@ def test_every_path_is_described(fuzzed: Client, session: LabelingSession) -> No
     assert {(path, method) for path, methods in described.items() for method in methods} == routes
 
 
+def test_requests_that_write_need_the_origin(fuzzed: Client) -> None:
+    """The header is described where the server requires it, and nowhere else."""
+    for methods in fuzzed.get("openapi.json").json()["paths"].values():
+        for method, operation in methods.items():
+            required = [one["name"] for one in operation.get("parameters", []) if one["in"] == "header"]
+            assert required == (["Origin"] if method == "post" else [])
+
+
 def test_the_description_is_not_public(fuzzed: Client) -> None:
     """It needs the secret of the link, as every other path does."""
     assert fuzzed.send("GET", "/openapi.json", raw=True).status == 404

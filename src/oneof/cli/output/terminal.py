@@ -101,8 +101,10 @@ def _print_warnings() -> None:
     """Print every distinct warning once, on standard error."""
     printed: set[str] = set()
 
-    def print_warning(message: Any, *_: Any, **__: Any) -> None:
+    def print_warning(message: Any, category: type[Warning], *_: Any, **__: Any) -> None:
         text = " ".join(str(message).split())
+        if category.__name__ == "ConvergenceWarning":  # its advice names parameters of the method
+            text += " The command line has no option for parameters of a method; in Python, see `default_estimators`."
         if text not in printed:
             printed.add(text)
             typer.echo(f"Warning: {text}", err=True)

@@ -209,11 +209,19 @@ _SESSION = {
 }
 _TEXT = {"type": "string", "minLength": 1, "maxLength": MAX_TEXT}
 _DEGREE = {"enum": [*DEGREES, None], "description": "How certain the annotator is."}
+_ORIGIN = {
+    "name": "Origin",
+    "in": "header",
+    "required": True,
+    "schema": {"type": "string"},
+    "description": "http://HOST:PORT as in the link of the page. A browser sends it; a program sets it.",
+}
 _NAME = {"type": "string", "minLength": 1, "maxLength": 100, "pattern": r"\S"}
 
 
 def _post(summary: str, body: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
-    return _operation(summary, _json(answer)) | {"requestBody": {"required": True, "content": _json(body)}}
+    request = {"parameters": [_ORIGIN], "requestBody": {"required": True, "content": _json(body)}}
+    return _operation(summary, _json(answer)) | request
 
 
 def _file(media_type: str) -> dict[str, Any]:

@@ -209,6 +209,10 @@ THEMES: dict[str, dict[str, Part]] = {
             ),
         ),
         **_parts(
+            "crowd_accuracy",
+            ("estimated-accuracy", "intervals of the estimated accuracy with simulated annotators", "5 min", True),
+        ),
+        **_parts(
             "assignment",
             (
                 "assignment",

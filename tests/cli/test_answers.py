@@ -262,6 +262,15 @@ def test_answers_about_other_rows_are_omitted(run: Run, table: Path) -> None:
     assert labels[0] == labels[1]
 
 
+def test_the_estimated_accuracy_contains_that_of_the_held_out_predictions(run: Run, table: Path) -> None:
+    """Without true labels, the answers have an estimate like any other weights."""
+    args = ("fit", "table.csv", *ANSWERS, "--method", "PLEM", "--folds", "2", "--json")
+    accuracy = json.loads(run(*args, "--truth", "truth", "--out", "a").out)["headline"]["value"]
+    headline = json.loads(run(*args, "--drop", "truth", "--out", "b").out)["headline"]
+    assert headline["measure"] == "estimated accuracy"
+    assert headline["interval"][0] <= accuracy <= headline["interval"][1]
+
+
 def test_a_column_for_each_annotator(run: Run, table: Path) -> None:
     """A table with the column of the rows and one for each annotator has the result of its records."""
     expected = json.loads(fit(run, "--json").out)["answers"]["annotators"]

@@ -141,7 +141,7 @@ def train(
         annotators = summarize_annotators(crowd, prepared.answers)
         model = crowd.estimator_
         decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
-    accuracy = None if prepared.answers is not None else held_out_accuracy(comparison, candidates)
+    accuracy = held_out_accuracy(comparison, candidates)
     headline = make_headline(comparison, candidates, accuracy)
     summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)
     summary |= {"class_weight": class_weight, "notes": notes}
@@ -355,7 +355,7 @@ def make_plan(
     if noise_rate is not None:  # before the final fit
         steps[FINAL] = steps.pop(FINAL)
     steps[WRITING] = WRITE_SECONDS
-    if facts.answers is None and hasattr(estimator, "predict_proba"):  # for the estimated accuracy
+    if hasattr(estimator, "predict_proba"):  # for the estimated accuracy
         steps[WRITING] = WRITE_SECONDS + estimate_noise_seconds(candidates, seed)
     facts = replace(facts, method=name, step_seconds=steps)
     if fit_seconds is None:

@@ -271,6 +271,13 @@ def test_the_estimated_accuracy_contains_that_of_the_held_out_predictions(run: R
     assert headline["interval"][0] <= accuracy <= headline["interval"][1]
 
 
+def test_prediction_sets_of_answers_are_refused(run: Run, table: Path) -> None:
+    """The message names what has them, and does not ask for another fit."""
+    assert run("fit", "table.csv", *ANSWERS, "--truth", "truth", "--method", "PLEM", "--folds", "2").code == 0
+    message = "a model of `oneof fit --answers` has none. In Python, fit oneof.conformal.ConformalClassifier to the"
+    check_error(run, "predict", "table-oneof/model.skops", "table.csv", "--coverage", "0.9", message=message)
+
+
 def test_a_column_for_each_annotator(run: Run, table: Path) -> None:
     """A table with the column of the rows and one for each annotator has the result of its records."""
     expected = json.loads(fit(run, "--json").out)["answers"]["annotators"]
@@ -341,6 +348,7 @@ def test_default_columns_are_those_of_the_labeling_page(run: Run, table: Path) -
     forms: list[tuple[pl.DataFrame, str | None]] = [
         (records, "id"),
         (records.rename({"id": "item"}), "id"),
+        (records.rename({"id": "row"}), "id"),
         (records.rename({"id": "item", "worker": "annotator", "label": "answer"}), "id"),
         (records.with_columns(numbers).rename({"id": "item"}), None),
         (records.with_columns(numbers).rename({"id": "row", "worker": "annotator"}), None),

@@ -32,7 +32,7 @@ class AnswerOptions:
     row : str or None
         The column of the names of the rows, in this file and in the table; in an export, the field of the data. By
         default "row"; if the table has no such column, its rows are numbered from 0. A file without the column may name
-        its rows in a column "item", as exports of the labeling page do.
+        its rows in a column "item", as exports of the labeling page do, or "row".
     annotator, answer : str or None
         Columns of this file, by default "annotator" or "worker", and "answer" or "label"; without any of them, all
         columns but that of the rows are annotators. An export has no column of annotators, and its `answer` is the tag
@@ -215,7 +215,7 @@ def _read_records(options: AnswerOptions, separator: str | None, classes: tuple[
 
     records = read_table(options.path, as_text=("*",))
     columns = records.frame.columns
-    row = select_column(None, (options.row or ROW, ITEM), columns, options.path)
+    row = select_column(None, (options.row or ROW, ITEM, ROW), columns, options.path)
     if options.annotator is None and options.answer is None and not {*ANNOTATOR, *ANSWER} & set(columns):
         return _read_wide(records, row, separator, classes)
     annotator = select_column(options.annotator, ANNOTATOR, columns, options.path)

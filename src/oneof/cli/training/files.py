@@ -139,6 +139,7 @@ def write_model(
             "identifiers": prepared.identifiers,
             "weights": asdict(read_options.weights),
             "cells": describe_cells(prepared.columns, prepared.table.cell_format),
+            "has_answers": prepared.answers is not None,
         },
         calibration=calibration,
     )

@@ -144,13 +144,19 @@ THEMES: dict[str, dict[str, Part]] = {
         ("choosing", "regret of choosing a method without true labels", "40 min"),
         ("feature-maps", "LOORidge by family of feature maps", "30 min"),
     ),
-    "text": _parts(
-        "text",
-        ("methods", "LOORidge and other methods on texts with synthetic candidates", "15 min"),
-        ("reuters", "ten topics of Reuters-21578 from 17 labeled documents", "1 h"),
-        ("newsgroups", "EM on 20 Newsgroups from few labels", "1 h"),
-        ("em-sweep", "a sweep of MultinomialEM compared with MultinomialNB", "1 min"),
-    ),
+    "text": {
+        **_parts(
+            "text",
+            ("methods", "LOORidge and other methods on texts with synthetic candidates", "15 min"),
+            ("reuters", "ten topics of Reuters-21578 from 17 labeled documents", "1 h"),
+            ("newsgroups", "EM on 20 Newsgroups from few labels", "1 h"),
+            ("em-sweep", "a sweep of MultinomialEM compared with MultinomialNB", "1 min"),
+        ),
+        **_parts(
+            "sparse_scaling",
+            ("sparse-scaling", "scaling of TF-IDF rows; writes docs/sparse_scaling.csv", "5 min", True),
+        ),
+    },
     "labeling": _parts(
         "labeling_rows",
         ("table", "the labeling page of 1,000,000 rows: start, response times and memory", "4 min"),

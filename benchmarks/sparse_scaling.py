@@ -34,7 +34,10 @@ class Task(NamedTuple):
 
 
 def make_task(source: str, labeled: float, seed: int) -> Task:
-    """Return TF-IDF rows of length 1 and at most ten classes; seven of ten labeled rows have two distractors, other rows are unlabeled."""
+    """Return TF-IDF rows of length 1 and at most ten classes.
+
+    A fraction of the training rows is labeled, seven of ten of these with two distractors; the others are unlabeled.
+    """
     X, truth = labeled_rows(source, 100_000, seed)
     rng = np.random.default_rng(seed)
     classes = (

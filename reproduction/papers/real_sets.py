@@ -106,11 +106,13 @@ def measure(trial: Trial) -> Result:
 
     from oneof import CandidateSets
     from oneof.comparison import default_estimators
+    from oneof.comparison.methods import has_unit_rows
 
     data = load_rows(trial.text("data"))
     train, test = split(trial, data)
     X = data.X if sp.issparse(data.X) else np.asarray(data.X, dtype=np.float64)
-    model = default_estimators(sparse=sp.issparse(X), n_rows=len(train))[trial.text("method")]
+    estimators = default_estimators(sparse=sp.issparse(X), scaled=has_unit_rows(X), n_rows=len(train))
+    model = estimators[trial.text("method")]
     model.fit(X[train], CandidateSets(data.mask[train], range(data.mask.shape[1])))
     return {"accuracy": float(np.mean(model.predict(X[test]) == data.y[test]))}
 

@@ -10,7 +10,13 @@ from sklearn.preprocessing import StandardScaler
 
 from oneof import CLPL, PLKNN
 from oneof.comparison import compare, default_estimators
-from oneof.comparison.methods import MAX_FEATURES_CUBIC, SLOW_METHODS, auto_methods, excluded_from_auto
+from oneof.comparison.methods import (
+    MAX_FEATURES_CUBIC,
+    SLOW_METHODS,
+    auto_methods,
+    excluded_from_auto,
+    has_unit_rows,
+)
 from oneof.errors import InputError, InputTypeError
 from oneof.text import make_vectorizer
 from tests.blobs import Frequencies, draw
@@ -43,6 +49,22 @@ def test_auto_compares_the_default_estimators():
         compare(sp.csr_array(X), y, "MultinomialEM", cv=2)
     with pytest.raises(InputError, match=r"got 'Oracle'\. Choose from LOORidge, CLPL"):
         compare(X, y, ["Oracle"])
+
+
+def test_rows_of_length_1_are_not_scaled():
+    """Sparse rows that all have length 1, in single precision too, have no scaler; one other row restores it."""
+    X, y, _ = draw()
+    unit = sp.csr_array(np.abs(X) / np.linalg.norm(X, axis=1, keepdims=True))
+    unit = sp.vstack([unit, sp.csr_array((1, X.shape[1]))], format="csr")  # an empty text
+    y = [*y, y[0]]
+    longer = unit.copy()
+    longer[[0]] = 2 * longer[[0]]
+    for rows, n_steps in ((unit, 1), (unit.astype(np.float32), 1), (longer, 2), (np.vstack([X, X[:1]]), 2)):
+        compared = compare(rows, y, ["PLKNN", "CLPL"], cv=2)
+        assert {len(pipeline) for pipeline in compared.estimators.values()} == {n_steps}
+    assert not has_unit_rows(sp.csr_array((3, 2)))
+    scaled = default_estimators(sparse=True, scaled=True)
+    assert set(scaled) == set(default_estimators(sparse=True))
 
 
 def test_a_list_mixes_names_and_estimators():

@@ -38,12 +38,19 @@ DEFAULT_METHOD = "LOORidge"
 """Method that `oneof fit` fits without a comparison."""
 MAX_ROWS_KERNELS = 200_000
 """Maximum number of labeled rows for several kernels in LOORidge."""
+UNIT_TOL = 1e-5
+"""Difference of a row's squared length from 1 that single precision may cause."""
 MAX_ROWS_KERNEL = 10_000
 """Maximum number of labeled rows for default estimators with an exact kernel, whose cost is quadratic in the rows."""
 
 
 def default_estimators(
-    *, sparse: bool = False, negative: bool = False, n_rows: int | None = None, random_state: Any = 0
+    *,
+    sparse: bool = False,
+    negative: bool = False,
+    scaled: bool = False,
+    n_rows: int | None = None,
+    random_state: Any = 0,
 ) -> dict[str, Any]:
     """Return the estimators that `compare` uses by default, each after a scaler, with settings that need no tuning.
 
@@ -55,6 +62,9 @@ def default_estimators(
     negative : bool, default=False
         Whether sparse X has values below 0. `MultinomialEM`, which needs non-negative values, is then excluded.
         Otherwise it gets sparse rows unchanged (counts or TF-IDF), and dense features scaled to [0, 1].
+    scaled : bool, default=False
+        Whether sparse X has its final scale, such as TF-IDF rows of length 1; it then has no scaler. `compare` and the
+        command line pass True for rows of length 1.
     n_rows : int, optional
         Number of labeled rows (1,000 if not given). With fewer rows, the online methods use more epochs and Pegasos
         more regularization.
@@ -94,6 +104,7 @@ def default_estimators(
     """
     check_bool("sparse", sparse)
     check_bool("negative", negative)
+    check_bool("scaled", scaled)
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
     from sklearn.svm import LinearSVC
@@ -165,14 +176,28 @@ def default_estimators(
         pipelines.append(make_pipeline(MinMaxScaler(clip=True), MultinomialEM()))
         boosting = CandidateEM(cv=3, round_params=dict(BOOSTING_ROUNDS_PARAMS), random_state=random_state)
         pipelines.append(make_pipeline(clone(scaler), boosting))
-    elif not negative:
-        pipelines.append(make_pipeline(MultinomialEM()))
+    else:
+        pipelines = [pipeline[-1:] for pipeline in pipelines] if scaled else pipelines
+        if not negative:
+            pipelines.append(make_pipeline(MultinomialEM()))
     return {type(pipeline[-1]).__name__: pipeline for pipeline in pipelines}
 
 
 def has_negative_values(X: Any) -> bool:
     """Return whether sparse rows have a value below 0; dense rows are not checked."""
     return bool(sp.issparse(X) and X.nnz and X.tocsr().data.min() < 0)
+
+
+def has_unit_rows(X: Any) -> bool:
+    """Return whether all sparse rows that are not 0 have length 1, such as TF-IDF rows.
+
+    Scaled by their largest value, rare words would have as much influence as frequent ones.
+    """
+    if not sp.issparse(X) or not X.nnz:
+        return False
+    rows = X.tocsr()
+    squares = np.bincount(np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), weights=np.square(rows.data))
+    return bool(np.abs(squares[squares > 0] - 1.0).max(initial=0.0) <= UNIT_TOL)
 
 
 def excluded_from_auto(n_features: int) -> tuple[str, ...]:
@@ -225,6 +250,7 @@ def _defaults_for(task: Task, random_state: Any) -> dict[str, Any]:
     return default_estimators(
         sparse=sp.issparse(task.X),
         negative=has_negative_values(task.X),
+        scaled=has_unit_rows(task.X),
         n_rows=int((~task.candidates.is_unlabeled).sum()),
         random_state=random_state,
     )

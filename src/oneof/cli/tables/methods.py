@@ -24,7 +24,13 @@ def resolve_methods(
     from sklearn.preprocessing import StandardScaler
 
     from oneof.comparison.class_weights import has_class_weights
-    from oneof.comparison.methods import auto_methods, default_estimators, excluded_from_auto, has_negative_values
+    from oneof.comparison.methods import (
+        auto_methods,
+        default_estimators,
+        excluded_from_auto,
+        has_negative_values,
+        has_unit_rows,
+    )
 
     is_sparse = prepared.table.rows is not None
     encoder = None if is_sparse else make_encoder(prepared.columns, prepared.text_options)
@@ -37,7 +43,11 @@ def resolve_methods(
     )
     n_rows, n_features = int((~prepared.candidates.is_unlabeled).sum()), encoded.shape[1]
     estimators = default_estimators(
-        sparse=sp.issparse(encoded), negative=has_negative_values(encoded), n_rows=n_rows, random_state=seed
+        sparse=sp.issparse(encoded),
+        negative=has_negative_values(encoded),
+        scaled=has_unit_rows(encoded),
+        n_rows=n_rows,
+        random_state=seed,
     )
     weighted = [name for name in estimators if has_class_weights(estimators[name])]
     without: list[str] = []

@@ -1,4 +1,4 @@
-"""Shared functions of the experiments of Zhou, Zhang & Gu (2017): methods, parameter search, paired tests."""
+"""Shared functions of the experiments of Zhou, He & Gu (2017): methods, parameter search, paired tests."""
 
 import itertools
 import warnings
@@ -14,7 +14,7 @@ from reproduction.claims import Claim
 from reproduction.records import Records, Result, mean_and_error
 from reproduction.trial import Setting, Trial
 
-CITATION = "Zhou, Zhang & Gu (2017), Partial label learning via Gaussian processes, IEEE Transactions on Cybernetics 47"
+CITATION = "Zhou, He & Gu (2017), Partial label learning via Gaussian processes, IEEE Transactions on Cybernetics 47"
 OURS, ECOC, CLPL_NAME, NEIGHBORS = "PLGP", "PL-ECOC", "CLPL", "PL-kNN"
 KERNELS = ("linear", "rbf")
 BASELINES = (ECOC, CLPL_NAME, NEIGHBORS)

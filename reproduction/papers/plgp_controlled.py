@@ -1,4 +1,4 @@
-"""Gaussian processes on controlled sets: tables II and III of Zhou, Zhang & Gu (2017)."""
+"""Gaussian processes on controlled sets: tables II and III of Zhou, He & Gu (2017)."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

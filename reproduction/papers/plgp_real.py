@@ -1,4 +1,4 @@
-"""Gaussian processes on real partial labels: tables IV and V of Zhou, Zhang & Gu (2017)."""
+"""Gaussian processes on real partial labels: tables IV and V of Zhou, He & Gu (2017)."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING

@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils.validation import check_is_fitted
@@ -164,7 +165,8 @@ def test_a_single_method_has_no_expected_accuracy():
 def test_labels_outside_the_classes_and_missing_probabilities_are_valid():
     """A method that predicts a label of no set has expected accuracy 0; a method without scores has one vote a row."""
     X, y, _ = draw()
-    comparison = compare(X, y, {"other": Constant("zebra"), "a": Constant("a"), **METHODS})
+    with pytest.warns(UserWarning, match="Constant predicts 'zebra' and no class of `y`"):
+        comparison = compare(X, y, {"other": Constant("zebra"), "a": Constant("a"), **METHODS})
     rates_by_name = {result.method: result for result in comparison.results}
     assert rates_by_name["other"].expected_accuracy == 0.0
     assert 0.0 < rates_by_name["a"].expected_accuracy <= rates_by_name["a"].covering_rate
@@ -185,12 +187,37 @@ def test_the_truth_changes_only_the_accuracy():
     assert all(result.accuracy is None and result.accuracy_std is None for result in without_truth.results)
     accuracies = []
     for seed in range(3):
-        shuffled = np.random.default_rng(seed).permutation(truth)
+        shuffled = truth.copy()
+        some = np.arange(seed, len(truth), 3)
+        shuffled[some] = np.random.default_rng(seed).permutation(truth[some])
         comparison = compare(X, y, METHODS, truth=shuffled)
         assert comparison.best_method == without_truth.best_method
         assert rates(comparison) == rates(without_truth)
         accuracies.append(tuple(result.accuracy for result in comparison.results))
     assert len(set(accuracies)) == 3
+
+
+def test_a_truth_of_other_numbers_is_told():
+    """Codes in another order are valid labels; their share among the labels shows that they are not the truth."""
+    X, y, truth = draw()
+    names = np.unique(truth)
+    turned = dict(zip(names.tolist(), np.roll(names, 1).tolist(), strict=True))
+    with pytest.warns(UserWarning, match="% of the true labels are among the labels of their rows"):
+        compare(X, y, {"a": Constant("a")}, truth=[turned[label] for label in truth.tolist()], cv=2)
+
+
+def test_the_accuracy_says_which_rows_it_has():
+    """Rows of all classes are held out by a list of splits only, and their number is told otherwise."""
+    X, y, truth = draw()
+    n_full = int(y.is_unlabeled.sum())
+    assert n_full
+    usual = compare(X, y, {"a": Constant("a")}, truth=truth, cv=3)
+    assert usual.evaluation.endswith(f"(not {n_full} unlabeled rows with a truth)")
+    assert (usual.n_held_out, usual.n_true_unlabeled) == (len(X) - n_full, n_full)
+    splits = list(KFold(3, shuffle=True, random_state=0).split(X))
+    every = compare(X, y, {"a": Constant("a")}, truth=truth, cv=splits)
+    assert every.evaluation == f"3 folds, {len(X)} held-out rows"
+    assert (every.n_held_out, every.n_true, every.n_true_unlabeled) == (len(X), len(X), 0)
 
 
 def test_the_truth_may_have_gaps_and_labels_of_its_own():
@@ -199,7 +226,8 @@ def test_the_truth_may_have_gaps_and_labels_of_its_own():
     holes = truth.astype(object)
     holes[::3] = None
     holes[1] = "zebra"
-    comparison = compare(X, y, {"a": Constant("a")}, truth=holes, cv=3)
+    with pytest.warns(UserWarning, match="`truth` has 'zebra' in row 1, which is no class of `y`"):
+        comparison = compare(X, y, {"a": Constant("a")}, truth=holes, cv=3)
     expected = [
         np.mean([holes[i] == "a" for i in test if holes[i] is not None])
         for _, test in CandidateKFold(3, random_state=0).split(X, y)

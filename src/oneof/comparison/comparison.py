@@ -263,8 +263,10 @@ def compare(
         if progress is not None:
             progress(schedule.n_done, schedule.n_total, f"{results[0].method} on all rows", None)
         fit_with_class_weights(best, task.X, task.candidates, class_weight)
-    times = np.bincount(np.concatenate([np.arange(len(task.candidates))[test] for _, test in splits]))
-    times = times[(times > 0) & ~task.candidates.is_unlabeled[: len(times)]]
+    n_rows, is_labeled = len(task.candidates), ~task.candidates.is_unlabeled
+    is_true = np.zeros(n_rows, dtype=bool) if task.truth is None else task.truth.is_exact
+    all_times = np.bincount(np.concatenate([np.arange(n_rows)[test] for _, test in splits]), minlength=n_rows)
+    times = all_times[(all_times > 0) & (is_labeled | is_true)]
     return Comparison(
         tuple(results),
         results[0].method,
@@ -282,6 +284,7 @@ def compare(
         "" if baseline is None else baseline.warning(results[0].method),
         None if groups is None else _count_groups(groups, task.candidates),
         (int(times.min()), int(times.max())) if len(times) else (1, 1),
+        int((is_true & ~is_labeled & (all_times == 0)).sum()),
     )
 
 

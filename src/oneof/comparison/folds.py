@@ -3,6 +3,7 @@
 import math
 import numbers
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -45,6 +46,8 @@ MAX_HELD_OUT_ROWS = 10_000
 """Maximum number of labeled rows held out by one split; the standard error of a rate is then at most 0.005."""
 MAX_TRAIN_ROWS = 100_000
 """Maximum number of training rows of one split, labeled or not; the final model is fitted on all rows."""
+MIN_TRUE_RATE, MIN_JUDGED_ROWS = 0.5, 10
+"""Fraction of true labels among the labels of their rows, of this number of rows, below which a warning is given."""
 clock = time.perf_counter
 """Clock of all times of a comparison, in seconds."""
 
@@ -86,7 +89,37 @@ def check_task(X: Any, y: Any, truth: Any, class_weight: Any = None) -> Task:
     if not (known.is_exact | known.is_unlabeled).all():
         row = int(np.flatnonzero(~(known.is_exact | known.is_unlabeled))[0])
         raise LabelError(f"`truth` must have one label or a missing value per row; got several labels in row {row}.")
+    _warn_of_other_labels(known, candidates)
     return Task(X, candidates, None if known.is_unlabeled.all() else known, class_weight)
+
+
+def _warn_of_other_labels(known: CandidateSets, candidates: CandidateSets) -> None:
+    """Warn if a true label is no class, or if most true labels are not among the labels of their rows."""
+    columns = np.flatnonzero(~np.isin(known.classes, candidates.classes))
+    other = np.flatnonzero(known.is_exact & known.mask[:, columns].any(axis=1))
+    if len(other):
+        label = known.classes.tolist()[int(known.mask[other[0]].argmax())]
+        warnings.warn(
+            f"`truth` has {label!r} in row {other[0]}, which is no class of `y`: every prediction of such a row is "
+            "wrong. If it is a class, pass CandidateSets with `classes`; otherwise correct its name.",
+            UserWarning,
+            stacklevel=4,
+        )
+    judged = np.flatnonzero(known.is_exact & ~candidates.is_unlabeled)
+    if len(judged) < MIN_JUDGED_ROWS:
+        return
+    column = {label: k for k, label in enumerate(candidates.classes.tolist())}
+    true = known.classes[known.mask[judged].argmax(axis=1)].tolist()
+    rate = np.mean(
+        [label in column and candidates.mask[i, column[label]] for i, label in zip(judged, true, strict=True)]
+    )
+    if rate < MIN_TRUE_RATE:
+        warnings.warn(
+            f"only {100 * rate:.0f} % of the true labels are among the labels of their rows. Check that `truth` has "
+            "the names of the classes, and not numbers in another order.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> list[tuple[Ints, Ints]]:
@@ -191,6 +224,13 @@ def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints, further: 
         rows, model = model[:-1].transform(rows), model[-1]
     all_predicted, approximated, proba, has_proba = model.predict(rows), math.nan, None, False
     predicted = all_predicted[:n_test]
+    if n_test and not np.isin(predicted, candidates.classes).any():
+        warnings.warn(
+            f"{type(model).__name__} predicts {np.asarray(predicted).tolist()[0]!r} and no class of `y`. `predict` "
+            "must return members of `classes_`, not their numbers.",
+            UserWarning,
+            stacklevel=2,
+        )
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
         proba, has_proba = get_proba(model, rows)
         if n_test:

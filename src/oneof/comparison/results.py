@@ -136,7 +136,7 @@ class Comparison:
     n_train : int
         Mean number of training rows of a fold.
     n_held_out : int
-        Number of labeled rows in the test subsets of the folds.
+        Number of rows in the test subsets of the folds that are labeled or have a truth.
     is_interrupted : bool
         Whether Ctrl-C ended the comparison before all folds were fitted.
     best_estimator : estimator
@@ -159,6 +159,9 @@ class Comparison:
         Number of groups of rows, if no group is in the training and in the test subset of a fold; otherwise None.
     n_tests : tuple of int
         The smallest and the largest number of folds that test a held-out row; above 1 for repeated cross-validation.
+    n_true_unlabeled : int
+        Number of rows with a truth that no fold tests, since all classes are their candidates. The accuracy is not
+        theirs; pass a list of splits as `cv` to hold them out as well.
 
     Examples
     --------
@@ -186,6 +189,7 @@ class Comparison:
     baseline_warning: str = ""
     n_groups: int | None = None
     n_tests: tuple[int, int] = (1, 1)
+    n_true_unlabeled: int = 0
 
     @property
     def evaluation(self) -> str:
@@ -199,7 +203,9 @@ class Comparison:
         repeats = "" if most == 1 else f", each in {most} folds" if least == most else f", in up to {most} folds"
         if not self.n_held_out:
             return f"{folds}, no held-out row: the method was chosen by agreement"
-        return f"{folds}, {self.n_held_out:,} held-out row{'s' * (self.n_held_out != 1)}{repeats}"
+        excluded = self.n_true_unlabeled
+        rows = f" (not {excluded:,} unlabeled row{'s' * (excluded != 1)} with a truth)" if excluded else ""
+        return f"{folds}, {self.n_held_out:,} held-out row{'s' * (self.n_held_out != 1)}{repeats}{rows}"
 
     @property
     def n_true(self) -> int:

@@ -143,7 +143,7 @@ class PLGP(TensorClassifier):
 
     References
     ----------
-    Zhou, Zhang & Gu (2017), Partial label learning via Gaussian processes, IEEE Trans. Cybernetics.
+    Zhou, He & Gu (2017), Partial label learning via Gaussian processes, IEEE Trans. Cybernetics.
     Rasmussen & Williams (2006), Gaussian processes for machine learning, section 3.5.
 
     Examples

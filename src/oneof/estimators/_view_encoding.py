@@ -162,23 +162,17 @@ def labeled_instances(
     instances = stack_views(blocks, indices, [view.size for view in views])
     view_of_instance = np.repeat(indices, [len(own) for own in members])
     return LabeledInstances(
-        instances, evidence[row_of_instance], weight[row_of_instance], view_of_instance, row_of_instance
+        instances,
+        evidence[row_of_instance],
+        weight[row_of_instance],
+        view_of_instance,
+        row_of_instance,
+        _spanning_instances(rows, weight, views),
     )
 
 
-def spanning_instances(rows: FeatureMatrix, weight: Floats, views: list[EncodedView]) -> FeatureMatrix | None:
-    """Return the instances of all rows with a positive weight; None if they are as many as the weights, or kernels.
-
-    Parameters
-    ----------
-    rows : ndarray or CSR matrix of shape (n, d)
-    weight : ndarray of shape (n,)
-    views : list of EncodedView
-
-    Returns
-    -------
-    ndarray or CSR array of shape (t, D) or None
-    """
+def _spanning_instances(rows: FeatureMatrix, weight: Floats, views: list[EncodedView]) -> FeatureMatrix | None:
+    """Return the instances of all rows with a positive weight; None if they are as many as the weights, or kernels."""
     members = [np.flatnonzero(view.present & (weight > 0)) for view in views]
     sizes = [view.size for view in views]
     if all(len(own) >= size or view.features.kernel for own, size, view in zip(members, sizes, views, strict=True)):

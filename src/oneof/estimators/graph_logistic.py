@@ -16,14 +16,7 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
 from oneof.estimators._graph_logistic_parameters import check_parameters
-from oneof.estimators._view_encoding import (
-    EncodedView,
-    ScaledTerm,
-    labeled_instances,
-    make_views,
-    prior_terms,
-    spanning_instances,
-)
+from oneof.estimators._view_encoding import EncodedView, ScaledTerm, labeled_instances, make_views, prior_terms
 from oneof.estimators._views import ViewModel, parse_views
 from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
 from oneof.graphs import NeighborGraph
@@ -284,7 +277,6 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
             tuple(scaled.term for scaled in terms),
             len(views),
             coregularization="auto" if isinstance(self.coregularization, str) else bool(self.coregularization),
-            span=spanning_instances(rows, weight, views),
             precision=self.precision,
             solver=self.solver,
             alpha=alpha,

@@ -272,6 +272,8 @@ class LabeledInstances(NamedTuple):
         Index of the view.
     row : ndarray of shape (m,)
         Index of the row among the training rows.
+    span : ndarray or csr_array of shape (n, D) or None
+        See `solve_graph_logistic`.
     """
 
     instances: FeatureMatrix
@@ -279,6 +281,7 @@ class LabeledInstances(NamedTuple):
     weight: Floats
     view: Ints
     row: Ints
+    span: FeatureMatrix | None = None
 
 
 @dataclass(frozen=True)
@@ -364,7 +367,13 @@ def fit_views(
 
     def solve(selected: tuple[PriorTerm, ...], initial: Floats | None = None) -> FittedViews:
         solution = solve_graph_logistic(
-            labeled.instances, labeled.evidence, selected, sample_weight=labeled.weight, initial=initial, **settings
+            labeled.instances,
+            labeled.evidence,
+            selected,
+            sample_weight=labeled.weight,
+            span=labeled.span,
+            initial=initial,
+            **settings,
         )
         return FittedViews(labeled, selected, n_views, solution)
 

@@ -70,6 +70,7 @@ def test_the_command_of_the_report_repeats_the_options(run: Run) -> None:
     assert saved.summary["cells"] == {
         "missing": ["-", "x"],
         "decimal": ",",
+        "folds_labels": False,
         "formats": {"span": [","], "day": ["%d.%m.%Y"]},
     }
 

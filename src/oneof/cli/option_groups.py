@@ -44,6 +44,14 @@ class LabelGroup:
             "first begins with a minus sign: --classes=-1,1.",
         ),
     ] = None
+    fold_case: Annotated[
+        bool,
+        typer.Option(
+            "--fold-case",
+            help="Read labels that differ only in case or spaces as one class, named in lower case: 'Sea Eagle' and "
+            "'sea  eagle'. Weights that a row has for them are added.",
+        ),
+    ] = False
     weighted: Annotated[
         bool,
         typer.Option(
@@ -205,13 +213,17 @@ class FileGroup:
         ),
     ] = False
 
-    def table_options(self, date_format: list[str] | None = None) -> "TableOptions":
-        """Return the options of the file, with formats of dates that are tried first."""
+    def table_options(self, date_format: list[str] | None = None, *, folds_labels: bool = False) -> "TableOptions":
+        """Return the options of the file, with formats of dates that are tried first, and the spelling of labels."""
         from oneof.io import CellFormat, TableOptions, make_dialect
 
         return TableOptions(
             dialect=make_dialect(self.encoding, self.delimiter, self.decimal),
-            cell_format=CellFormat(missing=read_names("--missing", self.missing), dates=tuple(date_format or ())),
+            cell_format=CellFormat(
+                missing=read_names("--missing", self.missing),
+                dates=tuple(date_format or ()),
+                folds_labels=folds_labels,
+            ),
             strict=self.strict,
             format=self.format,
             sheet=self.sheet,
@@ -347,7 +359,7 @@ def make_read_options(
         stem=feature_group.stem,
         weights=label_group.weight_arguments(weights),
         answers=answers,
-        table=file_group.table_options(feature_group.date_format),
+        table=file_group.table_options(feature_group.date_format, folds_labels=label_group.fold_case),
     )
 
 

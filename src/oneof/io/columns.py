@@ -190,6 +190,7 @@ def describe_cells(columns: Sequence[Column], cell_format: CellFormat) -> dict[s
     return {
         "missing": list(cell_format.missing),
         "decimal": cell_format.decimal,
+        "folds_labels": cell_format.folds_labels,
         "formats": {column.name: list(column.formats) for column in columns if column.formats},
     }
 
@@ -209,7 +210,8 @@ def saved_columns(columns: Sequence[Sequence[Any]], summary: Mapping[str, Any]) 
     formats = formats if isinstance(formats, dict) else {}
     tokens = tuple(map(str, missing)) if isinstance(missing, list | tuple) else ()
     named = [Column(name, kind, tuple(map(str, formats.get(name, ())))) for name, kind in columns]
-    return named, CellFormat("," if cells.get("decimal") == "," else ".", tokens)
+    decimal = "," if cells.get("decimal") == "," else "."
+    return named, CellFormat(decimal, tokens, folds_labels=cells.get("folds_labels") is True)
 
 
 def to_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tuple["pl.Series", "pl.Series"]:

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.columns import DEFAULT_SEPARATOR, detect_separator, match_true_labels, read_label_columns
+from oneof.candidates.columns import (
+    DEFAULT_SEPARATOR,
+    detect_separator,
+    fold_case,
+    fold_labels,
+    match_true_labels,
+    read_label_columns,
+)
 from oneof.candidates.labels import labels_with_weights
 from oneof.candidates.readers.collections import separators_of
 from oneof.errors import DataError, LabelError
@@ -41,6 +48,8 @@ def find_separator(
     cells = _label_frame(table, columns)[find_column(columns[0], table.frame.columns, table.path)]
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return DEFAULT_SEPARATOR
+    if table.cell_format.folds_labels:
+        cells, classes = fold_labels(cells), None if classes is None else [fold_case(name) for name in classes]
     try:
         return detect_separator(cells.cast(pl.String).to_list(), classes, weighted=weighted)
     except LabelError as error:
@@ -125,6 +134,7 @@ def read_labels(
             weights=weights,
             kind=kind,
             rest=rest,
+            folds_case=table.cell_format.folds_labels,
         )
     except LabelError as error:
         quoted = repr(names[0]) if len(names) == 1 else f"{names[0]!r} to {names[-1]!r}"
@@ -154,6 +164,8 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
     import polars as pl
 
     cells = _label_frame(table, [column]).to_series()
+    if table.cell_format.folds_labels:
+        cells = fold_labels(cells)
     source = str(table.path)
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and not cells.dtype.is_numeric():
         raise DataError(
@@ -237,7 +249,7 @@ def group_spellings(names: Iterable[str]) -> list[list[str]]:
     """Return the groups of names that differ only in case or in spaces."""
     spellings: dict[str, list[str]] = {}
     for name in names:
-        spellings.setdefault(" ".join(name.split()).casefold(), []).append(name)
+        spellings.setdefault(fold_case(name), []).append(name)
     return [group for group in spellings.values() if len(group) > 1]
 
 
@@ -247,6 +259,6 @@ def _misspelled(labels: Sequence[str]) -> list[str]:
         return []
     listed = groups if len(groups) <= _MAX_LISTED else [*groups[:_MAX_LISTED], f"and {len(groups) - _MAX_LISTED} more"]
     return [
-        f"{'; '.join(listed)} differ only in case or in spaces, and are read as different classes: use one "
-        "spelling if they are the same class."
+        f"{'; '.join(listed)} differ only in case or in spaces, and are read as different classes: add "
+        "--fold-case if they are the same class."
     ]

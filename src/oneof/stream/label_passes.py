@@ -72,6 +72,7 @@ def label_reader(
         kind="likelihood" if prior is None else options.kind,
         prior=prior,
         rest=options.rest,
+        folds_case=options.cell_format.folds_labels,
     )
 
 

@@ -19,19 +19,21 @@ from oneof.candidates.columns.cells import (
     contains_nested_lists,
     drop_empty_json,
     empty_set,
+    fold_case,
+    fold_labels,
     label_to_text,
     strict_numbers,
     texts_or_lists,
 )
 from oneof.candidates.columns.tables import read_indicator_columns
-from oneof.candidates.columns.weights import read_weight_cells, read_weight_matrix
+from oneof.candidates.columns.weights import fold_pairs, read_weight_cells, read_weight_matrix
 from oneof.candidates.labels import format_classes
 from oneof.candidates.readers.collections import read_strings
 from oneof.candidates.readers.pairs import PairRows
 from oneof.candidates.readers.weights import read_pairs
 from oneof.candidates.row_weights import WeightOptions
 from oneof.candidates.sets import CandidateSets
-from oneof.errors import InputError, LabelError
+from oneof.errors import DataError, InputError, LabelError
 from oneof.typing import Evidence, Floats, Mask
 
 
@@ -47,7 +49,7 @@ class LabelReader:
         The text between two labels.
     classes : sequence of str, optional
         All classes; without them, only `names` can be called.
-    weighted, weights, kind, prior, rest
+    weighted, weights, kind, prior, rest, folds_case
         See `read_label_columns`. Posteriors require a prior, because a batch has no mean of all rows.
 
     Attributes
@@ -67,7 +69,14 @@ class LabelReader:
         kind: str = "likelihood",
         prior: Any = None,
         rest: bool | str = False,
+        folds_case: bool = False,
     ) -> None:
+        if folds_case:
+            if len(columns) > 1:
+                raise DataError("--fold-case needs one label column; with several columns, rename those of one class.")
+            classes = None if classes is None else [fold_case(name) for name in classes]
+            rest = fold_case(rest) if isinstance(rest, str) else rest
+        self.folds_case = folds_case
         self.options = WeightOptions(kind, prior, rest)
         if kind == "posterior" and prior is None:
             raise InputError('`prior` must be given for kind="posterior"; a batch does not contain all rows.')
@@ -77,7 +86,7 @@ class LabelReader:
             named = [name for name in columns if name != rest]
             check_matrix(None if classes is None or list(classes) == named else classes, weights)
         self.columns = tuple(columns)
-        self.separator = separator
+        self.separator = separator.casefold() if folds_case and not self.weighted else separator
         self.classes = None if classes is None else [label_to_text(name) for name in classes]
         self._code = {name: k for k, name in enumerate(self.classes or [])}
         if self.classes is not None and len(self._code) < max(2, len(self.classes)):
@@ -165,7 +174,11 @@ class LabelReader:
 
     def _sets(self, labels: Any) -> tuple[list[Any], dict[Any, Iterable[str]]]:
         """Return a key for each row, and the labels of each distinct key of a labeled row."""
-        cells = labels if isinstance(labels, list) else texts_or_lists(labels[self.columns[0]])
+        if isinstance(labels, list):
+            cells = [text and fold_case(text) for text in labels] if self.folds_case else labels
+        else:
+            column = labels[self.columns[0]]
+            cells = texts_or_lists(fold_labels(column) if self.folds_case else column)
         sets: dict[Any, Iterable[str]] = {}
         if not isinstance(cells, list):
             check_flat_lists(cells)
@@ -199,6 +212,8 @@ class LabelReader:
         weights = None if self.weights is None else labels[self.weights]
         pairs, is_set = read_weight_cells(cells, weights, self.separator)
         rows: PairRows = [row and [(label_to_text(label), weight) for label, weight in row] for row in pairs]
+        if self.folds_case:
+            rows = fold_pairs(rows, is_set)
         for i, row in enumerate(rows):
             if row is not None and len(row) == 1 and self._is_unlabeled(row[0][0]):
                 rows[i], is_set[i] = None, True

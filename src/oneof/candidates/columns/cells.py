@@ -28,6 +28,8 @@ _MAX_LISTED = 10
 _WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?")
 _SIGNED_INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?")
 _FLOAT_OF_INTEGER = re.compile(r"(-?\d{1,18})\.0+")
+_SPACES = re.compile(r"[^\S\t\r\n]+")
+"""Spaces within a label; a tabulator or a line end may separate labels."""
 
 
 def check_any_label(cells: "pl.Series") -> None:
@@ -217,6 +219,26 @@ def check_matrix(classes: Any, weights: str | None) -> None:
         raise DataError(INDICATOR_CLASSES)
     if weights is not None:
         raise DataError(f"a column of weights ({weights!r}) requires one label column, but there are several.")
+
+
+def fold_case(text: str) -> str:
+    """Return text without upper case, surrounding spaces and repeated spaces, so that "Sea Eagle" is "sea eagle"."""
+    return _SPACES.sub(" ", text.casefold()).strip(" ")
+
+
+def fold_labels(cells: "pl.Series") -> "pl.Series":
+    """Return cells of text, or lists of text, by `fold_case`; other cells are unchanged."""
+    import polars as pl
+
+    if cells.dtype in (pl.Categorical, pl.Enum):
+        cells = cells.cast(pl.String)
+    if cells.dtype == pl.String:
+        folded = {text: fold_case(text) for text in cells.drop_nulls().unique().to_list()}
+        return pl.Series(cells.name, [folded.get(text) for text in cells.to_list()], dtype=pl.String)
+    if isinstance(cells.dtype, pl.List | pl.Array) and cells.dtype.inner == pl.String:
+        sets = [None if cell is None else [text and fold_case(text) for text in cell] for cell in cells.to_list()]
+        return pl.Series(cells.name, sets, dtype=pl.List(pl.String))
+    return cells
 
 
 def label_to_text(label: Any) -> Any:

@@ -17,6 +17,8 @@ from oneof.candidates.columns.cells import (
     check_any_label,
     check_flat_lists,
     check_texts,
+    fold_case,
+    fold_labels,
     raise_together,
     strict_numbers,
     typed_classes,
@@ -49,6 +51,7 @@ def read_label_columns(
     kind: str = "likelihood",
     prior: Any = None,
     rest: bool | str = False,
+    folds_case: bool = False,
 ) -> CandidateSets:
     """Return the candidate sets in one column, or in several columns of 0 and 1 or of weights.
 
@@ -71,24 +74,35 @@ def read_label_columns(
         `weighted`.
     kind, prior, rest
         See `CandidateSets.from_weights`; they apply to weights only.
+    folds_case : bool, default=False
+        Labels of one column, and `classes`, are read without upper case and without repeated spaces, so that spellings
+        that differ in these only are one class. The weights that a row has for them are added.
 
     Raises
     ------
     LabelError
         If a cell cannot be read, a set is empty, all rows are unlabeled, or there is only one class.
     DataError
-        If `classes` or `weights` is given with several columns.
+        If `classes`, `weights` or `folds_case` is given with several columns.
     """
+    if folds_case:
+        if len(names) > 1:
+            raise DataError("--fold-case needs one label column; with several columns, rename those of one class.")
+        classes = None if classes is None else [fold_case(name) for name in classes]
+        rest = fold_case(rest) if isinstance(rest, str) else rest
     options = WeightOptions(kind, prior, rest)
     try:
         if weighted or weights is not None:
             candidates = CandidateSets._from_likelihoods(
-                *read_weighted_columns(frame, names, weights, separator, classes, options)
+                *read_weighted_columns(frame, names, weights, separator, classes, options, folds_case=folds_case)
             )
         elif len(names) > 1:
             candidates = read_indicator_columns(frame, names, classes)
         else:
-            candidates = _read_column(frame[names[0]], separator, classes)
+            cells = frame[names[0]]
+            if folds_case:
+                cells, separator = fold_labels(cells), separator.casefold()
+            candidates = _read_column(cells, separator, classes)
     except LabelError as error:
         raise (error.because(AMBIGUOUS_SIGNS) if error.cause == "signs" else error) from None
     if candidates.shape[1] < 2:

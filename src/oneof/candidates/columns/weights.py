@@ -13,6 +13,7 @@ from oneof.candidates.columns.cells import (
     check_texts,
     contains_nested_lists,
     drop_empty_json,
+    fold_case,
     strict_numbers,
     typed_classes,
     whole_numbers,
@@ -35,6 +36,8 @@ def read_weighted_columns(
     separator: str,
     classes: Sequence[str] | None,
     options: WeightOptions,
+    *,
+    folds_case: bool = False,
 ) -> tuple[Floats, Labels]:
     """Return the likelihoods and the classes of one column of labels, or of several columns of weights."""
     import polars as pl
@@ -64,6 +67,8 @@ def read_weighted_columns(
     known = typed_classes(classes, numbers=numeric)
     if numeric:
         rows, is_set = _drop_minus_one(rows, is_set, known)
+    elif folds_case:
+        rows = fold_pairs(rows, is_set)
     return read_pairs(rows, is_set, known, options)
 
 
@@ -113,6 +118,18 @@ def read_weight_cells(labels: "pl.Series", weights: "pl.Series | None", separato
     if labels.dtype == pl.String:
         return split_weighted_strings(labels, separator)
     return pair_lists(_label_lists(labels, separator), [None] * len(labels))
+
+
+def fold_pairs(rows: PairRows, is_set: Mask) -> PairRows:
+    """Return the pairs with labels by `fold_case`; the weights of spellings of one label are added."""
+    folded: PairRows = []
+    for row, counts_once in zip(rows, is_set.tolist(), strict=True):
+        weights: dict[Any, float] = {}
+        for label, weight in row or ():
+            name = fold_case(label) if isinstance(label, str) else label
+            weights[name] = weight if counts_once else weights.get(name, 0.0) + weight
+        folded.append(row and [*weights.items()])
+    return folded
 
 
 def _whole(pairs: list[tuple[Any, float]]) -> list[tuple[Any, float]]:

@@ -88,10 +88,11 @@ def read_answers(
                 source=str(table.path),
                 row=i,
             )
+    folds_case = table.cell_format.folds_labels
     if is_export(options.path):
-        records = _read_export(options, classes)
+        records = _read_export(options, classes, folds_case=folds_case)
     else:
-        records = _read_records(options, separator, classes)
+        records = _read_records(options, separator, classes, folds_case=folds_case)
     records, omitted = _omit_unknown_rows(records, position, table)
     try:
         answers = Answers.from_records(
@@ -168,9 +169,11 @@ def _read_archive(options: AnswerOptions, table: "Table") -> TableAnswers:
 
     from oneof.candidates.columns import DEFAULT_SEPARATOR
     from oneof.crowd import Answers
-    from oneof.errors import DataError
+    from oneof.errors import DataError, InputError
     from oneof.io import read_answers_npz
 
+    if table.cell_format.folds_labels:
+        raise InputError(f"--fold-case reads answers that are text; {options.path} has numbered classes. Remove it.")
     given = read_answers_npz(options.path)
     n_rows = table.frame.height if table.rows is None else table.rows.shape[0]
     if len(given.codes) > n_rows:
@@ -208,12 +211,14 @@ class _Records:
     notes: tuple[str, ...] = ()
 
 
-def _read_records(options: AnswerOptions, separator: str | None, classes: tuple[str, ...] | None) -> _Records:
+def _read_records(
+    options: AnswerOptions, separator: str | None, classes: tuple[str, ...] | None, *, folds_case: bool
+) -> _Records:
     """Read a table of answers, with a line for each answer or a column for each annotator."""
-    from oneof.io import find_separator, read_labels, read_table, select_column
+    from oneof.io import CellFormat, find_separator, read_labels, read_table, select_column
     from oneof.io.formats.annotations import describe_omitted
 
-    records = read_table(options.path, as_text=("*",))
+    records = read_table(options.path, as_text=("*",), cell_format=CellFormat(folds_labels=folds_case))
     columns = records.frame.columns
     row = select_column(None, (options.row or ROW, ITEM, ROW), columns, options.path)
     if options.annotator is None and options.answer is None and not {*ANNOTATOR, *ANSWER} & set(columns):
@@ -284,10 +289,15 @@ def _other_columns(
     An annotator has a label of another column, or of `classes`, in one of ten cells or more. If no column is one, all
     columns are returned to the caller as annotators.
     """
+    from oneof.candidates.columns import fold_case, fold_labels
+
+    if classes is not None and table.cell_format.folds_labels:
+        classes = tuple(map(fold_case, classes))
     pattern = re.compile(r"[;,/|+&]" if separator is None else re.escape(separator))
     labels: dict[str, list[set[str]]] = {}
     for name in columns:
-        cells = [str(cell) for cell in table.frame[name].to_list() if str(cell or "").strip()]
+        column = fold_labels(table.frame[name]) if table.cell_format.folds_labels else table.frame[name]
+        cells = [str(cell) for cell in column.to_list() if str(cell or "").strip()]
         labels[name] = [{cell.strip(), *map(str.strip, pattern.split(cell))} for cell in cells]
     other = []
     for name in columns:
@@ -298,9 +308,9 @@ def _other_columns(
     return [] if len(other) > len(columns) - 2 else other
 
 
-def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None) -> _Records:
+def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, *, folds_case: bool) -> _Records:
     """Read an export of Label Studio or doccano."""
-    from oneof.candidates.columns import DEFAULT_SEPARATOR
+    from oneof.candidates.columns import DEFAULT_SEPARATOR, fold_case
     from oneof.crowd.encoding import list_labels
     from oneof.errors import DataError, InputError
     from oneof.io.formats.annotations import describe_omitted, drop_empty, read_export
@@ -313,6 +323,9 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None) -> _Re
     if not given:
         raise DataError("the export has no answers.", source=str(options.path))
     rows, annotators, labels, locations = zip(*given, strict=True)
+    if folds_case:
+        labels = tuple(list(dict.fromkeys(map(fold_case, one))) for one in labels)
+        classes = None if classes is None else tuple(map(fold_case, classes))
     notes = (describe_omitted(omitted),) if omitted else ()
     names = sorted({label for one in labels for label in one}) if classes is None else list(classes)
     return _Records(
@@ -356,11 +369,12 @@ def _list_answers(labels: "CandidateSets") -> list[Any]:
 
 def _read_gold(table: "Table", column: str, classes: Any) -> list[Any]:
     """Return the known labels of the rows, None if they are not known."""
-    from oneof.candidates.columns import match_true_labels
+    from oneof.candidates.columns import fold_labels, match_true_labels
     from oneof.errors import DataError
     from oneof.io import find_column
 
-    cells = table.frame[find_column(column, table.frame.columns, table.path)].to_list()
+    known = table.frame[find_column(column, table.frame.columns, table.path)]
+    cells = (fold_labels(known) if table.cell_format.folds_labels else known).to_list()
     gold, error = match_true_labels(cells, classes)
     if error is not None:
         raise DataError(

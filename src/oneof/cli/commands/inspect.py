@@ -33,7 +33,7 @@ Examples:
 """
 
 _NEEDS_LABELS = (
-    *("separator", "classes", "weighted", "weights", "kind", "rest", "truth", "groups"),
+    *("separator", "classes", "fold_case", "weighted", "weights", "kind", "rest", "truth", "groups"),
     *("noise_rate", "class_weight", "folds", "budget", "seed"),
 )
 

@@ -21,7 +21,7 @@ KINDS: dict[str, type] = {
     **dict.fromkeys(("decimal", "delimiter", "encoding", "format", "sheet"), str),
     **dict.fromkeys(("kind", "rest", "separator", "stem", "stop_words"), str),
     **dict.fromkeys(("annotations_per_item", "gold_interval", "max_annotations", "seed"), int),
-    **dict.fromkeys(("audit", "strict", "weighted"), bool),
+    **dict.fromkeys(("audit", "fold_case", "strict", "weighted"), bool),
     **dict.fromkeys(("categorical", "date_format", "drop", "hide", "missing", "numeric", "pin", "show", "text"), list),
     "double_annotated": float,
 }

@@ -127,6 +127,7 @@ class StreamPrediction:
             model.summary["separator"],
             [str(label) for label in model.classes],
             **weight_arguments(model),
+            folds_case=self._table_options.cell_format.folds_labels,
         )
         self._n_covered = 0.0
         self._n_labeled = self._n_correct = self._n_true = 0
@@ -191,13 +192,14 @@ class StreamPrediction:
     def _update_metrics(self, batch: "Batch", labels: Any) -> None:
         import numpy as np
 
-        from oneof.candidates.columns import label_to_text
+        from oneof.candidates.columns import fold_labels, label_to_text
         from oneof.io import find_column
         from oneof.likelihoods import constant_rows
 
         names = batch.content.columns if self._model.columns else ()
         if self._truth is not None:
-            cells = batch.content[find_column(self._truth, names, batch.path)].to_list()
+            column = batch.content[find_column(self._truth, names, batch.path)]
+            cells = (fold_labels(column) if self._table_options.cell_format.folds_labels else column).to_list()
             true = np.array(["" if cell is None else label_to_text(cell) for cell in cells], dtype=object)
             known = true != ""
             for row in np.flatnonzero(known & ~np.isin(true, self._model.classes)):

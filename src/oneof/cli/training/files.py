@@ -72,6 +72,7 @@ def command_line(
     ):
         arguments += [f"{option}={setting}"] * bool(setting)
     arguments += ["--strict"] * table_options.strict
+    arguments += ["--fold-case"] * table_options.cell_format.folds_labels
     for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
         arguments += [option, value] * (value.lower() != "none")
     arguments += ["--method", method]

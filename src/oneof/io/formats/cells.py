@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from oneof.errors import InputError, InputTypeError
+from oneof.validation import check_bool
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,11 +59,14 @@ class CellFormat:
         "999", is also missing as 999.0.
     dates : tuple of str
         Formats of dates (`strptime`) that are tried before the known ones.
+    folds_labels : bool
+        Whether labels that differ only in case or in spaces are one class, whose name has no upper case.
     """
 
     decimal: str = "."
     missing: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
+    folds_labels: bool = False
 
     def __post_init__(self) -> None:
         if self.decimal not in (".", ","):
@@ -71,6 +75,7 @@ class CellFormat:
             value = getattr(self, name)
             if not isinstance(value, tuple) or not all(isinstance(item, str) for item in value):
                 raise InputTypeError(f"`{name}` must be a tuple of text; got {value!r}.")
+        check_bool("folds_labels", self.folds_labels)
 
 
 def sample_cells(cells: "pl.Series", size: int) -> "pl.Series":

@@ -1,0 +1,164 @@
+"""Labels that differ only in case or in spaces: `--fold-case` in every command that reads labels."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneof.candidates.columns import LabelReader, fold_case, read_label_columns
+from oneof.errors import DataError
+from tests.cli.conftest import QUICK, Run, make_birds
+
+NAMES = ["finch", "sea owl", "wren"]
+LABEL = st.sampled_from([*NAMES, "Finch", "SEA  owl", "Sea Owl", "WREN"])
+
+
+def spell(text: str, rng: np.random.Generator) -> str:
+    """Return text in lower, title or upper case, with one or two spaces between words."""
+    text = [str.lower, str.title, str.upper][rng.integers(3)](text)
+    return text.replace(" ", " " * int(rng.integers(1, 3)))
+
+
+def clean_birds() -> pl.DataFrame:
+    """Return the birds; one class is of two words."""
+    return make_birds().with_columns(pl.col("species", "truth").str.replace("owl", "sea owl"))
+
+
+def misspell(birds: pl.DataFrame) -> pl.DataFrame:
+    """Return the birds with several spellings of each class."""
+    rng = np.random.default_rng(0)
+    return birds.with_columns(
+        pl.col(name).map_elements(lambda text: spell(text, rng), return_dtype=pl.String)
+        for name in ("species", "truth")
+        if name in birds.columns
+    )
+
+
+def run_json(run: Run, *words: Any) -> dict[str, Any]:
+    """Run a command with --json, and return its output without the notes and the options."""
+    result = run(*words, "--json")
+    assert result.code == 0, result.err
+    return json.loads(result.out)
+
+
+@given(st.lists(st.lists(LABEL, min_size=1, max_size=3, unique=True), min_size=2, max_size=8))
+def test_folded_labels_are_those_of_one_spelling(sets: list[list[str]]) -> None:
+    """Sets, and weights of which those of one class are added, are those of a column with one spelling."""
+    one = [list(dict.fromkeys(map(fold_case, members))) for members in sets]
+    if len({name for members in one for name in members}) < 2 or all(len(members) == 3 for members in one):
+        return
+    texts = pl.Series("y", ["|".join(members) for members in sets])
+    expected = read_label_columns(pl.DataFrame({"y": ["|".join(members) for members in one]}), ["y"], classes=NAMES)
+    for cells in (texts, texts.cast(pl.Categorical), pl.Series("y", sets)):
+        read = read_label_columns(cells.to_frame(), ["y"], classes=["Finch", "Sea  Owl", "wren"], folds_case=True)
+        assert read.classes.tolist() == NAMES
+        np.testing.assert_array_equal(read.mask, expected.mask)
+        reader = LabelReader(["y"], "|", ["Finch", "Sea  Owl", "wren"], folds_case=True)
+        np.testing.assert_array_equal(reader.mask(cells.to_frame()), expected.mask)
+        assert LabelReader(["y"], "|", folds_case=True).names(cells.to_frame()) == {n for row in one for n in row}
+
+    weights = [{name: 0.25 * (j + 1) for j, name in enumerate(members)} for members in sets]
+    added = np.array([[sum(w for k, w in row.items() if fold_case(k) == name) for name in NAMES] for row in weights])
+    forms = [
+        pl.Series("y", ["|".join(f"{name}:{weight}" for name, weight in row.items()) for row in weights]),
+        pl.Series("y", [json.dumps(row) for row in weights]),
+        pl.DataFrame(weights, infer_schema_length=None).to_struct("y"),
+        pl.Series("y", [[{"label": k, "score": w} for k, w in row.items()] for row in weights]),
+    ]
+    for cells in forms:
+        read = read_label_columns(cells.to_frame(), ["y"], weighted=True, classes=NAMES, folds_case=True)
+        np.testing.assert_allclose(read.weights, added / added.max(axis=1, keepdims=True), rtol=1e-12)
+        reader = LabelReader(["y"], "|", NAMES, weighted=True, folds_case=True)
+        np.testing.assert_allclose(reader.evidence(cells.to_frame()) * np.ones(3), read.weights, rtol=1e-12)
+
+
+def test_columns_of_classes_have_one_spelling() -> None:
+    """The names of several label columns are not merged."""
+    frame = pl.DataFrame({"Finch": [0, 1], "finch": [1, 0]})
+    with pytest.raises(DataError, match="--fold-case needs one label column"):
+        read_label_columns(frame, frame.columns, folds_case=True)
+    with pytest.raises(DataError, match="--fold-case needs one label column"):
+        LabelReader(frame.columns, "|", folds_case=True)
+
+
+def test_fit_predict_and_compare_equal_those_of_one_spelling(run: Run) -> None:
+    """Classes, estimates and predictions are those of a table with one spelling; without the option a note names it."""
+    clean, rows = clean_birds(), ("--labels", "species", "--truth", "truth", *QUICK)
+    clean.write_csv("clean.csv")
+    misspell(clean).write_csv("birds.csv")
+    expected = run_json(run, "fit", "clean.csv", *rows, "--out", "expected")
+    summary = run_json(run, "fit", "birds.csv", *rows, "--fold-case", "--out", "out")
+    assert summary["classes"] == NAMES
+    for name in ("exact", "partial", "unlabeled"):
+        assert summary[name] == expected[name]
+    for name in ("covering_rate", "accuracy"):
+        assert summary["estimate"][name] == expected["estimate"][name]
+    assert "--fold-case" in Path("out/report.html").read_text()
+    folded = run_json(run, "predict", "out/model.skops", "birds.csv", "--truth", "truth", "--out", "folded.csv")
+    one = run_json(run, "predict", "expected/model.skops", "clean.csv", "--truth", "truth", "--out", "one.csv")
+    assert folded["covering_rate"] == one["covering_rate"]
+    assert folded["accuracy"] == one["accuracy"]
+    assert Path("folded.csv").read_bytes() == Path("one.csv").read_bytes()
+    plain = run("inspect", "birds.csv", "--labels", "species")
+    assert "differ only in case or in spaces, and are read as different classes: add --fold-case" in plain.err
+    inspected = run_json(run, "inspect", "birds.csv", "--labels", "species", "--fold-case")
+    assert [found["label"] for found in inspected["classes"]] == NAMES
+
+
+def test_streams_equal_those_of_one_spelling(run: Run) -> None:
+    """An online fit, and the rates of its predictions, are those of a table with one spelling."""
+    clean = clean_birds()
+    clean.write_csv("clean.csv")
+    misspell(clean).write_csv("birds.csv")
+    words = ("--labels", "species", "--online", "--drop", "truth")
+    expected = run_json(run, "fit", "clean.csv", *words, "--out", "expected")
+    summary = run_json(run, "fit", "birds.csv", *words, "--fold-case", "--out", "out")
+    assert summary["classes"] == NAMES
+    assert summary["partial"] == expected["partial"]
+    truth = ("--truth", "truth")
+    folded = run_json(run, "predict", "out/model.skops", "birds.csv", *truth, "--out", "folded.csv")
+    one = run_json(run, "predict", "expected/model.skops", "clean.csv", *truth, "--out", "one.csv")
+    assert Path("folded.csv").read_bytes() == Path("one.csv").read_bytes()
+    assert (folded["covering_rate"], folded["accuracy"]) == (one["covering_rate"], one["accuracy"])
+
+
+def test_answers_equal_those_of_one_spelling(run: Run) -> None:
+    """Answers in records and in columns, and known labels, are those of one spelling."""
+    clean, rng = clean_birds(), np.random.default_rng(1)
+    truth = np.array([NAMES.index(name) for name in clean["truth"]])
+    answers = {}
+    for name in ("anna", "ben", "cleo"):
+        given = np.where(rng.random(60) < 0.8, truth, rng.integers(3, size=60))
+        answers[name] = [NAMES[k] for k in given]
+    wide = pl.DataFrame({"row": [str(i) for i in range(60)], **answers})
+    spelled = pl.col(list(answers)).map_elements(lambda text: spell(text, rng), return_dtype=pl.String)
+    gold = clean.drop("species").with_columns(truth=pl.when(pl.arange(0, 60) < 10).then("truth"))
+    gold.write_csv("clean.csv")
+    misspell(gold).write_csv("birds.csv")
+    for number, table in enumerate((wide, wide.with_columns(spelled))):
+        table.write_csv(f"wide{number}.csv")
+        table.unpivot(index="row", variable_name="annotator", value_name="answer").write_csv(f"long{number}.csv")
+    for form in ("wide", "long"):
+        words = ("--gold", "truth", *QUICK)
+        expected = run_json(run, "compare", "clean.csv", "--answers", f"{form}0.csv", *words)
+        folded = run_json(run, "compare", "birds.csv", "--answers", f"{form}1.csv", *words, "--fold-case")
+        rates = [[result["expected_accuracy"] for result in one["results"]] for one in (folded, expected)]
+        assert rates[0] == rates[1]
+
+
+def test_labeling_begins_with_one_spelling(run: Run) -> None:
+    """The classes of a new and of a resumed session have one spelling; the exported labels are the same."""
+    birds = misspell(clean_birds().drop("truth"))
+    birds.write_csv("birds.csv")
+    words = ("birds.csv", "--labels", "species", "--export", "out.csv")
+    assert run_json(run, "label", *words, "--fold-case")["classes"] == NAMES
+    assert run_json(run, "label", *words)["classes"] == NAMES
+    exported = pl.read_csv("out.csv")["species"].fill_null("").to_list()
+    assert [set(map(fold_case, text.split("|"))) for text in exported] == [
+        set(map(fold_case, text.split("|"))) for text in birds["species"].fill_null("")
+    ]

@@ -237,8 +237,8 @@ def experiment() -> Experiment:
             "were in view when its constants were set. On italian it is 3.2 ± 2.2 points ahead of "
             "GraphLogisticRegression, on ud_english_ewt level with PLEM, CLPL and PLGP, and on plf_trec 5.7 ± 1.3 "
             "points behind PLECOC: the claim fails.",
-            "CLPL is 3.5 points below its published figure on Lost, half a point beyond the limit, with a standard error "
-            "of 2.8 over the folds; its C is 1 here, and was tuned there.",
+            "CLPL is 3.5 points below its published figure on Lost, half a point beyond the limit, with a standard "
+            "error of 2.8 over the folds; its C is 1 here, and was tuned there.",
             "With features in [0, 1], PLKNN is within 2.4 points of the published figures, and so is IPAL with class "
             "masses (docs/accuracy.md). MultinomialEM gets features in [0, 1] that are not counts, and TransductiveSVM "
             "takes partial rows as unlabeled.",

@@ -269,6 +269,10 @@ def test_the_estimated_accuracy_contains_that_of_the_held_out_predictions(run: R
     headline = json.loads(run(*args, "--drop", "truth", "--out", "b").out)["headline"]
     assert headline["measure"] == "estimated accuracy"
     assert headline["interval"][0] <= accuracy <= headline["interval"][1]
+    make_answers().unique("id", keep="first", maintain_order=True).write_csv("answers.csv")
+    single = json.loads(run(*args, "--drop", "truth", "--out", "c").out)
+    assert single["headline"]["measure"] != "estimated accuracy"
+    assert single["estimated_accuracy"] is None
 
 
 def test_prediction_sets_of_answers_are_refused(run: Run, table: Path) -> None:

@@ -8,19 +8,30 @@ if TYPE_CHECKING:
     from oneof.audit.accuracy import AccuracyEstimate
     from oneof.candidates import CandidateSets
     from oneof.comparison import Comparison
+    from oneof.crowd import Answers
     from oneof.report import Headline
 
 
-def held_out_accuracy(comparison: "Comparison", candidates: "CandidateSets") -> "AccuracyEstimate | None":
+MIN_ANSWERS_PER_ROW = 1.5
+"""Mean number of answers to a row with answers below which the accuracies of annotators are too uncertain."""
+
+
+def held_out_accuracy(
+    comparison: "Comparison", candidates: "CandidateSets", answers: "Answers | None"
+) -> "AccuracyEstimate | None":
     """Return the estimated accuracy of the best method; None without probabilities or with an unknown noise rate.
 
-    It is None for folds by groups as well: the model of noise takes the rows of a group for independent, and the errors
-    that they share for wrong labels, so that the estimate is far too high.
+    With about one answer per row it is None, since the accuracies of the annotators then depend on the features: 15 of
+    20 intervals held in simulations (docs/decisions/0039-annotators.md). It is None for folds by groups as well: the
+    model of noise takes the rows of a group for independent, and the errors that they share for wrong labels, so that
+    the estimate is far too high.
     """
     from oneof.audit.accuracy import estimate_accuracy
 
     result, rows = comparison.results[0], comparison.held_out_rows
     if comparison.n_groups is not None or result.probabilities is None or result.predictions is None or rows is None:
+        return None
+    if answers is not None and answers.n_answers < MIN_ANSWERS_PER_ROW * (~candidates.is_unlabeled).sum():
         return None
     labeled = ~candidates.is_unlabeled[rows]
     return estimate_accuracy(result.probabilities[labeled], result.predictions[labeled], candidates[rows[labeled]])

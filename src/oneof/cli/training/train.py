@@ -141,7 +141,8 @@ def train(
         annotators = summarize_annotators(crowd, prepared.answers)
         model = crowd.estimator_
         decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
-    accuracy = held_out_accuracy(comparison, candidates)
+    given = None if prepared.answers is None else prepared.answers.answers
+    accuracy = held_out_accuracy(comparison, candidates, given)
     headline = make_headline(comparison, candidates, accuracy)
     summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)
     summary |= {"class_weight": class_weight, "notes": notes}

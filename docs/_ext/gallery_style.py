@@ -8,14 +8,19 @@ READING_ORDER = (
     "first_steps",
     "crowds",
     "crowd_texts",
+    "language_model",
     "weights",
+    "audit",
     "disambiguation",
     "compare",
+    "groups",
+    "few_labels",
     "two_moons",
     "active",
     "prediction_sets",
     "stream",
     "gaussian_process",
+    "views",
 )
 
 

@@ -14,6 +14,7 @@ CROWDS: dict[str, dict[str, Any]] = {
     "accuracies .6 to .5": {"accuracies": (0.6, 0.55, 0.5, 0.5)},
     "accuracies .95 to .9": {"accuracies": (0.95, 0.9, 0.9)},
     "one answer per row": {"n_answers": 1},
+    "two answers per row": {"n_answers": 2},
     "two classes confused": {"accuracies": (0.75, 0.7, 0.7, 0.65), "confused": 0.7},
     "overlapping classes": {"distance": 0.6},
     "120 rows": {"n_rows": 120},

@@ -297,13 +297,13 @@ def test_a_column_for_each_annotator(run: Run, table: Path) -> None:
     assert "annotators without answers are omitted: 'Nobody'" in result.err
 
 
-def test_dates_and_comments_are_no_annotators(run: Run, table: Path) -> None:
+def test_dates_and_comments_are_not_annotators(run: Run, table: Path) -> None:
     """Columns beside those of the annotators whose cells are no labels are omitted, with a note."""
     wide = make_answers().pivot("worker", index="id", values="label")
     wide.write_csv("wide.csv")
     days = pl.Series([f"2024-05-{1 + i % 28:02}" for i in range(wide.height)])
     remarks = pl.Series([("nice song", None, "a wren, or not")[i % 3] for i in range(wide.height)])
-    wide.with_columns(day=days, remark=remarks).write_csv("more.csv")
+    wide.with_columns(day=days, remark=remarks, changed=days.reverse()).write_csv("more.csv")
     rows = read_table("table.csv", labels=("id",))
     for classes in (None, tuple(NAMES)):
         expected, given = (
@@ -312,7 +312,17 @@ def test_dates_and_comments_are_no_annotators(run: Run, table: Path) -> None:
         )
         assert given.answers.annotators.tolist() == expected.answers.annotators.tolist()
         assert [given.answers.of_row(row) for row in range(60)] == [expected.answers.of_row(row) for row in range(60)]
-        assert any("day and remark have almost no label of another column" in note for note in given.notes)
+        assert any("day, remark and changed have almost no label of another" in note for note in given.notes)
+
+
+def test_few_or_differently_spelled_answers_are_those_of_an_annotator(run: Run, table: Path) -> None:
+    """Three answers that nobody else gave, and names in upper case, do not exclude a column."""
+    wide = make_answers().pivot("worker", index="id", values="label")
+    rare = pl.Series(["robin" if i < 3 else None for i in range(wide.height)])
+    wide.with_columns(pl.col("Ann").str.to_uppercase(), Eve=rare).write_csv("wide.csv")
+    rows = read_table("table.csv", labels=("id",))
+    given = read_answers(AnswerOptions(Path("wide.csv"), "id"), rows, separator=None, classes=None)
+    assert set(given.answers.annotators.tolist()) == {*ACCURACIES, "Eve"}
 
 
 def test_spellings_of_an_annotator(run: Run, table: Path) -> None:
@@ -352,7 +362,6 @@ def test_default_columns_are_those_of_the_labeling_page(run: Run, table: Path) -
     forms: list[tuple[pl.DataFrame, str | None]] = [
         (records, "id"),
         (records.rename({"id": "item"}), "id"),
-        (records.rename({"id": "row"}), "id"),
         (records.rename({"id": "item", "worker": "annotator", "label": "answer"}), "id"),
         (records.with_columns(numbers).rename({"id": "item"}), None),
         (records.with_columns(numbers).rename({"id": "row", "worker": "annotator"}), None),

@@ -37,7 +37,8 @@ def test_the_rates_of_every_command_are_those_of_folds_by_groups(run: Run, recor
     fitted = json.loads(run("fit", *TABLE, *QUICK, "--json").out)
     for result in (compared, fitted):
         assert result["groups"] == "recorder"
-        assert result["evaluation"] == f"2 folds by 12 groups, {sum(len(test) for _, test in splits)} held-out rows"
+        tested = f"2 folds by 12 groups, {sum(len(test) for _, test in splits)} held-out rows"
+        assert result["evaluation"].startswith(tested)
     assert compared["n_groups"] == fitted["comparison"]["n_groups"] == 12
     rates = [fold["covering_rate"] for fold in compared["results"][0]["folds"]]
     assert rates == [fold["covering_rate"] for fold in fitted["estimate"]["folds"]]

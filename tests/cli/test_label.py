@@ -73,7 +73,7 @@ def test_answers_are_written_for_fit(run: Run, bare: Path, served: Any) -> None:
         "label", bare, *LABEL, *CLASSES, "--export-answers", "answers.csv", "--export", "labeled.csv", "--json"
     )
     assert result.code == 0, result.err
-    assert {"export": "labeled.csv", "export-answers": "answers.csv"}.items() <= json.loads(result.out).items()
+    assert {"export": "labeled.csv", "export_answers": "answers.csv"}.items() <= json.loads(result.out).items()
     answers = pl.read_csv("answers.csv")
     assert answers.height == 20
     assert set(answers["worker"]) == {"Ann"}

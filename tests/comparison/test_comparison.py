@@ -165,7 +165,7 @@ def test_a_single_method_has_no_expected_accuracy():
 def test_labels_outside_the_classes_and_missing_probabilities_are_valid():
     """A method that predicts a label of no set has expected accuracy 0; a method without scores has one vote a row."""
     X, y, _ = draw()
-    with pytest.warns(UserWarning, match="Constant predicts 'zebra' and no class of `y`"):
+    with pytest.warns(UserWarning, match="Constant predicts 'zebra', which is not a class of `y`"):
         comparison = compare(X, y, {"other": Constant("zebra"), "a": Constant("a"), **METHODS})
     rates_by_name = {result.method: result for result in comparison.results}
     assert rates_by_name["other"].expected_accuracy == 0.0
@@ -197,7 +197,7 @@ def test_the_truth_changes_only_the_accuracy():
     assert len(set(accuracies)) == 3
 
 
-def test_a_truth_of_other_numbers_is_told():
+def test_a_truth_in_other_numbers_has_a_warning():
     """Codes in another order are valid labels; their share among the labels shows that they are not the truth."""
     X, y, truth = draw()
     names = np.unique(truth)
@@ -226,7 +226,7 @@ def test_the_truth_may_have_gaps_and_labels_of_its_own():
     holes = truth.astype(object)
     holes[::3] = None
     holes[1] = "zebra"
-    with pytest.warns(UserWarning, match="`truth` has 'zebra' in row 1, which is no class of `y`"):
+    with pytest.warns(UserWarning, match="`truth` has 'zebra' in row 1, which is not a class of `y`"):
         comparison = compare(X, y, {"a": Constant("a")}, truth=holes, cv=3)
     expected = [
         np.mean([holes[i] == "a" for i in test if holes[i] is not None])

@@ -84,7 +84,8 @@ def check_task(X: Any, y: Any, truth: Any, class_weight: Any = None) -> Task:
     named = known.mask[known.is_exact].any(axis=0)
     if named.any() and not set(known.classes[named].tolist()) & set(candidates.classes.tolist()):
         raise LabelError(
-            f"`truth` must use the class names of `y`; got {known.classes[named].tolist()[0]!r} and no class of `y`."
+            f"`truth` must use the class names of `y`; got {known.classes[named].tolist()[0]!r}, which is not a class "
+            "of `y`."
         )
     if not (known.is_exact | known.is_unlabeled).all():
         row = int(np.flatnonzero(~(known.is_exact | known.is_unlabeled))[0])
@@ -100,7 +101,7 @@ def _warn_of_other_labels(known: CandidateSets, candidates: CandidateSets) -> No
     if len(other):
         label = known.classes.tolist()[int(known.mask[other[0]].argmax())]
         warnings.warn(
-            f"`truth` has {label!r} in row {other[0]}, which is no class of `y`: every prediction of such a row is "
+            f"`truth` has {label!r} in row {other[0]}, which is not a class of `y`: every prediction of such a row is "
             "wrong. If it is a class, pass CandidateSets with `classes`; otherwise correct its name.",
             UserWarning,
             stacklevel=4,
@@ -226,8 +227,8 @@ def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints, further: 
     predicted = all_predicted[:n_test]
     if n_test and not np.isin(predicted, candidates.classes).any():
         warnings.warn(
-            f"{type(model).__name__} predicts {np.asarray(predicted).tolist()[0]!r} and no class of `y`. `predict` "
-            "must return members of `classes_`, not their numbers.",
+            f"{type(model).__name__} predicts {np.asarray(predicted).tolist()[0]!r}, which is not a class of `y`. "
+            "`predict` must return members of `classes_`, not their numbers.",
             UserWarning,
             stacklevel=2,
         )

@@ -64,7 +64,7 @@ def default_estimators(
         Otherwise it gets sparse rows unchanged (counts or TF-IDF), and dense features scaled to [0, 1].
     scaled : bool, default=False
         Whether sparse X has its final scale, such as TF-IDF rows of length 1; it then has no scaler. `compare` and the
-        command line pass True for rows of length 1.
+        command line pass True for rows of length 1. Dense X is not affected.
     n_rows : int, optional
         Number of labeled rows (1,000 if not given). With fewer rows, the online methods use more epochs and Pegasos
         more regularization.
@@ -191,12 +191,17 @@ def has_negative_values(X: Any) -> bool:
 def has_unit_rows(X: Any) -> bool:
     """Return whether all sparse rows that are not 0 have length 1, such as TF-IDF rows.
 
-    Scaled by their largest value, rare words would have as much influence as frequent ones.
+    If columns are divided by their largest value, rare words are as influential as frequent ones.
     """
     if not sp.issparse(X) or not X.nnz:
         return False
     rows = X.tocsr()
-    squares = np.bincount(np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), weights=np.square(rows.data))
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    squares = np.bincount(
+        np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)), weights=np.square(rows.data.astype(np.float64))
+    )
     return bool(np.abs(squares[squares > 0] - 1.0).max(initial=0.0) <= UNIT_TOL)
 
 

@@ -160,8 +160,8 @@ class Comparison:
     n_tests : tuple of int
         The smallest and the largest number of folds that test a held-out row; above 1 for repeated cross-validation.
     n_true_unlabeled : int
-        Number of rows with a truth that no fold tests, since all classes are their candidates. The accuracy is not
-        theirs; pass a list of splits as `cv` to hold them out as well.
+        Number of rows with a truth that no fold tests, since all classes are their candidates. The accuracy
+        excludes them; pass a list of splits as `cv` to hold them out as well.
 
     Examples
     --------

@@ -71,7 +71,9 @@ def test_a_strong_graph_is_no_error():
     terms = make_terms("graph+ridge", A, ridge)
     strong = {"graph": np.array(1e6), "ridge": np.array(1e-10)}
     solution = solve_graph_logistic(span[:M], labels, terms, span=span, precision="fixed", precisions=strong)
+    assert solution.converged
     assert np.isfinite(solution.weights).all()
+    assert row_space_basis(tuple(terms), np.zeros_like(span)) is None
 
 
 def test_views_have_separate_bases():

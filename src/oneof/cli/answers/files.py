@@ -1,6 +1,7 @@
 """Files of answers: records, tables with a column for each annotator, exports and archives."""
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,8 @@ ANNOTATOR, ANSWER = ("annotator", "worker"), ("answer", "label")
 """Default columns of a file of answers: those of exports of the labeling page are the last ones."""
 MIN_KNOWN_CELLS = 0.1
 """Fraction of the cells of an annotator that have a label of another annotator, at least."""
+MIN_CELLS = 10
+"""Number of cells of a column from which it can be seen that it is not an annotator's."""
 MAX_NAMED = 3
 """Number of annotators that are named in a note, or with an answer to a disputed row."""
 
@@ -32,7 +35,7 @@ class AnswerOptions:
     row : str or None
         The column of the names of the rows, in this file and in the table; in an export, the field of the data. By
         default "row"; if the table has no such column, its rows are numbered from 0. A file without the column may name
-        its rows in a column "item", as exports of the labeling page do, or "row".
+        its rows in a column "item", as exports of the labeling page do.
     annotator, answer : str or None
         Columns of this file, by default "annotator" or "worker", and "answer" or "label"; without any of them, all
         columns but that of the rows are annotators. An export has no column of annotators, and its `answer` is the tag
@@ -220,7 +223,7 @@ def _read_records(
 
     records = read_table(options.path, as_text=("*",), cell_format=CellFormat(folds_labels=folds_case))
     columns = records.frame.columns
-    row = select_column(None, (options.row or ROW, ITEM, ROW), columns, options.path)
+    row = select_column(None, (options.row or ROW, ITEM), columns, options.path)
     if options.annotator is None and options.answer is None and not {*ANNOTATOR, *ANSWER} & set(columns):
         return _read_wide(records, row, separator, classes)
     annotator = select_column(options.annotator, ANNOTATOR, columns, options.path)
@@ -286,26 +289,39 @@ def _other_columns(
 ) -> list[str]:
     """Return columns that are not those of annotators, such as dates and comments: their cells are other labels.
 
-    An annotator has a label of another column, or of `classes`, in one of ten cells or more. If no column is one, all
-    columns are returned to the caller as annotators.
+    The annotators are the largest group of columns with common labels, or with `classes`, in any spelling. Another
+    column of at least `MIN_CELLS` cells is excluded if fewer than `MIN_KNOWN_CELLS` of them have such a label.
     """
-    from oneof.candidates.columns import fold_case, fold_labels
+    from oneof.candidates.columns import fold_case
 
-    if classes is not None and table.cell_format.folds_labels:
-        classes = tuple(map(fold_case, classes))
-    pattern = re.compile(r"[;,/|+&]" if separator is None else re.escape(separator))
-    labels: dict[str, list[set[str]]] = {}
+    pattern = re.compile(r"[;,/|+&]" if separator is None else re.escape(separator), re.IGNORECASE)
+    cells: dict[str, list[set[str]]] = {}
     for name in columns:
-        column = fold_labels(table.frame[name]) if table.cell_format.folds_labels else table.frame[name]
-        cells = [str(cell) for cell in column.to_list() if str(cell or "").strip()]
-        labels[name] = [{cell.strip(), *map(str.strip, pattern.split(cell))} for cell in cells]
+        texts = [str(cell) for cell in table.frame[name].to_list() if str(cell or "").strip()]
+        cells[name] = [{fold_case(part) for part in (text, *pattern.split(text))} for text in texts]
+    labels = {name: set().union(*sets) for name, sets in cells.items()}
+    known = {fold_case(label) for label in classes or ()}
+    group = [name for name in columns if labels[name] & known] if known else _largest_group(labels)
+    times = Counter(label for name in group for label in labels[name])
+    times.update(dict.fromkeys(known, 1))
     other = []
     for name in columns:
-        known = set(classes or ()).union(*(cell for column in columns if column != name for cell in labels[column]))
-        n_known = sum(not known.isdisjoint(cell) for cell in labels[name])
-        if labels[name] and n_known < MIN_KNOWN_CELLS * len(labels[name]):
+        own = 1 if name in group else 0
+        n_known = sum(any(label in known or times[label] > own for label in cell) for cell in cells[name])
+        if len(cells[name]) >= MIN_CELLS and n_known < MIN_KNOWN_CELLS * len(cells[name]):
             other.append(name)
     return [] if len(other) > len(columns) - 2 else other
+
+
+def _largest_group(labels: Mapping[str, set[str]]) -> list[str]:
+    """Return the largest group of columns connected by common labels; of equal ones that with fewer labels."""
+    groups: list[tuple[list[str], set[str]]] = []
+    for name, own in labels.items():
+        joined = [group for group in groups if group[1] & own]
+        groups = [group for group in groups if not group[1] & own]
+        members = [member for group in joined for member in group[0]]
+        groups.append(([*members, name], own.union(*(group[1] for group in joined))))
+    return max(groups, key=lambda group: (len(group[0]), -len(group[1])))[0]
 
 
 def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, *, folds_case: bool) -> _Records:

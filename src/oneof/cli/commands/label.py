@@ -148,6 +148,7 @@ def _label(
     with terminal.handle_errors(debug=debug):
         import webbrowser
 
+        from oneof.errors import InputError
         from oneof.files import check_not_input
         from oneof.labeling.content.label_changes import export_changes
         from oneof.labeling.http.server import LabelingServer
@@ -170,9 +171,14 @@ def _label(
             options.read_names("--pin", pin),
             annotator_group,
         )
-        exports = {"--export": export, "--export-answers": export_answers}
-        for option, path in (*exports.items(), ("--session", answers_file)):
+        for option, path in (
+            ("--export", export),
+            ("--export-answers", export_answers),
+            ("--session", answers_file),
+        ):
             check_not_input([path] if path else [], [table, *(imports or ())], option)
+        if export is not None and export == export_answers:
+            raise InputError(f"--export and --export-answers both name {export}. Name two files.")
         if not exits:
             check_server_installed("labeling")  # before the file of the answers is created
         print_settings(settings, answers_file)
@@ -205,7 +211,8 @@ def _label(
             if export_answers is not None:
                 session.export_answers(export_answers, match=annotator_group.row)
             if exits:
-                written = {option.strip("-"): str(path) for option, path in exports.items() if path is not None}
+                names = {"export": export, "export_answers": export_answers}
+                written = {name: str(path) for name, path in names.items() if path is not None}
                 if json:
                     terminal.print_json(summary | written)
                 else:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from oneof.report import Headline
 
 
-MIN_ANSWERS_PER_ROW = 1.5
+MIN_ANSWERS_PER_ROW = 1.9
 """Mean number of answers to a row with answers below which the accuracies of annotators are too uncertain."""
 
 
@@ -23,8 +23,7 @@ def held_out_accuracy(
 
     With about one answer per row it is None, since the accuracies of the annotators then depend on the features: 15 of
     20 intervals held in simulations (docs/decisions/0039-annotators.md). It is None for folds by groups as well: the
-    model of noise takes the rows of a group for independent, and the errors that they share for wrong labels, so that
-    the estimate is far too high.
+    model of noise assumes independent rows and counts common errors as wrong labels, so that the estimate is too high.
     """
     from oneof.audit.accuracy import estimate_accuracy
 

@@ -50,7 +50,7 @@ def row_space_basis(terms: tuple[PriorTerm, ...], rows: FeatureMatrix) -> Floats
         own = np.flatnonzero(term.diagonal)
         part = rows[:, own]
         present = np.diff(part.indptr) > 0 if sp.issparse(part) else part.any(axis=1)
-        if np.count_nonzero(present) <= MAX_ROWS_PER_WEIGHT * len(own):
+        if 0 < np.count_nonzero(present) <= MAX_ROWS_PER_WEIGHT * len(own):
             span = scipy.linalg.qr(to_dense(part[present]).T, mode="economic", check_finite=False)[0]
             blocks.append((own, _eigenvectors(terms, own, span)))
             free[own] = False

@@ -99,14 +99,16 @@ def solve_graph_logistic(
         At least 0; a weight of 2 is equivalent to two equal rows.
     span : ndarray or csr_array of shape (n, D), optional
         Rows whose span contains the labeled rows, and outside of which all terms are 0 but ridge and ARD. With
-        Newton's method and few of them, the iterations are in their span (`row_space`), with the same result.
+        Newton's method and few of them, the iterations are in their span (`row_space`), with the same result up to
+        `tol`, if the precisions are identified.
     alpha, beta : float
         Parameters of the Gamma hyper-prior of all precisions, >= 0.
     initial : ndarray of shape (K-1, D), optional
         Initial weights; 0 by default.
     tol : float
-        Each M-step stops at a relative error of the scores of about `tol`. The iterations stop if the derivative by
-        the logarithm of each precision is at most `tol` times the number of directions under it.
+        The last M-step stops at a relative error of the scores of about `tol`; earlier ones with "evidence" are rougher
+        (`MSTEP_TOL_RATIO`). The iterations stop if the derivative by the logarithm of each precision is at most `tol`
+        times the number of directions under it.
     max_iter : int
         Maximum number of iterations of M-step and update.
 

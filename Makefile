@@ -56,6 +56,9 @@ format: $(VENV)/.typing
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format .
 
+# A checkout on the caller's path would be tested instead of the wheel.
+package test-built: export PYTHONPATH :=
+
 # The built wheel, without extras, in an environment of its own: it must import, fit, and say how to get the rest.
 package:
 	rm -rf build/package

@@ -28,6 +28,7 @@ extensions = [
     "mathml",
     "last_lines",
     "plain_formulas",
+    "internal_links",
 ]
 
 # Pages that others include, and pages whose source is missing in this checkout.

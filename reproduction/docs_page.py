@@ -21,7 +21,7 @@ DOCS = Path(__file__).parent.parent / "docs" / "reproduction"
 HEADER = """# Claims of the papers, and measured results
 
 Made by `python -m reproduction.docs_page` from the records of full runs (`python -m reproduction NAME`; protocol and
-guarantees: [reproduction.md](../reproduction.md)). Where a claim is not confirmed, an explanation follows the table.
+guarantees: [reproduction.md](../reproduction.md)). If a claim is not confirmed, an explanation follows the table.
 ± is one standard error over the draws; a difference counts beyond two, unless the claim says otherwise.
 
 """

@@ -14,8 +14,8 @@ COLUMNS = (
     (
         "Several candidates in some rows",
         (
-            ("up to 6,000 labeled rows", ("LOORidge",), True),
-            ("more rows, or sparse features", ("CLPL", "PLSVM", "PLEM"), False),
+            ("dense features", ("LOORidge",), True),
+            ("a linear model, sparse features", ("CLPL", "PLSVM", "PLEM"), False),
             ("streams, millions of rows", ("AvgPegasos", "MaxPerceptron"), False),
             ("probabilities and their variance", ("PLGP",), False),
             ("explanations by neighbors", ("PLKNN", "IPAL"), False),

@@ -255,7 +255,7 @@ def experiment() -> Experiment:
     """Return the experiment."""
     return Experiment(
         name=NAME,
-        title="PL-SVM beside SVM and SVM-All: figures 3, 4, 6 and 7",
+        title="PL-SVM compared with SVM and SVM-All: figures 3, 4, 6 and 7",
         citation=CITATION,
         question="How much do partially labeled rows improve on exactly labeled ones?",
         protocol=[

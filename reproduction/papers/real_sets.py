@@ -1,4 +1,4 @@
-"""Every estimator on six data sets with candidate sets of their own, beside published figures."""
+"""Every estimator on six data sets with candidate sets of their own, compared with published figures."""
 
 from collections.abc import Mapping
 from functools import cache

@@ -298,7 +298,7 @@ def test_a_column_for_each_annotator(run: Run, table: Path) -> None:
 
 
 def test_dates_and_comments_are_not_annotators(run: Run, table: Path) -> None:
-    """Columns beside those of the annotators whose cells are no labels are omitted, with a note."""
+    """Columns of other cells than labels are omitted, with a note."""
     wide = make_answers().pivot("worker", index="id", values="label")
     wide.write_csv("wide.csv")
     days = pl.Series([f"2024-05-{1 + i % 28:02}" for i in range(wide.height)])

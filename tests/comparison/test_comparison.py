@@ -206,8 +206,8 @@ def test_a_truth_in_other_numbers_has_a_warning():
         compare(X, y, {"a": Constant("a")}, truth=[turned[label] for label in truth.tolist()], cv=2)
 
 
-def test_the_accuracy_says_which_rows_it_has():
-    """Rows of all classes are held out by a list of splits only, and their number is told otherwise."""
+def test_evaluation_counts_the_rows_without_a_part_in_the_accuracy():
+    """Rows of all classes are held out by a list of splits only; otherwise `evaluation` has their number."""
     X, y, truth = draw()
     n_full = int(y.is_unlabeled.sum())
     assert n_full

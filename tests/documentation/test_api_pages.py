@@ -4,6 +4,7 @@ import ast
 import inspect
 import re
 import textwrap
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ PAGES = Path(__file__).parents[2] / "docs" / "api"
 NAMES = names()
 CALLABLES = [public for public in NAMES if inspect.isclass(public.value) or inspect.isroutine(public.value)]
 CALLABLES = [public for public in CALLABLES if not getattr(public.value, "_is_protocol", False)]
+CLASSES = [public for public in CALLABLES if inspect.isclass(public.value)]
 # Inherited methods are tested once.
 METHODS = list({method.value: method for public in CALLABLES for method in methods(public)}.values())
 
@@ -57,6 +59,21 @@ def test_each_public_name_is_documented(public: Public):
     assert not faults, f"{public.name}: {'; '.join(faults)}"
 
 
+@pytest.mark.parametrize("public", CLASSES, ids=lambda public: public.name)
+def test_each_property_is_documented(public: Public):
+    """Every public property that oneof defines is in a section of its class, the only place where a page shows it."""
+    properties = {
+        name
+        for name, value in inspect.getmembers_static(public.value)
+        if isinstance(value, property | cached_property) and not name.startswith("_") and _is_own(value)
+    }
+    doc = get_doc_object(public.value)
+    documented = {
+        name.strip() for part in ("Parameters", "Attributes") for p in doc[part] for name in p.name.split(",")
+    }
+    assert properties <= documented
+
+
 @pytest.mark.parametrize("public", METHODS, ids=lambda public: public.name)
 def test_each_method_is_documented(public: Public):
     """A public method of a public class has a docstring with all parameters, returned values and errors."""
@@ -75,6 +92,11 @@ def test_missing_sections_are_detected():
 
     assert _raises(bare)
     assert not get_doc_object(bare)["Parameters"]
+
+
+def _is_own(value: property | cached_property) -> bool:
+    getter = value.fget if isinstance(value, property) else value.func
+    return getattr(getter, "__module__", "").startswith("oneof")
 
 
 def _listed(page: str) -> list[str]:

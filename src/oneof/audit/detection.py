@@ -112,17 +112,17 @@ def find_label_issues(
     noise rate e, one for each set size, and the power of the predictions are fitted by EM. With few rows of a set size
     its rate is close to the mean rate.
 
-    The power is what separates noise from classes that overlap: the model assumes that errors occur among confident
-    predictions as well. If a class is always mistaken for the same other class, the fit may take this for overlap, and
-    the rate is too low. A classifier that has learned the errors, such as a random forest with many errors of this
-    kind, makes it lower still.
+    The power separates noise from classes that overlap: the model assumes that errors occur among confident predictions
+    as well. If a class is always mistaken for the same other class, the fit may take this for overlap, and the rate is
+    too low. A classifier that has learned the errors, such as a random forest with many errors of this kind, makes it
+    lower still.
 
     Weak predictions and wrong labels give the same data. The rate is estimated only if the log-likelihood of the
     labels exceeds that of the class frequencies by at least half of the amount of perfect predictions of labels with
     20 % errors. The ranking is computed in any case.
 
-    The interval is the profile-likelihood interval of probability 95 %, widened by a factor of about 1.4 for what the
-    model leaves out. Up to 10,000 rows are used for the parameters, and up to 2,000 for the interval, chosen
+    The interval is the profile-likelihood interval of probability 95 %, widened by a factor of about 1.4 for errors of
+    the model. Up to 10,000 rows are used for the parameters, and up to 2,000 for the interval, chosen
     at random.
 
     References

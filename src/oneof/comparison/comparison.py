@@ -137,7 +137,7 @@ def compare(
 
     Ctrl-C (KeyboardInterrupt) ends the comparison. If a method has all its folds, the result has all folds finished so
     far. The best of these methods is then fitted unless ``refit=False``; a second Ctrl-C ends this fit as well.
-    Otherwise KeyboardInterrupt is raised, with a sentence that says what was interrupted.
+    Otherwise KeyboardInterrupt is raised, with a sentence that names the interrupted step.
 
     The best method has the highest expected accuracy; equal ones are in the order of `methods`. The default method,
     LOORidge, is preferred if it is compared and within one standard error of the highest. The expected accuracy is the

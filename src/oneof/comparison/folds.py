@@ -95,7 +95,7 @@ def check_task(X: Any, y: Any, truth: Any, class_weight: Any = None) -> Task:
 
 
 def _warn_of_other_labels(known: CandidateSets, candidates: CandidateSets) -> None:
-    """Warn if a true label is no class, or if most true labels are not among the labels of their rows."""
+    """Warn if a true label is not a class, or if most true labels are not among the labels of their rows."""
     columns = np.flatnonzero(~np.isin(known.classes, candidates.classes))
     other = np.flatnonzero(known.is_exact & known.mask[:, columns].any(axis=1))
     if len(other):

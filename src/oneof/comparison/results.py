@@ -162,6 +162,15 @@ class Comparison:
     n_true_unlabeled : int
         Number of rows with a truth that no fold tests, since all classes are their candidates. The accuracy
         excludes them; pass a list of splits as `cv` to hold them out as well.
+    evaluation : str
+        The folds in words, such as "5 folds, 150 held-out rows".
+    note : str
+        The reason if the best method does not have the highest expected accuracy; otherwise empty.
+    n_true : int
+        Number of held-out rows with a truth, over all folds of the best method; 0 without a truth.
+    truth_note : str
+        The accuracy of the best method with the number of its rows, if only some held-out rows have a truth; otherwise
+        empty.
 
     Examples
     --------

@@ -81,6 +81,9 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         Probabilities of the classes, with the prior.
     transduction_ : ndarray of shape (n_rows,)
         The most probable class of each row.
+    confusion_ : ndarray of shape (n_annotators, n_classes, n_classes)
+        Probability of each answer (last axis) for each true class, by annotator; rows sum to 1. An annotator with one
+        coin has the accuracy on the diagonal, and equal probabilities elsewhere.
     accuracy_ : ndarray of shape (n_annotators,)
         Probability that an answer of the annotator contains the true class.
     accuracy_interval_ : ndarray of shape (n_annotators, 2)

@@ -43,6 +43,10 @@ class Answers:
         The classes.
     select_rows : bool
         Whether the annotators choose the rows that they answer, as rules do.
+    n_answers : int
+        Number of answers.
+    has_sets : bool
+        Whether an answer names several classes.
 
     Examples
     --------

@@ -18,7 +18,7 @@ from oneof.candidates.labels import labels_with_weights
 from oneof.candidates.readers.collections import separators_of
 from oneof.errors import DataError, LabelError
 from oneof.io.columns import find_column
-from oneof.io.formats.cells import MISSING, MISSING_NUMBERS, missing_numbers
+from oneof.io.formats.cells import MISSING, MISSING_NUMBERS, CellFormat, missing_numbers
 from oneof.io.table import Table
 from oneof.typing import Labels
 from oneof.wording import enumerate_items
@@ -71,6 +71,11 @@ def _label_frame(table: Table, columns: Sequence[str]) -> "pl.DataFrame":
         pl.when(~text.str.strip_chars().str.to_lowercase().is_in(tokens)).then(text),
         pl.when(~values.cast(pl.Float64).is_in(numbers)).then(values),
     )
+
+
+def list_labels(cells: "pl.Series", cell_format: CellFormat) -> list[Any]:
+    """Return the cells of a column of single labels, in one spelling if `folds_labels`."""
+    return (fold_labels(cells) if cell_format.folds_labels else cells).to_list()
 
 
 def read_labels(
@@ -164,14 +169,12 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
     import polars as pl
 
     cells = _label_frame(table, [column]).to_series()
-    if table.cell_format.folds_labels:
-        cells = fold_labels(cells)
     source = str(table.path)
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and not cells.dtype.is_numeric():
         raise DataError(
             f"the truth column {column!r} must have one label per row; got values of type {cells.dtype}.", source=source
         )
-    truth, error = match_true_labels(cells.to_list(), classes)
+    truth, error = match_true_labels(list_labels(cells, table.cell_format), classes)
     if error is not None:
         raise DataError(
             f"the truth column {column!r} contains {error.label!r}, which is not a class of the candidate sets. If it "
@@ -260,5 +263,5 @@ def _misspelled(labels: Sequence[str]) -> list[str]:
     listed = groups if len(groups) <= _MAX_LISTED else [*groups[:_MAX_LISTED], f"and {len(groups) - _MAX_LISTED} more"]
     return [
         f"{'; '.join(listed)} differ only in case or in spaces, and are read as different classes: add "
-        "--fold-case if they are the same class."
+        "--fold-case, or use one spelling, if they are the same class."
     ]

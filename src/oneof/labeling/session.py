@@ -104,6 +104,12 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         Marks words of a table that is shown as texts.
     answers : oneof.labeling.answers.store.AnswerStore
         The answers: all entries (`log`), current ones (`history`, `current_answer`), and `checks` of the model.
+    n_rows : int
+        Number of rows.
+    snapshot : oneof.labeling.learner.ModelSnapshot or None
+        The last fitted model and its predictions; None before the first fit.
+    last_error : str or None
+        Error of the last fit in the background, or None.
 
     Raises
     ------

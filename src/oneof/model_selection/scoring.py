@@ -33,7 +33,7 @@ class Scorer:
     name : str
         Name in the representation.
     measure : callable
-        ``measure(estimator, X, y, sample_weight)``; higher is better.
+        ``measure(estimator, X, y, sample_weight)``; higher is better. Its docstring, if any, is that of the scorer.
 
     Examples
     --------
@@ -47,6 +47,7 @@ class Scorer:
     def __init__(self, name: str, measure: Callable[[Any, Any, Any, Any], float]) -> None:
         self.name = name
         self.measure = measure
+        self.__doc__ = measure.__doc__ or type(self).__doc__
         self._request: Any = None
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -140,27 +141,58 @@ def _check_classifier(estimator: Any) -> None:
 
 
 def _covering_rate(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """Score an estimator by the covering rate over the labeled rows (`oneof.metrics.covering_rate`).
+
+    The arguments are those of `Scorer`: ``covering_rate_scorer(estimator, X, y, sample_weight=None)``.
+
+    Examples
+    --------
+    >>> from oneof import PLKNN
+    >>> from oneof.model_selection import covering_rate_scorer
+    >>> model = PLKNN(n_neighbors=1).fit([[0.0], [5.0]], ["finch", "wren"])
+    >>> covering_rate_scorer(model, [[0.1], [0.2], [5.1]], [["finch"], ["wren", "owl"], None])
+    0.5
+    """
     _check_classifier(estimator)
     return covering_rate(y, estimator.predict(X), classes=estimator.classes_, sample_weight=sample_weight)
 
 
 def _exact_accuracy(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """Score an estimator by the accuracy over the exact rows of the test set (`oneof.metrics.exact_accuracy`).
+
+    The arguments are those of `Scorer`: ``exact_accuracy_scorer(estimator, X, y, sample_weight=None)``.
+
+    Examples
+    --------
+    >>> from oneof import PLKNN
+    >>> from oneof.model_selection import exact_accuracy_scorer
+    >>> model = PLKNN(n_neighbors=1).fit([[0.0], [5.0]], ["finch", "wren"])
+    >>> exact_accuracy_scorer(model, [[0.1], [0.2], [5.1]], [["finch"], ["wren", "owl"], ["wren"]])
+    1.0
+    """
     _check_classifier(estimator)
     return exact_accuracy(y, estimator.predict(X), classes=estimator.classes_, sample_weight=sample_weight)
 
 
 def _approximated_accuracy(estimator: Any, X: Any, y: Any, sample_weight: Any) -> float:
+    """Score an estimator by `oneof.metrics.approximated_accuracy` of `predict_proba`.
+
+    Without `predict_proba` it is that of the softmax of `decision_function`. The softmax is not calibrated: compare
+    such values only between settings of one method. The arguments are those of `Scorer`:
+    ``approximated_accuracy_scorer(estimator, X, y, sample_weight=None)``.
+
+    Examples
+    --------
+    >>> from oneof import PLKNN
+    >>> from oneof.model_selection import approximated_accuracy_scorer
+    >>> model = PLKNN(n_neighbors=1).fit([[0.0], [5.0], [9.0]], ["finch", "wren", "owl"])
+    >>> approximated_accuracy_scorer(model, [[0.1], [5.1]], [["finch", "owl"], ["finch"]])
+    0.5
+    """
     proba = get_proba(estimator, X).proba
     return approximated_accuracy(y, proba, classes=estimator.classes_, sample_weight=sample_weight)
 
 
 covering_rate_scorer = Scorer("covering_rate_scorer", _covering_rate)
-"""Covering rate over the labeled rows (`oneof.metrics.covering_rate`)."""
-
 approximated_accuracy_scorer = Scorer("approximated_accuracy_scorer", _approximated_accuracy)
-"""`oneof.metrics.approximated_accuracy` of `predict_proba` or, if absent, of the softmax of `decision_function`.
-
-The softmax is not calibrated: compare such values only between settings of one method."""
-
 exact_accuracy_scorer = Scorer("exact_accuracy_scorer", _exact_accuracy)
-"""Accuracy over the exact rows of the test set (`oneof.metrics.exact_accuracy`)."""

@@ -31,6 +31,8 @@ class SavedModel:
         A fitted pipeline from the columns of a table to one of `classes`.
     classes : list
         The classes, in the order of the pipeline's probabilities or scores.
+    classes_ : ndarray of shape (n_classes,)
+        The classes of the pipeline, in the order of the columns of `predict_proba`.
     columns : list of (name, kind)
         The features: the columns of the table that the pipeline reads, and their kinds.
     label_columns : list of str

@@ -56,6 +56,10 @@ class StreamOptions:
         Words and categories are hashed into 2 ** hash_bits columns; indices of svmlight files are less than that.
     n_epochs : int
         Number of passes over the stream, in its order.
+    has_weights : bool
+        Whether the labels have weights.
+    label_columns : tuple of str
+        The columns of labels and weights, which are never features.
 
     Examples
     --------

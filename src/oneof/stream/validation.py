@@ -145,6 +145,10 @@ class Window:
         row. There is no model before the first batch.
     seconds : float
         Time for reading, encoding, predicting and learning.
+    loss, model_loss : float or None
+        The ambiguous 0-1 loss over the labeled rows, row by row and of the model; None without labeled rows.
+    rows_per_second : float or None
+        None if no time has passed.
 
     Examples
     --------

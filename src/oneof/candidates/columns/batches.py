@@ -21,6 +21,7 @@ from oneof.candidates.columns.cells import (
     empty_set,
     fold_case,
     fold_labels,
+    fold_names,
     label_to_text,
     strict_numbers,
     texts_or_lists,
@@ -33,7 +34,7 @@ from oneof.candidates.readers.pairs import PairRows
 from oneof.candidates.readers.weights import read_pairs
 from oneof.candidates.row_weights import WeightOptions
 from oneof.candidates.sets import CandidateSets
-from oneof.errors import DataError, InputError, LabelError
+from oneof.errors import InputError, LabelError
 from oneof.typing import Evidence, Floats, Mask
 
 
@@ -72,10 +73,7 @@ class LabelReader:
         folds_case: bool = False,
     ) -> None:
         if folds_case:
-            if len(columns) > 1:
-                raise DataError("--fold-case needs one label column; with several columns, rename those of one class.")
-            classes = None if classes is None else [fold_case(name) for name in classes]
-            rest = fold_case(rest) if isinstance(rest, str) else rest
+            classes, rest = fold_names(columns, classes, rest)
         self.folds_case = folds_case
         self.options = WeightOptions(kind, prior, rest)
         if kind == "posterior" and prior is None:

@@ -226,6 +226,13 @@ def fold_case(text: str) -> str:
     return _SPACES.sub(" ", text.casefold()).strip(" ")
 
 
+def fold_names(columns: Sequence[str], classes: Any, rest: bool | str) -> tuple[Any, bool | str]:
+    """Return the names of classes by `fold_case`; raise `DataError` if there are several label columns."""
+    if len(columns) > 1:
+        raise DataError("--fold-case needs one label column; with several columns, rename those of one class.")
+    return None if classes is None else [*map(fold_case, classes)], fold_case(rest) if isinstance(rest, str) else rest
+
+
 def fold_labels(cells: "pl.Series") -> "pl.Series":
     """Return cells of text, or lists of text, by `fold_case`; other cells are unchanged."""
     import polars as pl
@@ -235,7 +242,7 @@ def fold_labels(cells: "pl.Series") -> "pl.Series":
     if cells.dtype == pl.String:
         folded = {text: fold_case(text) for text in cells.drop_nulls().unique().to_list()}
         return pl.Series(cells.name, [folded.get(text) for text in cells.to_list()], dtype=pl.String)
-    if isinstance(cells.dtype, pl.List | pl.Array) and cells.dtype.inner == pl.String:
+    if isinstance(cells.dtype, pl.List | pl.Array) and cells.dtype.inner in (pl.String, pl.Categorical, pl.Enum):
         sets = [None if cell is None else [text and fold_case(text) for text in cell] for cell in cells.to_list()]
         return pl.Series(cells.name, sets, dtype=pl.List(pl.String))
     return cells

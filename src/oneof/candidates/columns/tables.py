@@ -17,8 +17,8 @@ from oneof.candidates.columns.cells import (
     check_any_label,
     check_flat_lists,
     check_texts,
-    fold_case,
     fold_labels,
+    fold_names,
     raise_together,
     strict_numbers,
     typed_classes,
@@ -86,10 +86,7 @@ def read_label_columns(
         If `classes`, `weights` or `folds_case` is given with several columns.
     """
     if folds_case:
-        if len(names) > 1:
-            raise DataError("--fold-case needs one label column; with several columns, rename those of one class.")
-        classes = None if classes is None else [fold_case(name) for name in classes]
-        rest = fold_case(rest) if isinstance(rest, str) else rest
+        classes, rest = fold_names(names, classes, rest)
     options = WeightOptions(kind, prior, rest)
     try:
         if weighted or weights is not None:

@@ -1,7 +1,5 @@
 """Files of answers: records, tables with a column for each annotator, exports and archives."""
 
-import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,10 +14,6 @@ if TYPE_CHECKING:
 ROW, ITEM = "row", "item"
 ANNOTATOR, ANSWER = ("annotator", "worker"), ("answer", "label")
 """Default columns of a file of answers: those of exports of the labeling page are the last ones."""
-MIN_KNOWN_CELLS = 0.1
-"""Fraction of the cells of an annotator that have a label of another annotator, at least."""
-MIN_CELLS = 10
-"""Number of cells of a column from which it can be seen that it is not an annotator's."""
 MAX_NAMED = 3
 """Number of annotators that are named in a note, or with an answer to a disputed row."""
 
@@ -248,13 +242,14 @@ def _read_records(
 
 def _read_wide(table: "Table", row: str, separator: str | None, classes: tuple[str, ...] | None) -> _Records:
     """Return the records of a table with a column for each annotator."""
+    from oneof.cli.answers.annotator_columns import other_columns
     from oneof.io import find_separator, read_labels
     from oneof.io.formats.annotations import describe_omitted
     from oneof.wording import enumerate_items
 
     columns = [name for name in table.frame.columns if name != row]
     rows = _read_names(table, row, "row")
-    other = _other_columns(table, columns, separator, classes)
+    other = other_columns(table, columns, separator, classes)
     columns = [name for name in columns if name not in other]
     records = replace(table, frame=table.frame.select(columns).unpivot(variable_name="annotator", value_name="answer"))
     separator = separator or find_separator(records, ["answer"], classes=classes)
@@ -282,46 +277,6 @@ def _read_wide(table: "Table", row: str, separator: str | None, classes: tuple[s
         separator,
         tuple(notes),
     )
-
-
-def _other_columns(
-    table: "Table", columns: list[str], separator: str | None, classes: tuple[str, ...] | None
-) -> list[str]:
-    """Return columns that are not those of annotators, such as dates and comments: their cells are other labels.
-
-    The annotators are the largest group of columns with common labels, or with `classes`, in any spelling. Another
-    column of at least `MIN_CELLS` cells is excluded if fewer than `MIN_KNOWN_CELLS` of them have such a label.
-    """
-    from oneof.candidates.columns import fold_case
-
-    pattern = re.compile(r"[;,/|+&]" if separator is None else re.escape(separator), re.IGNORECASE)
-    cells: dict[str, list[set[str]]] = {}
-    for name in columns:
-        texts = [str(cell) for cell in table.frame[name].to_list() if str(cell or "").strip()]
-        cells[name] = [{fold_case(part) for part in (text, *pattern.split(text))} for text in texts]
-    labels = {name: set().union(*sets) for name, sets in cells.items()}
-    known = {fold_case(label) for label in classes or ()}
-    group = [name for name in columns if labels[name] & known] if known else _largest_group(labels)
-    times = Counter(label for name in group for label in labels[name])
-    times.update(dict.fromkeys(known, 1))
-    other = []
-    for name in columns:
-        own = 1 if name in group else 0
-        n_known = sum(any(label in known or times[label] > own for label in cell) for cell in cells[name])
-        if len(cells[name]) >= MIN_CELLS and n_known < MIN_KNOWN_CELLS * len(cells[name]):
-            other.append(name)
-    return [] if len(other) > len(columns) - 2 else other
-
-
-def _largest_group(labels: Mapping[str, set[str]]) -> list[str]:
-    """Return the largest group of columns connected by common labels; of equal ones that with fewer labels."""
-    groups: list[tuple[list[str], set[str]]] = []
-    for name, own in labels.items():
-        joined = [group for group in groups if group[1] & own]
-        groups = [group for group in groups if not group[1] & own]
-        members = [member for group in joined for member in group[0]]
-        groups.append(([*members, name], own.union(*(group[1] for group in joined))))
-    return max(groups, key=lambda group: (len(group[0]), -len(group[1])))[0]
 
 
 def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, *, folds_case: bool) -> _Records:
@@ -385,12 +340,12 @@ def _list_answers(labels: "CandidateSets") -> list[Any]:
 
 def _read_gold(table: "Table", column: str, classes: Any) -> list[Any]:
     """Return the known labels of the rows, None if they are not known."""
-    from oneof.candidates.columns import fold_labels, match_true_labels
+    from oneof.candidates.columns import match_true_labels
     from oneof.errors import DataError
-    from oneof.io import find_column
+    from oneof.io import find_column, list_labels
 
     known = table.frame[find_column(column, table.frame.columns, table.path)]
-    cells = (fold_labels(known) if table.cell_format.folds_labels else known).to_list()
+    cells = list_labels(known, table.cell_format)
     gold, error = match_true_labels(cells, classes)
     if error is not None:
         raise DataError(

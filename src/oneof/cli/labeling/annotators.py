@@ -10,8 +10,6 @@ import typer
 from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from oneof.io import Table
     from oneof.labeling.annotators.progress import AnnotatorProgress
 
@@ -104,7 +102,7 @@ class AnnotatorGroup:
 def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, str] | None:
     """Return the known labels of --gold by row; None without the option."""
     from oneof.errors import DataError, InputError
-    from oneof.io import find_column, read_table, select_column
+    from oneof.io import find_column, list_labels, read_table, select_column
     from oneof.labeling.content.table import row_index
 
     if options.gold is None:
@@ -114,12 +112,12 @@ def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, 
             raise InputError(
                 f"--gold must be a column of {path}, or a file with the columns item and label; got {options.gold!r}."
             )
-        return _labels(enumerate(_read_cells(table.frame[options.gold], table)))
+        return _labels(enumerate(list_labels(table.frame[options.gold], table.cell_format)))
     file = Path(options.gold)
     frame = read_table(file, as_text=("*",)).frame
     item = select_column(None, [*([] if options.row is None else [options.row]), "item", "row"], frame.columns, file)
     items = frame[item].to_list()
-    labels = _read_cells(frame[find_column("label", frame.columns, file)], table)
+    labels = list_labels(frame[find_column("label", frame.columns, file)], table.cell_format)
     n_rows = table.frame.height
     rows = {str(row): row for row in range(n_rows)} if options.row is None else row_index(table.frame, options.row)
     for line, item in enumerate(items):
@@ -128,13 +126,6 @@ def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, 
                 f"{file}, row {line}: item {item!r} is not in the table. Name the column of the rows by --row."
             )
     return _labels((rows[str(item)], label) for item, label in zip(items, labels, strict=True))
-
-
-def _read_cells(cells: "pl.Series", table: "Table") -> list[Any]:
-    """Return the cells of a column of labels, with the spelling of labels of the table."""
-    from oneof.candidates.columns import fold_labels
-
-    return (fold_labels(cells) if table.cell_format.folds_labels else cells).to_list()
 
 
 def _labels(pairs: Any) -> dict[int, str]:

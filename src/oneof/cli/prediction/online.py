@@ -192,14 +192,14 @@ class StreamPrediction:
     def _update_metrics(self, batch: "Batch", labels: Any) -> None:
         import numpy as np
 
-        from oneof.candidates.columns import fold_labels, label_to_text
-        from oneof.io import find_column
+        from oneof.candidates.columns import label_to_text
+        from oneof.io import find_column, list_labels
         from oneof.likelihoods import constant_rows
 
         names = batch.content.columns if self._model.columns else ()
         if self._truth is not None:
             column = batch.content[find_column(self._truth, names, batch.path)]
-            cells = (fold_labels(column) if self._table_options.cell_format.folds_labels else column).to_list()
+            cells = list_labels(column, self._table_options.cell_format)
             true = np.array(["" if cell is None else label_to_text(cell) for cell in cells], dtype=object)
             known = true != ""
             for row in np.flatnonzero(known & ~np.isin(true, self._model.classes)):

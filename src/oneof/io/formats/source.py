@@ -51,6 +51,10 @@ class Source:
         One of `FORMATS`.
     display : Path, optional
         Name for messages of a file that is a copy.
+    can_be_read_again : bool
+        Whether the rows can be read several times; False for standard input.
+    display_name : str
+        Name for messages.
 
     Examples
     --------

@@ -32,6 +32,8 @@ class IndexedRows:
     rows : CSR matrix of shape (n, n_columns)
     labels : list of str
         Joined by the separator; empty for an unlabeled row.
+    height : int
+        Number of rows.
 
     Examples
     --------

@@ -8,7 +8,8 @@ weights are equal in both; a factorization takes r^3 operations for r rows, not 
 eigenvectors of the term of the graph. Lambda is then diagonal, so that no factorization fails if the graph is much
 stronger than the ridge.
 
-A precision for each weight has no such basis, and without a ridge the complement is unpenalized.
+A precision for each weight has no such basis, and without a ridge the complement is unpenalized. A ridge alone needs no
+factorization.
 """
 
 from dataclasses import replace
@@ -43,7 +44,7 @@ def row_space_basis(terms: tuple[PriorTerm, ...], rows: FeatureMatrix) -> Floats
         The basis is separate for each ridge, and for weights without a ridge it consists of the unit vectors.
     """
     diagonal = [term for term in terms if term.is_diagonal]
-    if not all(_is_ridge(term) for term in diagonal):
+    if len(diagonal) == len(terms) or not all(_is_ridge(term) for term in diagonal):
         return None
     blocks, free = [], np.ones(rows.shape[1], dtype=bool)
     for term in diagonal:

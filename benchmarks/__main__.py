@@ -229,12 +229,18 @@ THEMES: dict[str, dict[str, Part]] = {
             ("confidence", "the confidence from which on a row needs no more answers", "5 min", True),
         ),
     },
-    "conformal": _parts(
-        "conformal",
-        ("exact", "prediction sets compared with those of MAPIE; writes docs/conformal.csv", "10 min", True),
-        ("partial", "calibration by rows with candidate sets; writes docs/conformal.csv", "20 min", True),
-        ("summary", "the tables of docs/conformal.md from the file", "1 s"),
-    ),
+    "conformal": {
+        **_parts(
+            "conformal",
+            ("exact", "prediction sets compared with those of MAPIE; writes docs/conformal.csv", "10 min", True),
+            ("partial", "calibration by rows with candidate sets; writes docs/conformal.csv", "20 min", True),
+            ("summary", "the tables of docs/conformal.md from the file", "1 s"),
+        ),
+        **_parts(
+            "conformal_noise",
+            ("noise", "prediction sets of labels that lack the truth; writes docs/conformal_noise.csv", "10 min"),
+        ),
+    },
     "audit": _parts(
         "audit",
         ("exact", "errors in exact labels of ten data sets; writes docs/audit_exact.csv", "10 min", True),

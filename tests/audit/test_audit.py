@@ -1,5 +1,7 @@
 """`find_label_issues`: which sets are wrong, how many, and weights for a refit."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -107,6 +109,17 @@ def test_corrected_mixes_the_set_and_the_labels_proposed(exact):
     assert unchanged.any()
     assert corrected[unchanged] == y[unchanged]
     assert (corrected.classes == y.classes).all()
+
+
+def test_the_posterior_is_that_of_the_features_and_the_set(exact):
+    """The part outside the set is the probability that it is wrong; a right set of an unknown rate has all of it."""
+    X, y, truth, _, issues = exact
+    posterior = issues.posterior
+    np.testing.assert_allclose(posterior.sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.where(y.mask, 0.0, posterior).sum(axis=1), issues.probability, atol=1e-12)
+    assert np.mean(posterior.argmax(axis=1) == truth) > 0.95
+    unknown = dataclasses.replace(issues, noise_rate=np.nan, probability=np.full(len(X), np.nan))
+    np.testing.assert_allclose(unknown.posterior, y.mask)
 
 
 @pytest.mark.parametrize("estimator", [LOORidge(), PLSVM()], ids=["LOORidge", "PLSVM"])

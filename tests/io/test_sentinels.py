@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from oneof.io import CellFormat, Table, choose_columns
-from oneof.io.sentinels import find_sentinels
+from oneof.io.sentinels import find_sentinels, recurring
 
 N = 300
 
@@ -37,7 +37,7 @@ def test_ordinary_numbers_are_no_sentinels(name: str) -> None:
     """No number of a usual distribution is a sentinel, also if it has the form of one."""
     for seed in range(30):
         values = pl.Series("x", np.asarray(ORDINARY[name](np.random.default_rng(seed)), dtype=np.float64))
-        assert find_sentinels(values) == ()
+        assert recurring([find_sentinels(values)], N) == [()]
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,16 @@ def test_sentinels_are_counted(name: str, sentinels: tuple[float, ...]) -> None:
     values = np.asarray(ORDINARY[name](np.random.default_rng(0)), dtype=np.float64)
     for place, sentinel in enumerate(sentinels):
         values[place::60] = sentinel
-    assert find_sentinels(pl.Series("x", values)) == tuple((f"{sentinel:g}", 5) for sentinel in sentinels)
+    found = tuple((f"{sentinel:g}", 5) for sentinel in sentinels)
+    assert find_sentinels(pl.Series("x", values)) == found
+    assert recurring([found], N) == [found]
+
+
+def test_sentinels_are_counted_in_the_table() -> None:
+    """A number that is far outside each of several columns is found although no column has enough of its cells."""
+    columns = [(("-999", 1),), (("-999", 1), ("9999", 2)), (), (("-999", 1),)]
+    assert recurring(columns, 100) == [(("-999", 1),), (("-999", 1),), (), (("-999", 1),)]
+    assert recurring(columns, 1_000) == [()] * 4
 
 
 def test_a_note_has_the_option_that_removes_it() -> None:

@@ -7,6 +7,7 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.likelihoods import uniform_within_sets
+from oneof.solvers.noise import normalize_rows
 from oneof.typing import Floats, Ints, Mask
 from oneof.validation import check_positive
 
@@ -92,6 +93,8 @@ class LabelIssues:
         The power of the held-out predictions.
     outside : ndarray of shape (n_samples, n_classes)
         The probabilities of the classes if the set is wrong. Rows sum to 1; those of unlabeled rows are 0.
+    posterior : ndarray of shape (n_samples, n_classes)
+        The probabilities of the true class given the features and the set, which may be wrong; rows sum to 1.
 
     Examples
     --------
@@ -151,6 +154,12 @@ class LabelIssues:
     def n_changed(self) -> int:
         """The number of rows that `corrected` changes."""
         return int(self._is_changed().sum())
+
+    @property
+    def posterior(self) -> Floats:
+        """The probabilities of the true class of each row, (n_samples, n_classes); of right sets at an unknown rate."""
+        wrong = np.nan_to_num(self.probability)[:, None]
+        return (1.0 - wrong) * normalize_rows(self.proba * self.candidates.evidence) + wrong * self.outside
 
     def top(self, n: int | None = None) -> list[LabelIssue]:
         """Return the rows whose sets are most probably wrong, the most probable first.

@@ -321,7 +321,7 @@ class Constructors:
         mask, known = collections.read_strings(y, separator, classes)
         if classes is None and len(pairs := labels_with_weights(known.tolist())) > 1:
             warnings.warn(
-                f"{pairs[0]!r} is read as one label. Pass weighted=True if the number after the colon is a weight.",
+                f"{pairs[0]!r} is read as one label. Pass weighted=True if the number is a weight.",
                 UserWarning,
                 stacklevel=2,
             )

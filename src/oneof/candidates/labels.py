@@ -14,7 +14,14 @@ from oneof.typing import Ints, Labels, Mask
 SignPolicy = Literal["error", "warn"]
 """Treatment of a vector whose only values are -1 and +1: an error, or two classes with a warning."""
 
-_LABEL_AND_WEIGHT = re.compile(r"""\s*\{\s*".*":.*\}\s*|.+:\s*(\d*\.\d+([eE][-+]?\d+)?|[01])""", re.DOTALL)
+WEIGHT_IN_PARENTHESES = re.compile(r"\(\s*(\d*\.\d+(?:[eE][-+]?\d+)?|[01]|\d+(?:\.\d*)?\s*%)\s*\)\s*", re.ASCII)
+"""A weight at the end of a label, as in "finch (0.66)" and "finch (66 %)", but not the number of a name, "B (2)"."""
+_LABEL_AND_WEIGHT = re.compile(
+    rf"""\s*\{{\s*".*":.*\}}\s*|.+:\s*(\d*\.\d+([eE][-+]?\d+)?|[01])|.*\S\s*{WEIGHT_IN_PARENTHESES.pattern}""",
+    re.DOTALL | re.ASCII,
+)
+_FRACTION = re.compile(r"[.%][^:(]*$")
+"""A point or a percent sign in the weight at the end of a text."""
 
 MISSING = -1
 """The code of a row without a label."""
@@ -199,10 +206,10 @@ def format_classes(names: Sequence[str]) -> str:
 
 
 def labels_with_weights(labels: Iterable[Any]) -> list[str]:
-    """Return the labels with a weight, such as "finch:0.7" or a JSON object, if most labels have one; else none."""
+    """Return the labels with a weight, such as "finch:0.7" or "finch (0.7)", if most labels have one; else none."""
     texts = [label for label in labels if isinstance(label, str)]
     pairs = [text for text in texts if _LABEL_AND_WEIGHT.fullmatch(text)]
-    is_most = 2 * len(pairs) > len(texts) and any("." in text.rpartition(":")[2] for text in pairs)
+    is_most = 2 * len(pairs) > len(texts) and any(_FRACTION.search(text) for text in pairs)
     return pairs if is_most else []
 
 

@@ -5,7 +5,7 @@ converts another table to numbers and text, `encoder` builds the transformer of 
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from oneof.errors import DataError
 from oneof.io.columns import Column, match_columns, to_text, unreadable_cell
 from oneof.io.findings import ColumnFinding, Kind, TableFindings
 from oneof.io.kinds import check_kind, infer_kind
+from oneof.io.sentinels import recurring
 
 if TYPE_CHECKING:
     import polars as pl
@@ -159,7 +160,8 @@ def _infer_columns(
         findings.append(found)
         if numbers is not None and found.kind is not None:
             values[cells.name] = numbers
-    return findings, values
+    recur = recurring([found.sentinels for found in findings], table.frame.height)
+    return [replace(found, sentinels=numbers) for found, numbers in zip(findings, recur, strict=True)], values
 
 
 def _features(findings: Sequence[ColumnFinding], path: Path, scope: str) -> list[Column]:

@@ -1,10 +1,12 @@
 """Numbers such as -999 that probably stand for missing values, although no option names them as such.
 
-A sentinel is a number of the usual form, recurs, and is far outside the other numbers of its column. The rules are
-strict: a note about an ordinary number would be noise, while `oneof.io.CellFormat.missing` accepts any number.
+A sentinel is a number of the usual form, is far outside the other numbers of its column, and recurs in the table. The
+rules are strict: a note about an ordinary number would be noise. `oneof.io.CellFormat.missing` accepts any number.
 """
 
 import re
+from collections import Counter
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ _FORM = re.compile(r"-1|-9|-?([789])\1+(\.\1+)?|-?(32768|2147483648)|32767|21474
 _LARGEST = 10**10
 _MIN_CELLS = 3
 _MIN_SHARE = 0.005
-"""Number of cells, and share of all cells, that a sentinel must have."""
+"""Number of cells of the table that a sentinel must have, and their number relative to the rows."""
 _POSITIVE_FACTOR = 2.0
 """Factor of the distance that a positive sentinel must have."""
 _MIN_OTHERS = 10
@@ -26,7 +28,7 @@ _MIN_DISTINCT_FOR_MINUS_ONE = 5
 
 
 def find_sentinels(values: "pl.Series") -> tuple[tuple[str, int], ...]:
-    """Return the numbers of a column that probably stand for missing values, with the numbers of their cells.
+    """Return the numbers of a column that may stand for missing values, with the numbers of their cells.
 
     The other numbers are those that do not have the form of a sentinel. A sentinel is
 
@@ -54,12 +56,25 @@ def find_sentinels(values: "pl.Series") -> tuple[tuple[str, int], ...]:
     if n_others < _MIN_OTHERS:
         return ()
     low, high = float(others.min()), float(others.max())  # type: ignore[arg-type]  # a column of floats
-    enough = max(_MIN_CELLS, _MIN_SHARE * len(present))
     return tuple(
-        (_to_text(value), count)
-        for value, count in candidates.iter_rows()
-        if count >= enough and _is_far(value, others, low, high)
+        (_to_text(value), count) for value, count in candidates.iter_rows() if _is_far(value, others, low, high)
     )
+
+
+def recurring(sentinels: Sequence[tuple[tuple[str, int], ...]], n_rows: int) -> list[tuple[tuple[str, int], ...]]:
+    """Return the sentinels of each column that recur in the table; those of one column may be few.
+
+    Parameters
+    ----------
+    sentinels : sequence of tuple
+        The numbers of each column with the numbers of their cells; see `find_sentinels`.
+    n_rows : int
+    """
+    total: Counter[str] = Counter()
+    for column in sentinels:
+        total.update(dict(column))
+    enough = max(_MIN_CELLS, _MIN_SHARE * n_rows)
+    return [tuple((number, n) for number, n in column if total[number] >= enough) for column in sentinels]
 
 
 def _is_far(value: float, others: "pl.Series", low: float, high: float) -> bool:

@@ -279,6 +279,8 @@ class ReportData:
         Coverage and mean size of the prediction sets of held-out rows.
     set_coverage : float, default=0.9
         Their nominal coverage.
+    expected_coverage : float, optional
+        Their expected coverage by the probabilities of the true classes, if wrong labels were corrected.
     issues : LabelIssues, optional
         The rows whose sets probably exclude the true label.
     n_corrected : int, optional
@@ -316,6 +318,7 @@ class ReportData:
     annotators: AnnotatorSummary | None = None
     sets: SetEvaluation | None = None
     set_coverage: float = 0.9
+    expected_coverage: float | None = None
     issues: LabelIssues | None = None
     n_corrected: int | None = None
     baseline_warning: str = ""

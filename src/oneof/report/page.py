@@ -86,7 +86,7 @@ def render_report(data: ReportData) -> str:
         curve=_curve(data),
         truth=_truth(data),
         annotators=None if data.annotators is None else annotators.describe_annotators(data.annotators),
-        sets=None if data.sets is None else statistics.describe_sets(data.sets, data.set_coverage),
+        sets=statistics.describe_sets(data),
         suspects=None if data.issues is None else describe_suspects(data.issues, data.preview, MAX_REPORT_SUSPECTS),
         n_corrected=data.n_corrected,
         columns=columns,

@@ -7,7 +7,6 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.labels import is_missing
-from oneof.conformal import SetEvaluation
 from oneof.plots import counts
 from oneof.plots.figures import encode_decisions, weighted_sizes
 from oneof.plots.style import clean, shorten
@@ -21,6 +20,8 @@ MAX_UNCERTAIN = 0.995
 MAX_PAIRS = 12
 MAX_NAMED = 6
 MAX_SET_CLASSES = 30
+MIN_NOISE = 0.02
+"""Noise rate from which prediction sets of uncorrected labels are clearly too large."""
 CELL_WIDTH = 90
 LABEL_WIDTH = 60
 
@@ -277,11 +278,20 @@ def _mean(values: Any, mask: Mask) -> float:
     return float(np.mean(values[mask])) if mask.any() else float("nan")
 
 
-def describe_sets(sets: SetEvaluation, coverage: float) -> dict[str, Any]:
-    """Return the values of the section of the prediction sets; of many classes, those of the lowest coverage."""
+def describe_sets(data: ReportData) -> dict[str, Any] | None:
+    """Return the values of the section of the prediction sets; of many classes, those of the lowest coverage.
+
+    The sets are too large if a part of the labels is probably wrong, and the model was not fitted to corrected weights.
+    """
+    sets, issues = data.sets, data.issues
+    if sets is None:
+        return None
+    is_noisy = issues is not None and data.n_corrected is None and issues.noise_rate_interval[0] >= MIN_NOISE
     classes = sorted(sets.by_class, key=lambda group: (group.coverage, -group.n_rows))[:MAX_SET_CLASSES]
     return {
-        "nominal": coverage,
+        "nominal": data.set_coverage,
+        "expected": data.expected_coverage,
+        "is_noisy": is_noisy,
         "coverage": sets.coverage,
         "low": sets.coverage_bounds[0],
         "high": sets.coverage_bounds[1],

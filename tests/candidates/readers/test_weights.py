@@ -336,7 +336,8 @@ def test_bad_options_are_errors(options, message):
 # -- text ---------------------------------------------------------------------------------------------------------
 
 
-label_text = st.text(st.one_of(st.sampled_from("|:\\;a "), st.characters(codec="utf-8")), min_size=1)
+label_text = st.text(st.one_of(st.sampled_from("|:\\;a ("), st.characters(codec="utf-8")), min_size=1)
+label_text = st.builds(str.__add__, label_text, st.sampled_from(["", "", "(0.5)", " (1)", " (66 %)", "(2)"]))
 label_text = label_text.map(str.strip).filter(bool)
 
 
@@ -346,7 +347,7 @@ label_text = label_text.map(str.strip).filter(bool)
         min_size=1,
         max_size=8,
     ),
-    st.sampled_from(["|", ";", "||", " or ", "| ;"]),
+    st.sampled_from(["|", ";", "||", " or ", "| ;", "("]),
 )
 def test_weighted_text_round_trip(rows, separator):
     """Sets with weights are equal after writing and reading, also if labels contain colons and separators."""
@@ -371,6 +372,18 @@ def test_weighted_text():
     ]
     assert CandidateSets.from_strings(["a:0.5"]).classes.tolist() == ["a:0.5"]
     assert CandidateSets.from_labels(["a:b", "c"]).to_strings() == ["a:b", "c"]
+
+
+def test_weights_may_be_in_parentheses():
+    """Fractions, percentages, 0 and 1 at the end of a label are weights; other numbers belong to the name."""
+    texts = ["finch (0.5)|wren (1)", "finch(50%)|wren(100 %)|owl (0)", "B (2)|owl", r"owl \(0.5)", "(0.5)|wren: .5", ""]
+    y = CandidateSets.from_strings(texts, weighted=True)
+    assert y.classes.tolist() == ["(0.5)", "B (2)", "finch", "owl", "owl (0.5)", "wren"]
+    expected = [[0, 0, 0.5, 0, 0, 1], [0, 0, 0.5, 0, 0, 1], [0, 1, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0]]
+    np.testing.assert_array_equal(y.weights[:4], expected)
+    assert y[4] == {"(0.5)", "wren"}
+    with pytest.warns(UserWarning, match=r"'finch \(0.5\)' is read as one label. Pass weighted=True"):
+        CandidateSets.from_strings(["finch (0.5)|wren (0.1)"])
 
 
 json_weights = st.dictionaries(st.text(min_size=1).map(str.strip).filter(bool), st.floats(1e-300, 1e300), min_size=1)
@@ -596,6 +609,11 @@ def test_labels_with_numbers_cause_a_warning():
         CandidateSets.from_strings(texts, weighted=True)
         CandidateSets.from_strings(texts, classes=y.classes)
         as_candidates(labels, classes=np.array(labels))
-        for few in (["finch:0.7", "wren"], ["ratio 1:2", "ratio 1:3"], ["finch:0.7", "wren:0.3", "a", "b", "c"]):
+        for few in (
+            ["finch:0.7", "wren"],
+            ["ratio 1:2", "ratio 1:3"],
+            ["B (2)", "B (1)"],
+            ["finch:0.7", "wren:0.3", "a", "b", "c"],
+        ):
             CandidateSets.from_strings(few)
             as_candidates(few)

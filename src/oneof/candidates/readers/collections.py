@@ -9,6 +9,7 @@ import numpy as np
 
 from oneof.candidates.labels import (
     USE_FROM_WEIGHTS,
+    WEIGHT_IN_PARENTHESES,
     as_classes,
     distinct_labels,
     is_minus_one,
@@ -264,10 +265,11 @@ def check_separator(separator: Any) -> None:
 def split_text(
     row: int, text: Any, separator: str, *, colons: bool = False
 ) -> tuple[list[str] | None, list[str | None]]:
-    """Return the labels of a text, None if the row is unlabeled, and the text after the last colon of each label.
+    """Return the labels of a text, None if the row is unlabeled, and the text of the weight of each label.
 
-    Colons are part of the label, and the second list has no items, unless `colons`. A backslash escapes a backslash,
-    the characters that `escaped_characters` returns and, if `colons`, a colon and the brackets that begin JSON.
+    This is the text after the last colon, or the number in parentheses at the end. Both are part of the label, and the
+    second list has no items, unless `colons`. A backslash escapes a backslash, the characters that
+    `escaped_characters` returns and, if `colons`, a colon, an opening parenthesis, and the brackets that begin JSON.
     """
     if is_missing(text):
         return None, []
@@ -277,34 +279,39 @@ def split_text(
         )
     if not text.strip():
         return None, []
-    is_escaped = "\\" in text
-    labels, last_colon = (
-        _split_escaped(text, separator, colons=colons) if is_escaped else (split_labels(text, separator), [])
-    )
+    if "\\" in text:
+        labels, ends = _split_escaped(text, separator, colons=colons)
+    else:
+        labels = split_labels(text, separator)
+        ends = [{sign: label.rfind(sign) for sign in ":("} for label in labels] if colons else []
     numbers: list[str | None] = [None] * len(labels) if colons else []
-    if colons:
-        last_colon = last_colon or [label.rfind(":") for label in labels]
-        for i, end in enumerate(last_colon):
-            if end >= 0:
-                labels[i], numbers[i] = labels[i][:end], labels[i][end + 1 :].strip()
+    for i, end in enumerate(ends):
+        label = labels[i]
+        if end[":"] >= 0:
+            labels[i], numbers[i] = label[: end[":"]], label[end[":"] + 1 :].strip()
+        elif label[: max(end["("], 0)].strip() and (number := WEIGHT_IN_PARENTHESES.fullmatch(label, end["("])):
+            labels[i], numbers[i] = label[: end["("]], number[1]
     labels = [label.strip() for label in labels]
     if "" in labels:
         raise LabelError(f"{text!r} contains an empty label. Remove the extra {separator!r}.", row=row, label=text)
     return labels, numbers
 
 
-def _split_escaped(text: str, separator: str, *, colons: bool) -> tuple[list[str], list[int]]:
-    """Return the labels of a text with backslashes, and the position of the last colon in each that is not escaped."""
+def _split_escaped(text: str, separator: str, *, colons: bool) -> tuple[list[str], list[dict[str, int]]]:
+    """Return the labels of a text with backslashes, and the last colon and parenthesis in each that are not escaped.
+
+    Their positions are -1 without any; the list has no items unless `colons`.
+    """
     separators = separators_of(separator)
-    escaped = "|".join(map(re.escape, escaped_characters(separator) + ":[{" * colons))
+    escaped = "|".join(map(re.escape, escaped_characters(separator) + ":([{" * colons))
     token = re.compile(rf"\\\\|\\(?:{escaped})|{_either(separators)}|.", re.DOTALL)
-    labels, last_colon = [""], [-1]
+    labels, ends = [""], [{":": -1, "(": -1}]
     for piece in token.findall(text):
         if piece in separators:
             labels.append("")
-            last_colon.append(-1)
+            ends.append({":": -1, "(": -1})
         else:
-            if piece == ":":
-                last_colon[-1] = len(labels[-1])
+            if piece in (":", "("):
+                ends[-1][piece] = len(labels[-1])
             labels[-1] += piece.removeprefix("\\") if len(piece) > 1 else piece
-    return labels, last_colon
+    return labels, ends if colons else []

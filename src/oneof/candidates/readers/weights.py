@@ -4,13 +4,14 @@ Every form is read in the same steps: its cells become an (n, K) array of number
 does not list is spread over them, and posteriors are divided by their prior.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates.labels import as_classes, format_classes, is_missing, pack_classes
+from oneof.candidates.labels import WEIGHT_IN_PARENTHESES, as_classes, format_classes, is_missing, pack_classes
 from oneof.candidates.readers.collections import (
     as_rows,
     collect_classes,
@@ -26,6 +27,7 @@ from oneof.candidates.row_weights import RowWeights, WeightOptions, WeightTable,
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels, Mask
 
+_WEIGHT_AT_END = re.compile(f"{WEIGHT_IN_PARENTHESES.pattern}$", re.ASCII)
 _REQUIREMENT = "weights must be numbers"
 
 
@@ -63,6 +65,11 @@ def write_weighted_strings(mask: Mask, classes: Labels, row_weights: RowWeights,
     check_weight_separator(separator)
     labels = escape_labels(classes, "\\:" + escaped_characters(separator))
     labels = ["\\" + label if label[:1] in ("[", "{") else label for label in labels]  # otherwise JSON
+    if "(" not in escaped_characters(separator):
+        for k, name in enumerate(classes.tolist()):
+            if _WEIGHT_AT_END.search(str(name)):
+                start, _, end = labels[k].rpartition("(")
+                labels[k] = f"{start}\\({end}"
     written = separators_of(separator)[0]
     position = np.cumsum(row_weights.is_weighted) - 1
     texts = []

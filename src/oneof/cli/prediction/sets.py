@@ -13,9 +13,11 @@ from oneof.persistence import prediction_sets
 if TYPE_CHECKING:
     import polars as pl
 
+    from oneof.audit import LabelIssues
     from oneof.candidates import CandidateSets
     from oneof.comparison import Comparison
     from oneof.conformal import SetEvaluation
+    from oneof.typing import Floats
 
 REPORT_COVERAGE = 0.9
 """Nominal coverage of the report of `oneof fit`."""
@@ -41,10 +43,14 @@ class SetOptions(prediction_sets.CoverageOptions):
                 raise InputError(f"{option} must be {', '.join(choices[:-1])} or {choices[-1]}; got {value!r}.")
 
 
-def held_out_calibration(comparison: "Comparison", candidates: "CandidateSets", seed: int) -> dict[str, Any] | None:
+def held_out_calibration(
+    comparison: "Comparison", candidates: "CandidateSets", seed: int, issues: "LabelIssues | None" = None
+) -> dict[str, Any] | None:
     """Return the held-out rows that calibrate the model, with probabilities and candidates.
 
-    None if the method has no probabilities, or there are no such rows. Of many rows, a random sample is kept.
+    None if the method has no probabilities, or there are no such rows. Of many rows, a random sample is kept. With the
+    issues of an audit, the evidence is such that the probabilities of the classes are those of `issues.posterior`:
+    sets that lack the true class would otherwise make the prediction sets far too large.
     """
     import numpy as np
 
@@ -57,15 +63,31 @@ def held_out_calibration(comparison: "Comparison", candidates: "CandidateSets", 
         kept = np.sort(np.random.default_rng(seed).permutation(kept)[:limit])
     if not len(kept):
         return None
-    evidence = candidates[rows[kept]].evidence
+    evidence: Any = candidates[rows[kept]].evidence
+    if issues is not None and not issues.is_rate_unknown:
+        evidence = _evidence_of(issues.posterior[rows[kept]], proba[kept])
     as_stored = evidence if evidence.dtype == bool else evidence.astype(np.float32)
     return {"rows": rows[kept], "proba": proba[kept].astype(np.float32), "evidence": as_stored}
 
 
-def evaluate_calibration(calibration: dict[str, Any], candidates: "CandidateSets", truth: Any) -> "SetEvaluation":
+def _evidence_of(posterior: "Floats", proba: "Floats") -> "Floats":
+    """Return the weights, at most 1, by which probabilities are multiplied to be proportional to a posterior."""
+    import numpy as np
+
+    from oneof.audit.label_issues import MIN_CORRECTION
+
+    kept = np.where(posterior >= MIN_CORRECTION * posterior.max(axis=1, keepdims=True), posterior, 0.0)
+    weights = kept / np.maximum(proba, np.finfo(np.float32).tiny)
+    return np.asarray(weights / weights.max(axis=1, keepdims=True))
+
+
+def evaluate_calibration(
+    calibration: dict[str, Any], candidates: "CandidateSets", truth: Any, issues: "LabelIssues | None" = None
+) -> "tuple[SetEvaluation, float | None]":
     """Return coverage and size of the sets of the calibration rows, each half calibrated by the other one.
 
-    Without true labels the coverage is that of the rows with a single candidate.
+    Without true labels the coverage is that of the rows with a single candidate. The second value is the expected
+    coverage by the posterior of an audit; None without an audit, with an unknown noise rate, or with true labels.
     """
     import numpy as np
 
@@ -86,7 +108,10 @@ def evaluate_calibration(calibration: dict[str, Any], candidates: "CandidateSets
     known = None if truth is None else truth[rows]
     has_truth = known is not None and any(label is not None for label in known.tolist())
     sets = CandidateSets(mask, candidates.classes)
-    return evaluate_sets(sets, known if has_truth else candidates[rows])
+    expected = None
+    if issues is not None and not issues.is_rate_unknown and not has_truth:
+        expected = float((issues.posterior[rows] * mask).sum(axis=1).mean())
+    return evaluate_sets(sets, known if has_truth else candidates[rows]), expected
 
 
 def to_columns(sets: "CandidateSets", separator: str) -> "list[pl.Series]":

@@ -9,8 +9,9 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.cli.answers.annotators import estimate_candidates
 from oneof.cli.answers.files import ROW, AnswerOptions, TableAnswers, read_answers
+from oneof.cli.tables.groups import group_notes, read_groups
 from oneof.cli.tables.leaks import leak_notes
-from oneof.errors import DataError, InputError
+from oneof.errors import InputError
 from oneof.io import (
     Column,
     Overrides,
@@ -22,7 +23,6 @@ from oneof.io import (
     check_no_weights,
     check_texts,
     choose_features,
-    find_column,
     find_separator,
     read_labels,
     read_text_options,
@@ -182,7 +182,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     if read_options.classes is None and not read_options.weights.weighted:
         check_no_weights(candidates.classes.tolist(), table.path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
-    groups = None if read_options.groups is None else _read_groups(table, read_options)
+    groups = None if read_options.groups is None else _check_and_read_groups(table, read_options)
     features = prepare_features(table, read_options)
     answer_notes = () if given is None else given.notes
     label_notes = (
@@ -193,6 +193,8 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     leaks = []
     if table.rows is None:
         leaks = leak_notes(features.frame, features.columns, candidates, has_truth=truth is not None)
+        if groups is None:
+            leaks += group_notes(table.frame, read_options.text_columns)
     return PreparedTable(
         table,
         candidates,
@@ -208,23 +210,13 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     )
 
 
-def _read_groups(table: Table, read_options: ReadOptions) -> list[str]:
-    """Return the group of each row."""
+def _check_and_read_groups(table: Table, read_options: ReadOptions) -> list[str]:
+    """Return the group of each row, from a column without labels."""
     name = str(read_options.groups)
-    column = find_column(name, table.frame.columns, table.path)
     for option, names in (("--labels", read_options.labels), ("--truth", (read_options.truth,))):
         if name in names:
             raise InputError(f"--groups and {option} must name different columns; got {name!r} for both.")
-    cells = [None if cell is None else str(cell).strip() for cell in table.frame[column].to_list()]
-    missing = [row for row, cell in enumerate(cells) if not cell]
-    if missing:
-        raise DataError(
-            f"column {name!r} of --groups has empty cells (such rows: {len(missing):,}). Name the group of each row; a "
-            "row without a group has a group of its own.",
-            source=str(table.path),
-            row=missing[0],
-        )
-    return [str(cell) for cell in cells]
+    return read_groups(table, name)
 
 
 def read_rows(path: Path, read_options: ReadOptions) -> Table:

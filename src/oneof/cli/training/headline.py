@@ -43,6 +43,18 @@ def make_headline(
     return choose_headline(comparison.results[0], accuracy, candidates, is_grouped=comparison.n_groups is not None)
 
 
+def describe_noise(accuracy: "AccuracyEstimate") -> list[str]:
+    """Return a note if so many labels are wrong that prediction sets are too large without a correction."""
+    from oneof.report.statistics import MIN_NOISE
+
+    if accuracy.noise_rate_interval[0] < MIN_NOISE:
+        return []
+    return [
+        f"about {100 * accuracy.noise_rate:.0f} % of the rows have labels without the true one. The prediction sets of "
+        "`oneof predict --coverage` are too large for this reason; --noise-rate auto corrects the model and the sets."
+    ]
+
+
 def to_dict(headline: "Headline", accuracy: "AccuracyEstimate | None") -> dict[str, Any]:
     """Return the headline and the estimated accuracy in the types of JSON."""
     return {

@@ -14,7 +14,7 @@ from oneof.cli.output.progress import ProgressFactory, Steps
 from oneof.cli.prediction.sets import REPORT_COVERAGE, evaluate_calibration, held_out_calibration, to_dict
 from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, WRITE_SECONDS, WRITING
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
-from oneof.cli.training.headline import held_out_accuracy, make_headline
+from oneof.cli.training.headline import describe_noise, held_out_accuracy, make_headline
 from oneof.cli.training.headline import to_dict as headline_to_dict
 
 if TYPE_CHECKING:
@@ -108,10 +108,8 @@ def train(
         for sentence in describe_comparison(len(methods), budget, len(splits[0][0])):
             announce(sentence)
     comparison, curve = _compare(prepared, methods, task, splits, budget, seed, steps=steps, add_note=add_note)
-    crowd = annotators = issues = calibration = sets = None
+    crowd = annotators = issues = calibration = sets = expected_coverage = None
     if prepared.answers is None:
-        calibration = held_out_calibration(comparison, candidates, seed)
-        sets = None if calibration is None else evaluate_calibration(calibration, candidates, truth)
         fitted_to = candidates
         if noise_rate is not None:
             rate = None if isinstance(noise_rate, str) else noise_rate
@@ -121,6 +119,9 @@ def train(
                 )
             fitted_to = issues.corrected()
             add_note(_describe_correction(issues))
+        calibration = held_out_calibration(comparison, candidates, seed, issues)
+        if calibration is not None:
+            sets, expected_coverage = evaluate_calibration(calibration, candidates, truth, issues)
         with steps.step(FINAL):
             model = fit_with_class_weights(comparison.best_estimator, frame, fitted_to, class_weight)
         if issues is None and _has_suspects(model[-1]):
@@ -144,12 +145,16 @@ def train(
     given = None if prepared.answers is None else prepared.answers.answers
     accuracy = held_out_accuracy(comparison, candidates, given)
     headline = make_headline(comparison, candidates, accuracy)
+    if noise_rate is None and calibration is not None and accuracy is not None:
+        for sentence in describe_noise(accuracy):
+            add_note(sentence)
     summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)
     summary |= {"class_weight": class_weight, "notes": notes}
     if crowd is not None and annotators is not None:
         summary |= {"answers": annotators_to_dict(annotators, crowd)}
     if sets is not None:
-        summary |= {"prediction_sets": {"nominal_coverage": REPORT_COVERAGE} | to_dict(sets)}
+        nominal = {"nominal_coverage": REPORT_COVERAGE, "expected_coverage": expected_coverage}
+        summary |= {"prediction_sets": nominal | to_dict(sets)}
     if noise_rate is not None and issues is not None:
         summary |= {"audit": summarize_issues(issues, prepared.separator)}
     command = command_line(
@@ -175,6 +180,7 @@ def train(
             named=named,
             annotators=annotators,
             sets=sets,
+            expected_coverage=expected_coverage,
             issues=issues,
             headline=headline,
             n_corrected=None if noise_rate is None or issues is None else issues.n_changed,

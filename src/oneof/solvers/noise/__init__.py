@@ -8,7 +8,7 @@ Reading order:
 4. `information`: whether the predictions are good enough for an estimate of the rate.
 """
 
-from oneof.solvers.noise.em import MAX_RATE, NoiseModel, NoiseSolution, solve_noise
+from oneof.solvers.noise.em import MAX_RATE, NoiseModel, NoiseSolution, normalize_rows, solve_noise
 from oneof.solvers.noise.information import information_gains, is_better_than_frequencies
 from oneof.solvers.noise.profile import NoiseEstimate, average_noise
 from oneof.solvers.noise.wrong_sets import WrongSets
@@ -22,5 +22,6 @@ __all__ = [
     "average_noise",
     "information_gains",
     "is_better_than_frequencies",
+    "normalize_rows",
     "solve_noise",
 ]

@@ -1,0 +1,85 @@
+"""Groups of rows, such as recordings or patients: the column of `--groups`, and a note about a column that names some.
+
+Rows of a group are similar, so that the rates of held-out rows of the same groups are too high for rows of new groups.
+"""
+
+import re
+import shlex
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from oneof.cli.options import write_names
+from oneof.errors import DataError
+from oneof.io import find_column
+from oneof.wording import enumerate_items
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from oneof.io import Table
+
+_GROUP = re.compile(
+    "(account|animal|article|author|batch|camera|client|clinic|cluster|colony|customer|device|doc|document|experiment|"
+    "farm|field|file|filename|group|hospital|household|image|individual|location|nest|participant|patient|person|photo|"
+    "picture|plate|plot|recorder|recording|scene|school|sensor|session|site|source|speaker|station|subject|transect|"
+    "user|video)s?"
+)
+"""Words in the names of columns whose values are usually groups."""
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_MIN_GROUPS = 3
+_MIN_ROWS_PER_GROUP = 2.0
+"""Number of values of a column of groups, and the mean number of rows of a value."""
+_MAX_LISTED = 3
+
+
+def read_groups(table: "Table", name: str) -> list[str]:
+    """Return the group of each row; an empty cell is an error."""
+    column = find_column(name, table.frame.columns, table.path)
+    cells = [None if cell is None else str(cell).strip() for cell in table.frame[column].to_list()]
+    missing = [row for row, cell in enumerate(cells) if not cell]
+    if missing:
+        raise DataError(
+            f"column {name!r} of --groups has empty cells (such rows: {len(missing):,}). Name the group of each row; a "
+            "row without a group has a group of its own.",
+            source=str(table.path),
+            row=missing[0],
+        )
+    return [str(cell) for cell in cells]
+
+
+def group_notes(frame: "pl.DataFrame", exclude: Collection[str]) -> list[str]:
+    """Return a note about columns that probably name groups of rows, with the option that keeps groups together.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+        The table as read, with columns that are not features.
+    exclude : collection of str
+        Columns of labels and of true labels.
+    """
+    stripped = {name.strip() for name in exclude}  # as `find_column` finds them
+    columns = [cells for cells in frame.iter_columns() if cells.name.strip() not in stripped]
+    found = {cells.name: cells.n_unique() for cells in columns if _may_name_groups(cells)}
+    names = [name for name, n_values in found.items() if _recurs(frame[name], n_values)]
+    if not names:
+        return []
+    finest = max(names, key=lambda name: found[name])
+    listed = enumerate_items([f"{name!r} ({found[name]:,} values)" for name in names[:_MAX_LISTED]])
+    subject = f"columns {listed} seem" if len(names[:_MAX_LISTED]) > 1 else f"column {listed} seems"
+    return [
+        f"{subject} to name groups of rows. The rates below are those of new rows of the same groups, and are too high "
+        f"for new groups: add --groups {shlex.quote(write_names([finest]))} to estimate these."
+    ]
+
+
+def _may_name_groups(cells: "pl.Series") -> bool:
+    """Return whether a column of texts or whole numbers has the name of groups."""
+    import polars as pl
+
+    if not (cells.dtype in (pl.String, pl.Categorical, pl.Enum) or cells.dtype.is_integer()):
+        return False
+    return any(_GROUP.fullmatch(word.lower()) for word in _WORD.findall(cells.name))
+
+
+def _recurs(cells: "pl.Series", n_values: int) -> bool:
+    return n_values >= _MIN_GROUPS and len(cells) - cells.null_count() >= _MIN_ROWS_PER_GROUP * n_values

@@ -36,6 +36,11 @@ def as_float_array(value: Any, name: str) -> Floats:
         return array.astype(np.float64)
 
 
+def to_native(rows: FeatureMatrix) -> FeatureMatrix:
+    """Return rows in the byte order of the machine; scikit-learn keeps that of big-endian columns of pandas."""
+    return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
+
+
 def check_finite(rows: FeatureMatrix, *, or_nan: bool = False) -> None:
     """Raise if a value of dense or CSR rows is infinite, or NaN unless `or_nan`; the error names the first one."""
     dense = isinstance(rows, np.ndarray)

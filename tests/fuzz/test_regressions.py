@@ -2,9 +2,13 @@
 
 import dask.array as da
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 from oneof import (
     CLPL,
@@ -15,6 +19,7 @@ from oneof import (
     PLSVM,
     AvgPegasos,
     AvgPerceptron,
+    CandidateEM,
     CandidateSets,
     GaussianEM,
     GraphLogisticRegression,
@@ -338,3 +343,36 @@ def test_costs_whose_squares_overflow():
     np.testing.assert_array_equal(
         result.transduction_[np.array(labels) >= 0], [label for label in labels if label >= 0]
     )
+
+
+@pytest.mark.parametrize("dtype", [">f4", ">f8"])
+@pytest.mark.parametrize("model", [PLKNN(), HarmonicField(), AvgPerceptron(), GraphLogisticRegression()])
+def test_big_endian_columns_are_ordinary_numbers(model, dtype):
+    """Columns of pandas in the byte order of FITS files give the model and the predictions of native ones."""
+    native = pd.DataFrame(X.astype(dtype[1:]))
+    expected = clone(model).fit(native, MASK).predict(native)
+    frame = pd.DataFrame(X.astype(dtype))
+    np.testing.assert_array_equal(clone(model).fit(frame, MASK).predict(frame), expected)
+    assert isinstance(outcome(LabelingSession, frame, classes=["a", "b"], estimator=PLKNN()), LabelingSession)
+
+
+def test_huge_penalties_do_not_overflow():
+    """The squares of the dual variables of CLPL may overflow at a finite objective."""
+    assert isinstance(outcome(CLPL(C=1e300, max_iter=2).fit, sp.csr_array((20, 4), dtype=bool), MASK), CLPL)
+
+
+def test_infinite_precisions_stay_infinite():
+    """A precision of infinity or 0 is the same in every unit of the features."""
+    rows = np.array([[-1.5e-3, -9.0e-3, 0.5], [1e250, 2.0, 1.0]])
+    model = GraphLogisticRegression(views=[[0], [1]], prior="graph+ard", max_iter=20, tol=1e-300)
+    outcome(model.fit, rows, np.array([[0, 1], [1, 1]]))
+
+
+def test_errors_of_inner_classifiers_are_errors_of_oneof():
+    """Numbers that a decision tree cannot convert to float32, and probabilities that are not finite, have errors."""
+    tree = PLECOC(DecisionTreeClassifier(max_depth=1), code_length=1).fit(X, MASK)
+    assert isinstance(outcome(tree.predict, [[1e200, 0.0]]), InputError)
+    model = CandidateEM(GaussianNB(), cv=2, max_iter=2, random_state=0)
+    for last in (["a", "b"], ["a", "b", "c"]):  # partial, and unlabeled
+        y = CandidateSets.from_sets([["a"], ["b"], ["a"], ["b"], last, last], classes=["a", "b", "c"])
+        assert "must be finite" in str(outcome(model.fit, np.zeros((6, 2)), y))

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
-from oneof.errors import reraise_as_input_error
+from oneof.errors import InputError, reraise_as_input_error
 from oneof.solvers.soft_label_em import label_pairs, repeat_pairs
 from oneof.typing import FeatureMatrix, Floats, Ints
 
@@ -32,7 +32,21 @@ def fit_and_predict(
     if not len(test):
         return distributions[test]
     model, columns = fit_soft(classifier, _safe_indexing(rows, train), distributions[train], n_copies)
-    return predict_columns(model, columns, _safe_indexing(rows, test), distributions.shape[1])
+    with reraise_as_input_error():
+        proba = predict_columns(model, columns, _safe_indexing(rows, test), distributions.shape[1])
+    check_proba(proba, classifier)
+    return proba
+
+
+def check_proba(proba: Floats, classifier: Any, row_numbers: Ints | None = None) -> None:
+    """Raise unless the probabilities are finite; the error has the number of the first row if numbers are given."""
+    undefined = ~np.isfinite(proba).all(axis=1)
+    if undefined.any():
+        raise InputError(
+            f"The probabilities of {type(classifier).__name__} must be finite; it returned NaN or infinity. Scale the "
+            "features, for example with StandardScaler, or pass another estimator.",
+            row=None if row_numbers is None else int(row_numbers[undefined.argmax()]),
+        )
 
 
 def fit_soft(classifier: Any, rows: FeatureMatrix, distributions: Floats, n_copies: int) -> tuple[Any, Ints]:
@@ -78,5 +92,6 @@ def weight_parameter(classifier: Any) -> str | None:
 def predict_columns(classifier: Any, columns: Ints, rows: FeatureMatrix, n_classes: int) -> Floats:
     """Return probabilities of all classes, 0 for classes that the classifier does not have."""
     proba = np.zeros((rows.shape[0], n_classes))
-    proba[:, columns] = classifier.predict_proba(rows)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # callers check the probabilities
+        proba[:, columns] = classifier.predict_proba(rows)
     return proba

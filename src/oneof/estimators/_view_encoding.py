@@ -203,8 +203,9 @@ class ScaledTerm:
 
     def unscale(self, precision: Floats) -> Floats:
         """Return the precisions for the original features; those of ARD for the features of the view only."""
-        with np.errstate(over="ignore", under="ignore"):
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             value = np.asarray(precision * np.float64(self.scale))
+        value = np.where(np.isnan(value), precision, value)  # 0 and infinity stay in any unit
         return value[..., self.weights] if self.term.per_weight else value
 
 

@@ -16,7 +16,7 @@ from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.likelihoods import masked_softmax
 from oneof.metrics import covering_rate
 from oneof.typing import FeatureMatrix, Floats, Labels, Mask
-from oneof.validation import check_finite
+from oneof.validation import check_finite, to_native
 
 
 class Disambiguation(NamedTuple):
@@ -170,6 +170,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
                 if str(error).startswith(("Input X contains NaN", "Input X contains infinity")):  # without row
                     check_finite(check_array(X, **options, ensure_all_finite=False), or_nan=finite == "allow-nan")
                 raise
+        rows = to_native(rows)
         if sp.issparse(rows) and not rows.has_canonical_format:
             rows = rows.copy()
             with np.errstate(over="ignore"):

@@ -19,7 +19,14 @@ from sklearn.utils.parallel import Parallel, delayed
 from oneof.candidates import CandidateSets
 from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
-from oneof.estimators._soft_labels import fit_and_predict, fit_soft, predict_columns, remove_generators, with_seeds
+from oneof.estimators._soft_labels import (
+    check_proba,
+    fit_and_predict,
+    fit_soft,
+    predict_columns,
+    remove_generators,
+    with_seeds,
+)
 from oneof.estimators.base import CandidateClassifier, select_rows
 from oneof.parallel import single_threaded_blas
 from oneof.solvers.soft_label_em import (
@@ -214,9 +221,9 @@ class CandidateEM(CandidateClassifier):
         self.label_distributions_ = np.empty(candidates.shape)
         self.label_distributions_[labeled] = solution.distributions
         if not labeled.all():
-            self.label_distributions_[~labeled] = predict_columns(
-                self.estimator_, self._columns, rows[~labeled], candidates.shape[1]
-            )
+            proba = predict_columns(self.estimator_, self._columns, rows[~labeled], candidates.shape[1])
+            check_proba(proba, classifier, np.flatnonzero(~labeled))
+            self.label_distributions_[~labeled] = proba
         inside = np.where(candidates.mask, self.label_distributions_, -1.0)
         self.transduction_ = candidates.classes[inside.argmax(axis=1)]
         self.label_changes_ = solution.changes

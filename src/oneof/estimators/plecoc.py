@@ -14,7 +14,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import has_fit_parameter
 
-from oneof.errors import InputError, InputTypeError
+from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
 from oneof.kernels.pairwise import scale_gamma
 from oneof.parallel import single_threaded_blas
@@ -229,7 +229,8 @@ def _fit_binary(
         rows, used_rows = rows - origin, used_rows - origin
     if targets.min() == targets.max():
         classifier = DummyClassifier(strategy="constant", constant=targets[0])
-    with np.errstate(over="ignore", invalid="ignore"):  # the margins are checked for overflow
+    # The margins are checked for overflow.
+    with reraise_as_input_error(), np.errstate(over="ignore", invalid="ignore"):
         classifier.fit(used_rows, targets, **options)
     is_kernel = is_default and origin is not None and len(classifier.classes_) == 2
     return classifier, _training_margin(classifier, rows) if is_kernel else _margin(classifier, rows)
@@ -267,7 +268,7 @@ def _training_margin(classifier: SVC, rows: Floats) -> Floats:
 
 def _margin(classifier: Any, rows: FeatureMatrix) -> Floats:
     """Return the margins of the rows, positive on the side +1."""
-    with np.errstate(over="ignore", invalid="ignore"):
+    with reraise_as_input_error(), np.errstate(over="ignore", invalid="ignore"):
         if len(classifier.classes_) == 1:
             margin = np.full(rows.shape[0], float(classifier.classes_[0]))
         elif hasattr(classifier, "decision_function"):

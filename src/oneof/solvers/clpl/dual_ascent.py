@@ -79,7 +79,8 @@ def ascend(
         weights = space.from_internal(internal, betas)
         penalty = 0.5 * float((weights**2).sum())
         value = penalty + problem.losses(space.matvec(weights))
-        conjugate = np.divide(betas**2, 4.0 * costs, out=np.zeros_like(betas), where=costs > 0.0)
+        ratios = np.divide(betas, 4.0 * costs, out=np.zeros_like(betas), where=costs > 0.0)
+        conjugate = betas * ratios  # the squares of betas may overflow
         gap = (value - float((betas - conjugate).sum()) + penalty) / value
         is_slow = not (value <= MIN_DECREASE * last_value or (may_finish and gap <= MIN_GAP_REDUCTION * previous))
         if gap <= max(tol, GAP_ROUNDING) or (is_slow and not (may_finish and pauses.any())) or n_passes >= MAX_PASSES:

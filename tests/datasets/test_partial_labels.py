@@ -297,12 +297,34 @@ def test_n_distractors_is_ignored_with_groups(extra):
         ({"distractors": "cooccurring", "groups": [1, 1]}, "scene of each of the 3 rows; got 2"),
         ({"distractors": "cooccurring", "groups": [1, None, "a"]}, "without missing values"),
         ({"distractors": "cooccurring", "groups": [1.0, np.nan, 2.0]}, "no scene for row 1"),
+        ({"noise_rate": 1.5}, "`noise_rate` must be .* got 1.5"),
         ({"random_state": "seed"}, "`random_state` must be .* got 'seed'"),
     ],
 )
 def test_invalid_parameters_are_rejected(arguments, reason):
     with pytest.raises(InputError, match=reason):
         make_partial_labels(["a", "b", "c"], **arguments)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "independent"])
+def test_noise_replaces_the_true_label_of_a_fraction_of_the_sets(kind):
+    """The sizes stay, the rate is exact, a smaller rate is a part of a larger one, and other rows do not change."""
+    y = labels(300, 6)
+    clean, some, more = (
+        make_partial_labels(y, fraction=0.7, distractors=kind, noise_rate=rate, random_state=1)
+        for rate in (0.0, 0.2, 0.5)
+    )
+    lacks = [~sets.mask[np.arange(len(y)), y] for sets in (clean, some, more)]
+    assert [wrong.sum() for wrong in lacks] == [0, 60, 150]
+    assert not (lacks[1] & ~lacks[2]).any()
+    assert some[~lacks[1]] == clean[~lacks[1]]
+    assert some[lacks[1]] == more[lacks[1]]
+    full = clean.sizes == 6
+    np.testing.assert_array_equal(more.sizes, clean.sizes - (lacks[2] & full))
+    wrong = make_partial_labels(np.zeros(30_000, int), fraction=0.0, noise_rate=1.0, classes=range(4), random_state=0)
+    counts = wrong.mask.sum(axis=0)
+    assert counts[0] == 0
+    assert stats.chisquare(counts[1:]).pvalue > 1e-3
 
 
 def test_labels_that_are_not_exact_are_rejected():
@@ -366,6 +388,7 @@ def test_temperature_is_an_exponent():
         ({"weights": "graded", "strength": 0}, "`strength` must be a number above 0; got 0"),
         ({"weights": "graded", "temperature": -1.0}, "`temperature` must be a number above 0; got -1.0"),
         ({"temperature": 2.0}, 'require weights="graded"'),
+        ({"weights": "graded", "noise_rate": 0.1}, "`noise_rate` does not apply to graded weights"),
     ],
 )
 def test_bad_parameters_of_weights_are_errors(options, message):

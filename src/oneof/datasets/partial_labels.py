@@ -22,7 +22,7 @@ from oneof.datasets.distractors import (
     draw_weights,
 )
 from oneof.errors import InputError, LabelError
-from oneof.typing import Floats, Ints, Labels
+from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import as_float_array, check_choice, check_fraction, check_positive, is_integer
 
 _DISTRACTORS = ("uniform", "independent", "confusable", "cooccurring", "dictionary", "rules")
@@ -40,6 +40,7 @@ def make_partial_labels(
     rate: Any = None,
     confusion: Any = None,
     groups: Any = None,
+    noise_rate: float = 0.0,
     classes: Any = None,
     weights: str | None = None,
     strength: float = 1.0,
@@ -91,6 +92,10 @@ def make_partial_labels(
     groups : array-like of shape (n_samples,), optional
         For "cooccurring": the scene of each row. `n_distractors` is then ignored, and a scene with all classes makes
         uninformative sets.
+    noise_rate : float in [0, 1], default=0.0
+        The fraction of the labeled rows, exact or partial, whose sets lack the true label: ``round(noise_rate *
+        n_labeled)`` rows, drawn at random. In these sets another label, uniform over those outside the set, replaces
+        the true one. With one seed, a smaller rate selects a subset of these rows, and the other sets do not change.
     classes : array-like of shape (n_classes,), optional
         The classes; by default the sorted labels that occur.
     weights : {None, "graded"}, default=None
@@ -111,7 +116,7 @@ def make_partial_labels(
     Returns
     -------
     CandidateSets
-        The true label is in every set.
+        The true label is in every set, unless there is noise.
 
     Raises
     ------
@@ -137,6 +142,8 @@ def make_partial_labels(
     array([2, 2, 2, 2])
     >>> make_partial_labels(["finch", "wren", "robin", None], fraction=0.0)
     <CandidateSets of 4 rows, 3 classes: 3 exact, 0 partial, 1 unlabeled>
+    >>> make_partial_labels(["finch", "wren"], fraction=0.0, noise_rate=1.0, random_state=0).to_strings()
+    ['wren', 'finch']
     """
     exact = _as_exact(y, classes)
     labeled, codes = exact.is_exact, np.argmax(exact.mask, axis=1)
@@ -152,6 +159,9 @@ def make_partial_labels(
     if rate is not None and distractors != "independent":
         raise InputError(f'`rate` requires distractors="independent"; got distractors={distractors!r}.')
     _check_weights(weights, strength, temperature)
+    check_fraction("noise_rate", noise_rate)
+    if noise_rate and weights is not None:
+        raise InputError("`noise_rate` does not apply to graded weights: pass only one of `noise_rate` and `weights`.")
     rng = as_generator(random_state)
     # The rows are the start of a permutation, so that a smaller fraction with the same seed selects a subset of them.
     rows = rng.permutation(np.flatnonzero(labeled))[: round(fraction * int(labeled.sum()))]
@@ -173,9 +183,20 @@ def make_partial_labels(
     else:
         rates = _read_confusion(confusion, exact.classes, codes[rows], count)
         add_weighted(mask, rows, codes[rows], rates, count, rng=rng)
+    _replace_true_labels(mask, np.flatnonzero(labeled), codes, noise_rate, rng)
     if weights is None:
         return CandidateSets(mask, exact.classes)
     return CandidateSets.from_weights(draw_weights(mask, rows, codes, strength, temperature, rng=rng), exact.classes)
+
+
+def _replace_true_labels(mask: Mask, labeled: Ints, codes: Ints, noise_rate: float, rng: np.random.Generator) -> None:
+    """Replace the true label of a fraction of the sets by one outside the set; a set of all classes loses it only."""
+    for row in rng.permutation(labeled)[: round(noise_rate * len(labeled))]:
+        others = np.flatnonzero(~mask[row])
+        replacement = rng.random()  # one number for each row, so that a larger rate does not change a smaller one
+        mask[row, codes[row]] = False
+        if len(others):
+            mask[row, others[int(replacement * len(others))]] = True
 
 
 def as_generator(random_state: Any) -> np.random.Generator:

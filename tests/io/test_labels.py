@@ -17,6 +17,7 @@ from oneof.io import (
     read_labels,
     read_table,
     read_truth,
+    single_row_classes,
     suspicious_labels,
 )
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS
@@ -278,3 +279,13 @@ def test_posteriors_that_are_mostly_exact_have_a_note() -> None:
     (note,) = certain_rows(y, "posterior")
     assert note.startswith("2 of 3 labeled rows are exact")
     assert certain_rows(y, "likelihood") == certain_rows(y[1:], "posterior") == []
+
+
+def test_many_classes_of_one_row_have_a_note() -> None:
+    """A column of names of rows is probably not the label column; a few rare classes are usual."""
+    names = [f"clip {i}" for i in range(30)]
+    (note,) = single_row_classes(CandidateSets.from_labels([*names, "owl", "owl"]))
+    assert note.startswith("30 of 31 classes, such as 'clip 0', are in one row only")
+    few = CandidateSets.from_labels([*names[:19], "owl", "owl"])
+    half = CandidateSets.from_labels([*names, *names[:15]])
+    assert single_row_classes(few[:10]) == single_row_classes(half) == []

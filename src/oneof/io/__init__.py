@@ -32,6 +32,7 @@ from oneof.io.label_columns import (
     list_labels,
     read_labels,
     read_truth,
+    single_row_classes,
     suspicious_labels,
 )
 from oneof.io.table import Table, is_whole_table, read_table
@@ -71,6 +72,7 @@ __all__ = [
     "read_table",
     "read_text_options",
     "read_truth",
+    "single_row_classes",
     "saved_columns",
     "stem_of",
     "suspicious_labels",

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 _SEPARATORS = (";", ",", "/", "|", "+", "&")
 _MAX_LISTED = 6
 """Maximum number of labels listed in a warning; the rest are counted."""
+_MANY_CLASSES = 20
+"""Number of classes from which most of them should have several rows."""
 
 
 def find_separator(
@@ -231,6 +233,19 @@ def certain_rows(candidates: CandidateSets, kind: str) -> list[str]:
     return [
         f"{n_exact:,} of {n_labeled:,} labeled rows are exact, because the weights of all other classes are 0. If "
         "these are rounded probabilities, some labels are wrong: write more digits, or add --noise-rate auto to fit."
+    ]
+
+
+def single_row_classes(candidates: CandidateSets) -> list[str]:
+    """Return a warning if most of many classes are candidates of one row only, such as names of rows or free text."""
+    counts = candidates.mask[~candidates.is_unlabeled].sum(axis=0)
+    n_single, n_classes = int((counts == 1).sum()), len(counts)
+    if n_classes < _MANY_CLASSES or 2 * n_single <= n_classes:
+        return []
+    example = candidates.classes[counts == 1].tolist()[0]
+    return [
+        f"{n_single:,} of {n_classes:,} classes, such as {example!r}, are in one row only, and cannot be learned. Check "
+        "that --labels names the column of labels, and that its labels are names without numbers, dates or comments."
     ]
 
 

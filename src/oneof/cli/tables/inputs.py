@@ -27,6 +27,7 @@ from oneof.io import (
     read_labels,
     read_text_options,
     read_truth,
+    single_row_classes,
     suspicious_labels,
 )
 
@@ -189,6 +190,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         *separator_notes,
         *suspicious_labels(candidates.classes.tolist(), separator),
         *certain_rows(candidates, read_options.weights.kind),
+        *single_row_classes(candidates),
     )
     leaks = []
     if table.rows is None:

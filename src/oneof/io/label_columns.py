@@ -244,7 +244,7 @@ def single_row_classes(candidates: CandidateSets) -> list[str]:
         return []
     example = candidates.classes[counts == 1].tolist()[0]
     return [
-        f"{n_single:,} of {n_classes:,} classes, such as {example!r}, are in one row only, and cannot be learned. Check "
+        f"{n_single:,} of {n_classes:,} classes, such as {example!r}, are in one row only and cannot be learned. Check "
         "that --labels names the column of labels, and that its labels are names without numbers, dates or comments."
     ]
 

@@ -39,7 +39,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Write a file atomically: yield a temporary path whose file replaces `path` at the end of the block.
 
     The temporary file is flushed to the disk first, so that after a power failure either the old file or the new one
-    exists in full. If the block raises or is interrupted, the temporary file is removed and `path` is unchanged.
+    exists in full. If the block raises or is interrupted, the temporary file is removed and `path` is unchanged. A
+    symbolic link stays, and its target is replaced. A device or a pipe, such as /dev/null, is written to at the end.
 
     Raises
     ------
@@ -49,11 +50,18 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     path = as_path(path)
     if not path.name:
         raise WriteError(f"`path` must name a file; got {str(path)!r}.")
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    target = path.resolve() if path.is_symlink() else path
+    is_special = target.exists() and not target.is_file() and not target.is_dir()
+    folder = Path(tempfile.gettempdir()) if is_special else target.parent
+    temporary = folder / f".{target.name}.{secrets.token_hex(4)}.tmp"
     try:
         yield temporary
-        fsync(temporary)
-        temporary.replace(path)
+        if is_special:
+            with temporary.open("rb") as content, target.open("wb") as stream:
+                shutil.copyfileobj(content, stream)
+        else:
+            fsync(temporary)
+            temporary.replace(target)
     except WriteError:
         raise
     except OSError as error:

@@ -459,6 +459,6 @@ def test_suspicious_labels_are_noted(run: Run) -> None:
     result = run("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", *QUICK)
     assert result.code == 0, result.err
     notes = json.loads(Path("birds-oneof/summary.json").read_text())["notes"]
-    for message in ("'?' and 'NA' are read as classes: leave the cells", "'OWL' and 'owl' differ only in case or"):
+    for message in ("'?' and 'NA' are read as classes: leave the cells", "'OWL' and 'owl' differ only in case,"):
         assert any(note.startswith(message) for note in notes)
         assert f"Note: {message}" in result.err

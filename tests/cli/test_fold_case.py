@@ -1,4 +1,4 @@
-"""Labels that differ only in case or in spaces: `--fold-case` in every command that reads labels."""
+"""Labels that differ only in case, spaces or underscores: `--fold-case` in every command that reads labels."""
 
 import json
 from pathlib import Path
@@ -106,7 +106,7 @@ def test_fit_predict_and_compare_equal_those_of_one_spelling(run: Run) -> None:
     assert folded["accuracy"] == one["accuracy"]
     assert Path("folded.csv").read_bytes() == Path("one.csv").read_bytes()
     plain = run("inspect", "birds.csv", "--labels", "species")
-    assert "differ only in case or in spaces, and are read as different classes: add --fold-case" in plain.err
+    assert "differ only in case, spaces or underscores, and are read as different classes: add --fold-case" in plain.err
     inspected = run_json(run, "inspect", "birds.csv", "--labels", "species", "--fold-case")
     assert [found["label"] for found in inspected["classes"]] == NAMES
 

@@ -237,7 +237,7 @@ def test_lists_within_lists_are_errors(tmp_path: Path, cell: str) -> None:
             "'#N/A' and 'n.a.' are read as classes: leave the cells of unlabeled rows empty, or add",
         ),
         (["k.A.", "#DIV/0!", "owl"], "'k.A.' and '#DIV/0!' are read as classes"),
-        (["OWL", "owl", "wren"], "'OWL' and 'owl' differ only in case or in spaces"),
+        (["OWL", "owl", "wren"], "'OWL' and 'owl' differ only in case, spaces or underscores"),
         (["OWL", "Owl", "owl", "wren", "wren "], "'OWL', 'Owl' and 'owl'; 'wren' and 'wren ' differ only"),
         ([*"ABCDEFGHabcdefgh"], "'F' and 'f'; and 2 more differ only"),
     ],

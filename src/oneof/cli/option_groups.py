@@ -48,8 +48,8 @@ class LabelGroup:
         bool,
         typer.Option(
             "--fold-case",
-            help="Read labels that differ only in case or spaces as one class, named in lower case: 'Sea Eagle' and "
-            "'sea  eagle'. Weights that a row has for them are added.",
+            help="Read labels that differ only in case, spaces or underscores as one class, named in lower case: 'Sea "
+            "Eagle' and 'sea_eagle'. Weights that a row has for them are added.",
         ),
     ] = False
     weighted: Annotated[

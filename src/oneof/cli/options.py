@@ -38,8 +38,8 @@ Weights: TypeAlias = Annotated[
     typer.Option(
         "--weights",
         metavar="COLUMN",
-        help="Column of the weights of the labels, in their order: text such as '0.7|0.3', or lists. Implies "
-        "--weighted.",
+        help="Column of the weights of the labels, in their order: text such as '0.7|0.3', or lists; or one column for "
+        "each of several label columns: --labels label1,label2 --weights prob1,prob2. Implies --weighted.",
     ),
 ]
 NoiseRate: TypeAlias = Annotated[
@@ -54,7 +54,11 @@ NoiseRate: TypeAlias = Annotated[
 ]
 Truth: TypeAlias = Annotated[
     str | None,
-    typer.Option("--truth", metavar="COLUMN", help="Column of true labels, if known; used for evaluation only."),
+    typer.Option(
+        "--truth",
+        metavar="COLUMN",
+        help="Column of true labels, if known; used for evaluation, and by fit to calibrate prediction sets.",
+    ),
 ]
 Groups: TypeAlias = Annotated[
     str | None,

@@ -51,8 +51,9 @@ class CandidateEM(CandidateClassifier):
     ----------
     estimator : classifier, default=None
         Any classifier with `predict_proba`, such as those of scikit-learn, XGBoost or LightGBM, or a pipeline that ends
-        with one. None is ``HistGradientBoostingClassifier(l2_regularization=1, early_stopping=False)``. The
-        penalty is the default of XGBoost; without it, boosting diverges if classes have few rows. It is cloned.
+        with one. The rows of `fit` are numbers: a vectorizer of texts is a step before `CandidateEM`. None is
+        ``HistGradientBoostingClassifier(l2_regularization=1, early_stopping=False)``. The penalty is the default of
+        XGBoost; without it, boosting diverges if classes have few rows. It is cloned.
     cv : int, splitter or iterable of (train, test), default=5
         Number of stratified folds, at least 2, or another way to split the rows that are not unlabeled. Each row of
         several candidates must be in one test subset.

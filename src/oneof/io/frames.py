@@ -8,7 +8,7 @@ import numpy as np
 
 from oneof.candidates.labels import is_missing
 from oneof.errors import DataError, InputTypeError, MissingExtraError
-from oneof.io.table import Table
+from oneof.io.table import Table, split_vectors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -63,7 +63,8 @@ def table_from_rows(rows: Any) -> Table:
         )
     if not len(frame):
         raise DataError("the table has no rows. Add at least one.")
-    return Table(frame, _SOURCE, is_objects=not hasattr(rows, "columns"))
+    frame, remarks = split_vectors(frame, ())
+    return Table(frame, _SOURCE, is_objects=not hasattr(rows, "columns"), remarks=tuple(remarks))
 
 
 def _check_names(names: list[Any]) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from oneof.candidates.columns import name_type
 from oneof.io.columns import Column, list_cells, to_text, to_values, unreadable_cell
 from oneof.io.findings import KINDS, ColumnFinding, Kind
 from oneof.io.formats.cells import (
@@ -102,7 +103,7 @@ def infer_kind(cells: "pl.Series", cell_format: CellFormat) -> Inferred:
     elif cells.dtype.is_numeric():
         kind = "number"
     if kind is None:
-        return ColumnFinding(name, None, f"values of type {cells.dtype} are not supported as features"), None
+        return ColumnFinding(name, None, f"values of type {name_type(cells.dtype)} are not supported as features"), None
     column = Column(name, kind)
     values, unreadable = to_values(cells, column, cell_format)
     if values.null_count() == len(values):

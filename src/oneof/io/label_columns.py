@@ -1,6 +1,7 @@
 """Columns of labels of a table: separators, candidate sets, true labels, and warnings about classes."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from oneof.candidates.columns import (
 )
 from oneof.candidates.labels import labels_with_weights
 from oneof.candidates.readers.collections import separators_of
+from oneof.candidates.readers.pairs import read_weight
 from oneof.errors import DataError, LabelError
 from oneof.io.columns import find_column
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS, CellFormat, missing_numbers
@@ -73,6 +75,48 @@ def _label_frame(table: Table, columns: Sequence[str]) -> "pl.DataFrame":
         pl.when(~text.str.strip_chars().str.to_lowercase().is_in(tokens)).then(text),
         pl.when(~values.cast(pl.Float64).is_in(numbers)).then(values),
     )
+
+
+def merge_ranked_columns(table: Table, labels: Sequence[str], weights: Sequence[str]) -> Table:
+    """Return a table in which the first of several columns of labels, and the first of their weights, have lists.
+
+    Such columns are the first, second and third label of a row with their probabilities. Empty labels are left out.
+
+    Raises
+    ------
+    DataError
+        If a column does not exist, or the numbers of columns differ.
+    LabelError
+        If a label has no weight; the error names the row.
+    """
+    import polars as pl
+
+    names, numbers = ([find_column(n, table.frame.columns, table.path) for n in part] for part in (labels, weights))
+    if len(names) != len(numbers):
+        raise DataError(
+            f"--labels and --weights must name as many columns; got {len(names)} and {len(numbers)}.",
+            source=str(table.path),
+        )
+    pairs: list[list[tuple[str, float]]] = []
+    for row, cells in enumerate(table.frame.select(*names, *numbers).iter_rows()):
+        pairs.append([])
+        for label, weight in zip(cells[: len(names)], cells[len(names) :], strict=True):
+            if label is None or not str(label).strip():
+                continue
+            number = None if weight is None else read_weight(weight)
+            if number is None:
+                raise LabelError(
+                    f"the label {label!r} must have a number as its weight; got {weight!r}.",
+                    source=str(table.path),
+                    row=row,
+                    label=label,
+                )
+            pairs[-1].append((str(label).strip(), number))
+    merged = [
+        pl.Series(names[0], [[k for k, _ in row] or None for row in pairs], dtype=pl.List(pl.String)),
+        pl.Series(numbers[0], [[w for _, w in row] or None for row in pairs], dtype=pl.List(pl.Float64)),
+    ]
+    return replace(table, frame=table.frame.with_columns(merged))
 
 
 def list_labels(cells: "pl.Series", cell_format: CellFormat) -> list[Any]:
@@ -142,6 +186,7 @@ def read_labels(
             kind=kind,
             rest=rest,
             folds_case=table.cell_format.folds_labels,
+            missing=[token.strip().lower() for token in table.cell_format.missing],
         )
     except LabelError as error:
         quoted = repr(names[0]) if len(names) == 1 else f"{names[0]!r} to {names[-1]!r}"
@@ -264,7 +309,7 @@ def _read_as_one_class(labels: Sequence[str], advice: str) -> str:
 
 
 def group_spellings(names: Iterable[str]) -> list[list[str]]:
-    """Return the groups of names that differ only in case or in spaces."""
+    """Return the groups of names that differ only in case, spaces or underscores."""
     spellings: dict[str, list[str]] = {}
     for name in names:
         spellings.setdefault(fold_case(name), []).append(name)
@@ -277,6 +322,6 @@ def _misspelled(labels: Sequence[str]) -> list[str]:
         return []
     listed = groups if len(groups) <= _MAX_LISTED else [*groups[:_MAX_LISTED], f"and {len(groups) - _MAX_LISTED} more"]
     return [
-        f"{'; '.join(listed)} differ only in case or in spaces, and are read as different classes: add "
+        f"{'; '.join(listed)} differ only in case, spaces or underscores, and are read as different classes: add "
         "--fold-case, or use one spelling, if they are the same class."
     ]

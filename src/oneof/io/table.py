@@ -151,15 +151,60 @@ def read_table(
     if not any(len(batch) for batch in batches):
         raise DataError(f"{name} has no rows. Add at least one.")
     [batch] = batches
+    frame, vector_remarks = split_vectors(batch.content, {*labels, *batch.label_columns})
     return Table(
-        batch.content,
+        frame,
         name,
         batch.label_columns,
         replace(batch.cell_format, decimal=dialect.decimal or batch.cell_format.decimal),
         None if is_sheet else batch.dialect,
-        (*file.notes, *batch.remarks),
+        (*file.notes, *batch.remarks, *vector_remarks),
         dropped=batch.dropped,
     )
+
+
+def split_vectors(frame: "pl.DataFrame", exclude: Collection[str]) -> "tuple[pl.DataFrame, list[str]]":
+    """Return a table in which columns of vectors of equal length, such as embeddings, are columns of numbers.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    exclude : collection of str
+        Columns of labels, which may be lists.
+
+    Returns
+    -------
+    frame : polars.DataFrame
+        The column "a" becomes "a[0]", "a[1]", ...
+    remarks : list of str
+        A sentence for each of these columns.
+    """
+    import polars as pl
+
+    columns: list[pl.Series] = []
+    remarks = []
+    for cells in frame.iter_columns():
+        size = 0 if cells.name in exclude else _vector_size(cells)
+        if not size:
+            columns.append(cells)
+            continue
+        vectors = cells.arr.to_list() if isinstance(cells.dtype, pl.Array) else cells
+        columns += [vectors.list.get(j).alias(f"{cells.name}[{j}]") for j in range(size)]
+        remarks.append(f"column {cells.name!r} of vectors is read as {size:,} columns of numbers, {cells.name}[0] etc.")
+    return pl.DataFrame(columns) if remarks else frame, remarks
+
+
+def _vector_size(cells: "pl.Series") -> int:
+    """Return the length of the vectors of a column, 0 for another column."""
+    import polars as pl
+
+    inner = getattr(cells.dtype, "inner", None)
+    if isinstance(cells.dtype, pl.Array) and isinstance(inner, pl.DataType) and inner.is_numeric():
+        return cells.dtype.size
+    if not isinstance(cells.dtype, pl.List) or inner not in (pl.Float32, pl.Float64):
+        return 0
+    sizes = cells.list.len().drop_nulls().unique().to_list()
+    return sizes[0] if len(sizes) == 1 and sizes[0] > 1 else 0
 
 
 def _check_format(path: Path, given: str | None) -> str:

@@ -62,6 +62,9 @@ TRUSTED: tuple[str, ...] = (
     "oneof.text.StemTokenizer",
     "oneof.solvers.online.OnlineState",  # for partial_fit
     *(f"sklearn.gaussian_process.kernels.{name}" for name in _PROCESS_KERNELS),
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.calibration._TemperatureScaling",
     "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",  # see `tree_checks`
     "sklearn.tree._tree.Tree",
     "scipy.sparse._csr.csr_array",  # rows stored by a method; see `_check_sparse`

@@ -5,7 +5,7 @@ weights), `tables` (a whole table, whose labels have types), `batches` (the batc
 """
 
 from oneof.candidates.columns.batches import LabelReader, resolve_classes
-from oneof.candidates.columns.cells import fold_case, fold_labels, label_to_text, number_to_text
+from oneof.candidates.columns.cells import fold_case, fold_labels, label_to_text, name_type, number_to_text
 from oneof.candidates.columns.separators import DEFAULT_SEPARATOR, detect_separator
 from oneof.candidates.columns.tables import match_true_labels, read_label_columns
 
@@ -17,6 +17,7 @@ __all__ = [
     "fold_labels",
     "label_to_text",
     "match_true_labels",
+    "name_type",
     "number_to_text",
     "read_label_columns",
     "resolve_classes",

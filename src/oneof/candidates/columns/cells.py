@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from oneof.candidates.labels import unknown_label
-from oneof.candidates.readers.collections import split_labels, split_text
+from oneof.candidates.readers.collections import separators_of, split_labels, split_text
 from oneof.candidates.readers.pairs import parse_number, read_pairs_text
 from oneof.errors import DataError, LabelError
 from oneof.typing import Labels
@@ -25,11 +25,17 @@ EMPTY_JSON = ("[]", "{}")
 """Text of a list or an object without members."""
 _MAX_LISTED = 10
 """Maximum number of cells that an error about several cells lists."""
+_MAX_SAMPLED, _MAX_SHOWN, _MAX_TYPE = 1_000, 80, 60
+"""Number of cells that show whether a column has weights, and numbers of characters of a cell and a type in errors."""
+_MAX_CLASSES_OF_ROWS = 1_000
+"""Number of labels up to which they may be as many as rows."""
+_RECORDS = re.compile(r"\s*(\{\s*\"|\[\s*[\[{])")
+"""The beginning of JSON that has weights."""
 _WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?")
 _SIGNED_INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?")
 _FLOAT_OF_INTEGER = re.compile(r"(-?\d{1,18})\.0+")
-_SPACES = re.compile(r"[^\S\t\r\n]+")
-"""Spaces within a label; a tabulator or a line end may separate labels."""
+_SPACES = re.compile(r"(?:[^\S\t\r\n]|_)+")
+"""Spaces and underscores within a label; a tabulator or a line end may separate labels."""
 
 
 def check_any_label(cells: "pl.Series") -> None:
@@ -184,6 +190,77 @@ def empty_set(row: int, reason: str, label: Any = None) -> LabelError:
     )
 
 
+def drop_missing_labels(cells: "pl.Series", separator: str, missing: Sequence[str]) -> "pl.Series":
+    """Return texts, or lists of texts, without these labels, which are in lower case; an empty set becomes null."""
+    import polars as pl
+
+    def remaining(labels: Sequence[str]) -> list[str]:
+        return [label for label in labels if label.strip().lower() not in missing]
+
+    if cells.dtype == pl.String:
+        texts = {text: split_labels(text, separator) for text in cells.drop_nulls().unique().to_list()}
+        kept = {text: labels if "\\" in text else remaining(labels) for text, labels in texts.items()}
+        if all(len(kept[text]) == len(labels) for text, labels in texts.items()):
+            return cells
+        written = separators_of(separator)[0]
+        joined = {
+            text: text if kept[text] == labels else written.join(kept[text]) or None for text, labels in texts.items()
+        }
+        return pl.Series(cells.name, [joined.get(text) for text in cells.to_list()], dtype=pl.String)
+    if isinstance(cells.dtype, pl.List) and cells.dtype.inner == pl.String:
+        lists = [cell and (remaining(cell) or None) for cell in cells.to_list()]
+        return pl.Series(cells.name, lists, dtype=pl.List(pl.String))
+    return cells
+
+
+def check_no_records(cells: "pl.Series") -> None:
+    """Raise if labels are objects, or JSON of objects or pairs, which have weights; most of the first cells decide."""
+    import polars as pl
+
+    if isinstance(cells.dtype, pl.Struct) or contains_nested_lists(cells):
+        example = next((cell for cell in cells.head(_MAX_SAMPLED).to_list() if cell), None)
+        if isinstance(cells.dtype, pl.Struct) and isinstance(example, dict):
+            example = {name: value for name, value in example.items() if value is not None}
+        is_weighted = isinstance(cells.dtype, pl.Struct) or isinstance(cells.dtype.inner, pl.Struct)  # type: ignore[attr-defined]
+    elif cells.dtype == pl.String:
+        texts = cells.drop_nulls().head(_MAX_SAMPLED).to_list()
+        records = [text for text in texts if _RECORDS.match(text)]
+        example, is_weighted = next(iter(records), None), 2 * len(records) > len(texts)
+    else:
+        return
+    if is_weighted:
+        shown = example if isinstance(example, str) else repr(example)
+        raise LabelError(
+            f"the labels have weights, such as {shown[:_MAX_SHOWN]}{'...' * (len(shown) > _MAX_SHOWN)}. Add "
+            "--weighted, and --kind posterior if they are probabilities of the classes."
+        )
+
+
+def check_recurring(cells: "pl.Series", separator: str) -> None:
+    """Raise if there are more than 1,000 labels and more than half as many as cells, such as names of rows."""
+    import polars as pl
+
+    n_cells = len(cells) - cells.null_count()
+    if cells.n_unique() <= max(_MAX_CLASSES_OF_ROWS, n_cells // 2):
+        return
+    values = cells.drop_nulls().unique(maintain_order=True).to_list()
+    labels = dict.fromkeys(values)
+    if cells.dtype == pl.String:
+        labels = dict.fromkeys(label.strip() for text in values for label in split_labels(text, separator))
+    if len(labels) > max(_MAX_CLASSES_OF_ROWS, n_cells // 2):
+        shown = repr(next(iter(labels)))
+        raise LabelError(
+            f"the {n_cells:,} cells have {len(labels):,} different labels, such as {shown[:_MAX_SHOWN]}, and most "
+            "classes cannot be learned. Check the label column and --separator, or name the classes (--classes).",
+            label=next(iter(labels)),
+        )
+
+
+def name_type(dtype: Any) -> str:
+    """Return the name of a type of polars; the fields of objects are left out."""
+    return str(dtype).partition("(")[0] if len(str(dtype)) > _MAX_TYPE else str(dtype)
+
+
 def texts_or_lists(cells: "pl.Series") -> Any:
     """Return a column as a list of text, or unchanged if it is a column of lists."""
     import polars as pl
@@ -222,8 +299,8 @@ def check_matrix(classes: Any, weights: str | None) -> None:
 
 
 def fold_case(text: str) -> str:
-    """Return text without upper case, surrounding spaces and repeated spaces, so that "Sea Eagle" is "sea eagle"."""
-    return _SPACES.sub(" ", text.casefold()).strip(" ")
+    """Return text without upper case and repeated spaces, so that "Sea Eagle" and "sea_eagle" are "sea eagle"."""
+    return _SPACES.sub(" ", text.casefold()).strip(" ") or text.strip(" ")
 
 
 def fold_names(columns: Sequence[str], classes: Any, rest: bool | str) -> tuple[Any, bool | str]:

@@ -16,9 +16,13 @@ from oneof.candidates.columns.cells import (
     booleans_to_digits,
     check_any_label,
     check_flat_lists,
+    check_no_records,
+    check_recurring,
     check_texts,
+    drop_missing_labels,
     fold_labels,
     fold_names,
+    name_type,
     raise_together,
     strict_numbers,
     typed_classes,
@@ -52,6 +56,7 @@ def read_label_columns(
     prior: Any = None,
     rest: bool | str = False,
     folds_case: bool = False,
+    missing: Sequence[str] = (),
 ) -> CandidateSets:
     """Return the candidate sets in one column, or in several columns of 0 and 1 or of weights.
 
@@ -75,8 +80,10 @@ def read_label_columns(
     kind, prior, rest
         See `CandidateSets.from_weights`; they apply to weights only.
     folds_case : bool, default=False
-        Labels of one column, and `classes`, are read without upper case and without repeated spaces, so that spellings
-        that differ in these only are one class. The weights that a row has for them are added.
+        Labels of one column, and `classes`, are read without upper case, underscores and repeated spaces, so that
+        spellings that differ in these only are one class. The weights that a row has for them are added.
+    missing : sequence of str
+        Labels in lower case that are left out of sets and of weights; a row with no other label is unlabeled.
 
     Raises
     ------
@@ -91,7 +98,9 @@ def read_label_columns(
     try:
         if weighted or weights is not None:
             candidates = CandidateSets._from_likelihoods(
-                *read_weighted_columns(frame, names, weights, separator, classes, options, folds_case=folds_case)
+                *read_weighted_columns(
+                    frame, names, weights, separator, classes, options, folds_case=folds_case, missing=missing
+                )
             )
         elif len(names) > 1:
             candidates = read_indicator_columns(frame, names, classes)
@@ -99,7 +108,7 @@ def read_label_columns(
             cells = frame[names[0]]
             if folds_case:
                 cells, separator = fold_labels(cells), separator.casefold()
-            candidates = _read_column(cells, separator, classes)
+            candidates = _read_column(cells, separator, classes, missing)
     except LabelError as error:
         raise (error.because(AMBIGUOUS_SIGNS) if error.cause == "signs" else error) from None
     if candidates.shape[1] < 2:
@@ -149,10 +158,15 @@ def read_indicator_columns(
     return CandidateSets.from_indicator(np.column_stack(columns), classes=np.asarray(names))
 
 
-def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | None) -> CandidateSets:
+def _read_column(
+    cells: "pl.Series", separator: str, classes: Sequence[str] | None, missing: Sequence[str]
+) -> CandidateSets:
     import polars as pl
 
+    if missing:
+        cells = drop_missing_labels(cells, separator, missing)
     check_any_label(cells)
+    check_no_records(cells)
     if isinstance(cells.dtype, pl.List | pl.Array):
         sets = cells.to_list()
         check_flat_lists(cells)
@@ -161,6 +175,8 @@ def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | No
         return CandidateSets.from_sets(sets, classes=typed_classes(classes, numbers=numeric))
     if cells.dtype in (pl.Categorical, pl.Enum):
         cells = cells.cast(pl.String)
+    if classes is None and (cells.dtype == pl.String or cells.dtype.is_numeric()):
+        check_recurring(cells, separator)
     if cells.dtype == pl.String:
         numbers = whole_numbers(cells, classes)
         if numbers is None:
@@ -173,7 +189,7 @@ def _read_column(cells: "pl.Series", separator: str, classes: Sequence[str] | No
             *read_strings(cells.cast(pl.String), "|", typed_classes(classes, numbers=False))
         )
     if not cells.dtype.is_numeric():
-        raise LabelError(f"labels must be text, whole numbers or lists; got values of type {cells.dtype}.")
+        raise LabelError(f"labels must be text, whole numbers or lists; got values of type {name_type(cells.dtype)}.")
     return _read_numbers(cells, classes)
 
 

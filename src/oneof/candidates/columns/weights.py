@@ -38,6 +38,7 @@ def read_weighted_columns(
     options: WeightOptions,
     *,
     folds_case: bool = False,
+    missing: Sequence[str] = (),
 ) -> tuple[Floats, Labels]:
     """Return the likelihoods and the classes of one column of labels, or of several columns of weights."""
     import polars as pl
@@ -65,6 +66,8 @@ def read_weighted_columns(
     if weights is None and contains_nested_lists(cells):
         numeric = not any(isinstance(label, str) for row in rows for label, _ in row or ())
     known = typed_classes(classes, numbers=numeric)
+    if missing:
+        rows, is_set = _drop_missing_labels(rows, is_set, missing)
     if numeric:
         rows, is_set = _drop_minus_one(rows, is_set, known)
     elif folds_case:
@@ -171,6 +174,14 @@ def _split_weights(row: int, text: str | None, separator: str) -> list[float] | 
     if None in weights:
         raise LabelError(f"{text!r} must contain numbers separated by {separator!r}.", row=row, label=text)
     return [weight for weight in weights if weight is not None]
+
+
+def _drop_missing_labels(rows: PairRows, is_set: Mask, missing: Sequence[str]) -> tuple[PairRows, Mask]:
+    """Return the rows without the pairs of these labels; a row with no other pair is unlabeled."""
+    kept: PairRows = [
+        row and ([pair for pair in row if str(pair[0]).strip().lower() not in missing] or None) for row in rows
+    ]
+    return kept, is_set | np.fromiter((row is None for row in kept), dtype=bool, count=len(kept))
 
 
 def _drop_minus_one(rows: PairRows, is_set: Mask, classes: Labels | None) -> tuple[PairRows, Mask]:

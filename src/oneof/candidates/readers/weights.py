@@ -5,13 +5,21 @@ does not list is spread over them, and posteriors are divided by their prior.
 """
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates.labels import WEIGHT_IN_PARENTHESES, as_classes, format_classes, is_missing, pack_classes
+from oneof.candidates.labels import (
+    WEIGHT_IN_PARENTHESES,
+    as_classes,
+    format_classes,
+    is_missing,
+    pack_classes,
+    unknown_label,
+)
 from oneof.candidates.readers.collections import (
     as_rows,
     collect_classes,
@@ -28,6 +36,8 @@ from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels, Mask
 
 _WEIGHT_AT_END = re.compile(f"{WEIGHT_IN_PARENTHESES.pattern}$", re.ASCII)
+_MAX_LISTED = 10
+"""Maximum number of unknown labels that an error lists."""
 _REQUIREMENT = "weights must be numbers"
 
 
@@ -128,6 +138,8 @@ def _tabulate(rows: PairRows, is_set: Mask, classes: Any, rest: bool | str) -> W
     known = collect_classes(labels, row) if classes is None else as_classes(classes)
     if isinstance(rest, str) and rest in known.tolist():
         raise InputError(f"`rest` must not be one of the classes; got {rest!r}.")
+    if classes is not None:
+        _check_known(labels, row, known)
     codes = encode_members(labels, row, known)
     _check_repetitions(row, codes, known.tolist())
     weights = np.zeros((n, len(known)))
@@ -239,6 +251,23 @@ def _check_pairs(row: Ints, labels: list[Any], values: Floats) -> None:
         )
 
 
+def _check_known(labels: list[Any], row: Ints, classes: Labels) -> None:
+    """Raise one error for all labels that are not classes, with the numbers of their rows."""
+    try:
+        counts = Counter(labels)
+    except TypeError:  # a label that cannot be a member of a set has an error of its own
+        return
+    known = set(classes.tolist())
+    others = [(label, n) for label, n in counts.most_common() if label not in known]
+    if len(others) < 2:
+        return
+    first = next(i for i, label in enumerate(labels) if label not in known)
+    listed = ", ".join(f"{label!r} ({n:,})" for label, n in others[:_MAX_LISTED])
+    more = f", ... ({len(others):,} labels in all)" if len(others) > _MAX_LISTED else ""
+    error = unknown_label(int(row[first]), labels[first], classes)
+    raise error.because(f"{error.reason} These labels are not classes either: {listed}{more}.")
+
+
 def _check_repetitions(row: Ints, codes: Any, labels: list[Any]) -> None:
     """Raise if a row lists a label twice."""
     keys = row * len(labels) + np.asarray(codes, dtype=np.int64)
@@ -248,5 +277,7 @@ def _check_repetitions(row: Ints, codes: Any, labels: list[Any]) -> None:
         first = int(order[repeated[0] + 1])
         label = labels[codes[first]]
         raise LabelError(
-            f"the row lists {label!r} twice. Give every label of a row one weight.", row=int(row[first]), label=label
+            f"the row lists {label!r} twice. Give every label of a row one weight; --fold-case adds them.",
+            row=int(row[first]),
+            label=label,
         )

@@ -16,7 +16,7 @@ from oneof.cli.output.progress import Progress, progress
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
-    from oneof.cli.tables.inputs import PreparedTable
+    from oneof.cli.tables.inputs import PreparedTable, ReadOptions
     from oneof.typing import Floats
 
 NAME = "audit"
@@ -113,7 +113,8 @@ def run(
         )
         prepared = prepare(table, read_options)
         separator = prepared.separator
-        for sentence in (*prepared.notes, *([] if prepared.answers is None else [WEIGHTS_NOTE])):
+        extra = [*([] if prepared.answers is None else [WEIGHTS_NOTE]), *describe_rest(read_options, prepared)]
+        for sentence in (*prepared.notes, *extra):
             terminal.print_note(sentence)
         n_folds = count_folds(prepared) if folds is None else folds
         with progress("Estimating the time"):
@@ -170,6 +171,18 @@ def _estimate_time(prepared: "PreparedTable", method: str, folds: int, seed: int
 def count_folds(prepared: "PreparedTable") -> int:
     """Return the number of folds of the held-out predictions: not more than groups."""
     return N_FOLDS if prepared.n_groups is None else max(2, min(N_FOLDS, prepared.n_groups))
+
+
+def describe_rest(read_options: "ReadOptions", prepared: "PreparedTable") -> list[str]:
+    """Return a note if posteriors rule out the classes that rows do not list, which makes the noise rate too high."""
+    weights, candidates = read_options.weights, prepared.candidates
+    is_partial = candidates.is_weighted & ~candidates.mask.all(axis=1)
+    if not weights.weighted or weights.kind != "posterior" or weights.rest or not is_partial.any():
+        return []
+    return [
+        "classes that a row does not list are ruled out, without --rest. If the probabilities of the listed ones are "
+        "too close to 0 and 1, the noise rate is too high: add --rest auto."
+    ]
 
 
 def find_issues(

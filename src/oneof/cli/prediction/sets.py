@@ -17,8 +17,10 @@ if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.comparison import Comparison
     from oneof.conformal import SetEvaluation
-    from oneof.typing import Floats
+    from oneof.typing import Floats, Ints
 
+MIN_CHECKED_ROWS = 100
+"""Number of held-out rows with a true label from which they calibrate alone."""
 REPORT_COVERAGE = 0.9
 """Nominal coverage of the report of `oneof fit`."""
 _MAX_ROWS, _MAX_ENTRIES = 5_000, 1_000_000
@@ -44,30 +46,50 @@ class SetOptions(prediction_sets.CoverageOptions):
 
 
 def held_out_calibration(
-    comparison: "Comparison", candidates: "CandidateSets", seed: int, issues: "LabelIssues | None" = None
+    comparison: "Comparison",
+    candidates: "CandidateSets",
+    seed: int,
+    issues: "LabelIssues | None" = None,
+    truth: Any = None,
 ) -> dict[str, Any] | None:
     """Return the held-out rows that calibrate the model, with probabilities and candidates.
 
-    None if the method has no probabilities, or there are no such rows. Of many rows, a random sample is kept. With the
-    issues of an audit, the evidence is such that the probabilities of the classes are those of `issues.posterior`:
-    sets that lack the true class would otherwise make the prediction sets far too large.
+    None if the method has no probabilities, or there are no such rows. Of many rows, a random sample is kept. Enough
+    labeled rows with a true label calibrate alone, by this label. Otherwise, with the issues of an audit, the evidence
+    is such that the probabilities of the classes are those of `issues.posterior`: sets that lack the true class would
+    make the prediction sets far too large.
     """
     import numpy as np
 
     proba, rows = comparison.results[0].probabilities, comparison.held_out_rows
     if proba is None or rows is None:
         return None
-    kept = np.flatnonzero(~candidates.is_unlabeled[rows])
+    checked = find_checked_rows(comparison, candidates, truth)
+    by_truth = len(checked) >= MIN_CHECKED_ROWS
+    kept = checked if by_truth else np.flatnonzero(~candidates.is_unlabeled[rows])
     limit = min(_MAX_ROWS, max(_MIN_ROWS, _MAX_ENTRIES // candidates.shape[1]))
     if len(kept) > limit:
         kept = np.sort(np.random.default_rng(seed).permutation(kept)[:limit])
     if not len(kept):
         return None
     evidence: Any = candidates[rows[kept]].evidence
-    if issues is not None and not issues.is_rate_unknown:
+    if by_truth:
+        evidence = truth[rows[kept]][:, None] == candidates.classes
+    elif issues is not None and not issues.is_rate_unknown:
         evidence = _evidence_of(issues.posterior[rows[kept]], proba[kept])
     as_stored = evidence if evidence.dtype == bool else evidence.astype(np.float32)
     return {"rows": rows[kept], "proba": proba[kept].astype(np.float32), "evidence": as_stored}
+
+
+def find_checked_rows(comparison: "Comparison", candidates: "CandidateSets", truth: Any) -> "Ints":
+    """Return the labeled rows with a true label, as positions among the held-out rows."""
+    import numpy as np
+
+    rows = comparison.held_out_rows
+    if truth is None or rows is None:
+        return np.zeros(0, dtype=np.int64)
+    is_known = np.fromiter((label is not None for label in truth[rows].tolist()), dtype=bool, count=len(rows))
+    return np.flatnonzero(is_known & ~candidates.is_unlabeled[rows])
 
 
 def _evidence_of(posterior: "Floats", proba: "Floats") -> "Floats":

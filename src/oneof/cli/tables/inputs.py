@@ -1,7 +1,7 @@
 """Reading of a training table as candidate sets, true labels and features."""
 
 from collections.abc import Collection
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +9,7 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.cli.answers.annotators import estimate_candidates
 from oneof.cli.answers.files import ROW, AnswerOptions, TableAnswers, read_answers
+from oneof.cli.options import read_names
 from oneof.cli.tables.groups import group_notes, read_groups
 from oneof.cli.tables.leaks import leak_notes
 from oneof.errors import InputError
@@ -24,6 +25,7 @@ from oneof.io import (
     check_texts,
     choose_features,
     find_separator,
+    merge_ranked_columns,
     read_labels,
     read_text_options,
     read_truth,
@@ -64,9 +66,17 @@ class ReadOptions:
     @property
     def text_columns(self) -> set[str]:
         """Columns that are read as text: labels, weights, true labels, groups, and names of rows in answers."""
-        names = [self.weights.weights, self.truth, self.groups]
+        names = [*self.weight_columns, self.truth, self.groups]
         names += [] if self.answers is None else [self.answers.row or ROW, self.answers.gold]
         return {*self.labels, *(name for name in names if name is not None)}
+
+    @property
+    def weight_columns(self) -> tuple[str, ...]:
+        """Columns of weights: one, or one for each of several label columns."""
+        weights = self.weights.weights
+        if weights is None:
+            return ()
+        return read_names("--weights", [weights]) if len(self.labels) > 1 else (weights,)
 
     @property
     def label_columns(self) -> tuple[str, ...]:
@@ -163,16 +173,16 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
 
 def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     """Return the rows of a file with their labels and features."""
+    label_table, labels, weighting = table, read_options.labels, read_options.weights
+    if len(labels) > 1 and read_options.weight_columns:
+        label_table = merge_ranked_columns(table, labels, read_options.weight_columns)
+        labels, weighting = labels[:1], replace(weighting, weights=read_options.weight_columns[0])
     given = None
     separator_notes: tuple[str, ...] = ()
     if read_options.answers is None:
         separator, separator_notes = resolve_separator(table, read_options)
         candidates = read_labels(
-            table,
-            read_options.labels,
-            separator=separator,
-            classes=read_options.classes,
-            **asdict(read_options.weights),
+            label_table, labels, separator=separator, classes=read_options.classes, **asdict(weighting)
         )
     else:
         given = read_answers(

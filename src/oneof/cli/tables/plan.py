@@ -41,7 +41,10 @@ class ColumnFacts:
 
 @dataclass(frozen=True)
 class ClassFacts:
-    """Facts about a class: the number of labeled rows whose set contains it, and of those with no other label."""
+    """Facts about a class: the number of labeled rows whose set contains it, and of those with no other label.
+
+    A row with weights counts for its classes of the largest weight only: with `rest`, it has all classes.
+    """
 
     label: Any
     rows: int
@@ -164,7 +167,8 @@ class Plan:
         classes = list(self.classes)
         if len(classes) > _MAX_LISTED:
             classes.sort(key=lambda facts: -facts.rows)
-        first = f"{classes[0].label} (a candidate in {_count(classes[0].rows, 'row')})"
+        meaning = "the largest weight" if self.weighted else "a candidate"
+        first = f"{classes[0].label} ({meaning} in {_count(classes[0].rows, 'row')})"
         counts = [first, *(f"{facts.label} ({facts.rows:,})" for facts in classes[1:])]
         rarest = f"; the rarest is {counts[-1]}" * (len(counts) > _MAX_LISTED)
         return [f"  labels    {source}: {rows}", f"  classes   {len(counts):,}: {_join(counts)}{rarest}"]
@@ -288,7 +292,9 @@ def describe(
     if candidates is None:
         return plan
     labeled, exact = ~candidates.is_unlabeled, candidates.is_exact
-    in_sets, alone = candidates.mask[labeled].sum(axis=0), candidates.mask[exact].sum(axis=0)
+    evidence = candidates.evidence
+    in_sets = (evidence[labeled] >= evidence[labeled].max(axis=1, keepdims=True)).sum(axis=0)
+    alone = candidates.mask[exact].sum(axis=0)
     n_exact, n_labeled = int(exact.sum()), int(np.sum(labeled))
     return replace(
         plan,

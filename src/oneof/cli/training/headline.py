@@ -10,8 +10,11 @@ if TYPE_CHECKING:
     from oneof.comparison import Comparison
     from oneof.crowd import Answers
     from oneof.report import Headline
+    from oneof.typing import Labels
 
 
+_MIN_CONFIDENCE_ROWS, _MIN_DIFFERENCE = 50, 0.05
+"""Number of rows with a true label, and the least difference from the accuracy, for a note on the confidences."""
 MIN_ANSWERS_PER_ROW = 1.9
 """Mean number of answers to a row with answers below which the accuracies of annotators are too uncertain."""
 
@@ -41,6 +44,39 @@ def make_headline(
 ) -> "Headline":
     """Return the headline of the best method."""
     return choose_headline(comparison.results[0], accuracy, candidates, is_grouped=comparison.n_groups is not None)
+
+
+def describe_checked_rows(comparison: "Comparison", candidates: "CandidateSets", truth: "Labels | None") -> list[str]:
+    """Return notes about the labeled held-out rows with a true label: calibration, and wrong confidences."""
+    import numpy as np
+
+    from oneof.cli.prediction.sets import MIN_CHECKED_ROWS, find_checked_rows
+
+    result, rows, known = (
+        comparison.results[0],
+        comparison.held_out_rows,
+        find_checked_rows(comparison, candidates, truth),
+    )
+    if truth is None or rows is None or result.probabilities is None or result.predictions is None:
+        return []
+    n_known, notes = len(known), []
+    if n_known >= MIN_CHECKED_ROWS:
+        notes.append(
+            f"prediction sets (predict --coverage) are calibrated by {n_known:,} held-out rows with a true label."
+        )
+    if n_known < _MIN_CONFIDENCE_ROWS:
+        return notes
+    confidence = float(result.probabilities[known].max(axis=1).mean())
+    accuracy = float(np.mean(result.predictions[known] == truth[rows][known]))
+    error = (accuracy * (1.0 - accuracy) / n_known) ** 0.5
+    if abs(confidence - accuracy) > max(_MIN_DIFFERENCE, 3.0 * error):
+        size = "low" if confidence < accuracy else "high"
+        notes.append(
+            f"the confidences of {comparison.best_method} are too {size}: {100 * confidence:.0f} % on average, while "
+            f"{100 * accuracy:.0f} % of {n_known:,} held-out rows with a true label are predicted correctly. They rank "
+            "the rows, and are not probabilities."
+        )
+    return notes
 
 
 def describe_noise(accuracy: "AccuracyEstimate") -> list[str]:

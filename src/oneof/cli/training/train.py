@@ -8,13 +8,20 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.cli.answers.annotators import ANNOTATORS_FILE, fit_crowd, summarize_annotators, write_annotators
 from oneof.cli.answers.annotators import to_dict as annotators_to_dict
-from oneof.cli.commands.audit import count_folds, describe_rate, find_issues
+from oneof.cli.commands.audit import count_folds, describe_rate, describe_rest, find_issues
 from oneof.cli.commands.audit import summarize as summarize_issues
 from oneof.cli.output.progress import ProgressFactory, Steps
-from oneof.cli.prediction.sets import REPORT_COVERAGE, evaluate_calibration, held_out_calibration, to_dict
+from oneof.cli.prediction.sets import (
+    MIN_CHECKED_ROWS,
+    REPORT_COVERAGE,
+    evaluate_calibration,
+    find_checked_rows,
+    held_out_calibration,
+    to_dict,
+)
 from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, WRITE_SECONDS, WRITING
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
-from oneof.cli.training.headline import describe_noise, held_out_accuracy, make_headline
+from oneof.cli.training.headline import describe_checked_rows, describe_noise, held_out_accuracy, make_headline
 from oneof.cli.training.headline import to_dict as headline_to_dict
 
 if TYPE_CHECKING:
@@ -86,7 +93,8 @@ def train(
     prepared = prepare(path, read_options)
     named = method.lower() != "auto"
     methods, method_notes = resolve_methods(prepared, method if named else DEFAULT_METHOD, seed, class_weight)
-    for sentence in (*prepared.notes, *method_notes):
+    rest_notes = [] if noise_rate is None else describe_rest(read_options, prepared)
+    for sentence in (*prepared.notes, *method_notes, *rest_notes):
         add_note(sentence)
     if not named:
         add_note(f"{DEFAULT_METHOD} is fitted without a comparison; --method best compares all methods.")
@@ -119,7 +127,9 @@ def train(
                 )
             fitted_to = issues.corrected()
             add_note(_describe_correction(issues))
-        calibration = held_out_calibration(comparison, candidates, seed, issues)
+        calibration = held_out_calibration(comparison, candidates, seed, issues, truth)
+        for sentence in describe_checked_rows(comparison, candidates, truth):
+            add_note(sentence)
         if calibration is not None:
             sets, expected_coverage = evaluate_calibration(calibration, candidates, truth, issues)
         with steps.step(FINAL):
@@ -145,7 +155,8 @@ def train(
     given = None if prepared.answers is None else prepared.answers.answers
     accuracy = held_out_accuracy(comparison, candidates, given)
     headline = make_headline(comparison, candidates, accuracy)
-    if noise_rate is None and calibration is not None and accuracy is not None:
+    is_noisy = noise_rate is None and len(find_checked_rows(comparison, candidates, truth)) < MIN_CHECKED_ROWS
+    if is_noisy and calibration is not None and accuracy is not None:
         for sentence in describe_noise(accuracy):
             add_note(sentence)
     summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)

@@ -65,22 +65,22 @@ class Difference:
 
     @property
     def is_measured(self) -> bool:
-        """Whether there were draws to compare."""
-        return bool(np.isfinite(self.mean))
+        """Whether there were at least two draws to compare: one has no standard error."""
+        return bool(np.isfinite(self.mean) and np.isfinite(self.error))
 
     @property
     def is_below(self) -> bool:
-        """Whether a is below b by more than `Z_THRESHOLD` standard errors; with one draw, whether it is below."""
-        return bool(self.mean < -Z_THRESHOLD * np.nan_to_num(self.error))
+        """Whether a is below b by more than `Z_THRESHOLD` standard errors; False with one draw, which has none."""
+        return bool(self.mean < -Z_THRESHOLD * self.error)
 
     @property
     def is_above(self) -> bool:
-        """Whether a is above b by more than `Z_THRESHOLD` standard errors; with one draw, whether it is above."""
-        return bool(self.mean > Z_THRESHOLD * np.nan_to_num(self.error))
+        """Whether a is above b by more than `Z_THRESHOLD` standard errors; False with one draw, which has none."""
+        return bool(self.mean > Z_THRESHOLD * self.error)
 
     def points(self, scale: float = 100.0) -> str:
         """Format the difference in percentage points."""
-        if not self.is_measured:
+        if not np.isfinite(self.mean):
             return "not measured"
         error = f" ± {scale * self.error:.2f}" if np.isfinite(self.error) else ""
         return f"{scale * self.mean:+.2f}{error}".replace("-", "\N{MINUS SIGN}")

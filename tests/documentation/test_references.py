@@ -62,7 +62,7 @@ def test_entries_are_complete():
     entries = _entries()
     assert len(entries) == BIBLIOGRAPHY.read_text(encoding="utf-8").count("\n@")
     for key, entry in entries.items():
-        assert {"author", "title", "year", "note"} <= set(entry), key
+        assert {"author", "title", "year", "keywords"} <= set(entry), key
         assert {"journal", "booktitle", "publisher"} & set(entry), key
         first_author = _plain(re.split(",| and ", entry["author"])[0])
         assert key.startswith(first_author + entry["year"]), key

@@ -31,7 +31,7 @@ from oneof.model_selection.folds import (
     group_split,
 )
 from oneof.model_selection.prediction import as_targets
-from oneof.typing import Ints
+from oneof.typing import Floats, Ints
 from oneof.validation import as_array, check_choice, check_random_state
 
 Progress = Callable[[int, int, str, float | None], None]
@@ -204,7 +204,10 @@ def try_fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints, furth
     try:
         result = fit_and_score(estimator, task, train, test, further)
     except Exception as error:  # an error of one method must not stop the others
-        result = FoldResult(error=f"{type(error).__name__}: {error}")
+        hint = ""
+        if str(error).startswith("Unknown label type"):  # of a classifier of scikit-learn
+            hint = " Wrap the classifier in oneof.CandidateEM, which fits it to candidate sets."
+        result = FoldResult(error=f"{type(error).__name__}: {error}{hint}")
     return replace(result, seconds=clock() - start)
 
 
@@ -234,6 +237,7 @@ def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints, further: 
         )
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
         proba, has_proba = get_proba(model, rows)
+        _check_order(model, predicted, proba[:n_test])
         if n_test:
             approximated = approximated_accuracy(sets, proba[:n_test], classes=model.classes_)
     n_true = 0 if truth is None else int((~truth.is_unlabeled[test]).sum())
@@ -246,6 +250,20 @@ def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints, further: 
         n_true=n_true,
         held_out=_as_columns(candidates, all_predicted, proba, has_proba, model),
     )
+
+
+def _check_order(model: Any, predicted: Any, proba: Floats) -> None:
+    """Warn if most predictions are not the class of the largest probability, as with columns in another order."""
+    if len(proba) < MIN_JUDGED_ROWS:
+        return
+    rate = float(np.mean(np.asarray(model.classes_)[proba.argmax(axis=1)] == np.asarray(predicted)))
+    if rate < MIN_TRUE_RATE:
+        warnings.warn(
+            f"only {100 * rate:.0f} % of the predictions of {type(model).__name__} are the class of its largest "
+            "probability. The columns of `predict_proba` must be in the order of `classes_`.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _as_columns(candidates: CandidateSets, predicted: Any, proba: Any, has_proba: bool, model: Any) -> HeldOut:

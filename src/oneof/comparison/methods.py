@@ -286,8 +286,8 @@ def _select(listed: list[Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
         name = method if is_name else type(last_step(method)).__name__
         if is_name and name not in defaults:
             raise InputError(
-                f"`methods` must name default estimators; got {name!r}. Choose from {', '.join(defaults)}, or pass a "
-                "dict of estimators."
+                f"`methods` must name default estimators for these rows and labels; got {name!r}. Choose from "
+                f"{', '.join(defaults)}, or pass a dict of estimators."
             )
         if name in selected and not (is_name and selected[name] is defaults[name]):
             raise InputError(

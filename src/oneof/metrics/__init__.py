@@ -6,7 +6,7 @@ Reading order: `covering` (metrics that need only candidate sets), `break_even` 
 
 from oneof.metrics.break_even import precision_recall_breakeven_point
 from oneof.metrics.covering import ambiguous_zero_one_loss, approximated_accuracy, covering_rate, exact_accuracy
-from oneof.metrics.paired_tests import WinTieLoss, win_tie_loss
+from oneof.metrics.paired_tests import WinTieLoss, paired_p_values, win_tie_loss
 
 __all__ = [
     "WinTieLoss",
@@ -14,6 +14,7 @@ __all__ = [
     "approximated_accuracy",
     "covering_rate",
     "exact_accuracy",
+    "paired_p_values",
     "precision_recall_breakeven_point",
     "win_tie_loss",
 ]

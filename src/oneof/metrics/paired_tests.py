@@ -1,4 +1,4 @@
-"""Comparison of two methods over several runs: wins, ties and losses by paired tests."""
+"""Comparison of two methods over several runs: p-values of paired tests, and wins, ties and losses by them."""
 
 import numbers
 from typing import Any, NamedTuple
@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneof.errors import InputError
+from oneof.typing import Floats
 from oneof.validation import as_float_array
 
 
@@ -67,6 +68,48 @@ def win_tie_loss(ours: Any, theirs: Any, *, alpha: float = 0.05, test_train_rati
     >>> win_tie_loss(*folds), win_tie_loss(*folds, test_train_ratio=1 / 4)
     (WinTieLoss(win=1, tie=0, loss=0), WinTieLoss(win=0, tie=1, loss=0))
     """
+    if not isinstance(alpha, numbers.Real) or not 0 < alpha < 1:
+        raise InputError(f"`alpha` must be a level between 0 and 1; got {alpha!r}.")
+    p, sign = _test_pairs(ours, theirs, test_train_ratio)
+    significant = (p < alpha) & (sign != 0)
+    win, loss = int((significant & (sign > 0)).sum()), int((significant & (sign < 0)).sum())
+    return WinTieLoss(win, len(sign) - win - loss, loss)
+
+
+def paired_p_values(ours: Any, theirs: Any, *, test_train_ratio: float = 0.0) -> Floats:
+    """Return the p-values of the two-sided paired t-tests of `win_tie_loss`, for a correction such as Holm's.
+
+    Parameters
+    ----------
+    ours, theirs, test_train_ratio
+        See `win_tie_loss`.
+
+    Returns
+    -------
+    ndarray of shape (n_configurations,)
+        A difference that is equal in every run has the p-value 0, and 1 if it is 0.
+
+    Raises
+    ------
+    InputError
+        If the runs cannot be paired, a score is not finite, or `test_train_ratio` is below 0.
+
+    References
+    ----------
+    Nadeau & Bengio (2003), Inference for the generalization error, Machine Learning 52.
+
+    Examples
+    --------
+    >>> from oneof.metrics import paired_p_values
+    >>> folds = [0.71, 0.74, 0.70, 0.75, 0.72], [0.68, 0.72, 0.69, 0.70, 0.71]
+    >>> paired_p_values(*folds).round(3), paired_p_values(*folds, test_train_ratio=1 / 4).round(3)
+    (array([0.025]), array([0.08]))
+    """
+    return _test_pairs(ours, theirs, test_train_ratio)[0]
+
+
+def _test_pairs(ours: Any, theirs: Any, test_train_ratio: Any) -> tuple[Floats, Floats]:
+    """Return the p-value and the sign of the mean difference of each configuration."""
     a, b = np.atleast_2d(as_float_array(ours, "ours")), np.atleast_2d(as_float_array(theirs, "theirs"))
     if a.shape != b.shape or a.ndim != 2 or a.shape[1] < 2:
         raise InputError(
@@ -74,8 +117,6 @@ def win_tie_loss(ours: Any, theirs: Any, *, alpha: float = 0.05, test_train_rati
         )
     if not (np.isfinite(a).all() and np.isfinite(b).all()):
         raise InputError("scores must be finite; got NaN or infinity. Drop the configurations in which a run failed.")
-    if not isinstance(alpha, numbers.Real) or not 0 < alpha < 1:
-        raise InputError(f"`alpha` must be a level between 0 and 1; got {alpha!r}.")
     ratio = as_float_array(test_train_ratio, "test_train_ratio")
     if ratio.ndim or not (ratio >= 0 and np.isfinite(ratio)):
         raise InputError(f"`test_train_ratio` must be a finite number of at least 0; got {test_train_ratio!r}.")
@@ -93,6 +134,5 @@ def win_tie_loss(ours: Any, theirs: Any, *, alpha: float = 0.05, test_train_rati
         statistic = stats.ttest_rel(a[~constant], b[~constant], axis=1).statistic
         n_runs = a.shape[1]
         p[~constant] = 2.0 * stats.t.sf(np.abs(statistic) / np.sqrt(1.0 + float(ratio) * n_runs), n_runs - 1)
-    significant = (p < alpha) & (np.abs(mean) > 1e-12)
-    win, loss = int((significant & (mean > 0)).sum()), int((significant & (mean < 0)).sum())
-    return WinTieLoss(win, len(mean) - win - loss, loss)
+    sign = np.where(np.abs(mean) > 1e-12, np.sign(mean), 0.0)
+    return np.where(sign == 0, np.where(constant, 1.0, p), p), sign

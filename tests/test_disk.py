@@ -214,3 +214,30 @@ def test_the_next_command_removes_folders_of_a_killed_one(tmp_path: Path) -> Non
         with atomic_directory(tmp_path) as stage:
             assert set(tmp_path.iterdir()) == {tmp_path / ".oneof-mine", in_use, stage}
     assert [file.name for file in tmp_path.iterdir()] == [".oneof-mine"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and links of POSIX")
+def test_links_and_pipes_are_written_to_and_stay(tmp_path: Path) -> None:
+    """The target of a link is replaced, a pipe gets the content, and neither becomes a file of its own."""
+    target, link, pipe = tmp_path / "target", tmp_path / "link", tmp_path / "pipe"
+    target.write_text("old")
+    link.symlink_to(target)
+    with atomic_write(link) as temporary:
+        temporary.write_text("new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    with pytest.raises(ZeroDivisionError), atomic_write(link) as temporary:
+        temporary.write_text(f"{1 / 0}")
+    assert target.read_text() == "new"
+
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE, text=True) as reader:
+        with atomic_write(pipe) as temporary:
+            temporary.write_text("lines")
+        assert reader.communicate(timeout=30)[0] == "lines"
+    assert pipe.is_fifo()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["link", "pipe", "target"]
+    if Path("/dev/full").is_char_device():
+        with pytest.raises(WriteError, match="No space left"), atomic_write("/dev/full") as temporary:
+            temporary.write_text("x")
+        assert Path("/dev/full").is_char_device()

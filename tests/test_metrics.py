@@ -18,6 +18,7 @@ from oneof.metrics import (
     approximated_accuracy,
     covering_rate,
     exact_accuracy,
+    paired_p_values,
     precision_recall_breakeven_point,
     win_tie_loss,
 )
@@ -296,6 +297,7 @@ def test_the_corrected_test_is_that_of_nadeau_and_bengio():
     critical = stats.t.ppf(0.975, 4)
     expected = (t > critical).sum(), (np.abs(t) <= critical).sum(), (t < -critical).sum()
     assert win_tie_loss(ours, theirs, test_train_ratio=1 / 4) == expected
+    np.testing.assert_allclose(paired_p_values(ours, theirs, test_train_ratio=1 / 4), 2 * stats.t.sf(np.abs(t), 4))
     assert win_tie_loss(ours, theirs, test_train_ratio=0.0) == win_tie_loss(ours, theirs)
     assert expected[0] < win_tie_loss(ours, theirs).win
     with pytest.raises(InputError, match="`test_train_ratio` must be a finite number of at least 0; got -1"):
@@ -311,6 +313,8 @@ def test_win_tie_loss_is_the_paired_t_test():
         up = (ours - theirs).mean(axis=1) > 0
         wins, losses = ((p < alpha) & up).sum(), ((p < alpha) & ~up).sum()
         assert win_tie_loss(ours, theirs, alpha=alpha) == (wins, 40 - wins - losses, losses)
+        np.testing.assert_allclose(paired_p_values(ours, theirs), p)
+    np.testing.assert_array_equal(paired_p_values([[0.1, 0.2], [0.3, 0.5]], [[0.0, 0.1], [0.3, 0.5]]), [0.0, 1.0])
     assert win_tie_loss([0.1, 0.2, 0.3], [0.0, 0.1, 0.2]) == (1, 0, 0)
 
 

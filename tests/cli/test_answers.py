@@ -329,7 +329,9 @@ def test_spellings_of_an_annotator(run: Run, table: Path) -> None:
     """Names that are equal but for case, spaces and underscores have a note."""
     names = pl.col("worker").replace({"Dan": "ann "})
     make_answers().with_columns(worker=names).write_csv("answers.csv")
-    assert "'Ann' and 'ann ' differ only in case, spaces or underscores, and count as different annotators" in fit(run).err
+    assert (
+        "'Ann' and 'ann ' differ only in case, spaces or underscores, and count as different annotators" in fit(run).err
+    )
 
 
 def test_a_file_of_answers_is_read_once(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:

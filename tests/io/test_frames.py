@@ -1,6 +1,7 @@
 """Rows that a program has in memory, as a table."""
 
 import datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneof.errors import DataError
-from oneof.io import table_from_rows
+from oneof.io import read_table, table_from_rows
 
 CELLS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.lists(st.integers())
 DAY = datetime.date(2024, 2, 29)
@@ -71,3 +72,29 @@ def test_columns_of_pandas() -> None:
         assert frame[name].dtype == pl.Datetime
         assert frame[name].to_list()[0].date() == DAY
         assert frame[name].to_list()[1] is None
+
+
+def test_vectors_are_columns_of_numbers(tmp_path: Path) -> None:
+    """Vectors of one length are columns of their numbers, in memory and in Parquet; other lists stay as they are."""
+    vectors = [[0.5, 1.0, 2.0], None, [3.0, 4.0, 5.0]]
+    frame = pl.DataFrame(
+        {
+            "list": pl.Series(vectors, dtype=pl.List(pl.Float32)),
+            "array": pl.Series(vectors, dtype=pl.Array(pl.Float64, 3)),
+            "ragged": [[0.5], [1.0, 2.0], None],
+            "labels": [["a"], ["a", "b"], ["b"]],
+        }
+    )
+    frame.write_parquet(tmp_path / "t.parquet")
+    for table in (table_from_rows(frame), read_table(tmp_path / "t.parquet", labels=["labels"])):
+        numbers = [f"{name}[{j}]" for name in ("list", "array") for j in range(3)]
+        assert table.frame.columns == [*numbers, "ragged", "labels"]
+        assert table.frame.row(0)[:6] == (0.5, 1.0, 2.0) * 2
+        assert table.frame.row(1)[:6] == (None,) * 6
+        assert [remark.split(" is read")[0] for remark in table.remarks] == [
+            "column 'list' of vectors",
+            "column 'array' of vectors",
+        ]
+    labels = pl.DataFrame({"y": [[0.0, 1.0], [1.0, 0.0]], "x": [1, 2]})
+    labels.write_parquet(tmp_path / "labels.parquet")
+    assert read_table(tmp_path / "labels.parquet", labels=["y"]).frame.columns == ["y", "x"]

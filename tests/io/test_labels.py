@@ -14,6 +14,7 @@ from oneof.io import (
     Table,
     certain_rows,
     find_separator,
+    merge_ranked_columns,
     read_labels,
     read_table,
     read_truth,
@@ -289,3 +290,76 @@ def test_many_classes_of_one_row_have_a_note() -> None:
     few = CandidateSets.from_labels([*names[:19], "owl", "owl"])
     half = CandidateSets.from_labels([*names, *names[:15]])
     assert single_row_classes(few[:10]) == single_row_classes(half) == []
+
+
+RANKED = {
+    "first": ["owl", "owl", "wren", None, " "],
+    "second": ["wren", "n/a", None, None, None],
+    "p": [0.75, 0.5, 1.0, None, None],
+    "q": [0.25, 0.5, None, None, 0.5],
+}
+
+
+def test_ranked_columns_are_the_weights_of_their_labels() -> None:
+    """Columns of labels and of their weights give the weights of the text; empty labels are left out."""
+    table = merge_ranked_columns(_table(**RANKED), ["first", "second"], ["p", "q"])
+    y = read_labels(table, ["first"], weights="p")
+    assert y == CandidateSets.from_strings(["owl:.75|wren:.25", "owl:.5|n/a:.5", "wren:1", "", ""], weighted=True)
+    with pytest.raises(DataError, match="--labels and --weights must name as many columns; got 2 and 1"):
+        merge_ranked_columns(_table(**RANKED), ["first", "second"], ["p"])
+    with pytest.raises(LabelError, match=r"row 2: the label 'wren' must have a number as its weight; got None"):
+        merge_ranked_columns(_table(**{**RANKED, "p": [0.75, 0.5, None, None, None]}), ["first", "second"], ["p", "q"])
+
+
+@pytest.mark.parametrize(
+    ("cells", "options"),
+    [
+        (["owl|N/A", "wren", "n/a|other", "owl|wren|robin"], {}),
+        ([["owl", "N/A"], ["wren"], ["n/a", "other"], ["owl", "wren", "robin"]], {}),
+        (["owl:1|n/a:.3", "wren", "other:.2", "owl|wren|robin"], {"weighted": True}),
+        (['{"owl": 1, "n/a": 0.3}', '{"wren": 1}', "other", "owl|wren|robin"], {"weighted": True}),
+    ],
+)
+def test_tokens_of_missing_values_are_left_out_of_sets(cells: list[Any], options: dict[str, Any]) -> None:
+    """A label that --missing names is not a candidate, and a row with no other label is unlabeled."""
+    table = Table(pl.DataFrame({"y": cells}), Path("t.csv"), cell_format=CellFormat(missing=("n/a", "other")))
+    y = read_labels(table, ["y"], **options)
+    expected = CandidateSets.from_sets([["owl"], ["wren"], None, ["owl", "wren", "robin"]])
+    assert y.classes.tolist() == ["owl", "robin", "wren"]
+    np.testing.assert_array_equal(y.mask, expected.mask)
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [{"owl": 0.7, "wren": None}, {"owl": None, "wren": 0.4}],
+        [[{"label": "owl", "p": 0.7}], [{"label": "wren", "p": 0.4}]],
+        ['[["owl", 0.7]]', '[["wren", 0.2]]', "owl"],
+        ['{"owl": 0.7}', ' {"wren": 0.2}'],
+    ],
+)
+def test_weighted_labels_without_the_option_are_an_error(cells: list[Any]) -> None:
+    """Objects, and JSON of objects or pairs, need --weighted; the error has an example."""
+    with pytest.raises(LabelError, match=r"the labels have weights, such as .*0\.7.*Add --weighted"):
+        read_labels(_table(y=cells), ["y"])
+
+
+def test_names_of_rows_are_refused_as_labels() -> None:
+    """More than 1,000 labels that are more than half as many as the rows are an error, unless they are named."""
+    names = [f"clip {i}" for i in range(1_001)]
+    for cells in (names, list(range(1_001))):
+        with pytest.raises(LabelError, match=r"1,001 cells have 1,001 different labels"):
+            read_labels(_table(y=cells), ["y"])
+        assert read_labels(_table(y=cells[:1_000]), ["y"]).shape == (1_000, 1_000)
+        assert read_labels(_table(y=cells), ["y"], classes=list(map(str, cells))).shape == (1_001, 1_001)
+    pairs = [f"{a}|{b}" for a, b in zip(names[:40] * 60, names[1:61] * 40, strict=True)]
+    assert read_labels(_table(y=pairs), ["y"]).shape[1] == 61
+
+
+def test_unknown_weighted_labels_are_listed_together() -> None:
+    """The error has the number of rows of each label that is not a class."""
+    cells = ["owl:.5|Owl:.5", "wren", "n/a", "n/a"]
+    with pytest.raises(
+        LabelError, match=r"row 0: label 'Owl' is not one .*not classes either: 'n/a' \(2\), 'Owl' \(1\)"
+    ):
+        read_labels(_table(y=cells), ["y"], weighted=True, classes=["owl", "wren"])

@@ -112,6 +112,40 @@ def test_the_report_has_a_section(run: Run, model: Path) -> None:
     assert json.loads(Path("out/summary.json").read_text())["prediction_sets"]["n_exact"] == 50
 
 
+def test_checked_rows_calibrate_alone(run: Run) -> None:
+    """With 100 true labels or more, the labeled rows that have one calibrate by it; a note compares the confidences."""
+    frame = make_noisy(rate=0.2)
+    frame = frame.with_columns(truth=pl.when(pl.arange(0, len(frame)) < 120).then("truth"))
+    frame.write_csv("noisy.csv")
+    words = (
+        "fit",
+        "noisy.csv",
+        "--labels",
+        "species",
+        "--truth",
+        "truth",
+        "--method",
+        "PLEM",
+        "--out",
+        "out",
+        "--json",
+    )
+    summary = json.loads(run(*words).out)
+    calibration = persistence.load("out/model.skops").calibration
+    np.testing.assert_array_equal(calibration["rows"], np.arange(120))
+    names = np.array(["finch", "owl", "wren"])
+    assert names[calibration["evidence"].argmax(axis=1)].tolist() == frame["truth"].to_list()[:120]
+    assert (calibration["evidence"].sum(axis=1) == 1).all()
+    assert any("calibrated by 120 held-out rows with a true label" in note for note in summary["notes"])
+    assert any("the confidences of PLEM are too low" in note for note in summary["notes"])
+    assert not any("are too large" in note for note in summary["notes"])
+    assert 0.8 < summary["prediction_sets"]["coverage"] < 1.0
+
+    frame.with_columns(truth=pl.when(pl.arange(0, len(frame)) < 99).then("truth")).write_csv("noisy.csv")
+    assert not any("calibrated by" in note for note in json.loads(run(*words).out)["notes"])
+    assert len(persistence.load("out/model.skops").calibration["rows"]) == 149  # the labeled rows
+
+
 def test_rows_are_kept_up_to_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many held-out rows, a random sample is kept; without probabilities, nothing is."""
     rng = np.random.default_rng(0)

@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn import calibration
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -266,3 +269,14 @@ def test_a_failed_write_does_not_change_the_old_file(tmp_path: Path) -> None:
     with atomic_write(path) as temporary:
         temporary.write_text("new")
     assert path.read_text() == "new"
+
+
+@pytest.mark.parametrize(
+    "method", ["sigmoid", "isotonic", *["temperature"] * hasattr(calibration, "_TemperatureScaling")]
+)
+def test_calibrated_classifiers_are_saved(rows: Any, tmp_path: Path, method: str) -> None:
+    """A model that scikit-learn has calibrated on checked rows has the same probabilities after saving and loading."""
+    X, labels = rows[0], np.where(rows[0][:, 0] > 0, "a", "c")
+    model = CalibratedClassifierCV(FrozenEstimator(oneof.PLEM().fit(X, labels)), method=method).fit(X, labels)
+    save(tmp_path / "model.skops", model)
+    np.testing.assert_array_equal(load(tmp_path / "model.skops").predict_proba(X), model.predict_proba(X))

@@ -12,6 +12,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
@@ -475,3 +476,24 @@ def test_weighted_rows_are_compared():
     )
     for name, expected in zip(methods, selection.expected_accuracy, strict=True):
         assert results[name].expected_accuracy == pytest.approx(expected, abs=1e-9)
+
+
+class Reversed(Frequencies):
+    """Frequencies with the columns in another order."""
+
+    def predict_proba(self, X):
+        return super().predict_proba(X)[:, ::-1]
+
+
+def test_probabilities_in_another_order_have_a_warning():
+    """Predictions that are not the class of the largest probability are probably those of mixed-up columns."""
+    X, y, _ = draw()
+    with pytest.warns(UserWarning, match="of the predictions of Reversed are the class of its largest probability"):
+        compare(X, y, {"reversed": Reversed()})
+
+
+def test_a_classifier_for_labels_is_told_to_be_wrapped():
+    """The error of scikit-learn for candidate sets names CandidateEM."""
+    X, y, _ = draw()
+    comparison = compare(X, y, {"one": LogisticRegression(), "frequencies": Frequencies()})
+    assert "Wrap the classifier in oneof.CandidateEM" in comparison.results[-1].error

@@ -32,6 +32,14 @@ def test_either_orientation_and_storage_gives_the_same_sets(tmp_path, form, turn
     assert data.y.tolist() == [0, 1, None, 2]
 
 
+@pytest.mark.parametrize("name", ["four", "four.mat"])
+def test_load_names_the_function_for_matlab_files(tmp_path, name):
+    """A MATLAB file in a data folder, or a name that ends as one, is read by load_mat."""
+    write(tmp_path / "four.mat")
+    with pytest.raises(DataError, match=rf"'{name}' is a MATLAB file. Read it by `oneof.datasets.load_mat"):
+        load(name, data_home=tmp_path)
+
+
 def test_sparse_features_remain_sparse(tmp_path):
     data = load_mat(write(tmp_path / "four.mat", data=sp.csc_matrix(X)))
     assert data.X.format == "csr"

@@ -119,6 +119,9 @@ def load(name: str, data_home: str | os.PathLike[str] | None = None) -> Dataset:
         return _load_bundled(name)
     if name in OPENML:
         return _fetch(name)
+    for path in (folder / f"{name.removesuffix('.mat')}.mat" for folder in folders):
+        if path.is_file() or name.endswith(".mat"):
+            raise DataError(f"{name!r} is a MATLAB file. Read it by `oneof.datasets.load_mat(path)`.")
     raise _not_found(name, folders)
 
 

@@ -1,5 +1,7 @@
 """Coverage and mean size of the prediction sets of `oneof fit` if a part of the candidate sets lacks the true class."""
 
+import csv
+
 import numpy as np
 
 import oneof
@@ -14,6 +16,7 @@ TABLE = DOCS / "conformal_noise.csv"
 COLUMNS = ("data", "noise_rate", "max_distractors", "labels", "draws", "coverage", "mean_size", "accuracy")
 SETS = ("segment", "pendigits", "satimage", "letter", "vehicle")
 NOISE_RATES, MAX_DISTRACTORS = (0.0, 0.1, 0.25), (0, 2)
+LABELS = ("as they are", "corrected")
 COVERAGE = 0.9
 MAX_ROWS = 2_400
 """Maximum number of rows of a draw, of which half are for the test."""
@@ -30,11 +33,25 @@ def noise(*names: str, draws: int = 3):
         for noise_rate in NOISE_RATES:
             for max_distractors in MAX_DISTRACTORS:
                 cells = [_measure_draw(name, noise_rate, max_distractors, draw) for draw in range(draws)]
-                for labels in ("as they are", "corrected"):
+                for labels in LABELS:
                     means = np.mean([cell[labels] for cell in cells], axis=0).round(4)
                     lines.append([name, noise_rate, max_distractors, labels, draws, *means])
                     print(*lines[-1], flush=True)
     write_csv(TABLE, COLUMNS, lines)
+
+
+def print_table():
+    """Print the table of docs/conformal.md from the file."""
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    columns = [f"{float(rate):.0%}, {labels}".replace("%", " %") for rate in NOISE_RATES for labels in LABELS]
+    print(f"| data, distractors | {' | '.join(columns)} |")
+    print("|" + "---|" * (1 + len(columns)))
+    for name in SETS:
+        for n_distractors in MAX_DISTRACTORS:
+            row = [line for line in lines if (line["data"], line["max_distractors"]) == (name, str(n_distractors))]
+            cells = [f"{float(line['coverage']):.3f}".lstrip("0") + f", {float(line['mean_size']):.2f}" for line in row]
+            print(f"| {name}, {f'up to {n_distractors}' if n_distractors else 'none'} | {' | '.join(cells)} |")
 
 
 def _measure_draw(name, noise_rate, max_distractors, draw):

@@ -45,7 +45,9 @@ def test_auto_compares_the_default_estimators():
     assert compare(X, y, "CLPL", cv=2).best_method == "CLPL"
     counts = sp.csr_array(np.abs(X))
     assert compare(counts, y, "MultinomialEM", cv=2).results[0].error is None
-    with pytest.raises(InputError, match="must name default estimators; got 'MultinomialEM'"):  # X has values below 0
+    with pytest.raises(
+        InputError, match="must name default estimators for these rows and labels; got 'MultinomialEM'"
+    ):  # X has values below 0
         compare(sp.csr_array(X), y, "MultinomialEM", cv=2)
     with pytest.raises(InputError, match=r"got 'Oracle'\. Choose from LOORidge, CLPL"):
         compare(X, y, ["Oracle"])

@@ -7,6 +7,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
+from sklearn.gaussian_process.kernels import RBF
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
@@ -43,7 +44,8 @@ from oneof import (
 )
 from oneof.comparison import LearningCurve, compare, learning_curve
 from oneof.comparison import methods as comparison_methods
-from oneof.errors import InputError, InputTypeError, LabelError
+from oneof.errors import InputError, InputTypeError, LabelError, OneofError
+from oneof.kernels.derivatives import KernelDerivatives
 from oneof.labeling import LabelingSession, LabelTable
 from tests.estimators.panel import table
 from tests.fuzz.outcome import outcome
@@ -376,3 +378,22 @@ def test_errors_of_inner_classifiers_are_errors_of_oneof():
     for last in (["a", "b"], ["a", "b", "c"]):  # partial, and unlabeled
         y = CandidateSets.from_sets([["a"], ["b"], ["a"], ["b"], last, last], classes=["a", "b", "c"])
         assert "must be finite" in str(outcome(model.fit, np.zeros((6, 2)), y))
+
+
+def test_powers_of_extreme_steps_do_not_overflow():
+    """Products of floats become infinite, which the methods expect, while their powers would raise."""
+    fit = PLEM(lam=1e-300, tol=1e-300, max_iter=20).fit
+    assert isinstance(outcome(fit, sp.csc_array(X), MASK), PLEM)
+    assert isinstance(outcome(fit, sp.csc_array(1e150 * X), MASK), PLEM | InputError)
+    pairs = KernelDerivatives(np.array([[0.0], [1e300]])).evaluate(RBF(length_scale=1e5))
+    assert all(np.isfinite(values).all() for values in pairs)
+    assert isinstance(outcome(PLSVM(max_iter=20).fit, 1e300 * X, MASK), PLSVM | InputError)
+    assert "distances between rows overflow" in str(outcome(active.local_density, sp.csr_array(1e200 * X)))
+
+
+def test_other_values_than_numbers_have_errors():
+    """A number as `classes`, dates as truth, and a matrix with NaN are errors of oneof."""
+    assert isinstance(outcome(CandidateSets.from_sets, [{0, 1}, {1}], classes=np.int8(1)), OneofError)
+    dates = np.zeros((0, 1), dtype="datetime64[D]")
+    assert isinstance(outcome(metrics.precision_recall_breakeven_point, dates, np.zeros((0, 1))), InputError)
+    assert isinstance(outcome(graphs.PrecomputedKernel(np.full((3, 3), np.nan)), [[0]]), InputError)

@@ -116,7 +116,9 @@ def test_a_difference_is_clear_beyond_two_standard_errors():
     assert not Difference.from_pairs(base, base[:3]).is_measured
     assert Difference.from_pairs(base, base[:3]).points() == "not measured"
     single = Difference.from_pairs(base[:1], shifted[:1])  # one draw has no standard error
-    assert not (single.is_measured or single.is_below or single.is_above)
+    assert not single.is_measured
+    assert not single.is_below
+    assert not single.is_above
     assert single.points() != "not measured"
     assert (all_confirmed(True, True), all_confirmed(True, False), all_confirmed(False, None)) == (True, False, None)
 

@@ -9,6 +9,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
+from oneof.graphs.distances import OVERFLOW
 from oneof.solvers.active.answer_rates import AnswerRates, estimate_rates
 from oneof.typing import Floats, Labels
 from oneof.validation import as_array, check_finite, check_fraction, check_positive
@@ -162,7 +163,10 @@ def local_density(X: Any, n_neighbors: int = 30) -> Floats:
     if n_rows > _MAX_REFERENCES:
         references = np.sort(np.random.RandomState(0).choice(n_rows, _MAX_REFERENCES, replace=False))
     n = min(int(n_neighbors), len(references) - 1)
-    distances = NearestNeighbors(n_neighbors=n + 1).fit(rows[references]).kneighbors(rows)[0]
+    with np.errstate(over="ignore", invalid="ignore"):
+        distances = NearestNeighbors(n_neighbors=n + 1).fit(rows[references]).kneighbors(rows)[0]
+    if not np.isfinite(distances).all():
+        raise InputError(OVERFLOW)
     # The nearest reference of a reference is itself; that of another row is its first neighbor.
     is_reference = np.zeros(n_rows, dtype=bool)
     is_reference[references] = True

@@ -202,7 +202,7 @@ class PrecomputedKernel(Kernel):
     def __call__(self, X: Any, Y: Any = None, eval_gradient: bool = False) -> Any:
         """Return the matrix entries for row indices, and an empty gradient if `eval_gradient` is True."""
         i = self._indices(X)
-        K = self._matrix()[np.ix_(i, i if Y is None else self._indices(Y))]
+        K = _check_entries(self._matrix()[np.ix_(i, i if Y is None else self._indices(Y))])
         return (K, np.empty((len(i), len(i), 0))) if eval_gradient else K
 
     def diag(self, X: Any) -> Floats:
@@ -217,7 +217,7 @@ class PrecomputedKernel(Kernel):
         -------
         ndarray of shape (n_samples,)
         """
-        return np.diagonal(self._matrix())[self._indices(X)].copy()
+        return _check_entries(np.diagonal(self._matrix())[self._indices(X)].copy())
 
     def is_stationary(self) -> bool:
         """Return False: the kernel is not a function of differences.
@@ -265,3 +265,10 @@ def _mirror_lower(gram: Floats) -> Floats:
     for i in range(len(gram) - 1):
         gram[i, i + 1 :] = gram[i + 1 :, i]
     return gram
+
+
+def _check_entries(entries: Floats) -> Floats:
+    """Return entries of a matrix, or raise if one is not a finite number."""
+    if entries.dtype.kind not in "fiub" or not np.isfinite(entries).all():
+        raise InputError("`gram` must have finite numbers; got NaN, infinity or another value.")
+    return entries

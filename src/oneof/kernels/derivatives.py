@@ -11,6 +11,9 @@ from scipy.spatial.distance import pdist, squareform
 
 from oneof.typing import Floats
 
+MAX_RATIO = 1e150
+"""Distances in units of the length scale are limited, so that their squares are finite."""
+
 _NAMES = ("ConstantKernel", "RBF", "Sum", "Product")
 
 
@@ -62,7 +65,8 @@ class KernelDerivatives:
             gram = np.full((len(self.X), len(self.X)), kernel.constant_value, dtype=np.float64)
             return gram, [] if kernel.hyperparameter_constant_value.fixed else [gram]
         if kind == "RBF":
-            squares = self._distances() * (self._unit / float(kernel.length_scale)) ** 2
+            ratio = min(self._unit / float(kernel.length_scale), MAX_RATIO)
+            squares = self._distances() * ratio**2
             gram = np.exp(-0.5 * squares)
             return gram, [] if kernel.hyperparameter_length_scale.fixed else [squares * gram]
         (first, first_gradients), (second, second_gradients) = (

@@ -48,7 +48,7 @@ def precision_recall_breakeven_point(y_true: Any, y_score: Any) -> Any:
             f"`y_true` and `y_score` must have the same shape, with one or two dimensions; got shapes {truth.shape} "
             f"and {scores.shape}."
         )
-    if not np.isin(truth, (0, 1)).all():
+    if truth.dtype.kind not in "biufO" or not np.isin(truth, (0, 1)).all():
         raise InputError("`y_true` must be 1 for positives and 0 otherwise; got other values.")
     if np.isnan(scores).any():
         raise InputError(f"`y_score` must not be NaN; got NaN in row {int(np.argwhere(np.isnan(scores))[0][0])}.")

@@ -157,6 +157,8 @@ def read_hierarchy(y: Any, hierarchy: Mapping[Any, Any], classes: Any = None) ->
 
 def flatten_sets(sets: Any, classes: Any = None) -> tuple[list[Any], Ints, Mask]:
     """Return all labels in one list, the length of each row's set, and the mask of unlabeled rows."""
+    if classes is not None:
+        classes = as_classes(classes)
     rows = as_rows(sets)
     if not all(kind in _CONTAINERS and kind is not np.ndarray for kind in set(map(type, rows))):
         rows = [_as_collection(value, classes) for value in rows]
@@ -234,7 +236,7 @@ def _as_collection(value: Any, classes: Any) -> Any:
         if isinstance(value, np.ndarray):
             return value.ravel().tolist()
         return value.to_pylist() if hasattr(value, "to_pylist") else list(value)
-    if is_missing(value) or (is_minus_one(value) and (classes is None or -1 not in list(classes))):
+    if is_missing(value) or (is_minus_one(value) and (classes is None or -1 not in classes.tolist())):
         return None
     return (value,)
 

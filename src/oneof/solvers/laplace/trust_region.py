@@ -218,16 +218,16 @@ def truncated_conjugate_gradients(
         length = squared_norm / curvature if curvature > 0 else np.inf
         if curvature <= 0 and float(xp.sum(search * search_image)) <= 0:  # only rounding errors remain
             break
-        if curvature <= 0 or inner + 2 * length * mixed + length**2 * searched >= radius**2:
+        if curvature <= 0 or inner + 2 * length * mixed + length * length * searched >= radius * radius:
             if radius == np.inf:  # negative curvature in the very first step: its length is that of the gradient
                 radius = max(inner, first) ** 0.5
-            root = (mixed**2 + searched * max(radius**2 - inner, 0.0)) ** 0.5
+            root = (mixed * mixed + searched * max(radius * radius - inner, 0.0)) ** 0.5
             return solution + (root - mixed) / searched * search, radius
         solution = solution + length * search
         residual = residual - length * product
         residual_image = matvec(residual)
         last, squared_norm = squared_norm, float(xp.sum(residual * residual_image))
-        inner += 2 * length * mixed + length**2 * searched
+        inner += 2 * length * mixed + length * length * searched
         if squared_norm <= rtol**2 * first:
             break
         ratio = squared_norm / last

@@ -268,7 +268,7 @@ class TrustRegion:
             if np.isfinite([step.predicted, step.norm]).all() and np.isfinite(step.weights).all():
                 weights = self.size * step.weights.astype(np.float64)
                 weights -= weights.mean(axis=0)
-                norm, predicted = self.size * step.norm, self.size**2 * step.predicted
+                norm, predicted = self.size * step.norm, self.size * self.size * step.predicted
                 return Step(weights, predicted, norm, step.is_interior, step.n_products)
             self.is_single = False
         return truncated_conjugate_gradients(
@@ -322,7 +322,7 @@ def truncated_conjugate_gradients(
     step, residual = np.zeros_like(gradient), -gradient
     scaled = preconditioner.solve(residual)
     direction, size = scaled.copy(order="K"), _inner(residual, scaled)
-    goal, largest = rtol**2 * size, size**0.5
+    goal, largest = rtol * rtol * size, size**0.5  # products of floats overflow to infinity, powers raise
     ss, sp, pp, predicted, is_interior = 0.0, 0.0, size, 0.0, True
     n_products = 0
     while n_products < MAX_CG_ITER:
@@ -330,18 +330,18 @@ def truncated_conjugate_gradients(
         product = problem.hvp(direction, at, is_positive=is_positive)
         curvature = _inner(direction, product)
         length = size / curvature if curvature > 0 else np.inf
-        if curvature <= 0 or ss + 2 * length * sp + length**2 * pp >= radius**2:
+        if curvature <= 0 or ss + 2 * length * sp + length * length * pp >= radius * radius:
             if radius == np.inf:  # negative curvature without a region: a step as long as the gradient
                 radius = max(ss**0.5, largest)
-            length = (np.sqrt(sp**2 + pp * max(radius**2 - ss, 0.0)) - sp) / pp
+            length = (np.sqrt(sp * sp + pp * max(radius * radius - ss, 0.0)) - sp) / pp
             step += np.multiply(direction, length, out=scaled)
-            predicted += length * size - 0.5 * length**2 * curvature
-            ss, is_interior = radius**2, False
+            predicted += length * size - 0.5 * length * length * curvature
+            ss, is_interior = radius * radius, False
             break
         step += np.multiply(direction, length, out=scaled)
         residual -= np.multiply(product, length, out=product)
         predicted += 0.5 * length * size
-        ss += 2 * length * sp + length**2 * pp
+        ss += 2 * length * sp + length * length * pp
         scaled = preconditioner.solve(residual)
         size, last = _inner(residual, scaled), size
         if size <= goal or not np.isfinite(size):

@@ -194,7 +194,8 @@ def _line_search(
     If the step is not `scaled` by a curvature, it is first scaled to change the scores by about the temperature.
     """
     start, score_step = iterate, space.matvec(step)
-    size = 1.0 if scaled else float(np.sqrt(np.mean(np.square(score_step, dtype=np.float64)))) / temperature
+    with np.errstate(over="ignore"):  # an infinite size ends the search
+        size = 1.0 if scaled else float(np.sqrt(np.mean(np.square(score_step, dtype=np.float64)))) / temperature
     if not slope < 0.0 or not 0.0 < size < np.inf:
         return start
     step, slope, score_step = step / size, slope / size, _as_float32(score_step / size)

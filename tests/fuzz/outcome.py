@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import scipy.sparse as sp
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import FitFailedWarning, NotFittedError
 
 from oneof import CandidateSets
 from oneof.errors import OneofError
@@ -34,8 +34,9 @@ def of_the_caller(*_: Any, **__: Any) -> Any:
 DOCUMENTED = (OneofError, NotFittedError, CallersError)
 """Exceptions that a call may raise: those of oneof, and scikit-learn's NotFittedError."""
 
-ALLOWED_WARNINGS = UserWarning
-"""Warnings that a call may cause; scikit-learn's ConvergenceWarning and DataConversionWarning are subclasses.
+ALLOWED_WARNINGS = UserWarning, FitFailedWarning
+"""Warnings that a call may cause; scikit-learn's ConvergenceWarning and DataConversionWarning are subclasses of the
+first. `learning_curve` is documented to issue the second if no fold can be fitted.
 
 RuntimeWarning, ComplexWarning and LinAlgWarning of NumPy and SciPy, numba's warnings and deprecations are not.
 """
@@ -62,7 +63,8 @@ def outcome(call: Callable[..., Any], *args: Any, may_be_nan: bool = False, **na
     before = fingerprint((args, named))
     with ends(), warnings.catch_warnings():
         warnings.simplefilter("error")
-        warnings.simplefilter("ignore", ALLOWED_WARNINGS)
+        for category in ALLOWED_WARNINGS:
+            warnings.simplefilter("ignore", category)
         try:
             result = call(*args, **named)
         except DOCUMENTED as error:

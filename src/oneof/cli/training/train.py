@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.cli.answers.annotators import ANNOTATORS_FILE, fit_crowd, summarize_annotators, write_annotators
 from oneof.cli.answers.annotators import to_dict as annotators_to_dict
-from oneof.cli.commands.audit import count_folds, describe_rate, describe_rest, find_issues
+from oneof.cli.commands.audit import count_folds, describe_rest, find_issues
 from oneof.cli.commands.audit import summarize as summarize_issues
 from oneof.cli.output.progress import ProgressFactory, Steps
 from oneof.cli.prediction.sets import (
@@ -23,10 +23,9 @@ from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, WRI
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
 from oneof.cli.training.headline import describe_checked_rows, describe_noise, held_out_accuracy, make_headline
 from oneof.cli.training.headline import to_dict as headline_to_dict
+from oneof.cli.training.suspects import describe_correction, find_suspects, has_suspects
 
 if TYPE_CHECKING:
-    from oneof.audit import LabelIssues
-    from oneof.candidates import CandidateSets
     from oneof.cli.tables.inputs import PreparedTable, ReadOptions
     from oneof.cli.tables.plan import Plan
     from oneof.comparison import Comparison, LearningCurve
@@ -126,7 +125,7 @@ def train(
                     prepared, "auto", folds=count_folds(prepared), seed=seed, noise_rate=rate, progress=bar
                 )
             fitted_to = issues.corrected()
-            add_note(_describe_correction(issues))
+            add_note(describe_correction(issues))
         calibration = held_out_calibration(comparison, candidates, seed, issues, truth)
         for sentence in describe_checked_rows(comparison, candidates, truth):
             add_note(sentence)
@@ -134,9 +133,9 @@ def train(
             sets, expected_coverage = evaluate_calibration(calibration, candidates, truth, issues)
         with steps.step(FINAL):
             model = fit_with_class_weights(comparison.best_estimator, frame, fitted_to, class_weight)
-        if issues is None and _has_suspects(model[-1]):
+        if issues is None and has_suspects(model[-1]):
             with steps.step(AUDIT):
-                issues = _suspects(comparison, model[-1], candidates)
+                issues = find_suspects(comparison, model[-1], candidates)
         decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
     else:
         add_note(
@@ -270,53 +269,6 @@ def _measured_seconds(comparison: "Comparison", splits: Sequence[Any]) -> dict[s
     seconds = [fold.seconds for fold in comparison.results[0].folds]
     n_fits = count_fits([len(train) for train, _ in splits], comparison.n_rows)
     return {title: number * sum(seconds) / n_fits[HELD_OUT] for title, number in n_fits.items()}
-
-
-def _describe_correction(issues: "LabelIssues") -> str:
-    """Return the noise rate, and the number of rows that are fitted to corrected weights, in a sentence."""
-    if issues.is_rate_unknown:
-        return f"{describe_rate(issues)}; the fit is the same as without --noise-rate."
-    if not issues.n_changed:
-        return "no labels are suspected to be wrong: the fit is the same as without --noise-rate."
-    return (
-        f"{describe_rate(issues)}; {issues.n_changed:,} rows are fitted to corrected weights. The held-out estimate "
-        "compares the predictions with the labels as they are."
-    )
-
-
-def _has_suspects(method: Any) -> bool:
-    """Return whether a fitted method has leave-one-out scores, by which wrong labels are found."""
-    from oneof.estimators.loo_ridge import LOORidge
-
-    return isinstance(method, LOORidge)
-
-
-def _suspects(comparison: "Comparison", method: Any, candidates: "CandidateSets") -> "LabelIssues | None":
-    """Return the issues by the leave-one-out scores of a fitted LOORidge; None without result.
-
-    With groups, the scores are those of the comparison, and there are none if it has one split only.
-    """
-    import warnings
-
-    import numpy as np
-
-    from oneof.audit import issues_from_scores
-    from oneof.audit.detection import MIN_PROBABILITY
-    from oneof.estimators.loo_ridge import loo_logits
-
-    scores = None
-    if comparison.n_groups is not None:
-        rows, proba = comparison.held_out_rows, comparison.results[0].probabilities
-        if rows is None or proba is None or len(rows) < (~candidates.is_unlabeled).sum():
-            return None
-        scores = np.zeros(candidates.shape)
-        scores[rows] = np.log(np.maximum(proba, MIN_PROBABILITY))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", UserWarning)
-        try:
-            return issues_from_scores(loo_logits(method) if scores is None else scores, candidates)
-        except UserWarning:  # the features do not predict the labels
-            return None
 
 
 def make_plan(

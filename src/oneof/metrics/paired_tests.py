@@ -103,7 +103,7 @@ def paired_p_values(ours: Any, theirs: Any, *, test_train_ratio: float = 0.0) ->
     >>> from oneof.metrics import paired_p_values
     >>> folds = [0.71, 0.74, 0.70, 0.75, 0.72], [0.68, 0.72, 0.69, 0.70, 0.71]
     >>> paired_p_values(*folds).round(3), paired_p_values(*folds, test_train_ratio=1 / 4).round(3)
-    (array([0.025]), array([0.08]))
+    (array([0.033]), array([0.099]))
     """
     return _test_pairs(ours, theirs, test_train_ratio)[0]
 

@@ -38,12 +38,14 @@ if not (HERE.parent / "CHANGELOG.md").exists():
 # Toctrees list optional pages by patterns; the warning for an empty pattern has no name.
 logging.getLogger("sphinx.sphinx.directives.other").addFilter(lambda record: "glob pattern" not in str(record.msg))
 nitpicky = True
-# Fitted attributes that are properties have no page; the inventories of other libraries need a network.
+# Attributes that are properties have no page; the inventories of other libraries need a network.
 nitpick_ignore_regex = [
     ("py:obj", r"\w+_"),
     ("py:obj", r"sklearn\..*"),
-    # Properties of LabelIssues.
-    ("py:obj", r"n_wrong|n_wrong_interval|n_changed|is_issue|is_rate_unknown|is_rate_given"),
+    # Properties of results, answers, sessions, options and sources, in the order of their classes.
+    ("py:obj", r"n_wrong|n_wrong_interval|n_changed|is_issue|is_rate_unknown|is_rate_given|posterior"),
+    ("py:obj", r"evaluation|note|n_true|truth_note|n_answers|has_sets|n_rows|snapshot|last_error"),
+    ("py:obj", r"height|can_be_read_again|display_name|has_weights|label_columns|rows_per_second"),
 ]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]

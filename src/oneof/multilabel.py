@@ -128,6 +128,8 @@ def _check_topics(Y: Any) -> Mask:
     truth = as_array(Y, "Y")
     if truth.ndim != 2 or not truth.shape[1]:
         raise InputError(f"`Y` must have shape (n_samples, n_topics), one column for each topic; got {truth.shape}.")
+    if truth.dtype.kind not in "biuf":
+        raise InputError(f"`Y` must contain the numbers 0 and 1; got values of type {truth.dtype}.")
     if not np.isin(truth, (0, 1)).all():
         row, column = np.argwhere(~np.isin(truth, (0, 1)))[0].tolist()
         raise InputError(f"`Y` must be 0 or 1; got {truth[row, column]} in row {row}, column {column}.")

@@ -43,7 +43,7 @@ RuntimeWarning, ComplexWarning and LinAlgWarning of NumPy and SciPy, numba's war
 
 NAN_MEANS = {"accuracy", "approximated_accuracy", "break_even", "covering_rate", "fit_seconds"}
 NAN_MEANS |= {f"{name}_std" for name in NAN_MEANS}
-NAN_MEANS |= {"noise_rate", "probability"}
+NAN_MEANS |= {"coverage", "noise_rate", "probability"}
 """Attributes of results that are documented to be NaN if they could not be computed."""
 
 LONGEST = 60.0

@@ -397,3 +397,6 @@ def test_other_values_than_numbers_have_errors():
     dates = np.zeros((0, 1), dtype="datetime64[D]")
     assert isinstance(outcome(metrics.precision_recall_breakeven_point, dates, np.zeros((0, 1))), InputError)
     assert isinstance(outcome(graphs.PrecomputedKernel(np.full((3, 3), np.nan)), [[0]]), InputError)
+    topics = pd.DataFrame({"a": pd.array([1, None] * 10, dtype="Int64")})
+    assert isinstance(outcome(multilabel.breakeven_score, PLKNN(), X, topics, range(9), transductive=False), InputError)
+    assert "AvgPegasos" in comparison_methods.default_estimators(n_rows=np.int8(1))

@@ -131,7 +131,7 @@ def default_estimators(
 
     if n_rows is not None:
         check_positive("n_rows", n_rows, integer=True, allow_zero=True)
-    rows = 1000 if n_rows is None else max(n_rows, 1)
+    rows = 1000 if n_rows is None else max(int(n_rows), 1)
     online = {
         "n_epochs": int(np.clip(60_000 // rows, 3, 100)),
         "shuffle": True,

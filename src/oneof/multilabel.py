@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.metrics import precision_recall_breakeven_point
 from oneof.typing import Floats, Ints, Mask
-from oneof.validation import as_array, check_bool, check_estimator
+from oneof.validation import as_array, as_float_array, check_bool, check_estimator
 
 __all__ = ["TopicScores", "breakeven_score"]
 
@@ -126,6 +126,8 @@ def breakeven_score(estimator: Any, X: Any, Y: Any, labeled: Any, *, transductiv
 
 def _check_topics(Y: Any) -> Mask:
     truth = as_array(Y, "Y")
+    if truth.dtype.kind == "O":
+        truth = as_float_array(truth, "Y")
     if truth.ndim != 2 or not truth.shape[1]:
         raise InputError(f"`Y` must have shape (n_samples, n_topics), one column for each topic; got {truth.shape}.")
     if truth.dtype.kind not in "biuf":

@@ -398,5 +398,5 @@ def test_other_values_than_numbers_have_errors():
     assert isinstance(outcome(metrics.precision_recall_breakeven_point, dates, np.zeros((0, 1))), InputError)
     assert isinstance(outcome(graphs.PrecomputedKernel(np.full((3, 3), np.nan)), [[0]]), InputError)
     topics = pd.DataFrame({"a": pd.array([1, None] * 10, dtype="Int64")})
-    assert isinstance(outcome(multilabel.breakeven_score, PLKNN(), X, topics, range(9), transductive=False), InputError)
+    assert isinstance(outcome(multilabel.breakeven_score, PLKNN(), X, topics, range(9), transductive=False), OneofError)
     assert "AvgPegasos" in comparison_methods.default_estimators(n_rows=np.int8(1))

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from oneof.cli.commands.audit import find_issues
+from oneof.cli.tables.groups import group_notes
 from oneof.cli.tables.inputs import ReadOptions, prepare
 from oneof.comparison.folds import check_task, make_folds
 from tests.cli.conftest import QUICK, Run, check_error, make_birds
@@ -116,3 +117,23 @@ def test_invalid_groups(run: Run, recorded: pl.DataFrame, args: tuple[str, ...],
 def test_online_learning_has_no_folds(run: Run, recorded: pl.DataFrame) -> None:
     """Streams are read in order, without folds."""
     check_error(run, "fit", *TABLE[:3], "--groups", "recorder", "--online", message="--groups cannot be combined")
+
+
+def test_columns_that_seem_to_name_groups_have_a_note(run: Run, recorded: pl.DataFrame) -> None:
+    """Texts and whole numbers that recur and have the name of groups are named, with the option for the coarsest."""
+    n = len(recorded)
+    sites, patients = [f"s{i % 4}" for i in range(n)], [i % 9 for i in range(n)]
+    frame = recorded.with_columns(pl.Series("siteName", sites), pl.Series("patient_id", patients))
+    [note] = group_notes(frame, {"species", "truth"})
+    assert "'recorder' (12 values), 'siteName' (4 values) and 'patient_id' (9 values) seem" in note
+    assert note.endswith("add --groups siteName to estimate these.")
+    assert group_notes(frame, {"recorder", "siteName ", "patient_id"}) == []
+    ordinary = pl.DataFrame({"color": sites, "site": range(n), "plot": [0.5 * i for i in patients], "user": ["a"] * n})
+    assert group_notes(ordinary, ()) == []  # a category, identifiers, fractions, and a constant
+    [note] = group_notes(ordinary, (), ["clip", "recorder"])
+    assert "if 'recorder' names groups of rows" in note
+
+    words = ("inspect", "birds.csv", "--labels", "species", "--truth", "truth")
+    assert "column 'recorder' (12 values) seems to name groups of rows" in run(*words).err
+    assert "groups of rows" not in run(*words, "--groups", "recorder").err
+    assert "add --groups recorder instead of dropping it" in run(*words, "--drop", "recorder,id").err

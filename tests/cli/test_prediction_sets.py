@@ -9,9 +9,12 @@ import polars as pl
 import pytest
 
 from oneof import CandidateSets, persistence
+from oneof.cli.commands.audit import find_issues
 from oneof.cli.prediction.sets import SetOptions, held_out_calibration
+from oneof.cli.tables.inputs import ReadOptions, prepare
 from oneof.comparison import compare
-from oneof.solvers.conformal import calibrate, lac_scores, p_values, prediction_sets
+from oneof.io import Overrides
+from oneof.solvers.conformal import calibrate, candidate_proba, lac_scores, p_values, prediction_sets
 from tests.cli.conftest import QUICK, Run, make_birds
 from tests.cli.test_audit import make_noisy
 
@@ -110,6 +113,25 @@ def test_the_report_has_a_section(run: Run, model: Path) -> None:
     assert f"{summary['mean_size']:.2f} classes on average" in " ".join(page.split())
     assert run("fit", "birds.csv", *FIT[:-2], "--truth", "truth", "--out", "out").code == 0
     assert json.loads(Path("out/summary.json").read_text())["prediction_sets"]["n_exact"] == 50
+
+
+def test_corrected_labels_calibrate_by_the_posterior_of_the_audit(run: Run) -> None:
+    """With --noise-rate the probabilities of the calibration rows are the posterior, so that the sets are smaller."""
+    make_noisy(rate=0.1).write_csv("noisy.csv")
+    words = ("fit", "noisy.csv", "--labels", "species", "--drop", "truth", "--json")
+    plain, corrected = (json.loads(run(*words, "--out", "out", *more).out) for more in ((), ("--noise-rate", "auto")))
+    assert not any("are too large" in sentence for sentence in corrected["notes"])
+    sizes = [result["prediction_sets"]["mean_size"] for result in (plain, corrected)]
+    assert sizes[1] <= sizes[0]
+    assert plain["prediction_sets"]["expected_coverage"] is None
+    assert 0.8 < corrected["prediction_sets"]["expected_coverage"] <= 1.0
+    assert "of an expected" in Path("out/report.html").read_text()
+
+    prepared = prepare(Path("noisy.csv"), ReadOptions(labels=("species",), overrides=Overrides(drop=("truth",))))
+    _, issues = find_issues(prepared, "auto", folds=5, seed=0)
+    calibration = persistence.load("out/model.skops").calibration
+    posterior = candidate_proba(calibration["proba"].astype(float), calibration["evidence"].astype(float))
+    np.testing.assert_allclose(posterior, issues.posterior[calibration["rows"]], atol=2e-3)
 
 
 def test_checked_rows_calibrate_alone(run: Run) -> None:

@@ -47,7 +47,7 @@ def read_groups(table: "Table", name: str) -> list[str]:
     return [str(cell) for cell in cells]
 
 
-def group_notes(frame: "pl.DataFrame", exclude: Collection[str]) -> list[str]:
+def group_notes(frame: "pl.DataFrame", exclude: Collection[str], dropped: Collection[str] = ()) -> list[str]:
     """Return a note about columns that probably name groups of rows, with the option that keeps groups together.
 
     Parameters
@@ -56,19 +56,29 @@ def group_notes(frame: "pl.DataFrame", exclude: Collection[str]) -> list[str]:
         The table as read, with columns that are not features.
     exclude : collection of str
         Columns of labels and of true labels.
+    dropped : collection of str
+        Columns of the file that were not read; one that is dropped may still name the groups of the folds.
     """
     stripped = {name.strip() for name in exclude}  # as `find_column` finds them
     columns = [cells for cells in frame.iter_columns() if cells.name.strip() not in stripped]
     found = {cells.name: cells.n_unique() for cells in columns if _may_name_groups(cells)}
     names = [name for name, n_values in found.items() if _recurs(frame[name], n_values)]
+    unread = [name for name in dropped if _has_name_of_groups(name)]
+    if not names and unread:
+        listed = enumerate_items([*map(repr, unread[:_MAX_LISTED])])
+        return [
+            f"the rates are those of new rows of the same groups, if {listed} name{'s' * (len(unread) == 1)} groups of "
+            f"rows, and are too high for new groups: add --groups {shlex.quote(write_names(unread[:1]))} instead of "
+            "dropping it. The column is then not a feature."
+        ]
     if not names:
         return []
-    finest = max(names, key=lambda name: found[name])
+    coarsest = min(names, key=lambda name: found[name])
     listed = enumerate_items([f"{name!r} ({found[name]:,} values)" for name in names[:_MAX_LISTED]])
     subject = f"columns {listed} seem" if len(names[:_MAX_LISTED]) > 1 else f"column {listed} seems"
     return [
-        f"{subject} to name groups of rows. The rates below are those of new rows of the same groups, and are too high "
-        f"for new groups: add --groups {shlex.quote(write_names([finest]))} to estimate these."
+        f"{subject} to name groups of rows. The rates are those of new rows of the same groups, and are too high "
+        f"for new groups: add --groups {shlex.quote(write_names([coarsest]))} to estimate these."
     ]
 
 
@@ -78,7 +88,11 @@ def _may_name_groups(cells: "pl.Series") -> bool:
 
     if not (cells.dtype in (pl.String, pl.Categorical, pl.Enum) or cells.dtype.is_integer()):
         return False
-    return any(_GROUP.fullmatch(word.lower()) for word in _WORD.findall(cells.name))
+    return _has_name_of_groups(cells.name)
+
+
+def _has_name_of_groups(name: str) -> bool:
+    return any(_GROUP.fullmatch(word.lower()) for word in _WORD.findall(name))
 
 
 def _recurs(cells: "pl.Series", n_values: int) -> bool:

@@ -206,7 +206,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     if table.rows is None:
         leaks = leak_notes(features.frame, features.columns, candidates, has_truth=truth is not None)
         if groups is None:
-            leaks += group_notes(table.frame, read_options.text_columns)
+            leaks += group_notes(table.frame, read_options.text_columns, table.dropped)
     return PreparedTable(
         table,
         candidates,

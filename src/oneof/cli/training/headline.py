@@ -87,7 +87,9 @@ def describe_noise(accuracy: "AccuracyEstimate") -> list[str]:
         return []
     return [
         f"about {100 * accuracy.noise_rate:.0f} % of the rows have labels without the true one. The prediction sets of "
-        "`oneof predict --coverage` are too large for this reason; --noise-rate auto corrects the model and the sets."
+        "`oneof predict --coverage` are too large for this reason; --noise-rate auto corrects the model and the sets. "
+        "If many rows share one list, such as those of a recording, the rate and the correction can be wrong: use "
+        "--groups, and compare both models on some checked rows (--truth)."
     ]
 
 

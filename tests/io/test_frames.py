@@ -95,6 +95,7 @@ def test_vectors_are_columns_of_numbers(tmp_path: Path) -> None:
             "column 'list' of vectors",
             "column 'array' of vectors",
         ]
+    assert table_from_rows(frame.select("array").with_columns(pl.lit(1).alias("array[2]"))).frame.width == 2
     labels = pl.DataFrame({"y": [[0.0, 1.0], [1.0, 0.0]], "x": [1, 2]})
     labels.write_parquet(tmp_path / "labels.parquet")
     assert read_table(tmp_path / "labels.parquet", labels=["y"]).frame.columns == ["y", "x"]

@@ -342,6 +342,9 @@ def test_weighted_labels_without_the_option_are_an_error(cells: list[Any]) -> No
     """Objects, and JSON of objects or pairs, need --weighted; the error has an example."""
     with pytest.raises(LabelError, match=r"the labels have weights, such as .*0\.7.*Add --weighted"):
         read_labels(_table(y=cells), ["y"])
+    if isinstance(cells[0], str):  # classes may have any names
+        names = [cell.strip() for cell in cells]
+        assert read_labels(_table(y=cells), ["y"], classes=names).classes.tolist() == names
 
 
 def test_names_of_rows_are_refused_as_labels() -> None:

@@ -175,7 +175,7 @@ def split_vectors(frame: "pl.DataFrame", exclude: Collection[str]) -> "tuple[pl.
     Returns
     -------
     frame : polars.DataFrame
-        The column "a" becomes "a[0]", "a[1]", ...
+        The column "a" becomes "a[0]", "a[1]", ..., unless the table has such a column.
     remarks : list of str
         A sentence for each of these columns.
     """
@@ -185,11 +185,12 @@ def split_vectors(frame: "pl.DataFrame", exclude: Collection[str]) -> "tuple[pl.
     remarks = []
     for cells in frame.iter_columns():
         size = 0 if cells.name in exclude else _vector_size(cells)
-        if not size:
+        names = [f"{cells.name}[{j}]" for j in range(size)]
+        if not size or not set(names).isdisjoint(frame.columns):
             columns.append(cells)
             continue
         vectors = cells.arr.to_list() if isinstance(cells.dtype, pl.Array) else cells
-        columns += [vectors.list.get(j).alias(f"{cells.name}[{j}]") for j in range(size)]
+        columns += [vectors.list.get(j).alias(name) for j, name in enumerate(names)]
         remarks.append(f"column {cells.name!r} of vectors is read as {size:,} columns of numbers, {cells.name}[0] etc.")
     return pl.DataFrame(columns) if remarks else frame, remarks
 

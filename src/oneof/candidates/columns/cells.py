@@ -217,11 +217,10 @@ def check_no_records(cells: "pl.Series") -> None:
     """Raise if labels are objects, or JSON of objects or pairs, which have weights; most of the first cells decide."""
     import polars as pl
 
-    if isinstance(cells.dtype, pl.Struct) or contains_nested_lists(cells):
-        example = next((cell for cell in cells.head(_MAX_SAMPLED).to_list() if cell), None)
-        if isinstance(cells.dtype, pl.Struct) and isinstance(example, dict):
+    if isinstance(cells.dtype, pl.Struct) or isinstance(getattr(cells.dtype, "inner", None), pl.Struct):
+        example, is_weighted = next((cell for cell in cells.head(_MAX_SAMPLED).to_list() if cell), None), True
+        if isinstance(example, dict):
             example = {name: value for name, value in example.items() if value is not None}
-        is_weighted = isinstance(cells.dtype, pl.Struct) or isinstance(cells.dtype.inner, pl.Struct)  # type: ignore[attr-defined]
     elif cells.dtype == pl.String:
         texts = cells.drop_nulls().head(_MAX_SAMPLED).to_list()
         records = [text for text in texts if _RECORDS.match(text)]

@@ -166,7 +166,8 @@ def _read_column(
     if missing:
         cells = drop_missing_labels(cells, separator, missing)
     check_any_label(cells)
-    check_no_records(cells)
+    if classes is None or cells.dtype != pl.String:
+        check_no_records(cells)
     if isinstance(cells.dtype, pl.List | pl.Array):
         sets = cells.to_list()
         check_flat_lists(cells)

@@ -52,11 +52,8 @@ def describe_checked_rows(comparison: "Comparison", candidates: "CandidateSets",
 
     from oneof.cli.prediction.sets import MIN_CHECKED_ROWS, find_checked_rows
 
-    result, rows, known = (
-        comparison.results[0],
-        comparison.held_out_rows,
-        find_checked_rows(comparison, candidates, truth),
-    )
+    result, rows = comparison.results[0], comparison.held_out_rows
+    known = find_checked_rows(comparison, candidates, truth)
     if truth is None or rows is None or result.probabilities is None or result.predictions is None:
         return []
     n_known, notes = len(known), []

@@ -1,5 +1,6 @@
 """Columns of labels: all forms of the same supervision give equal sets; suspicious labels cause warnings."""
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +138,15 @@ def test_doubtful_separators_are_questions(cells: list[str], separator: str) -> 
     ):
         find_separator(_table(y=cells), ["y"])
     assert find_separator(_table(y=cells), ["y"], classes=cells) == "|"
+
+
+def test_lists_of_several_lengths_are_sets_though_no_label_occurs_alone() -> None:
+    """In lists of recordings no cell may have a single label; few lists, or pairs alone, may be names."""
+    lists = [",".join(labels) for n in (2, 3) for labels in itertools.combinations("abcd", n)]
+    assert find_separator(_table(y=lists), ["y"]) == ","
+    for cells in (lists[:1] + lists[-2:], [f"{size}, {color}" for size in "sml" for color in "rgb"]):
+        with pytest.raises(LabelError, match=r"row 0: '.*' may be a set .* Add --separator ','"):
+            find_separator(_table(y=cells), ["y"])
 
 
 @pytest.mark.parametrize(

@@ -266,6 +266,9 @@ def _encode_numbers(
 
 
 def _encode_objects(values: list[Any], classes: Labels | None, signs: SignPolicy) -> tuple[Ints, Labels]:
+    if any(issubclass(kind, np.number) for kind in set(map(type, values))):
+        # The lookup of a NumPy integer among decimal numbers raises a TypeError, though the two compare as equal.
+        values = [value.item() if isinstance(value, np.number) else value for value in values]
     distinct = distinct_labels(values, range(len(values)))
     labels = {value for value in distinct if not is_missing(value)}
     if classes is None:

@@ -16,7 +16,8 @@ def detect_separator(
     """Return the text that plainly separates the labels of a column; "|" if it occurs or no other does.
 
     A separator is plain if two different cells or more contain it, each has a label that also occurs in another cell,
-    and there are fewer labels than different cells. A comma must, moreover, join labels that occur alone.
+    and there are fewer labels than different cells. A comma must, moreover, join labels that occur alone, or lists of
+    several lengths with at most half as many labels as there are different cells: names of classes have commas too.
 
     Parameters
     ----------
@@ -54,9 +55,12 @@ def detect_separator(
         is_fewer = len(alone | set(counts)) < len(alone) + len(joined)
         joins_classes = any(label in alone for labels in members.values() for label in labels)
         is_plain = len(joined) > 1 and all(is_known.values()) and (is_fewer or set(counts) <= alone)
-        if is_plain and (joins_classes or separator not in _IN_NAMES):
+        sizes = {len(labels) for labels in members.values()}
+        is_list = len(sizes) > 1 and max(sizes) > 2 and len(joined) > 1 and all(is_known.values())
+        is_long_list = is_list and 2 * len(alone | set(counts)) <= len(alone) + len(joined)
+        if is_plain and (joins_classes or is_long_list or separator not in _IN_NAMES):
             return separator
-        if joins_classes or separator not in _IN_NAMES:
+        if joins_classes or is_list or is_plain or separator not in _IN_NAMES:
             text = next((text for text in joined if any(m in alone for m in members[text])), joined[0])
             doubtful.append((rows[text], text, separator))
     if doubtful:

@@ -57,6 +57,24 @@ def frequent_partners(n=600, K=6, seed=0):
     return X, truth, mask
 
 
+def recordings(n_recordings=50, K=18, d=12, n_rows=(10, 25), missing=0.12, seed=0):
+    """Return rows, their classes, and a mask with the list of each recording, which lacks some classes of its rows.
+
+    The rows of a recording have a common offset, and the classes of its list have unequal shares.
+    """
+    rng = np.random.default_rng(seed)
+    centers, rows, truth, mask = rng.normal(size=(K, d)), [], [], []
+    for _ in range(n_recordings):
+        listed = rng.choice(K, rng.integers(2, 6), replace=False)
+        others, offset = np.setdiff1d(np.arange(K), listed), rng.normal(size=d)
+        shares = rng.dirichlet(np.full(len(listed), 1.5))
+        for _ in range(rng.integers(*n_rows)):
+            truth.append(rng.choice(others) if rng.random() < missing else rng.choice(listed, p=shares))
+            rows.append(centers[truth[-1]] + offset + rng.normal(size=d))
+            mask.append(np.isin(np.arange(K), listed))
+    return np.array(rows), np.array(truth), np.array(mask)
+
+
 def weights_of(mask, seed=0):
     """Return weights of the classes: three of four partial rows have weights, and some rows have them for all classes.
 
@@ -78,6 +96,8 @@ def small_problem(distractors):
         X, truth, mask = dictionary(100, 5, n_words=8)
     elif distractors == "partners":
         X, truth, mask = frequent_partners(60, 4, seed=1)
+    elif distractors == "recordings":
+        X, truth, mask = recordings(12, 8, d=6, n_rows=(6, 10), seed=7)
     else:
         X, truth = blobs(40, 5)
         mask = sets_of(truth, distractors)

@@ -11,9 +11,24 @@ from oneof.solvers.loo_ridge import (
     select_distractor_models,
     self_train,
 )
-from oneof.solvers.loo_ridge.selection import MIN_CONCENTRATION, MIN_INFORMATION, clustered_z_score, predictive_gains
+from oneof.solvers.loo_ridge.recurrence import recurrence
+from oneof.solvers.loo_ridge.selection import (
+    MIN_CONCENTRATION,
+    MIN_INFORMATION,
+    clustered_z_score,
+    lifts,
+    predictive_gains,
+)
 from tests.oracles import loo_ridge as oracle
-from tests.solvers.loo_ridge.problems import blobs, dictionary, frequent_partners, gram_of, sets_of, small_problem
+from tests.solvers.loo_ridge.problems import (
+    blobs,
+    dictionary,
+    frequent_partners,
+    gram_of,
+    recordings,
+    sets_of,
+    small_problem,
+)
 
 ZIPF = 1.0 / np.arange(1, 7) / (1.0 / np.arange(1, 7)).sum()
 
@@ -24,7 +39,7 @@ def select(X, mask, max_iter=25, **options):
     return select_distractor_models(ridge, CandidateGroups.from_evidence(mask), max_iter=max_iter, **options)
 
 
-PROBLEMS = ("uniform", "cooccurring", "confusable", "dictionary", "partners")
+PROBLEMS = ("uniform", "cooccurring", "confusable", "dictionary", "partners", "recordings")
 
 
 @pytest.mark.parametrize("distractors", PROBLEMS)
@@ -70,6 +85,45 @@ def test_gains_equal_the_oracle():
     result = predictive_gains(P, scores, sets)
     np.testing.assert_allclose(result, oracle.predictive_gains(P, scores, mask), rtol=1e-10)
     assert clustered_z_score(result, sets) == pytest.approx(oracle.clustered_z_score(result, mask))
+
+
+@pytest.mark.parametrize("distractors", PROBLEMS)
+def test_lifts_and_the_recurrence_equal_the_oracle(distractors):
+    """The lift is the logarithm of the sums; the expected number of equal sets is that of all sets of each size."""
+    _, mask = small_problem(distractors)
+    n, K = mask.shape
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet(np.ones(K), n) * mask
+    P /= P.sum(axis=1, keepdims=True)
+    scores = rng.normal(0.2, 0.3, (n, K))
+    expected = oracle.lifts(P, scores, mask)
+    np.testing.assert_allclose(lifts(P, scores, CandidateGroups.from_evidence(mask)), expected, rtol=0, atol=1e-12)
+    assert recurrence(mask) == pytest.approx(oracle.recurrence(mask), rel=1e-10)
+
+
+def test_random_sets_recur_as_often_as_expected():
+    """With independent distractors the mean recurrence is about 1, and rows that share their sets multiply it."""
+    rng = np.random.default_rng(0)
+    frequencies = rng.uniform(0.1, 0.5, 12)
+    random = [rng.random((150, 12)) < frequencies for _ in range(40)]
+    assert np.mean([recurrence(mask) for mask in random]) == pytest.approx(1.0, abs=0.2)
+    shared = [np.repeat(mask[:30], 5, axis=0) for mask in random]
+    assert min(recurrence(mask) for mask in shared) > 3
+    assert recurrence(np.eye(3, dtype=bool)) == 1.0
+    assert recurrence(np.ones((4, 3), dtype=bool)) == 1.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lists_of_recordings_are_not_taken_for_confusable_labels(seed):
+    """If lists lack some labels and rows of a recording are similar, "confusable" is worse, and has no weight."""
+    X, truth, mask = recordings(seed=seed)
+    result = select(X, mask)
+    labels = {model: select(X, mask, model=model).label_distributions for model in ("uniform", "confusable")}
+    labels["chosen"] = result.label_distributions
+    right = {model: (P.argmax(axis=1) == truth).mean() for model, P in labels.items()}
+    assert result.weights["confusable"] == 0
+    assert right["confusable"] < right["uniform"] - 0.1
+    assert right["chosen"] > right["uniform"] - 0.02
 
 
 @pytest.mark.parametrize("seed", range(3))

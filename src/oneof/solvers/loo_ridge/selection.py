@@ -19,19 +19,34 @@ likelihood under those predictions: the smaller one of the two z-scores counts. 
 informative; they are not if the group has most rows of a class. alpha is that of the cooccurring labels, on at most
 10,000 rows.
 
+**Lists of scenes.** The rows of a recording share its list. If the list lacks some of their labels, or the rows are
+similar to each other, the shares of their classes are unequal too, and both scores above are low. With G the
+predictions without the group, scaled as R, the lift
+
+    lift_i = log sum_{k in S_i} G_ik / sum_{k in S_i} p_k
+
+contains no labels of the group: wrong labels do not help to predict the sets of other scenes, and a model that predicts
+the frequent classes for all rows has no lift. If G is informative, the larger one of the z-scores of the cooccurring
+model counts, and the confusable model is refuted by a z-score below -2. Sets of scenes recur, moreover: r is the number
+of pairs of rows with the same set, divided by the one expected of independent labels (`recurrence`). It is mostly below
+1.5 for random distractors, and 2 to 100 for scenes and dictionaries. Unless alpha is small, as in dictionaries,
+log(r / 1.5) / 2, between 0 and 2, is added to the z-score.
+
 **Selection.** Self-training under each distractor model gives three sets of labels. The cooccurring and the confusable
 model are each compared with the uniform one, by the z-score of the differences, and
 
     P = w P_cooccurring + (1 - w) N,  w = T(z_cooccurring),
-    N = P_confusable if z_confusable > 2, otherwise P_uniform.
+    N = P_confusable if z_confusable > 2 and the model is not refuted, otherwise P_uniform.
 
 T is the distribution function of Student's t, with one degree of freedom less than there are distinct sets. The gain of
 the cooccurring model uses predictions that are not squared, since it is then less noisy. Confusable labels that hardly
 differ from the uniform ones are replaced by the uniform ones. The sets are those of the main candidates, and only rows
 whose set excludes a class are compared: a set of all classes contains no information about the distractors.
+docs/decisions/0048-lists-of-scenes.md has the study.
 """
 
 from dataclasses import dataclass
+from math import log
 from typing import Literal, get_args
 
 import numpy as np
@@ -47,6 +62,7 @@ from oneof.solvers.loo_ridge.distractors import (
 )
 from oneof.solvers.loo_ridge.group_shares import GroupShares, fit_group_shares
 from oneof.solvers.loo_ridge.loo_operators import LOOPredictor
+from oneof.solvers.loo_ridge.recurrence import recurrence
 from oneof.solvers.loo_ridge.self_training import SelfTrainingResult, self_train
 from oneof.typing import Floats
 
@@ -65,12 +81,18 @@ MIN_INFORMATION = 0.2
 """Information (nats) of predictions without the entire group, below which they are not compared."""
 MIN_CONFUSABLE_Z = 2.0
 """z-score above which the confusable model is selected."""
+MIN_CONFUSABLE_LIFT_Z = -2.0
+"""z-score of the lift below which the confusable model is refuted."""
+RANDOM_RECURRENCE = 1.5
+"""Recurrence up to which sets may have random distractors."""
+MAX_RECURRENCE_BONUS = 2.0
+"""Upper bound of the term by the recurrence."""
 MIN_LABEL_CHANGE = 0.01
 """Fraction of the label mass by which the confusable labels must differ from the uniform ones."""
 MIN_COOCCURRING_WEIGHT = 1e-3
 """Weight of the cooccurring model below which it is 0, and its second self-training is skipped."""
 MAX_COMPARED_ROWS = 10_000
-"""Number of rows, evenly spaced, on which the class shares of the groups are fitted."""
+"""Number of rows, evenly spaced, on which predictions without the group are compared."""
 
 
 def predictive_gains(label_distributions: Floats, scores: Floats, sets: CandidateGroups) -> Floats:
@@ -92,6 +114,22 @@ def predictive_gains(label_distributions: Floats, scores: Floats, sets: Candidat
     if sets.weights is not None:
         fraction = sets.normalize(sets.weigh(fraction))
     return np.log(sets.row_sums(fraction * sets.values(prediction) / frequency[sets.classes]))
+
+
+def lifts(label_distributions: Floats, scores: Floats, sets: CandidateGroups) -> Floats:
+    """Return lift_i, (n,), of labels P and predictions without the group; candidates count by their weights.
+
+    Parameters
+    ----------
+    label_distributions, scores : ndarray of shape (n, K)
+    sets : CandidateGroups
+    """
+    n, K = label_distributions.shape
+    frequency = (label_distributions.sum(axis=0) + CLASS_PRIOR) / (n + CLASS_PRIOR * K)
+    prediction = np.maximum(scores, MIN_GAIN_PREDICTION)
+    prediction /= prediction.sum(axis=1, keepdims=True)
+    predicted = sets.row_sums(sets.weigh(sets.values(prediction)))
+    return np.log(predicted / sets.row_sums(sets.weigh(frequency[sets.classes])))
 
 
 def clustered_z_score(differences: Floats, sets: CandidateGroups) -> float:
@@ -174,13 +212,15 @@ def select_distractor_models(
         "cooccurring": train(CooccurringDistractors(exponent=1)),
         "confusable": train(ConfusableDistractors()),
     }
-    z_scores, concentration = _compare(ridge, main, results)
+    comparison = _compare(ridge, main, results)
+    z_scores = comparison.z_scores
     n_sets = len(main.select(~main.full).distinct)
     w = float(stdtr(n_sets - 1, z_scores["cooccurring"])) if n_sets > 1 else 0.0
     difference = results["confusable"].label_distributions - results["uniform"].label_distributions
     label_change = float(np.abs(difference).sum(axis=1).mean() / 2.0)
     alternative: DistractorModel = "uniform"
-    if z_scores["confusable"] > MIN_CONFUSABLE_Z and label_change > MIN_LABEL_CHANGE:
+    is_refuted = comparison.is_confusable_refuted
+    if z_scores["confusable"] > MIN_CONFUSABLE_Z and not is_refuted and label_change > MIN_LABEL_CHANGE:
         alternative = "confusable"
     result, alternative_weight = results[alternative], 1.0
     label_distributions, changes = result.label_distributions, result.changes
@@ -192,33 +232,51 @@ def select_distractor_models(
         "cooccurring": 1.0 - alternative_weight,
         alternative: alternative_weight,
     }
-    return DistractorSelection(label_distributions, weights, z_scores, concentration, changes)
+    return DistractorSelection(label_distributions, weights, z_scores, comparison.concentration, changes)
+
+
+@dataclass(frozen=True)
+class _ModelComparison:
+    z_scores: dict[DistractorModel, float]
+    concentration: float
+    is_confusable_refuted: bool
 
 
 def _compare(
     ridge: LOOPredictor, sets: CandidateGroups, results: dict[DistractorModel, SelfTrainingResult]
-) -> tuple[dict[DistractorModel, float], float]:
-    """Return the z-scores against the uniform model, and the concentration of the class shares in groups."""
+) -> _ModelComparison:
     with_set = np.flatnonzero(~sets.full)
     all_sets = sets.select(~sets.full)
     compared = with_set[:: -(-len(with_set) // MAX_COMPARED_ROWS)]
     compared_sets = sets.select(compared) if len(compared) < len(with_set) else all_sets
+    labels = {name: result.label_distributions for name, result in results.items()}
 
     def gains(model: DistractorModel) -> Floats:
-        P = results[model].label_distributions
-        return predictive_gains(P[with_set], ridge.predict_loo(P)[with_set], all_sets)
+        return predictive_gains(labels[model][with_set], ridge.predict_loo(labels[model])[with_set], all_sets)
+
+    def z_score(values: dict[DistractorModel, Floats], model: DistractorModel, rows: CandidateGroups) -> float:
+        return clustered_z_score(values[model] - values["uniform"], rows)
+
+    models: tuple[DistractorModel, ...] = ("cooccurring", "confusable")
+    gain = {name: gains(name) for name in DISTRACTOR_MODELS}
+    z_scores = {name: z_score(gain, name, all_sets) for name in models}
+    without_group = {name: ridge.predict_without_groups(labels[name], sets)[compared] for name in DISTRACTOR_MODELS}
 
     def shares(model: DistractorModel) -> GroupShares:
-        P = results[model].label_distributions
-        scores = ridge.predict_without_groups(P, sets)
-        return fit_group_shares(P[compared], scores[compared], compared_sets)
+        return fit_group_shares(labels[model][compared], without_group[model], compared_sets)
 
-    names: tuple[DistractorModel, ...] = ("cooccurring", "confusable")
-    baseline, cooccurring = gains("uniform"), shares("cooccurring")
-    z_scores = {name: clustered_z_score(gains(name) - baseline, all_sets) for name in names}
-    if cooccurring.concentration < MIN_CONCENTRATION and cooccurring.information > MIN_INFORMATION:
-        likelihood = {"cooccurring": cooccurring, "confusable": shares("confusable"), "uniform": shares("uniform")}
-        for name in names:
-            gain = likelihood[name].log_likelihood - likelihood["uniform"].log_likelihood
-            z_scores[name] = min(z_scores[name], clustered_z_score(gain, compared_sets))
-    return z_scores, cooccurring.concentration
+    cooccurring = shares("cooccurring")
+    is_informative = cooccurring.information > MIN_INFORMATION
+    is_concentrated = is_informative and cooccurring.concentration < MIN_CONCENTRATION
+    is_refuted = False
+    if is_concentrated:
+        likelihood: dict[DistractorModel, Floats] = {name: shares(name).log_likelihood for name in DISTRACTOR_MODELS}
+        z_scores = {name: min(z_scores[name], z_score(likelihood, name, compared_sets)) for name in models}
+    if is_informative:
+        lift = {name: lifts(labels[name][compared], without_group[name], compared_sets) for name in DISTRACTOR_MODELS}
+        z_scores["cooccurring"] = max(z_scores["cooccurring"], z_score(lift, "cooccurring", compared_sets))
+        is_refuted = z_score(lift, "confusable", compared_sets) < MIN_CONFUSABLE_LIFT_Z
+    if not is_concentrated:
+        bonus = 0.5 * log(max(recurrence(all_sets.mask) / RANDOM_RECURRENCE, 1.0))
+        z_scores["cooccurring"] += min(bonus, MAX_RECURRENCE_BONUS)
+    return _ModelComparison(z_scores, cooccurring.concentration, is_refuted)

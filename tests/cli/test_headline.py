@@ -54,3 +54,25 @@ def test_a_method_without_probabilities_has_the_covering_rate(run: Run, birds: P
     page = Path("birds-oneof/report.html").read_text(encoding="utf-8")
     assert page.count("<dt>Covering rate</dt><dd>The fraction") == 1
     assert page.count("<dt>Covering rate</dt>\n") == 1
+
+
+def test_no_accuracy_is_estimated_from_shared_lists(run: Run) -> None:
+    """If rows share lists, a note replaces the estimated accuracy; with true labels the accuracy is theirs."""
+    rng = np.random.default_rng(0)
+    centers, labels, truth = 3 * rng.normal(size=(8, 3)), [], []
+    for _ in range(40):  # recordings of four rows
+        listed = rng.choice(8, rng.integers(2, 5), replace=False)
+        truth += rng.choice(listed, 4).tolist()
+        labels += 4 * ["|".join(f"sp{k}" for k in listed)]
+    X = centers[truth] + rng.normal(size=(160, 3))
+    columns = {f"x{j}": X[:, j] for j in range(3)} | {"labels": labels, "species": [f"sp{k}" for k in truth]}
+    pl.DataFrame(columns).write_csv("recordings.csv")
+    fit = ("fit", "recordings.csv", "--labels", "labels", "--folds", "1", "--out", "model")
+    result = run(*fit, "--drop", "species")
+    assert "many rows share one list of labels" in result.err
+    headline = json.loads(Path("model/summary.json").read_text(encoding="utf-8"))["headline"]
+    assert headline["measure"] == "covering rate"
+    result = run(*fit, "--truth", "species")
+    assert "share one list" not in result.err
+    headline = json.loads(Path("model/summary.json").read_text(encoding="utf-8"))["headline"]
+    assert headline["measure"] == "accuracy"

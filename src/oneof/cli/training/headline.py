@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _MIN_CONFIDENCE_ROWS, _MIN_DIFFERENCE = 50, 0.05
 """Number of rows with a true label, and the least difference from the accuracy, for a note on the confidences."""
+MAX_RECURRENCE = 2.0
+"""Recurrence of the labels of rows above which the accuracy is not estimated; random labels have about 1."""
 MIN_ANSWERS_PER_ROW = 1.9
 """Mean number of answers to a row with answers below which the accuracies of annotators are too uncertain."""
 
@@ -27,16 +29,38 @@ def held_out_accuracy(
     With about one answer per row it is None, since the accuracies of the annotators then depend on the features: 15 of
     20 intervals held in simulations (docs/decisions/0039-annotators.md). It is None for folds by groups as well: the
     model of noise assumes independent rows and counts common errors as wrong labels, so that the estimate is too high.
+    So it is if many rows share one list (docs/decisions/0048-lists-of-scenes.md).
     """
     from oneof.audit.accuracy import estimate_accuracy
 
     result, rows = comparison.results[0], comparison.held_out_rows
+    if answers is None and share_lists(candidates):
+        return None
     if comparison.n_groups is not None or result.probabilities is None or result.predictions is None or rows is None:
         return None
     if answers is not None and answers.n_answers < MIN_ANSWERS_PER_ROW * (~candidates.is_unlabeled).sum():
         return None
     labeled = ~candidates.is_unlabeled[rows]
     return estimate_accuracy(result.probabilities[labeled], result.predictions[labeled], candidates[rows[labeled]])
+
+
+def share_lists(candidates: "CandidateSets") -> bool:
+    """Return whether far more rows have the same labels than if distractors were random, as in lists of recordings."""
+    from oneof.solvers.loo_ridge import recurrence
+
+    return recurrence(candidates.mask) > MAX_RECURRENCE
+
+
+def describe_lists(comparison: "Comparison", candidates: "CandidateSets") -> list[str]:
+    """Return a note if rows share lists, so that the accuracy is not estimated; none if true labels are known."""
+    if comparison.results[0].accuracy is not None or not share_lists(candidates):
+        return []
+    groups = "" if comparison.n_groups is not None else ", and hold out entire recordings or documents (--groups)"
+    return [
+        "many rows share one list of labels, as those of a recording or of a word in a dictionary. An accuracy that is "
+        "estimated without true labels would be too high, and is not shown; a noise rate tends to be too low. Give the "
+        f"true labels of some rows (--truth){groups}."
+    ]
 
 
 def make_headline(
@@ -84,9 +108,7 @@ def describe_noise(accuracy: "AccuracyEstimate") -> list[str]:
         return []
     return [
         f"about {100 * accuracy.noise_rate:.0f} % of the rows have labels without the true one. The prediction sets of "
-        "`oneof predict --coverage` are too large for this reason; --noise-rate auto corrects the model and the sets. "
-        "If many rows share one list, such as those of a recording, the rate and the correction can be wrong: use "
-        "--groups, and compare both models on some checked rows (--truth)."
+        "`oneof predict --coverage` are too large for this reason; --noise-rate auto corrects the model and the sets."
     ]
 
 

@@ -21,7 +21,13 @@ from oneof.cli.prediction.sets import (
 )
 from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, WRITE_SECONDS, WRITING
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
-from oneof.cli.training.headline import describe_checked_rows, describe_noise, held_out_accuracy, make_headline
+from oneof.cli.training.headline import (
+    describe_checked_rows,
+    describe_lists,
+    describe_noise,
+    held_out_accuracy,
+    make_headline,
+)
 from oneof.cli.training.headline import to_dict as headline_to_dict
 from oneof.cli.training.suspects import describe_correction, find_suspects, has_suspects
 
@@ -127,7 +133,10 @@ def train(
             fitted_to = issues.corrected()
             add_note(describe_correction(issues))
         calibration = held_out_calibration(comparison, candidates, seed, issues, truth)
-        for sentence in describe_checked_rows(comparison, candidates, truth):
+        for sentence in (
+            *describe_lists(comparison, candidates),
+            *describe_checked_rows(comparison, candidates, truth),
+        ):
             add_note(sentence)
         if calibration is not None:
             sets, expected_coverage = evaluate_calibration(calibration, candidates, truth, issues)

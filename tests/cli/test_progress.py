@@ -125,17 +125,18 @@ def test_the_fits_of_an_audit_are_counted(
 
 
 def test_the_steps_of_a_fit_include_the_search_for_wrong_labels(run: Run) -> None:
-    """A fit of LOORidge has a line for each step; with a noise rate the search is before the final fit."""
+    """A fit of LOORidge has a line for each step; with a noise rate the search is before the last fit."""
     make_noisy().write_csv("noisy.csv")
     fit = ("fit", "noisy.csv", "--labels", "species", "--drop", "truth", "--folds", "2")
     titles = ["Estimating the rates", "Measuring the", "Fitting all rows", "Looking for wrong", "Writing the model"]
-    for option, order in (((), titles), (("--noise-rate", "auto"), [*titles[:2], titles[3], titles[2], titles[4]])):
+    corrected = [*titles[:2], titles[3], "Estimating the rates of the corrected fit", titles[2], titles[4]]
+    for option, order in (((), titles), (("--noise-rate", "auto"), corrected)):
         result = run(*fit, *option)
         lines = [line for line in result.err.splitlines() if "(step " in line]
         assert len(lines) == len(order), result.err
         for number, (line, title) in enumerate(zip(lines, order, strict=True), start=1):
             assert line.startswith(f"Note: {title}")
-            assert line.endswith(f"(step {number} of 5).")
+            assert line.endswith(f"(step {number} of {len(order)}).")
         assert "search for wrong labels and report)" in result.err
 
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 HELD_OUT = "estimating the rates on held-out rows"
 CURVE = "measuring the learning curve"
 AUDIT = "looking for wrong labels"
+RATES = "estimating the rates of the corrected fit"
 FINAL = "fitting all rows"
 WRITING = "writing the model and the report"
 """The steps of a fit, with `HELD_OUT` of one method, or `COMPARING` of several."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from oneof.report import choose_headline
 
 if TYPE_CHECKING:
+    from oneof.audit import LabelIssues
     from oneof.audit.accuracy import AccuracyEstimate
     from oneof.candidates import CandidateSets
     from oneof.comparison import Comparison
@@ -22,9 +23,14 @@ MIN_ANSWERS_PER_ROW = 1.9
 
 
 def held_out_accuracy(
-    comparison: "Comparison", candidates: "CandidateSets", answers: "Answers | None"
+    comparison: "Comparison",
+    candidates: "CandidateSets",
+    answers: "Answers | None",
+    issues: "LabelIssues | None" = None,
 ) -> "AccuracyEstimate | None":
     """Return the estimated accuracy of the best method; None without probabilities or with an unknown noise rate.
+
+    Its noise rate is that of the issues, if these are an audit that has estimated one.
 
     With about one answer per row it is None, since the accuracies of the annotators then depend on the features: 15 of
     20 intervals held in simulations (docs/decisions/0039-annotators.md). It is None for folds by groups as well: the
@@ -41,7 +47,10 @@ def held_out_accuracy(
     if answers is not None and answers.n_answers < MIN_ANSWERS_PER_ROW * (~candidates.is_unlabeled).sum():
         return None
     labeled = ~candidates.is_unlabeled[rows]
-    return estimate_accuracy(result.probabilities[labeled], result.predictions[labeled], candidates[rows[labeled]])
+    accuracy = estimate_accuracy(result.probabilities[labeled], result.predictions[labeled], candidates[rows[labeled]])
+    if accuracy is None or issues is None or issues.is_rate_unknown or issues.is_rate_given:
+        return accuracy
+    return accuracy._replace(noise_rate=issues.noise_rate, noise_rate_interval=issues.noise_rate_interval)
 
 
 def share_lists(candidates: "CandidateSets") -> bool:

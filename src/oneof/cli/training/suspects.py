@@ -16,10 +16,7 @@ def describe_correction(issues: "LabelIssues") -> str:
         return f"{describe_rate(issues)}; the fit is the same as without --noise-rate."
     if not issues.n_changed:
         return "no labels are suspected to be wrong: the fit is the same as without --noise-rate."
-    return (
-        f"{describe_rate(issues)}; {issues.n_changed:,} rows are fitted to corrected weights. The held-out estimate "
-        "compares the predictions with the labels as they are."
-    )
+    return f"{describe_rate(issues)}; {issues.n_changed:,} rows are fitted to corrected weights."
 
 
 def has_suspects(method: Any) -> bool:

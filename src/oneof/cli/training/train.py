@@ -19,7 +19,8 @@ from oneof.cli.prediction.sets import (
     held_out_calibration,
     to_dict,
 )
-from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, WRITE_SECONDS, WRITING
+from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, RATES, WRITE_SECONDS, WRITING
+from oneof.cli.training.corrected import compare_corrected, describe_change
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
 from oneof.cli.training.headline import (
     describe_checked_rows,
@@ -130,8 +131,15 @@ def train(
                 _, issues = find_issues(
                     prepared, "auto", folds=count_folds(prepared), seed=seed, noise_rate=rate, progress=bar
                 )
-            fitted_to = issues.corrected()
             add_note(describe_correction(issues))
+            if issues.n_changed:
+                fitted_to = issues.corrected()
+                with steps.step(RATES) as bar:
+                    corrected = compare_corrected(
+                        comparison, prepared, task, splits, noise_rate=rate, seed=seed, progress=bar
+                    )
+                add_note(describe_change(comparison, corrected))
+                comparison = corrected or comparison
         calibration = held_out_calibration(comparison, candidates, seed, issues, truth)
         for sentence in (
             *describe_lists(comparison, candidates),
@@ -161,7 +169,7 @@ def train(
         model = crowd.estimator_
         decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
     given = None if prepared.answers is None else prepared.answers.answers
-    accuracy = held_out_accuracy(comparison, candidates, given)
+    accuracy = held_out_accuracy(comparison, candidates, given, issues)
     headline = make_headline(comparison, candidates, accuracy)
     is_noisy = noise_rate is None and len(find_checked_rows(comparison, candidates, truth)) < MIN_CHECKED_ROWS
     if is_noisy and calibration is not None and accuracy is not None:
@@ -306,7 +314,7 @@ def make_plan(
     facts = describe_prepared(prepared, read_options)
     facts = replace(facts, noise_rate=noise_rate, class_weight=task.class_weight)
     if len(methods) > 1:
-        titles = [COMPARING, CURVE, *[AUDIT] * (noise_rate is not None), FINAL]
+        titles = [COMPARING, CURVE, *[AUDIT, RATES] * (noise_rate is not None), FINAL]
         titles += [AUDIT] * (noise_rate is None and facts.answers is None and DEFAULT_METHOD in methods)
         seconds_of = dict.fromkeys(titles) | {WRITING: WRITE_SECONDS}
         best = f"the best of {len(methods)} methods"
@@ -332,6 +340,9 @@ def make_plan(
         n_models = count_audit_models(candidates) if n_audit_fits else 1
         steps[AUDIT] = n_audit_fits * (audit_fit_seconds or 0.0) + n_models * estimate_noise_seconds(candidates, seed)
     if noise_rate is not None:  # before the final fit
+        share = sum(len(train) for train, _ in splits) / n
+        audit_seconds = steps[AUDIT] or 0.0
+        steps[RATES] = None if fit_seconds is None else share * (audit_seconds + fit_seconds)
         steps[FINAL] = steps.pop(FINAL)
     steps[WRITING] = WRITE_SECONDS
     if hasattr(estimator, "predict_proba"):  # for the estimated accuracy

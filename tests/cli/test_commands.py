@@ -84,6 +84,21 @@ def test_rows_have_the_columns_that_identify_them(run: Run, birds: Path) -> None
     assert "nest" not in pl.read_csv("birds-predictions.csv").columns
 
 
+def test_columns_are_kept_on_request(run: Run, model: Path) -> None:
+    """--keep copies columns, also features, and does not change the predictions; a wrong name is an error."""
+    make_birds(1).with_columns(clip=pl.format("0{}", pl.int_range(N_ROWS))).write_csv("new.csv")
+    assert run("predict", model, "new.csv", "--out", "plain.csv").code == 0
+    assert run("predict", model, "new.csv", "--out", "kept.csv", "--keep", "clip,span").code == 0
+    plain, kept = (pl.read_csv(name, infer_schema=False) for name in ("plain.csv", "kept.csv"))
+    table = pl.read_csv("new.csv", infer_schema=False)
+    assert kept.columns[:3] == ["row", "clip", "span"]
+    assert kept.select("clip", "span").equals(table.select("clip", "span"))
+    assert kept.drop("clip", "span").equals(plain)
+    result = run("predict", model, "new.csv", "--keep", "clp")
+    assert result.code == 2
+    assert "column 'clp' does not exist: did you mean 'clip'?" in result.err
+
+
 def test_predict_reports_rates_if_labels_are_known(run: Run, model: Path) -> None:
     """Covering rate and accuracy match the written predictions; without label columns they are null."""
     birds = make_birds(1)

@@ -268,7 +268,7 @@ def _training_margin(classifier: SVC, rows: Floats) -> Floats:
 
 def _margin(classifier: Any, rows: FeatureMatrix) -> Floats:
     """Return the margins of the rows, positive on the side +1."""
-    with reraise_as_input_error(), np.errstate(over="ignore", invalid="ignore"):
+    with reraise_as_input_error(), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         if len(classifier.classes_) == 1:
             margin = np.full(rows.shape[0], float(classifier.classes_[0]))
         elif hasattr(classifier, "decision_function"):

@@ -86,7 +86,9 @@ class OnlineState:
     def mean_weights(self) -> Floats:
         """(K, D): the mean of W over all rows processed, each W taken after its row."""
         V, U = self.V.astype(np.float64), self.U.astype(np.float64)
-        return np.ascontiguousarray(((self.total_scale * V - U) / max(self.n_rows, 1)).astype(self.V.dtype))
+        with np.errstate(over="ignore", invalid="ignore"):  # the caller raises for weights that are not finite
+            mean = (self.total_scale * V - U) / max(self.n_rows, 1)
+        return np.ascontiguousarray(mean.astype(self.V.dtype))
 
     def weights_at(self, columns: Ints, *, mean: bool) -> Floats:
         """Return the weights of some columns, (K, len(columns)), or their mean over all rows processed."""

@@ -57,6 +57,16 @@ def run(
         ),
     ] = None,
     truth: options.Truth = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep",
+            metavar="COLUMN",
+            help="Copy a column of the table to the predictions, such as the name of a file. Repeat the option, or "
+            "separate names by commas. Columns that identify the rows are copied without the option, unless they were "
+            "dropped by `fit`.",
+        ),
+    ] = None,
     as_labels: Annotated[
         bool,
         typer.Option(
@@ -129,12 +139,15 @@ def run(
                 raise no_probabilities(saved)
             if set_options is not None:
                 raise InputError("--coverage needs a model of `oneof fit` without --online.")
+            if keep:
+                raise InputError("--keep needs a model of `oneof fit` without --online.")
             predict_stream(saved, model, table, out=out, truth=truth, json=json, table_options=table_options)
             return
         result = predict(
             saved,
             table,
             truth=truth,
+            keep=options.read_names("--keep", keep),
             as_labels=as_labels,
             sets=set_options,
             table_options=table_options,
@@ -176,8 +189,8 @@ class PredictionResult:
     Attributes
     ----------
     frame : polars.DataFrame
-        Row (from 0), the columns that identify the rows, label, confidence, and a probability or score for each class;
-        on request the columns `labels`, `set` and `set_size`.
+        Row (from 0), the columns that are kept or identify the rows, label, confidence, and a probability or score for
+        each class; on request the columns `labels`, `set` and `set_size`.
     method : str
     covering_rate : float or None
         None unless the table has the label columns of the training table.
@@ -207,24 +220,28 @@ def predict(
     table_file: Path,
     *,
     truth: str | None = None,
+    keep: Sequence[str] = (),
     as_labels: bool = False,
     sets: "SetOptions | None" = None,
     table_options: "TableOptions | None" = None,
 ) -> PredictionResult:
     """Predict a label for every row of a table.
 
-    `as_labels` adds the probabilities as the text of weighted labels, `sets` the prediction sets. The tokens of missing
-    values of `table_options` are joined to those of the model. Cells that are not of the kind of their column, and
-    features that no object of JSON lines has, are missing values, with a note, unless `table_options.strict`.
+    `keep` are columns of the table to copy, `as_labels` adds the probabilities as the text of weighted labels, `sets`
+    the prediction sets. The tokens of missing values of `table_options` are joined to those of the model. Cells that
+    are not of the kind of their column, and features that no object of JSON lines has, are missing values, with a note,
+    unless `table_options.strict`.
     """
     from oneof.cli.tables.inputs import insert_identifiers
     from oneof.io import new_categories, read_truth
+    from oneof.io.columns import match_columns
     from oneof.io.findings import dialect_sentences
     from oneof.metrics import covering_rate
     from oneof.persistence.tables import align_rows, open_table
 
     named = {*label_columns(model), *([truth] if truth else [])}
-    table = open_table(model, table_file, table_options, as_text=identifiers(model), labels=named)
+    table = open_table(model, table_file, table_options, as_text=[*identifiers(model), *keep], labels=named)
+    copied = match_columns(keep, table.frame.columns, table.path)
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
     check_truth(model, truth)
     aligned = align_rows(model, table, table_options)
@@ -242,7 +259,7 @@ def predict(
         notes += set_notes
         frame = frame.hstack(to_columns(predicted, written_separator(model)))
         summary = describe_sets(predicted, known if true_labels is None else true_labels, sets)
-    frame = insert_identifiers(frame, table.frame, identifiers(model))
+    frame = insert_identifiers(frame, table.frame, dict.fromkeys([*copied, *identifiers(model)]))
     return PredictionResult(
         frame=frame,
         method=model.method,

@@ -205,9 +205,9 @@ def experiment() -> Experiment:
         ],
         remarks=[
             "In the mean over the folds PLGP is above CLPL in 47 of the 54 configurations, above PL-kNN in 39 and "
-            "above PL-ECOC in 8 (with the chosen kernel in 45, 35 and 9). A t-test over ten folds detects large differences "
-            "only, and many configurations are ties. So PLGP leads against the first two as in the paper, but less "
-            "often; against PL-ECOC it does not, and on segment and vehicle it is clearly behind.",
+            "above PL-ECOC in 8 (with the chosen kernel in 45, 35 and 9). A t-test over ten folds detects large "
+            "differences only, and many configurations are ties. So PLGP leads against the first two as in the paper, "
+            "but less often; against PL-ECOC it does not, and on segment and vehicle it is clearly behind.",
             "The cause is the printed prior variance of 1, and not the solver: on three folds of segment (two with "
             "three distractors on 75 % of the rows, one with two on 45 %), the best of three bandwidths gives 89, "
             "92 and 93 % with a variance of 1, 94, 95 and 95 % with 10, and 96, 97 and 97 % with 100, while the "

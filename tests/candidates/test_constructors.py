@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
+from oneof.candidates import as_candidates
 from oneof.errors import InputError, LabelError
 
 LABELS = ["ant", "bee", "cat", "dog"]
@@ -322,3 +323,23 @@ def test_a_class_without_rows_is_kept():
     y = CandidateSets.from_sets([["bee"]], classes=["cat", "bee", "ant"])
     assert y.classes.tolist() == ["cat", "bee", "ant"]
     np.testing.assert_array_equal(y.mask, [[0, 1, 0]])
+
+
+@pytest.mark.parametrize("texts", [["{'a', 'b'}", "{'b'}"], ["['a', 'b']", "[]"], ['["a", "b"]'], ["frozenset({'a'})"]])
+def test_lists_written_as_text_have_a_warning(texts):
+    """They are read as one label each, in text and as `y`; parentheses and brackets in a few names are no lists."""
+    with pytest.warns(UserWarning, match="is read as one label. If it is a list written as text"):
+        CandidateSets.from_strings(texts)
+    with pytest.warns(UserWarning, match="is read as one class. If it is a list of labels written as text"):
+        as_candidates(texts)
+    assert as_candidates(["a (x)", "[b]", "c"]).shape == (3, 3)
+
+
+def test_joined_weights_and_empty_texts_have_a_warning():
+    """A list with another separator, and the text of a missing label, are not read as classes in silence."""
+    for text in ("a (0.66), b (0.2)", "a: 0.66\nb: 0.2"):
+        with pytest.warns(UserWarning, match="Pass `separator` if it is a list of labels with weights"):
+            CandidateSets.from_strings([text, "b:0.9|a:0.1"], weighted=True)
+    for text in ("", "nan", "None"):
+        with pytest.warns(UserWarning, match=f"the text '{text}' is read as a class"):
+            as_candidates(["a", text])

@@ -13,6 +13,7 @@ from oneof.errors import DataError, LabelError, OneofError
 from oneof.io import (
     CellFormat,
     Table,
+    cells_without_weights,
     certain_rows,
     find_separator,
     merge_ranked_columns,
@@ -147,6 +148,24 @@ def test_lists_of_several_lengths_are_sets_though_no_label_occurs_alone() -> Non
     for cells in (lists[:1] + lists[-2:], [f"{size}, {color}" for size in "sml" for color in "rgb"]):
         with pytest.raises(LabelError, match=r"row 0: '.*' may be a set .* Add --separator ','"):
             find_separator(_table(y=cells), ["y"])
+
+
+def test_lists_written_as_text_are_errors() -> None:
+    """A column of Python or JSON lists is neither read as classes nor split at its commas."""
+    for cells in (["['a', 'b']", "['b']"], ['["a","b"]', '["b"]'], ["{'a', 'b'}", "{'b'}"], ["frozenset({'a'})"] * 2):
+        with pytest.raises(LabelError, match=r"row 0: .* seems to be a list written as text. Write sets as 'a\|b'"):
+            find_separator(_table(y=cells), ["y"])
+        assert find_separator(_table(y=cells), ["y"], classes=cells) == "|"
+
+
+def test_refusals_among_weights_have_a_warning() -> None:
+    """A text without weights that no other cell has is named, and a class that others have is not."""
+    weighted = ["a:0.7|b:0.3", '{"b": 1.0}', "a (0.9)", "b:0.8|a:0.2"]
+    assert cells_without_weights([*weighted, "a", None, ""], ["a", "b"]) == []
+    [note] = cells_without_weights([*weighted, "I cannot decide.", "I cannot decide."], ["a", "b", "I cannot decide."])
+    assert "2 cells have no weights and are read as a class that no other cell has: 'I cannot decide.'" in note
+    assert "--missing 'I cannot decide.'" in note
+    assert cells_without_weights(["x", "y", "z", "a:0.7|b:0.3"], ["a", "b", "x", "y", "z"]) == []
 
 
 @pytest.mark.parametrize(

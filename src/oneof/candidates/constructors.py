@@ -3,7 +3,13 @@
 import warnings
 from typing import Any, Literal, Self
 
-from oneof.candidates.labels import codes_to_mask, encode_labels, labels_with_weights
+from oneof.candidates.labels import (
+    codes_to_mask,
+    encode_labels,
+    joined_weights,
+    labels_with_weights,
+    lists_as_text,
+)
 from oneof.candidates.readers import annotations, collections, indicator
 from oneof.candidates.readers.weights import read_weighted_strings, read_weights
 from oneof.candidates.row_weights import RowWeights, WeightOptions, split_weights
@@ -315,10 +321,24 @@ class Constructors:
         """
         options = WeightOptions(kind, prior, rest)
         if weighted:
-            return cls._from_likelihoods(*read_weighted_strings(y, separator, classes, options))
+            likelihoods, known = read_weighted_strings(y, separator, classes, options)
+            if classes is None and (joined := joined_weights(known.tolist())):
+                warnings.warn(
+                    f"{joined[0]!r} is read as one label. Pass `separator` if it is a list of labels with weights.",
+                    UserWarning,
+                    stacklevel=2,
+                )
+            return cls._from_likelihoods(likelihoods, known)
         if options != WeightOptions():
             raise InputError("`kind`, `prior` and `rest` apply to weights only. Pass weighted=True.")
         mask, known = collections.read_strings(y, separator, classes)
+        if classes is None and (lists := lists_as_text(known.tolist())):
+            warnings.warn(
+                f"{lists[0]!r} is read as one label. If it is a list written as text, use CandidateSets.from_sets on "
+                "lists, such as [ast.literal_eval(text) for text in y].",
+                UserWarning,
+                stacklevel=2,
+            )
         if classes is None and len(pairs := labels_with_weights(known.tolist())) > 1:
             warnings.warn(
                 f"{pairs[0]!r} is read as one label. Pass weighted=True if the number is a weight.",

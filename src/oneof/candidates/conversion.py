@@ -13,6 +13,7 @@ from oneof.candidates.labels import (
     encode_labels,
     label_vector,
     labels_with_weights,
+    lists_as_text,
     pack_classes,
 )
 from oneof.candidates.readers.collections import is_collection
@@ -134,7 +135,21 @@ def _read_vector(y: Any, classes: Labels | None) -> CandidateSets:
 
 
 def _warn_of_joined_labels(labels: list[Any]) -> None:
-    """Warn if a label consists of other labels separated by "|", as a set in a text file."""
+    """Warn if a label is a set written as text, has a weight, or is the text of a missing label."""
+    if lists := lists_as_text(labels):
+        warnings.warn(
+            f"{lists[0]!r} is read as one class. If it is a list of labels written as text, pass lists, such as "
+            "[ast.literal_eval(text) for text in y].",
+            UserWarning,
+            stacklevel=4,
+        )
+        return
+    if missing := [label for label in labels if label in ("", "nan", "None")]:
+        warnings.warn(
+            f"the text {missing[0]!r} is read as a class. Replace it by None if the row has no label.",
+            UserWarning,
+            stacklevel=4,
+        )
     if len(pairs := labels_with_weights(labels)) > 1:
         warnings.warn(
             f"{pairs[0]!r} is read as one class: pass CandidateSets.from_strings(y, weighted=True) if the number is a "

@@ -20,6 +20,8 @@ _LABEL_AND_WEIGHT = re.compile(
     rf"""\s*\{{\s*".*":.*\}}\s*|.+:\s*(\d*\.\d+([eE][-+]?\d+)?|[01])|.*\S\s*{WEIGHT_IN_PARENTHESES.pattern}""",
     re.DOTALL | re.ASCII,
 )
+_LIST_AS_TEXT = re.compile(r"\s*((frozenset|set)\(.*\)|\[.*\]|\(.*,.*\)|\{[^:]*\})\s*", re.DOTALL)
+_JOINED_WEIGHTS = re.compile(r"(\(\s*\d*\.?\d+\s*%?\s*\)|:\s*\d*\.?\d+\s*%?)\s*[,;/\n]\s*\S", re.ASCII)
 _FRACTION = re.compile(r"[.%][^:(]*$")
 """A point or a percent sign in the weight at the end of a text."""
 
@@ -211,6 +213,18 @@ def labels_with_weights(labels: Iterable[Any]) -> list[str]:
     pairs = [text for text in texts if _LABEL_AND_WEIGHT.fullmatch(text)]
     is_most = 2 * len(pairs) > len(texts) and any(_FRACTION.search(text) for text in pairs)
     return pairs if is_most else []
+
+
+def lists_as_text(labels: Iterable[Any]) -> list[str]:
+    """Return the labels that are collections written as text, such as "['a', 'b']", if most labels are; else none."""
+    texts = [label for label in labels if isinstance(label, str)]
+    lists = [text for text in texts if _LIST_AS_TEXT.fullmatch(text)]
+    return lists if 2 * len(lists) > len(texts) else []
+
+
+def joined_weights(labels: Iterable[Any]) -> list[str]:
+    """Return the labels of weighted text that contain a weight and another label, such as "a (0.7), b"."""
+    return [label for label in labels if isinstance(label, str) and _JOINED_WEIGHTS.search(label)]
 
 
 def _are_plain_numbers(values: Sequence[Any]) -> bool:

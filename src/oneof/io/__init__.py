@@ -25,6 +25,7 @@ from oneof.io.formats.dialect import Dialect, make_dialect
 from oneof.io.formats.source import stem_of
 from oneof.io.frames import table_from_rows
 from oneof.io.label_columns import (
+    cells_without_weights,
     certain_rows,
     check_no_weights,
     find_separator,
@@ -53,6 +54,7 @@ __all__ = [
     "TextOptions",
     "UnreadableCells",
     "align_columns",
+    "cells_without_weights",
     "certain_rows",
     "check_no_weights",
     "check_texts",

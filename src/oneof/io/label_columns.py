@@ -1,5 +1,7 @@
 """Columns of labels of a table: separators, candidate sets, true labels, and warnings about classes."""
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 _SEPARATORS = (";", ",", "/", "|", "+", "&")
 _MAX_LISTED = 6
 """Maximum number of labels listed in a warning; the rest are counted."""
+_HAS_WEIGHT = re.compile(r":\s*\d*\.?\d|\(\s*\d*\.?\d+\s*%?\s*\)", re.ASCII)
+"""A weight in a cell: text such as "finch:0.7" or "finch (66 %)", or JSON."""
 _MANY_CLASSES = 20
 """Number of classes from which most of them should have several rows."""
 
@@ -268,6 +272,23 @@ def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
                 advice += f", or --separator '{' '.join(both)}' if other cells are separated by {separator!r}"
             notes.append(_read_as_one_class(joined, advice))
     return notes + _misspelled(labels)
+
+
+def cells_without_weights(cells: Iterable[str | None], classes: Iterable[Any]) -> list[str]:
+    """Return a warning if most cells of weighted labels have weights, and others a class that is in no such cell."""
+    counts = Counter(text.strip() for text in cells if text is not None and text.strip())
+    weighted = [text for text in counts if _HAS_WEIGHT.search(text)]
+    known = {label for label in classes if isinstance(label, str)}
+    plain = [text for text in counts if text in known and not any(text in other for other in weighted)]
+    n_weighted = sum(counts[text] for text in weighted)
+    if not plain or 2 * n_weighted <= counts.total():
+        return []
+    n_plain = sum(counts[text] for text in plain)
+    cells_are = "1 cell has no weights and is" if n_plain == 1 else f"{n_plain:,} cells have no weights and are"
+    return [
+        f"{cells_are} read as a class that no other cell has: {_quote(plain)}. If it is a refusal or a comment, add "
+        f"--missing {plain[0]!r}: the row is then unlabeled."
+    ]
 
 
 def certain_rows(candidates: CandidateSets, kind: str) -> list[str]:

@@ -121,7 +121,8 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     except Exception as error:  # skops raises exceptions of many types
         raise InputTypeError(f"{type(estimator).__name__} cannot be saved: {_first_line(error)}") from error
     if untrusted:
-        raise InputTypeError(f"the model cannot be saved, because `load` does not trust {untrusted}.")
+        remedy = " Save its best_estimator_." if hasattr(estimator, "best_estimator_") else ""
+        raise InputTypeError(f"the model cannot be saved, because `load` does not trust {untrusted}.{remedy}")
     with atomic_write(path) as temporary:
         temporary.write_bytes(data)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from oneof.candidates.labels import lists_as_text
 from oneof.errors import LabelError
 
 DEFAULT_SEPARATOR = "|"
@@ -39,6 +40,13 @@ def detect_separator(
             rows.setdefault(text.strip(), row)
     if any(DEFAULT_SEPARATOR in text for text in rows):
         return DEFAULT_SEPARATOR
+    if (lists := lists_as_text(rows)) and not set(lists) <= {name.strip() for name in classes or ()}:
+        raise LabelError(
+            f"{lists[0]!r} seems to be a list written as text. Write sets as 'a|b', or use a list column (Parquet, "
+            f"JSON lines); --separator {DEFAULT_SEPARATOR!r} reads it as one class.",
+            row=rows[lists[0]],
+            label=lists[0],
+        )
     named = {name.strip() for name in classes or ()}
     doubtful: list[tuple[int, str, str]] = []
     for separator in sorted(_SEPARATORS, key=lambda other: -sum(other in text for text in rows)):

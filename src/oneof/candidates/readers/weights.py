@@ -277,7 +277,7 @@ def _check_repetitions(row: Ints, codes: Any, labels: list[Any]) -> None:
         first = int(order[repeated[0] + 1])
         label = labels[codes[first]]
         raise LabelError(
-            f"the row lists {label!r} twice. Give every label of a row one weight; --fold-case adds them.",
+            f"the row lists {label!r} twice. Give every label of a row one weight, such as their sum.",
             row=int(row[first]),
             label=label,
         )

@@ -1,6 +1,6 @@
 """Reading of a training table as candidate sets, true labels and features."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from oneof.io import (
     TableFindings,
     TableOptions,
     TextOptions,
+    cells_without_weights,
     certain_rows,
     check_no_weights,
     check_texts,
@@ -199,6 +200,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     label_notes = (
         *separator_notes,
         *suspicious_labels(candidates.classes.tolist(), separator),
+        *_refusals(label_table, labels, read_options, candidates),
         *certain_rows(candidates, read_options.weights.kind),
         *single_row_classes(candidates),
     )
@@ -220,6 +222,19 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         answers=given,
         groups=groups,
     )
+
+
+def _refusals(table: Table, labels: Sequence[str], read_options: ReadOptions, candidates: CandidateSets) -> list[str]:
+    """Return a note about cells of one column of weighted labels that have none, such as a refusal of a model."""
+    import polars as pl
+
+    weighting = read_options.weights
+    if not weighting.weighted or weighting.weights is not None or read_options.classes is not None or len(labels) != 1:
+        return []
+    cells = table.frame[labels[0]] if labels[0] in table.frame.columns else None
+    if cells is None or cells.dtype != pl.String:
+        return []
+    return cells_without_weights(cells.to_list(), candidates.classes.tolist())
 
 
 def _check_and_read_groups(table: Table, read_options: ReadOptions) -> list[str]:

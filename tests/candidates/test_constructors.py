@@ -325,14 +325,16 @@ def test_a_class_without_rows_is_kept():
     np.testing.assert_array_equal(y.mask, [[0, 1, 0]])
 
 
-@pytest.mark.parametrize("texts", [["{'a', 'b'}", "{'b'}"], ["['a', 'b']", "[]"], ['["a", "b"]'], ["frozenset({'a'})"]])
+@pytest.mark.parametrize(
+    "texts", [["{'a', 'b'}", "{'b'}"], ["['a', 'b']", "['b']"], ['["a", "b"]'], ["frozenset({'a'})"]]
+)
 def test_lists_written_as_text_have_a_warning(texts):
-    """They are read as one label each, in text and as `y`; parentheses and brackets in a few names are no lists."""
+    """They are read as one label each, in text and as `y`; intervals and names in parentheses are not lists."""
     with pytest.warns(UserWarning, match="is read as one label. If it is a list written as text"):
         CandidateSets.from_strings(texts)
     with pytest.warns(UserWarning, match="is read as one class. If it is a list of labels written as text"):
         as_candidates(texts)
-    assert as_candidates(["a (x)", "[b]", "c"]).shape == (3, 3)
+    assert as_candidates(["[0, 10]", "[10, 20]", "(Smith, J)"]).shape == (3, 3)
 
 
 def test_joined_weights_and_empty_texts_have_a_warning():

@@ -128,6 +128,11 @@ def test_columns_that_seem_to_name_groups_have_a_note(run: Run, recorded: pl.Dat
     assert "'recorder' (12 values), 'siteName' (4 values) and 'patient_id' (9 values) seem" in note
     assert note.endswith("add --groups siteName to estimate these.")
     assert group_notes(frame, {"recorder", "siteName ", "patient_id"}) == []
+    [note] = group_notes(frame, {"siteName ", "patient_id"}, given="patient_id")
+    assert "column 'recorder'" in note
+    assert "is a feature" in note
+    assert "add --drop recorder" in note
+    assert group_notes(frame, {"recorder", "siteName ", "patient_id"}, {"station"}, given="recorder") == []
     ordinary = pl.DataFrame({"color": sites, "site": range(n), "plot": [0.5 * i for i in patients], "user": ["a"] * n})
     assert group_notes(ordinary, ()) == []  # a category, identifiers, fractions, and a constant
     [note] = group_notes(ordinary, (), ["clip", "recorder"])

@@ -65,7 +65,7 @@ def test_a_method_without_probabilities_has_the_covering_rate(run: Run, birds: P
 
 
 def test_with_a_noise_rate_the_rates_are_those_of_the_corrected_fit(run: Run, noisy: Any) -> None:
-    """The accuracy is higher than without the correction, as a note tells, and one noise rate is reported."""
+    """The accuracy is higher than without the correction, as a note states, and one noise rate is reported."""
     fit = ("fit", "birds.csv", "--labels", "species")
     plain = json.loads(run(*fit, "--truth", "truth", "--json", "--out", "plain").out)["estimate"]["accuracy"]
     result = run(*fit, "--truth", "truth", "--noise-rate", "auto", "--json", "--out", "known")
@@ -108,7 +108,7 @@ def test_no_accuracy_is_estimated_from_shared_lists(run: Run) -> None:
     pl.DataFrame(columns).write_csv("recordings.csv")
     fit = ("fit", "recordings.csv", "--labels", "labels", "--folds", "1", "--out", "model")
     result = run(*fit, "--drop", "species")
-    assert "many rows share one list of labels" in result.err
+    assert "most neighboring rows share one list of labels" in result.err
     headline = json.loads(Path("model/summary.json").read_text(encoding="utf-8"))["headline"]
     assert headline["measure"] == "covering rate"
     result = run(*fit, "--truth", "species")

@@ -117,6 +117,14 @@ def test_groups_of_three_digits_do_not_show_the_decimal_separator(
     assert [values[5] for values in columns] == pytest.approx(expected)
 
 
+def test_cells_between_commas_have_decimal_points_in_new_tables_too() -> None:
+    """A model of a table with decimal commas reads points, also thousandths; quoted commas remain decimal."""
+    cases = [("a,b\n1168.302,-3.165\n", "."), ("a,b\n1,2\n", "."), ('a,b\n"1,5",2\n', ","), ('a,b\n"1,500",2\n', ",")]
+    for text, decimal in cases:
+        assert detect_dialect(text.encode(), Dialect(), default_decimal=",")[0].decimal == decimal
+    assert detect_dialect(b"a;b\n1.100;2\n", Dialect(), default_decimal=",")[0].decimal == ","
+
+
 @pytest.mark.parametrize("text", ["q;y\n1,5;a\n2,5;b\n", 'q,y\n"1,5",a\n"2,5",b\n', 'q,y\n"1,500",a\n"2,500",b\n'])
 def test_a_given_decimal_comma_needs_no_delimiter(tmp_path: Path, text: str) -> None:
     """The option alone applies to semicolons and to quoted cells between commas."""

@@ -3,7 +3,7 @@
 S, (n, K), are the weights of the classes: 0 and 1 for candidate sets.
 """
 
-from itertools import combinations, product
+from itertools import product
 from math import lgamma
 
 import numpy as np
@@ -164,21 +164,6 @@ def lifts(P, G, S):
     return np.array(values)
 
 
-def recurrence(S):
-    """Return the pairs of rows with the same set, divided by those of independent labels; 1 is added to both."""
-    K = S.shape[1]
-    sets = [tuple(np.flatnonzero(row > 0)) for row in S if 1 < (row > 0).sum() < K]
-    odds = [(sum(k in s for s in sets) + 0.5) / (sum(k not in s for s in sets) + 0.5) for k in range(K)]
-    same = expected = 0.0
-    for size in {len(s) for s in sets}:
-        weights = {s: np.prod([odds[k] for k in s]) for s in combinations(range(K), size)}
-        drawn = [s for s in sets if len(s) == size]
-        equal = sum((w / sum(weights.values())) ** 2 for w in weights.values())
-        expected += equal * len(drawn) * (len(drawn) - 1) / 2
-        same += sum(drawn[i] == drawn[j] for i in range(len(drawn)) for j in range(i))
-    return (same + 1) / (expected + 1)
-
-
 def density_ratios(P, F, S):
     """Return w_ik p(k | x_i) / m_k, from the predictions F without the group; and the fractions m_k."""
     n, K = P.shape
@@ -282,8 +267,6 @@ def select(gram, S, lam, max_iter):
     is_refuted = is_informative and clustered_z_score(lift["confusable"] - lift["uniform"], S[c]) < -2
     if is_informative:
         z = max(z, clustered_z_score(lift["cooccurring"] - lift["uniform"], S[c]))
-    if not is_informative or concentration >= 4:
-        z += min(max(0.5 * np.log(recurrence(S) / 1.5), 0.0), 2.0)
     w = student.cdf(z, len({group_key(row) for row in S[c]}) - 1)
     is_confusable = other_z > 2 and not is_refuted and np.abs(confusable - uniform).sum(axis=1).mean() / 2 > 0.01
     other = confusable if is_confusable else uniform

@@ -29,8 +29,8 @@ from oneof.validation import as_float_array, check_estimator, check_positive, ch
 
 MIN_PROBABILITY = 1e-8
 """Held-out probabilities below this count as this."""
-MAX_SQUARED = 1e150
-"""Scores above this are scaled, since their squares would overflow."""
+MAX_SCORE = 1e100
+"""Larger scores are scaled by the largest one, since their squares would overflow."""
 MIN_GROUP_ROWS = 50
 """Number of rows from which the noise rate of a set size, or of a label, is reported."""
 WEAK_PREDICTIONS = (
@@ -292,8 +292,9 @@ def _cross_validated_scores(
     scores = np.stack([-0.5 * scores, 0.5 * scores], axis=1) if scores.ndim == 1 else scores
     finite = np.isfinite(scores)
     scores = np.where(finite, scores, scores[finite].min(initial=0.0))
-    if np.abs(scores).max(initial=0.0) > MAX_SQUARED:
-        scores = scores / MAX_SQUARED
+    largest = np.abs(scores).max(initial=0.0)
+    if largest > MAX_SCORE:
+        scores = scores / largest
     scores = scores - scores.mean(axis=1, keepdims=True)
     return np.asarray(scores / max(float(scores.std()), MIN_PROBABILITY))
 

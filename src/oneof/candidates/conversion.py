@@ -146,7 +146,8 @@ def _warn_of_joined_labels(labels: list[Any]) -> None:
         return
     if missing := [label for label in labels if label in ("", "nan", "None")]:
         warnings.warn(
-            f"the text {missing[0]!r} is read as a class. Replace it by None if the row has no label.",
+            f"the text {missing[0]!r} is read as a class. Replace it by None if the row has no label; or pass "
+            "a CandidateSets with `classes`.",
             UserWarning,
             stacklevel=4,
         )

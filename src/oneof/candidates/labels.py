@@ -218,7 +218,7 @@ def labels_with_weights(labels: Iterable[Any]) -> list[str]:
 def lists_as_text(labels: Iterable[Any]) -> list[str]:
     """Return the labels that are collections written as text, such as "['a', 'b']", if most labels are; else none."""
     texts = [label for label in labels if isinstance(label, str)]
-    lists = [text for text in texts if _LIST_AS_TEXT.fullmatch(text)]
+    lists = [text for text in texts if _LIST_AS_TEXT.fullmatch(text) and ('"' in text or "'" in text)]  # no intervals
     return lists if 2 * len(lists) > len(texts) else []
 
 

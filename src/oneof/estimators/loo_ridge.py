@@ -109,9 +109,9 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     distractor_z_scores_ : dict of str to float
         z-scores of "cooccurring" and "confusable" against "uniform": the gain in prediction in standard errors. If
         `group_concentration_` is below 4, the z-score of the gain in likelihood without the rows of the same set is
-        computed as well, unless these predictions are uninformative. The smaller z-score counts. That of "cooccurring"
-        is also computed from the lift without the rows of the same set, of which the larger one counts, and grows with
-        the recurrence of the sets. Empty if the models were not compared.
+        computed as well, unless these predictions are uninformative. The smaller z-score counts. For "cooccurring", a
+        larger z-score of the lift replaces it: these predictions then cover more sets than frequent classes do. Empty
+        if the models were not compared.
     kernel_weights_ : dict of str to float
         The weight of each kernel, by the names of features and kernel, such as "quantile-laplacian"; they sum to 1.
     group_concentration_ : float

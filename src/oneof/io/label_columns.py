@@ -227,10 +227,12 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
         )
     truth, error = match_true_labels(list_labels(cells, table.cell_format), classes)
     if error is not None:
+        remedy = "If it is a class, name all classes in fit (--classes)."
+        if fold_case(str(error.label)) in {fold_case(str(label)) for label in classes.tolist()}:
+            remedy = "It is the name of a class in another case: add --fold-case."
         raise DataError(
-            f"the truth column {column!r} contains {error.label!r}, which is not a class of the candidate sets. If it "
-            "is a class, name all classes in fit (--classes). If the true label is unknown, leave the cell empty."
-            + error.reason,
+            f"the truth column {column!r} contains {error.label!r}, which is not a class of the candidate sets. "
+            f"{remedy} If the true label is unknown, leave the cell empty." + error.reason,
             source=source,
             row=error.row,
         )

@@ -94,6 +94,7 @@ def run(
         from oneof.cli.answers.annotators import WEIGHTS_NOTE
         from oneof.cli.tables.inputs import prepare
         from oneof.cli.tables.plan import announce
+        from oneof.cli.training.headline import LISTS_NOTE, share_lists
         from oneof.errors import InputError
         from oneof.files import atomic_write, check_not_input, check_writable, create_directories
 
@@ -114,6 +115,8 @@ def run(
         prepared = prepare(table, read_options)
         separator = prepared.separator
         extra = [*([] if prepared.answers is None else [WEIGHTS_NOTE]), *describe_rest(read_options, prepared)]
+        if prepared.answers is None and share_lists(prepared.candidates):
+            extra.append(LISTS_NOTE)
         for sentence in (*prepared.notes, *extra):
             terminal.print_note(sentence)
         n_folds = count_folds(prepared) if folds is None else folds

@@ -259,6 +259,11 @@ def predict(
         notes += set_notes
         frame = frame.hstack(to_columns(predicted, written_separator(model)))
         summary = describe_sets(predicted, known if true_labels is None else true_labels, sets)
+    for name in copied:
+        if name in frame.columns:
+            raise InputError(f"--keep {name}: the predictions have a column {name!r}. Rename the column of the table.")
+        if table.frame[name].dtype.is_nested():
+            raise InputError(f"--keep {name}: a column of lists cannot be written to CSV. Leave it out.")
     frame = insert_identifiers(frame, table.frame, dict.fromkeys([*copied, *identifiers(model)]))
     return PredictionResult(
         frame=frame,

@@ -47,7 +47,9 @@ def read_groups(table: "Table", name: str) -> list[str]:
     return [str(cell) for cell in cells]
 
 
-def group_notes(frame: "pl.DataFrame", exclude: Collection[str], dropped: Collection[str] = ()) -> list[str]:
+def group_notes(
+    frame: "pl.DataFrame", exclude: Collection[str], dropped: Collection[str] = (), *, given: str | None = None
+) -> list[str]:
     """Return a note about columns that probably name groups of rows, with the option that keeps groups together.
 
     Parameters
@@ -58,13 +60,15 @@ def group_notes(frame: "pl.DataFrame", exclude: Collection[str], dropped: Collec
         Columns of labels and of true labels.
     dropped : collection of str
         Columns of the file that were not read; one that is dropped may still name the groups of the folds.
+    given : str, optional
+        The column of groups, among the excluded ones. The note is then about further groups that are features.
     """
     stripped = {name.strip() for name in exclude}  # as `find_column` finds them
     columns = [cells for cells in frame.iter_columns() if cells.name.strip() not in stripped]
     found = {cells.name: cells.n_unique() for cells in columns if _may_name_groups(cells)}
     names = [name for name, n_values in found.items() if _recurs(frame[name], n_values)]
     unread = [name for name in dropped if _has_name_of_groups(name)]
-    if not names and unread:
+    if not names and unread and given is None:
         listed = enumerate_items([*map(repr, unread[:_MAX_LISTED])])
         return [
             f"the rates are those of new rows of the same groups, if {listed} name{'s' * (len(unread) == 1)} groups of "
@@ -75,7 +79,15 @@ def group_notes(frame: "pl.DataFrame", exclude: Collection[str], dropped: Collec
         return []
     coarsest = min(names, key=lambda name: found[name])
     listed = enumerate_items([f"{name!r} ({found[name]:,} values)" for name in names[:_MAX_LISTED]])
-    subject = f"columns {listed} seem" if len(names[:_MAX_LISTED]) > 1 else f"column {listed} seems"
+    is_plural = len(names[:_MAX_LISTED]) > 1
+    subject = f"columns {listed} seem" if is_plural else f"column {listed} seems"
+    if given is not None:
+        use, drop = ("are features", "these names") if is_plural else ("is a feature", "this name")
+        return [
+            f"{subject} to name groups of rows as well, and {use}. A model that learns {drop} is worse on new ones: "
+            f"add --drop {shlex.quote(write_names(names))}. For the rates of new groups of a coarser column, name that "
+            "one by --groups."
+        ]
     return [
         f"{subject} to name groups of rows. The rates are those of new rows of the same groups, and are too high "
         f"for new groups: add --groups {shlex.quote(write_names([coarsest]))} to estimate these."

@@ -207,8 +207,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     leaks = []
     if table.rows is None:
         leaks = leak_notes(features.frame, features.columns, candidates, has_truth=truth is not None)
-        if groups is None:
-            leaks += group_notes(table.frame, read_options.text_columns, table.dropped)
+        leaks += group_notes(table.frame, read_options.text_columns, table.dropped, given=read_options.groups)
     return PreparedTable(
         table,
         candidates,

@@ -1,5 +1,6 @@
 """The rate that a user may expect of a fitted model on new rows: its name, value, interval and meaning."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from oneof.report import choose_headline
@@ -16,8 +17,12 @@ if TYPE_CHECKING:
 
 _MIN_CONFIDENCE_ROWS, _MIN_DIFFERENCE = 50, 0.05
 """Number of rows with a true label, and the least difference from the accuracy, for a note on the confidences."""
-MAX_RECURRENCE = 2.0
-"""Recurrence of the labels of rows above which the accuracy is not estimated; random labels have about 1."""
+MIN_SHARED_PAIRS, MIN_SHARED_FRACTION = 20, 0.5
+"""Number and fraction of neighboring rows with the same partial set from which the accuracy is not estimated."""
+LISTS_NOTE = (
+    "most neighboring rows share one list of labels, such as the clips of a recording: the noise rate tends to be too "
+    "low, and its interval too narrow."
+)
 MIN_ANSWERS_PER_ROW = 1.9
 """Mean number of answers to a row with answers below which the accuracies of annotators are too uncertain."""
 
@@ -35,7 +40,7 @@ def held_out_accuracy(
     With about one answer per row it is None, since the accuracies of the annotators then depend on the features: 15 of
     20 intervals held in simulations (docs/decisions/0039-annotators.md). It is None for folds by groups as well: the
     model of noise assumes independent rows and counts common errors as wrong labels, so that the estimate is too high.
-    So it is if many rows share one list (docs/decisions/0048-lists-of-scenes.md).
+    The same holds if neighboring rows share lists (docs/decisions/0048-lists-of-scenes.md).
     """
     from oneof.audit.accuracy import estimate_accuracy
 
@@ -54,10 +59,15 @@ def held_out_accuracy(
 
 
 def share_lists(candidates: "CandidateSets") -> bool:
-    """Return whether far more rows have the same labels than if distractors were random, as in lists of recordings."""
-    from oneof.solvers.loo_ridge import recurrence
+    """Return whether most neighboring rows with several candidates have the same ones, as the rows of a recording."""
+    import numpy as np
 
-    return recurrence(candidates.mask) > MAX_RECURRENCE
+    from oneof.solvers.loo_ridge import CandidateGroups
+
+    main = CandidateGroups.from_evidence(candidates.evidence).main  # without the small weights of softened sets
+    pairs = main.partial[:-1] & main.partial[1:]
+    n_same = int((pairs & (main.group[:-1] == main.group[1:])).sum())
+    return bool(n_same >= MIN_SHARED_PAIRS and n_same >= MIN_SHARED_FRACTION * np.count_nonzero(pairs))
 
 
 def describe_lists(comparison: "Comparison", candidates: "CandidateSets") -> list[str]:
@@ -66,9 +76,9 @@ def describe_lists(comparison: "Comparison", candidates: "CandidateSets") -> lis
         return []
     groups = "" if comparison.n_groups is not None else ", and hold out entire recordings or documents (--groups)"
     return [
-        "many rows share one list of labels, as those of a recording or of a word in a dictionary. An accuracy that is "
-        "estimated without true labels would be too high, and is not shown; a noise rate tends to be too low. Give the "
-        f"true labels of some rows (--truth){groups}."
+        "most neighboring rows share one list of labels, such as the clips of a recording. An accuracy estimated "
+        "without true labels would be too high, and is not shown; a noise rate tends to be too low. Give the true "
+        f"labels of some rows (--truth){groups}."
     ]
 
 
@@ -76,7 +86,10 @@ def make_headline(
     comparison: "Comparison", candidates: "CandidateSets", accuracy: "AccuracyEstimate | None"
 ) -> "Headline":
     """Return the headline of the best method."""
-    return choose_headline(comparison.results[0], accuracy, candidates, is_grouped=comparison.n_groups is not None)
+    result = comparison.results[0]
+    if accuracy is None and share_lists(candidates):
+        result = replace(result, expected_accuracy=None)  # it is too high as well
+    return choose_headline(result, accuracy, candidates, is_grouped=comparison.n_groups is not None)
 
 
 def describe_checked_rows(comparison: "Comparison", candidates: "CandidateSets", truth: "Labels | None") -> list[str]:
@@ -109,14 +122,14 @@ def describe_checked_rows(comparison: "Comparison", candidates: "CandidateSets",
     return notes
 
 
-def describe_noise(accuracy: "AccuracyEstimate") -> list[str]:
+def describe_noise(estimate: "AccuracyEstimate | LabelIssues | None") -> list[str]:
     """Return a note if so many labels are wrong that prediction sets are too large without a correction."""
     from oneof.report.statistics import MIN_NOISE
 
-    if accuracy.noise_rate_interval[0] < MIN_NOISE:
+    if estimate is None or not estimate.noise_rate_interval[0] >= MIN_NOISE:
         return []
     return [
-        f"about {100 * accuracy.noise_rate:.0f} % of the rows have labels without the true one. The prediction sets of "
+        f"about {100 * estimate.noise_rate:.0f} % of the rows have labels without the true one. The prediction sets of "
         "`oneof predict --coverage` are too large for this reason; --noise-rate auto corrects the model and the sets."
     ]
 

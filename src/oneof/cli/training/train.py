@@ -169,11 +169,11 @@ def train(
         model = crowd.estimator_
         decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
     given = None if prepared.answers is None else prepared.answers.answers
-    accuracy = held_out_accuracy(comparison, candidates, given, issues)
+    accuracy = held_out_accuracy(comparison, candidates, given, None if noise_rate is None else issues)
     headline = make_headline(comparison, candidates, accuracy)
     is_noisy = noise_rate is None and len(find_checked_rows(comparison, candidates, truth)) < MIN_CHECKED_ROWS
-    if is_noisy and calibration is not None and accuracy is not None:
-        for sentence in describe_noise(accuracy):
+    if is_noisy and calibration is not None:
+        for sentence in describe_noise(accuracy or issues):
             add_note(sentence)
     summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)
     summary |= {"class_weight": class_weight, "notes": notes}

@@ -298,9 +298,10 @@ def _detect_delimiter(header: str, sample: str, quote: str, *, tab: bool) -> str
 def _detect_decimal(sample: str, delimiter: str, quote: str, default: str) -> str:
     """Return a comma if more columns of numbers have a decimal comma than a decimal point.
 
-    A comma or point before a single group of three digits, as in "1.100" or "1,100 €", shows nothing by itself.
+    A comma or point before a single group of three digits, as in "1.100" or "1,100 €", shows nothing by itself. Cells
+    delimited by commas have decimal points, unless `default` is a comma and quoted cells have commas.
     """
-    if delimiter == ",":
+    if delimiter == "," and default == ".":
         return default
     records = _records(sample, delimiter, quote)[1:]
     commas = points = unclear = 0
@@ -316,7 +317,9 @@ def _detect_decimal(sample: str, delimiter: str, quote: str, default: str) -> st
         unclear += not n_commas and not n_points and any("," in number for number in numbers)
     if commas or points:
         return "," if commas > points else "."
-    return "," if unclear else default
+    if unclear:
+        return ","
+    return "." if delimiter == "," else default
 
 
 def with_defaults(given: Dialect) -> Dialect:

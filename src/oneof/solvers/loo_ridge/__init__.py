@@ -2,9 +2,8 @@
 
 Reading order: `solve` (the steps, and the weights of several kernels), `loo_operators` (leave-one-out predictions),
 `linear_algebra` (their factors and products, of arrays and of tensors), `candidate_groups` and `distractors` (the sets,
-and the distractor models), `self_training` (the iterations), `selection`, `group_shares` and `recurrence` (the choice
-among the distractor models), `blocks` (many rows), `calibration` (probabilities), `influences` (the rows behind a
-label).
+and the distractor models), `self_training` (the iterations), `selection` and `group_shares` (the choice among the
+distractor models), `blocks` (many rows), `calibration` (probabilities), `influences` (the rows behind a label).
 """
 
 from oneof.solvers.loo_ridge.blocks import BlockedRows, RowsInMemory
@@ -28,7 +27,6 @@ from oneof.solvers.loo_ridge.loo_operators import (
     NystroemRidge,
     Ridge,
 )
-from oneof.solvers.loo_ridge.recurrence import recurrence
 from oneof.solvers.loo_ridge.selection import (
     DISTRACTOR_MODELS,
     DistractorModel,
@@ -70,7 +68,6 @@ __all__ = [
     "UniformDistractors",
     "fit_group_shares",
     "fit_inverse_temperature",
-    "recurrence",
     "runner_up_classes",
     "select_distractor_models",
     "self_train",

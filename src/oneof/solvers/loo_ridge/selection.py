@@ -25,12 +25,9 @@ predictions without the group, scaled as R, the lift
 
     lift_i = log sum_{k in S_i} G_ik / sum_{k in S_i} p_k
 
-contains no labels of the group: wrong labels do not help to predict the sets of other scenes, and a model that predicts
-the frequent classes for all rows has no lift. If G is informative, the larger one of the z-scores of the cooccurring
-model counts, and the confusable model is refuted by a z-score below -2. Sets of scenes recur, moreover: r is the number
-of pairs of rows with the same set, divided by the one expected of independent labels (`recurrence`). It is mostly below
-1.5 for random distractors, and 2 to 100 for scenes and dictionaries. Unless alpha is small, as in dictionaries,
-log(r / 1.5) / 2, between 0 and 2, is added to the z-score.
+contains no labels of the group. Wrong labels of a scene do not help to predict the sets of other scenes. A model that
+predicts the frequent classes for all rows has no lift. If G is informative, the larger one of the z-scores counts for
+the cooccurring model, and the confusable model is refuted by a z-score of its lift below -2.
 
 **Selection.** Self-training under each distractor model gives three sets of labels. The cooccurring and the confusable
 model are each compared with the uniform one, by the z-score of the differences, and
@@ -46,7 +43,6 @@ docs/decisions/0048-lists-of-scenes.md has the study.
 """
 
 from dataclasses import dataclass
-from math import log
 from typing import Literal, get_args
 
 import numpy as np
@@ -62,7 +58,6 @@ from oneof.solvers.loo_ridge.distractors import (
 )
 from oneof.solvers.loo_ridge.group_shares import GroupShares, fit_group_shares
 from oneof.solvers.loo_ridge.loo_operators import LOOPredictor
-from oneof.solvers.loo_ridge.recurrence import recurrence
 from oneof.solvers.loo_ridge.self_training import SelfTrainingResult, self_train
 from oneof.typing import Floats
 
@@ -83,10 +78,6 @@ MIN_CONFUSABLE_Z = 2.0
 """z-score above which the confusable model is selected."""
 MIN_CONFUSABLE_LIFT_Z = -2.0
 """z-score of the lift below which the confusable model is refuted."""
-RANDOM_RECURRENCE = 1.5
-"""Recurrence up to which sets may have random distractors."""
-MAX_RECURRENCE_BONUS = 2.0
-"""Upper bound of the term by the recurrence."""
 MIN_LABEL_CHANGE = 0.01
 """Fraction of the label mass by which the confusable labels must differ from the uniform ones."""
 MIN_COOCCURRING_WEIGHT = 1e-3
@@ -237,14 +228,18 @@ def select_distractor_models(
 
 @dataclass(frozen=True)
 class _ModelComparison:
+    """z-scores against the uniform model, the concentration, and whether the lift refutes the confusable model."""
+
     z_scores: dict[DistractorModel, float]
     concentration: float
+    """alpha"""
     is_confusable_refuted: bool
 
 
 def _compare(
     ridge: LOOPredictor, sets: CandidateGroups, results: dict[DistractorModel, SelfTrainingResult]
 ) -> _ModelComparison:
+    """Compare the models on the rows whose set excludes a class."""
     with_set = np.flatnonzero(~sets.full)
     all_sets = sets.select(~sets.full)
     compared = with_set[:: -(-len(with_set) // MAX_COMPARED_ROWS)]
@@ -260,23 +255,21 @@ def _compare(
     models: tuple[DistractorModel, ...] = ("cooccurring", "confusable")
     gain = {name: gains(name) for name in DISTRACTOR_MODELS}
     z_scores = {name: z_score(gain, name, all_sets) for name in models}
-    without_group = {name: ridge.predict_without_groups(labels[name], sets)[compared] for name in DISTRACTOR_MODELS}
+    scores: dict[DistractorModel, Floats] = {}
+    scores["cooccurring"] = ridge.predict_without_groups(labels["cooccurring"], sets)[compared]
 
     def shares(model: DistractorModel) -> GroupShares:
-        return fit_group_shares(labels[model][compared], without_group[model], compared_sets)
+        return fit_group_shares(labels[model][compared], scores[model], compared_sets)
 
     cooccurring = shares("cooccurring")
-    is_informative = cooccurring.information > MIN_INFORMATION
-    is_concentrated = is_informative and cooccurring.concentration < MIN_CONCENTRATION
-    is_refuted = False
-    if is_concentrated:
+    if not cooccurring.information > MIN_INFORMATION:
+        return _ModelComparison(z_scores, cooccurring.concentration, is_confusable_refuted=False)
+    others: tuple[DistractorModel, ...] = ("uniform", "confusable")
+    scores |= {name: ridge.predict_without_groups(labels[name], sets)[compared] for name in others}
+    if cooccurring.concentration < MIN_CONCENTRATION:
         likelihood: dict[DistractorModel, Floats] = {name: shares(name).log_likelihood for name in DISTRACTOR_MODELS}
         z_scores = {name: min(z_scores[name], z_score(likelihood, name, compared_sets)) for name in models}
-    if is_informative:
-        lift = {name: lifts(labels[name][compared], without_group[name], compared_sets) for name in DISTRACTOR_MODELS}
-        z_scores["cooccurring"] = max(z_scores["cooccurring"], z_score(lift, "cooccurring", compared_sets))
-        is_refuted = z_score(lift, "confusable", compared_sets) < MIN_CONFUSABLE_LIFT_Z
-    if not is_concentrated:
-        bonus = 0.5 * log(max(recurrence(all_sets.mask) / RANDOM_RECURRENCE, 1.0))
-        z_scores["cooccurring"] += min(bonus, MAX_RECURRENCE_BONUS)
+    lift = {name: lifts(labels[name][compared], scores[name], compared_sets) for name in DISTRACTOR_MODELS}
+    z_scores["cooccurring"] = max(z_scores["cooccurring"], z_score(lift, "cooccurring", compared_sets))
+    is_refuted = z_score(lift, "confusable", compared_sets) < MIN_CONFUSABLE_LIFT_Z
     return _ModelComparison(z_scores, cooccurring.concentration, is_refuted)

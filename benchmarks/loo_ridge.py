@@ -242,7 +242,7 @@ def figure():
 
     from oneof.plots.style import PALETTE, style_axes
 
-    figure, (left, right) = plt.subplots(1, 2, figsize=(10.5, 4.4), layout="constrained", width_ratios=(1, 2))
+    figure, (left, right) = plt.subplots(1, 2, figsize=(11.5, 4.4), layout="constrained", width_ratios=(1, 2.4))
     real = read_held_out()
     y = np.arange(len(real))
     for key, marker, color in STYLES:

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
@@ -272,3 +273,28 @@ def test_order_of_many_rows_does_not_matter():
     assert issues.noise_rate == pytest.approx(0.2, abs=0.05)
     again = find_label_issues(None, given, proba=proba, random_state=0)
     np.testing.assert_array_equal(again.probability, issues.probability)
+
+
+def test_scores_near_the_largest_number_are_scaled():
+    """Decision values of 1e308 have no warning, and give the audit of the same values divided by 1e308."""
+
+    class Scores(ClassifierMixin, BaseEstimator):
+        def __init__(self, scale=1.0):
+            self.scale = scale
+
+        def fit(self, _, y):
+            self.classes_ = np.unique(y)
+            return self
+
+        def predict(self, X):
+            return X.argmax(axis=1)
+
+        def decision_function(self, X):
+            return self.scale * X / 10
+
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=120)
+    X = np.eye(3)[truth] + 0.1 * rng.random((120, 3))
+    y = CandidateSets.from_labels(np.where(rng.random(120) < 0.1, (truth + 1) % 3, truth))
+    small, large = (find_label_issues(X, y, Scores(scale), cv=3, random_state=0) for scale in (1.0, 1e308))
+    np.testing.assert_allclose(large.probability, small.probability, atol=1e-9)

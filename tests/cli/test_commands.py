@@ -97,6 +97,8 @@ def test_columns_are_kept_on_request(run: Run, model: Path) -> None:
     result = run("predict", model, "new.csv", "--keep", "clp")
     assert result.code == 2
     assert "column 'clp' does not exist: did you mean 'clip'?" in result.err
+    make_birds(1).rename({"span": "label"}).with_columns(span=pl.lit(0.0)).write_csv("other.csv")
+    assert "the predictions have a column 'label'" in run("predict", model, "other.csv", "--keep", "label").err
 
 
 def test_predict_reports_rates_if_labels_are_known(run: Run, model: Path) -> None:

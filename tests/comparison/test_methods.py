@@ -66,6 +66,7 @@ def test_rows_of_length_1_are_not_scaled():
         assert {len(pipeline) for pipeline in compared.estimators.values()} == {n_steps}
     assert not has_unit_rows(sp.csr_array((3, 2)))
     assert not has_unit_rows(sp.csr_array(np.full((2, 1), 16, dtype=np.uint8)))  # 16^2 is 0 in 8 bits
+    assert not has_unit_rows(sp.csr_array([[1e200, 0.0], [0.0, 1.0]]))  # no overflow
     assert has_unit_rows(sp.csr_array((np.full(2, 0.5), [0, 0], [0, 2]), shape=(1, 1)))  # two halves of one entry
     scaled = default_estimators(sparse=True, scaled=True)
     assert set(scaled) == set(default_estimators(sparse=True))

@@ -1,5 +1,7 @@
 """Constructors of CandidateSets: valid input, and errors that name the row."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -345,3 +347,17 @@ def test_joined_weights_and_empty_texts_have_a_warning():
     for text in ("", "nan", "None"):
         with pytest.warns(UserWarning, match=f"the text '{text}' is read as a class"):
             as_candidates(["a", text])
+
+
+def test_numpy_integers_are_the_decimal_classes_that_they_equal():
+    """Labels, sets and classes may mix `decimal.Decimal` and integers of NumPy."""
+    classes = [Decimal(1), Decimal(2)]
+    sets = CandidateSets.from_sets([[np.int64(1)], [Decimal(2), 1]], classes=classes)
+    assert sets.mask.tolist() == [[True, False], [True, True]]
+    labels = np.array([np.int64(1), Decimal(2), np.int32(2)], dtype=object)
+    assert CandidateSets.from_labels(labels, classes=classes).mask.tolist() == [
+        [True, False],
+        [False, True],
+        [False, True],
+    ]
+    assert CandidateSets.from_sets([[np.int64(1)], [Decimal(2)]]).classes.tolist() == [1, 2]

@@ -183,6 +183,16 @@ def sort_labels(labels: Iterable[Any]) -> list[Any]:
         raise LabelError(f"labels must have one sortable type; got {', '.join(kinds)}.") from None
 
 
+def without_numpy_numbers(values: list[Any]) -> list[Any]:
+    """Return values with Python numbers in place of those of NumPy.
+
+    The lookup of a NumPy integer among `decimal.Decimal` raises a TypeError, though the two compare as equal.
+    """
+    if any(issubclass(kind, np.number) for kind in set(map(type, values))):
+        return [value.item() if isinstance(value, np.number) else value for value in values]
+    return values
+
+
 def distinct_labels(values: Sequence[Any], rows: Sequence[int] | Ints) -> set[Any]:
     """Return the distinct values; a value that cannot be a label is an error that names its row."""
     try:
@@ -280,9 +290,7 @@ def _encode_numbers(
 
 
 def _encode_objects(values: list[Any], classes: Labels | None, signs: SignPolicy) -> tuple[Ints, Labels]:
-    if any(issubclass(kind, np.number) for kind in set(map(type, values))):
-        # The lookup of a NumPy integer among decimal numbers raises a TypeError, though the two compare as equal.
-        values = [value.item() if isinstance(value, np.number) else value for value in values]
+    values = without_numpy_numbers(values)
     distinct = distinct_labels(values, range(len(values)))
     labels = {value for value in distinct if not is_missing(value)}
     if classes is None:

@@ -19,6 +19,7 @@ from oneof.candidates.labels import (
     pack_classes,
     sort_labels,
     unknown_label,
+    without_numpy_numbers,
 )
 from oneof.candidates.readers.indicator import check_nonempty_rows
 from oneof.errors import InputError, InputTypeError, LabelError
@@ -166,7 +167,7 @@ def flatten_sets(sets: Any, classes: Any = None) -> tuple[list[Any], Ints, Mask]
     if unlabeled.any():
         rows = [() if value is None else value for value in rows]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    return list(itertools.chain.from_iterable(rows)), lengths, unlabeled
+    return without_numpy_numbers(list(itertools.chain.from_iterable(rows))), lengths, unlabeled
 
 
 def collect_classes(flat: list[Any], rows: Ints) -> Labels:

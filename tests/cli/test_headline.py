@@ -1,6 +1,7 @@
 """The first rate that `oneof fit` prints and writes."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,17 @@ import polars as pl
 import pytest
 from sklearn.base import clone
 
-from oneof import compare
+from oneof import PLKNN, CandidateSets, compare
 from oneof.audit import find_label_issues
-from oneof.cli.tables.inputs import ReadOptions, prepare
+from oneof.audit.accuracy import AccuracyEstimate
+from oneof.cli.commands.audit import describe_rest
+from oneof.cli.tables.inputs import ReadOptions, WeightArguments, prepare
 from oneof.cli.tables.methods import resolve_methods
 from oneof.cli.training.corrected import compare_corrected
+from oneof.cli.training.headline import describe_checked_rows, describe_noise
 from oneof.comparison.folds import check_task, make_folds
 from oneof.io import Overrides
+from oneof.likelihoods import softmax
 from tests.cli.conftest import QUICK, Run
 
 
@@ -115,3 +120,40 @@ def test_no_accuracy_is_estimated_from_shared_lists(run: Run) -> None:
     assert "share one list" not in result.err
     headline = json.loads(Path("model/summary.json").read_text(encoding="utf-8"))["headline"]
     assert headline["measure"] == "accuracy"
+
+
+@pytest.mark.parametrize(("low", "n_notes"), [(0.0, 0), (0.09, 1)])
+def test_certain_noise_has_a_note_on_prediction_sets(low: float, n_notes: int) -> None:
+    """If the interval of the noise rate is clearly above 0, prediction sets are too large without a correction."""
+    notes = describe_noise(AccuracyEstimate(0.8, (0.7, 0.9), 0.12, (low, 0.2), 500))
+    assert len(notes) == n_notes
+    assert all(note.startswith("about 12 % of the rows have labels without the true one.") for note in notes)
+    assert describe_noise(None) == []
+
+
+@pytest.mark.parametrize(("sharpness", "size"), [(0.02, "low"), (1.0, None), (20.0, "high")])
+def test_confidences_that_differ_from_the_accuracy_have_a_note(sharpness: float, size: str | None) -> None:
+    """The confidences of 60 or more checked rows are compared with the fraction of correct predictions."""
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=(300, 3))
+    proba = softmax(scores)
+    truth = np.array(["a", "b", "c"])[[rng.choice(3, p=row) for row in proba]]
+    X, y = rng.normal(size=(300, 2)), CandidateSets.from_labels(truth)
+    comparison = compare(X, y, {"PLKNN": PLKNN()}, cv=2, refit=False, keep_predictions=True)
+    result = replace(
+        comparison.results[0],
+        predictions=np.array(["a", "b", "c"])[scores.argmax(axis=1)],
+        probabilities=softmax(sharpness * scores),
+    )
+    notes = describe_checked_rows(replace(comparison, results=(result,)), y, truth.astype(object))
+    assert notes[0].startswith("prediction sets (predict --coverage) are calibrated by 300 held-out rows")
+    assert len(notes) == (1 if size is None else 2)
+    assert size is None or f"the confidences of PLKNN are too {size}" in notes[1]
+
+
+def test_classes_ruled_out_by_a_posterior_have_a_note(tmp_path: Path) -> None:
+    """Without --rest, classes that a row does not list have probability 0, so that the noise rate is too high."""
+    pl.DataFrame({"x": range(4), "y": ["a:0.7|b:0.3", "b:1.0", "a:0.6|c:0.4", "c:1.0"]}).write_csv(tmp_path / "t.csv")
+    for kind, rest, n_notes in (("posterior", False, 1), ("posterior", True, 0), ("likelihood", False, 0)):
+        read_options = ReadOptions(("y",), weights=WeightArguments(weighted=True, kind=kind, rest=rest))
+        assert len(describe_rest(read_options, prepare(tmp_path / "t.csv", read_options))) == n_notes

@@ -21,7 +21,9 @@ _LABEL_AND_WEIGHT = re.compile(
     re.DOTALL | re.ASCII,
 )
 _LIST_AS_TEXT = re.compile(r"\s*((frozenset|set)\(.*\)|\[.*\]|\(.*,.*\)|\{[^:]*\})\s*", re.DOTALL)
+"""A list, tuple or set as Python writes it, or a list of JSON."""
 _JOINED_WEIGHTS = re.compile(r"(\(\s*\d*\.?\d+\s*%?\s*\)|:\s*\d*\.?\d+\s*%?)\s*[,;/\n]\s*\S", re.ASCII)
+"""A weight, with another label after a separator."""
 _FRACTION = re.compile(r"[.%][^:(]*$")
 """A point or a percent sign in the weight at the end of a text."""
 

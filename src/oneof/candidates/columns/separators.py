@@ -64,7 +64,7 @@ def detect_separator(
         joins_classes = any(label in alone for labels in members.values() for label in labels)
         is_plain = len(joined) > 1 and all(is_known.values()) and (is_fewer or set(counts) <= alone)
         sizes = {len(labels) for labels in members.values()}
-        is_list = len(sizes) > 1 and max(sizes) > 2 and len(joined) > 1 and all(is_known.values())
+        is_list = len(sizes) > 1 and max(sizes) > 2 and all(is_known.values())
         is_long_list = is_list and 2 * len(alone | set(counts)) <= len(alone) + len(joined)
         if is_plain and (joins_classes or is_long_list or separator not in _IN_NAMES):
             return separator

@@ -95,10 +95,7 @@ def predictive_gains(label_distributions: Floats, scores: Floats, sets: Candidat
     sets : CandidateGroups
         Candidate sets of exact and partial rows.
     """
-    n, K = label_distributions.shape
-    frequency = (label_distributions.sum(axis=0) + CLASS_PRIOR) / (n + CLASS_PRIOR * K)
-    prediction = np.maximum(scores, MIN_GAIN_PREDICTION)
-    prediction /= prediction.sum(axis=1, keepdims=True)
+    frequency, prediction = _frequencies_and_predictions(label_distributions, scores)
     prior = GROUP_PRIOR * sets.normalize(frequency[sets.classes])
     P = sets.values(label_distributions)
     fraction = (sets.group_sums(P) - P + prior) / (sets.row_counts - 1.0 + GROUP_PRIOR)[sets.rows]
@@ -115,12 +112,17 @@ def lifts(label_distributions: Floats, scores: Floats, sets: CandidateGroups) ->
     label_distributions, scores : ndarray of shape (n, K)
     sets : CandidateGroups
     """
-    n, K = label_distributions.shape
-    frequency = (label_distributions.sum(axis=0) + CLASS_PRIOR) / (n + CLASS_PRIOR * K)
-    prediction = np.maximum(scores, MIN_GAIN_PREDICTION)
-    prediction /= prediction.sum(axis=1, keepdims=True)
+    frequency, prediction = _frequencies_and_predictions(label_distributions, scores)
     predicted = sets.row_sums(sets.weigh(sets.values(prediction)))
     return np.log(predicted / sets.row_sums(sets.weigh(frequency[sets.classes])))
+
+
+def _frequencies_and_predictions(label_distributions: Floats, scores: Floats) -> tuple[Floats, Floats]:
+    """Return p, (K,), and the scores with a lower bound, (n, K), scaled to rows that sum to 1."""
+    n, K = label_distributions.shape
+    prediction = np.maximum(scores, MIN_GAIN_PREDICTION)
+    frequency = (label_distributions.sum(axis=0) + CLASS_PRIOR) / (n + CLASS_PRIOR * K)
+    return frequency, prediction / prediction.sum(axis=1, keepdims=True)
 
 
 def clustered_z_score(differences: Floats, sets: CandidateGroups) -> float:
@@ -255,7 +257,7 @@ def _compare(
     models: tuple[DistractorModel, ...] = ("cooccurring", "confusable")
     gain = {name: gains(name) for name in DISTRACTOR_MODELS}
     z_scores = {name: z_score(gain, name, all_sets) for name in models}
-    scores: dict[DistractorModel, Floats] = {}
+    scores: dict[DistractorModel, Floats] = {}  # without the group; those of the others only if they are compared
     scores["cooccurring"] = ridge.predict_without_groups(labels["cooccurring"], sets)[compared]
 
     def shares(model: DistractorModel) -> GroupShares:
@@ -267,7 +269,8 @@ def _compare(
     others: tuple[DistractorModel, ...] = ("uniform", "confusable")
     scores |= {name: ridge.predict_without_groups(labels[name], sets)[compared] for name in others}
     if cooccurring.concentration < MIN_CONCENTRATION:
-        likelihood: dict[DistractorModel, Floats] = {name: shares(name).log_likelihood for name in DISTRACTOR_MODELS}
+        likelihood: dict[DistractorModel, Floats] = {name: shares(name).log_likelihood for name in others}
+        likelihood["cooccurring"] = cooccurring.log_likelihood
         z_scores = {name: min(z_scores[name], z_score(likelihood, name, compared_sets)) for name in models}
     lift = {name: lifts(labels[name][compared], scores[name], compared_sets) for name in DISTRACTOR_MODELS}
     z_scores["cooccurring"] = max(z_scores["cooccurring"], z_score(lift, "cooccurring", compared_sets))

@@ -8,18 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from sklearn.base import clone
 
 from oneof import PLKNN, CandidateSets, compare
-from oneof.audit import find_label_issues
 from oneof.audit.accuracy import AccuracyEstimate
 from oneof.cli.commands.audit import describe_rest
 from oneof.cli.tables.inputs import ReadOptions, WeightArguments, prepare
-from oneof.cli.tables.methods import resolve_methods
-from oneof.cli.training.corrected import compare_corrected
 from oneof.cli.training.headline import describe_checked_rows, describe_noise
-from oneof.comparison.folds import check_task, make_folds
-from oneof.io import Overrides
 from oneof.likelihoods import softmax
 from tests.cli.conftest import QUICK, Run
 
@@ -67,37 +61,6 @@ def test_a_method_without_probabilities_has_the_covering_rate(run: Run, birds: P
     page = Path("birds-oneof/report.html").read_text(encoding="utf-8")
     assert page.count("<dt>Covering rate</dt><dd>The fraction") == 1
     assert page.count("<dt>Covering rate</dt>\n") == 1
-
-
-def test_with_a_noise_rate_the_rates_are_those_of_the_corrected_fit(run: Run, noisy: Any) -> None:
-    """The accuracy is higher than without the correction, as a note states, and one noise rate is reported."""
-    fit = ("fit", "birds.csv", "--labels", "species")
-    plain = json.loads(run(*fit, "--truth", "truth", "--json", "--out", "plain").out)["estimate"]["accuracy"]
-    result = run(*fit, "--truth", "truth", "--noise-rate", "auto", "--json", "--out", "known")
-    corrected = json.loads(result.out)["estimate"]["accuracy"]
-    assert corrected > plain
-    assert f"its accuracy is {100 * corrected:.1f} %, and {100 * plain:.1f} % without the correction" in result.err
-    summary = json.loads(run(*fit, "--drop", "truth", "--noise-rate", "auto", "--json", "--out", "unknown").out)
-    assert summary["estimated_accuracy"]["noise_rate"] == summary["audit"]["noise_rate"]
-    low, high = summary["headline"]["interval"]
-    assert low < corrected < high
-
-
-def test_corrected_rates_equal_those_of_a_loop_over_the_folds(run: Run, noisy: Any) -> None:
-    """In each fold, the training rows alone are audited, and their corrected weights are fitted."""
-    prepared = prepare(Path("birds.csv"), ReadOptions(("species",), overrides=Overrides(drop=("truth",))))
-    methods, _ = resolve_methods(prepared, "LOORidge", 0)
-    task = check_task(prepared.frame, prepared.candidates, None)
-    splits = make_folds(task, 3, 0)
-    plain = compare(prepared.frame, prepared.candidates, methods, cv=splits, refit=False, keep_predictions="labeled")
-    result = compare_corrected(plain, prepared, task, splits, noise_rate=0.2, seed=0)
-    assert result is not None
-    for train, test in splits:
-        rows, sets = prepared.frame[train], prepared.candidates[train]
-        issues = find_label_issues(rows, sets, clone(methods["LOORidge"]), noise_rate=0.2, random_state=0)
-        model = clone(methods["LOORidge"]).fit(rows, issues.corrected())
-        assert result.results[0].predictions is not None
-        assert (result.results[0].predictions[test] == model.predict(prepared.frame[test])).all()
 
 
 def test_no_accuracy_is_estimated_from_shared_lists(run: Run) -> None:

@@ -98,6 +98,16 @@ def test_unknown_times_are_not_shown() -> None:
     assert steps.seconds_left("a", 0.0) == 10.0
 
 
+def test_a_skipped_step_has_neither_a_time_nor_a_number(capsys: pytest.CaptureFixture[str]) -> None:
+    """The time left and the numbers are those of the other steps."""
+    steps = Steps(progress.progress, {"a": 10.0, "b": 20.0, "c": 30.0})
+    steps.skip("b")
+    assert steps.seconds_left("a", 0.0) == 40.0
+    with steps.step("c"):
+        pass
+    assert "(step 2 of 2)" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("is_partial", [False, True])
 @pytest.mark.parametrize(("method", "is_grouped"), [("LOORidge", False), ("LOORidge", True), ("AvgPerceptron", False)])
 def test_the_fits_of_an_audit_are_counted(

@@ -16,6 +16,7 @@ from oneof.candidates import CandidateSets
 from oneof.comparison import folds as fold_module
 from oneof.comparison.baseline import measure_baseline
 from oneof.comparison.class_weights import check_class_weights, fit_with_class_weights
+from oneof.comparison.correction import Correct, TrainingSets, correct_rows
 from oneof.comparison.cost import estimate_costs
 from oneof.comparison.features import has_shared_step, share_features
 from oneof.comparison.few_labels import (
@@ -24,14 +25,13 @@ from oneof.comparison.few_labels import (
     number_of_folds,
     sample_unlabeled_rows,
 )
-from oneof.comparison.folds import Progress, Task, check_task, make_folds, try_fit_and_score
+from oneof.comparison.folds import Progress, Task, check_task, count_groups, make_folds, try_fit_and_score
 from oneof.comparison.methods import DEFAULT_METHOD, resolve_methods
 from oneof.comparison.results import Comparison, FoldResult, MethodResult, summarize
 from oneof.comparison.schedule import Schedule
 from oneof.comparison.scoring import held_out_predictions, score_held_out
 from oneof.errors import InputError
 from oneof.model_selection import unlabeled_rows_by_fold
-from oneof.model_selection.folds import encode_groups
 from oneof.parallel import single_threaded_blas
 from oneof.typing import Ints
 from oneof.validation import check_bool, check_choice, check_n_jobs, check_positive, check_random_state
@@ -46,6 +46,7 @@ def compare(
     groups: Any = None,
     truth: Any = None,
     class_weight: Any = None,
+    correct: Correct | None = None,
     budget: float | None = None,
     time_limit: float | None = None,
     refit: bool = True,
@@ -89,6 +90,11 @@ def compare(
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes in every fit, as in `oneof.model_selection.compute_sample_weight`. The scores have none.
         "auto" is then the methods with weights of rows or classes; another method without them is an error.
+    correct : callable, optional
+        ``correct(rows)`` returns the candidate sets to which the methods are fitted, in place of those of the training
+        rows `rows` (indices) of a fold. It is called once for each fold, and for all rows before the final fit. Test
+        rows keep their sets. A correction that also uses the labels of the test rows makes their rates too high: see
+        Examples for an audit of the training rows alone.
     budget : float, optional
         Minutes for all methods together, without the final fit. The cheapest methods are fitted first, and methods
         that do not fit into the remaining time are left out.
@@ -191,6 +197,22 @@ def compare(
     'average'
     >>> comparison.best_estimator.predict([[1.0, 0.0]]).tolist()
     ['finch']
+
+    The rates of a fit to labels that an audit of the training rows has corrected:
+
+    >>> import numpy as np
+    >>> from oneof import CandidateSets
+    >>> from oneof.audit import find_label_issues
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.repeat([[0.0], [4.0]], 30, axis=0) + rng.normal(size=(60, 2))
+    >>> labels = np.repeat(["finch", "owl"], 30)
+    >>> labels[:3] = "owl"
+    >>> y = CandidateSets.from_labels(labels)
+    >>> comparison = compare(
+    ...     X, y, ["LOORidge"], correct=lambda rows: find_label_issues(X[rows], y[rows]).corrected()
+    ... )
+    >>> comparison.results[0].covering_rate
+    0.95
     """
     check_n_jobs(n_jobs)
     check_bool("refit", refit)
@@ -202,6 +224,8 @@ def compare(
         if limit is not None:
             check_positive(name, limit, alternatives=" or None")
     task = check_task(X, y, truth, class_weight)
+    if correct is not None and not callable(correct):
+        raise InputError(f"`correct` must be a function of the training rows, or None; got {correct!r}.")
     few_labels = isinstance(methods, str) and methods == FEW_LABELS
     if few_labels and groups is None and isinstance(cv, str) and cv == "auto":
         cv = number_of_folds(task.candidates)
@@ -222,7 +246,7 @@ def compare(
         further = sample_unlabeled_rows(task.candidates, splits, check_random_state(random_state))
     parts = [(*split, rows) for split, rows in zip(splits, further, strict=True)]
     fitted, fitted_task, fitted_parts = estimators, task, parts
-    if len(splits) == 1 and has_shared_step(estimators):
+    if len(splits) == 1 and correct is None and has_shared_step(estimators):
         if progress is not None:
             progress(0, len(estimators), "features", None)
         shared = share_features(estimators, task, parts[0])
@@ -234,7 +258,8 @@ def compare(
         timed_splits = [part[:2] for part in fitted_parts]
         costs = estimate_costs(fitted, fitted_task, timed_splits, left, limit, random_state, progress)
     schedule = Schedule(costs, len(splits), effective_n_jobs(n_jobs), end=end, time_limit=limit)
-    folds, is_interrupted = _fit_folds(fitted, fitted_task, fitted_parts, schedule, n_jobs, progress)
+    sets = TrainingSets(task.candidates, [np.arange(len(task.candidates))[train] for train, _ in splits], correct)
+    folds, is_interrupted = _fit_folds(fitted, fitted_task, fitted_parts, sets, schedule, n_jobs, progress)
     scores = score_held_out(task, parts, folds, few_labels=few_labels)
     results, held_out_rows = [], None
     if keep_predictions:
@@ -262,7 +287,9 @@ def compare(
     if refit:
         if progress is not None:
             progress(schedule.n_done, schedule.n_total, f"{results[0].method} on all rows", None)
-        fit_with_class_weights(best, task.X, task.candidates, class_weight)
+        all_rows = np.arange(len(task.candidates))
+        all_sets = task.candidates if correct is None else correct_rows(correct, all_rows, task.candidates)
+        fit_with_class_weights(best, task.X, all_sets, class_weight)
     n_rows, is_labeled = len(task.candidates), ~task.candidates.is_unlabeled
     is_true = np.zeros(n_rows, dtype=bool) if task.truth is None else task.truth.is_exact
     all_times = np.bincount(np.concatenate([np.arange(n_rows)[test] for _, test in splits]), minlength=n_rows)
@@ -282,21 +309,17 @@ def compare(
         held_out_rows,
         math.nan if baseline is None else baseline.rate,
         "" if baseline is None else baseline.warning(results[0].method),
-        None if groups is None else _count_groups(groups, task.candidates),
+        None if groups is None else count_groups(groups, task.candidates),
         (int(times.min()), int(times.max())) if len(times) else (1, 1),
         int((is_true & ~is_labeled & (all_times == 0)).sum()),
     )
-
-
-def _count_groups(groups: Any, candidates: CandidateSets) -> int:
-    """Return the number of groups with a labeled row."""
-    return len(np.unique(encode_groups(groups, len(candidates))[~candidates.is_unlabeled]))
 
 
 def _fit_folds(
     estimators: Mapping[str, Any],
     task: Task,
     parts: Sequence[tuple[Ints, Ints, Ints]],
+    sets: TrainingSets,
     schedule: Schedule,
     n_jobs: int | None,
     progress: Progress | None,
@@ -306,7 +329,7 @@ def _fit_folds(
     folds: dict[str, list[FoldResult]] = {name: [] for name in estimators}
     # The next fit is requested when a worker is free, so that the schedule has all times measured so far.
     outcomes = Parallel(n_jobs=n_jobs, return_as="generator", pre_dispatch="n_jobs", batch_size=1)(
-        delayed(_run_fold)(estimators[name], task, *parts[fold], is_parallel)
+        delayed(_run_fold)(estimators[name], task, *parts[fold], sets(fold), is_parallel)
         for name, fold in _announced(schedule, None if is_parallel else progress)
     )
     try:
@@ -334,10 +357,12 @@ def _announced(schedule: Schedule, progress: Progress | None) -> Iterator[tuple[
         yield name, fold
 
 
-def _run_fold(estimator: Any, task: Task, train: Ints, test: Ints, further: Ints, is_parallel: bool) -> FoldResult:
+def _run_fold(
+    estimator: Any, task: Task, train: Ints, test: Ints, further: Ints, sets: CandidateSets | None, is_parallel: bool
+) -> FoldResult:
     """Fit and score one fold, in parallel with others or not."""
     with single_threaded_blas() if is_parallel else contextlib.nullcontext():
-        return try_fit_and_score(estimator, task, train, test, further)
+        return try_fit_and_score(estimator, task, train, test, further, sets)
 
 
 def _has_failed(folds: Sequence[FoldResult]) -> bool:

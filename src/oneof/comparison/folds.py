@@ -128,7 +128,7 @@ def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> li
     candidates = task.candidates
     n_labeled = int((~candidates.is_unlabeled).sum())
     group = None if groups is None else encode_groups(groups, len(candidates))
-    n_groups = math.inf if group is None else len(np.unique(group[~candidates.is_unlabeled]))
+    n_groups = math.inf if group is None else count_groups(groups, candidates)
     if isinstance(cv, str):
         check_choice("cv", cv, ("auto",), ", a number of folds or a splitter")
         is_large = n_labeled > MAX_ROWS_CROSS_VALIDATION and n_groups >= MIN_GROUPS_ONE_SPLIT
@@ -162,6 +162,11 @@ def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> li
     if group is not None:
         check_disjoint(folds, group, groups)
     return folds
+
+
+def count_groups(groups: Any, candidates: CandidateSets) -> int:
+    """Return the number of groups with a labeled row."""
+    return len(np.unique(encode_groups(groups, len(candidates))[~candidates.is_unlabeled]))
 
 
 def _as_indices(rows: Any) -> Ints:
@@ -198,11 +203,18 @@ def _split_once(
     return train, test
 
 
-def try_fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints, further: Ints | None = None) -> FoldResult:
+def try_fit_and_score(
+    estimator: Any,
+    task: Task,
+    train: Ints,
+    test: Ints,
+    further: Ints | None = None,
+    sets: CandidateSets | None = None,
+) -> FoldResult:
     """Run `fit_and_score` and return a result with the error message if it raises."""
     start = clock()
     try:
-        result = fit_and_score(estimator, task, train, test, further)
+        result = fit_and_score(estimator, task, train, test, further, sets)
     except Exception as error:  # an error of one method must not stop the others
         hint = ""
         if str(error).startswith("Unknown label type"):  # of a classifier of scikit-learn
@@ -211,15 +223,23 @@ def try_fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints, furth
     return replace(result, seconds=clock() - start)
 
 
-def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints, further: Ints | None = None) -> FoldResult:
+def fit_and_score(
+    estimator: Any,
+    task: Task,
+    train: Ints,
+    test: Ints,
+    further: Ints | None = None,
+    sets: CandidateSets | None = None,
+) -> FoldResult:
     """Fit a clone on the training rows and score it on the test rows; all candidate sets are over all classes.
 
-    `further` rows are predicted too, but not scored; ``held_out`` has them after the test rows.
+    `further` rows are predicted too, but not scored; ``held_out`` has them after the test rows. `sets` are fitted in
+    place of those of the training rows.
     """
     X, candidates, truth, class_weight = task
     model, rows = clone(estimator), _safe_indexing(X, train)
     start = clock()
-    fit_with_class_weights(model, rows, candidates[train], class_weight)
+    fit_with_class_weights(model, rows, candidates[train] if sets is None else sets, class_weight)
     seconds = clock() - start
     n_test = len(test)
     rows = _safe_indexing(X, test if further is None else np.concatenate([np.arange(len(candidates))[test], further]))

@@ -115,6 +115,10 @@ class Steps:
         """Set the times of steps whose time is unknown."""
         self._seconds |= {title: value for title, value in seconds.items() if self._seconds.get(title, 0.0) is None}
 
+    def skip(self, title: str) -> None:
+        """Leave out a step that is not needed."""
+        del self._seconds[title]
+
     @contextlib.contextmanager
     def step(self, title: str, *, each_name: bool = False) -> Iterator[Progress | None]:
         """Yield the progress callback of a step; without a terminal it has a line, or one for each name."""

@@ -5,99 +5,136 @@ help to predict them, and the rates would be too high.
 """
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.output.progress import Progress
 
 if TYPE_CHECKING:
+    from oneof.candidates import CandidateSets
     from oneof.cli.tables.inputs import PreparedTable
     from oneof.comparison import Comparison
     from oneof.comparison.folds import Task
+    from oneof.typing import Ints
 
 MIN_LOSS = 0.01
 """Difference of the rates from which a fit to corrected weights is reported as worse."""
 
 
+@dataclass
+class Audit:
+    """Audit of some rows of a table, as in the fit; called with the rows, it returns their corrected sets.
+
+    Attributes
+    ----------
+    n_unknown : int
+        Number of audits that found no noise rate, so that nothing was corrected.
+    """
+
+    prepared: "PreparedTable"
+    noise_rate: float | None
+    seed: int
+    n_unknown: int = field(default=0, init=False)
+
+    def __call__(self, rows: "Ints") -> "CandidateSets":
+        """Return the corrected sets of some rows."""
+        import warnings
+
+        import numpy as np
+        from sklearn.utils import _safe_indexing
+
+        from oneof.audit import find_label_issues
+        from oneof.cli.commands.audit import count_folds
+        from oneof.cli.tables.methods import resolve_methods
+        from oneof.comparison.methods import DEFAULT_METHOD
+
+        prepared, candidates = self.prepared, self.prepared.candidates[rows]
+        [auditor] = resolve_methods(prepared, DEFAULT_METHOD, self.seed)[0].values()
+        groups, n_folds = None, count_folds(prepared)
+        if prepared.groups is not None:
+            groups = _safe_indexing(prepared.groups, rows)
+            n_groups = len(np.unique(np.asarray(groups)[~candidates.is_unlabeled]))
+            groups, n_folds = (groups, min(n_folds, n_groups)) if n_groups > 1 else (None, n_folds)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of a fold; those of all rows are given elsewhere
+            issues = find_label_issues(
+                _safe_indexing(prepared.frame, rows),
+                candidates,
+                auditor,
+                cv=n_folds,
+                groups=groups,
+                noise_rate=self.noise_rate,
+                random_state=self.seed,
+            )
+        self.n_unknown += issues.is_rate_unknown
+        return issues.corrected()
+
+
 def compare_corrected(
     comparison: "Comparison",
-    prepared: "PreparedTable",
     task: "Task",
     splits: Sequence[Any],
+    audit: Audit,
     *,
-    noise_rate: float | None,
-    seed: int,
     progress: Progress | None = None,
-) -> "Comparison | None":
-    """Return the comparison with the result of the best method fitted to corrected weights in its place.
+) -> "tuple[Comparison, str]":
+    """Return the comparison with the result of the best method fitted to corrected weights in its place, and a note.
 
-    The test rows are compared with their labels as they are. None if the audit or the fit fails in a fold, such as one
-    without some class.
+    The test rows are compared with their labels as they are. If the audit or the fit fails in a fold, such as one
+    without some class, or is interrupted by Ctrl-C, the comparison is returned as it was; the note has the reason.
     """
-    import warnings
+    from oneof.comparison import compare
 
-    import numpy as np
-    from sklearn.utils import _safe_indexing
-
-    from oneof.audit import find_label_issues
-    from oneof.candidates import CandidateSets
-    from oneof.cli.commands.audit import count_folds
-    from oneof.cli.tables.methods import resolve_methods
-    from oneof.comparison.folds import try_fit_and_score
-    from oneof.comparison.methods import DEFAULT_METHOD
-    from oneof.comparison.results import summarize
-    from oneof.comparison.scoring import held_out_predictions
-    from oneof.model_selection.folds import encode_groups
-
-    [auditor] = resolve_methods(prepared, DEFAULT_METHOD, seed)[0].values()
-    groups = None if prepared.groups is None else encode_groups(prepared.groups, len(task.candidates))
-    results, no_rows = [], np.empty(0, dtype=np.int64)
-    is_labeled = ~task.candidates.is_unlabeled
-    for i, (train, test) in enumerate(splits):
-        n_groups = 0 if groups is None else len(np.unique(groups[train][is_labeled[train]]))
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", UserWarning)  # of a fold; those of all rows are given elsewhere
-                issues = find_label_issues(
-                    _safe_indexing(task.X, train),
-                    task.candidates[train],
-                    auditor,
-                    cv=count_folds(prepared) if n_groups < 2 else min(count_folds(prepared), n_groups),
-                    groups=None if groups is None or n_groups < 2 else groups[train],
-                    noise_rate=noise_rate,
-                    random_state=seed,
-                )
-        except Exception:  # as for the methods of a comparison, an error of a fold must not stop the fit
-            return None
-        weights = task.candidates.evidence.astype(np.float64)
-        weights[train] = issues.corrected().evidence
-        corrected = CandidateSets.from_weights(weights, task.candidates.classes)
-        fold = task._replace(candidates=corrected)
-        results.append(try_fit_and_score(comparison.best_estimator, fold, train, test))
-        if progress is not None:
-            progress(i + 1, len(splits), comparison.best_method, None)
-    first = summarize(comparison.best_method, tuple(results))
-    if first.error is not None or comparison.held_out_rows is None:
-        return None
-    parts = [(train, test, no_rows) for train, test in splits]
-    predictions = held_out_predictions(results, parts, comparison.held_out_rows, task.candidates)
-    # Its expected accuracy, by which it was chosen among several methods, is that of the labels as they are.
-    first = replace(first, expected_accuracy=comparison.results[0].expected_accuracy, **predictions)
-    return replace(comparison, results=(first, *comparison.results[1:]))
+    try:
+        corrected = compare(
+            task.X,
+            task.candidates,
+            {comparison.best_method: comparison.best_estimator},
+            cv=splits,
+            groups=audit.prepared.groups,
+            truth=audit.prepared.truth,
+            class_weight=task.class_weight,
+            correct=audit,
+            refit=False,
+            keep_predictions="labeled",
+            random_state=audit.seed,
+            progress=progress,
+        )
+    except KeyboardInterrupt as interrupt:
+        if type(interrupt) is not KeyboardInterrupt:  # a request to end the process, such as SIGTERM
+            raise
+        reason = "it was interrupted. A second Ctrl-C ends without a model"
+    except Exception:  # as for the methods of a comparison, an error of a fold must not stop the fit
+        reason = "the audit or the fit of a fold failed"
+    else:
+        # Its expected accuracy, by which it was chosen among several methods, is that of the labels as they are.
+        first = replace(corrected.results[0], expected_accuracy=comparison.results[0].expected_accuracy)
+        result = replace(comparison, results=(first, *comparison.results[1:]))
+        return result, _describe_change(comparison, result, audit.n_unknown)
+    return comparison, f"the held-out estimate is that of the fit without the correction, because {reason}."
 
 
-def describe_change(plain: "Comparison", corrected: "Comparison | None") -> str:
-    """Return a sentence with the rates of the held-out rows with and without the correction."""
-    if corrected is None:
-        return "the held-out estimate is that of the fit without the correction, because the audit of a fold failed."
+def _describe_change(plain: "Comparison", corrected: "Comparison", n_unknown: int) -> str:
+    """Return the rates of the held-out rows with and without the correction in a note."""
     before, after = plain.results[0], corrected.results[0]
     name, old, new = "covering rate", before.covering_rate, after.covering_rate
     if before.accuracy is not None and after.accuracy is not None:
         name, old, new = "accuracy", before.accuracy, after.accuracy
-    sentence = (
+    sentences = [
         f"the held-out estimate is that of the corrected fit: its {name} is {100 * new:.1f} %, and {100 * old:.1f} % "
         "without the correction."
-    )
+    ]
+    if n_unknown:
+        sentences.append(
+            f"In {n_unknown} of {plain.n_folds} folds the training rows are too few for a noise rate, and nothing was "
+            "corrected."
+        )
     if new < old - MIN_LOSS:
-        sentence += " The correction does not help on these rows: leave out --noise-rate, or check some suspected rows."
-    return sentence
+        sentences.append(
+            "The correction does not help on these rows: leave out --noise-rate, or check some suspected rows."
+        )
+    if len(plain.results) > 1:
+        sentences.append("The other methods, and the learning curve, are without the correction.")
+    else:
+        sentences.append("The learning curve is without the correction.")
+    return " ".join(sentences)

@@ -20,7 +20,7 @@ from oneof.cli.prediction.sets import (
     to_dict,
 )
 from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, RATES, WRITE_SECONDS, WRITING
-from oneof.cli.training.corrected import compare_corrected, describe_change
+from oneof.cli.training.corrected import Audit, compare_corrected
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
 from oneof.cli.training.headline import (
     describe_checked_rows,
@@ -135,11 +135,11 @@ def train(
             if issues.n_changed:
                 fitted_to = issues.corrected()
                 with steps.step(RATES) as bar:
-                    corrected = compare_corrected(
-                        comparison, prepared, task, splits, noise_rate=rate, seed=seed, progress=bar
-                    )
-                add_note(describe_change(comparison, corrected))
-                comparison = corrected or comparison
+                    audit = Audit(prepared, rate, seed)
+                    comparison, sentence = compare_corrected(comparison, task, splits, audit, progress=bar)
+                add_note(sentence)
+            else:
+                steps.skip(RATES)
         calibration = held_out_calibration(comparison, candidates, seed, issues, truth)
         for sentence in (
             *describe_lists(comparison, candidates),

@@ -67,7 +67,7 @@ def test_corrected_rates_equal_those_of_a_loop_over_the_folds(
 ) -> None:
     """In each fold, the training rows alone are audited, by their groups, and their corrected weights are fitted."""
     prepared, methods, task, splits, plain = prepare_birds(label, groups)
-    result, note = compare_corrected(plain, task, splits, Audit(prepared, 0.2, 0))
+    result, note = compare_corrected(plain, task, splits, Audit(prepared, "auto", 0.2, 0))
     assert note.startswith("the held-out estimate is that of the corrected fit")
     for train, test in splits:
         rows, sets = prepared.frame[train], prepared.candidates[train]
@@ -91,7 +91,7 @@ def test_without_corrected_rates_the_comparison_is_as_before(
         raise error
 
     monkeypatch.setattr("oneof.audit.find_label_issues", fail)
-    result, note = compare_corrected(plain, task, splits, Audit(prepared, None, 0))
+    result, note = compare_corrected(plain, task, splits, Audit(prepared, "auto", None, 0))
     assert result is plain
     assert "that of the fit without the correction" in note
     assert reason in note
@@ -111,7 +111,7 @@ def test_a_request_to_end_the_process_is_not_an_interruption(
 
     monkeypatch.setattr("oneof.audit.find_label_issues", end)
     with pytest.raises(Terminated):
-        compare_corrected(plain, task, splits, Audit(prepared, None, 0))
+        compare_corrected(plain, task, splits, Audit(prepared, "auto", None, 0))
 
 
 def test_folds_without_a_noise_rate_are_counted(run: Run, noisy: Any) -> None:
@@ -119,7 +119,7 @@ def test_folds_without_a_noise_rate_are_counted(run: Run, noisy: Any) -> None:
     frame = pl.read_csv("birds.csv").with_columns(pl.col("species").shuffle(seed=0))
     frame.write_csv("birds.csv")
     prepared, _, task, splits, plain = prepare_birds()
-    result, note = compare_corrected(plain, task, splits, Audit(prepared, None, 0))
+    result, note = compare_corrected(plain, task, splits, Audit(prepared, "auto", None, 0))
     assert "In 3 of 3 folds" in note
     assert result.results[0].covering_rate == plain.results[0].covering_rate
 
@@ -144,5 +144,5 @@ def test_a_worse_correction_is_reported(run: Run, noisy: Any, monkeypatch: pytes
     """If the rate of the corrected fit is lower by more than a point, the note advises against it."""
     prepared, _, task, splits, plain = prepare_birds()
     monkeypatch.setattr(corrected_module, "MIN_LOSS", -1.0 if loss else 1.0)
-    _, note = compare_corrected(plain, task, splits, Audit(prepared, 0.2, 0))
+    _, note = compare_corrected(plain, task, splits, Audit(prepared, "auto", 0.2, 0))
     assert ("does not help" in note) == bool(loss)

@@ -54,7 +54,8 @@ def choose_headline(
         noise, low, high = (f"{100 * one:.1f}" for one in (accuracy.noise_rate, *accuracy.noise_rate_interval))
         meaning = (
             f"of {new} are expected to be predicted correctly. {noise} % ({low} to {high} %) of the rows have labels "
-            "without the true one, as estimated from held-out predictions."
+            "without the true one, as estimated from held-out predictions. Errors that the features predict are not "
+            "recognized: only true labels of some rows show them."
         )
         return Headline("estimated accuracy", accuracy.accuracy, None, accuracy.interval, meaning)
     if is_known(result.expected_accuracy):

@@ -35,6 +35,7 @@ Examples:
   oneof audit birds.csv --labels species
   oneof audit birds.csv --labels species --out issues.csv --report issues.html
   oneof audit birds.csv --labels species --groups recorder
+  oneof audit birds.csv --labels species --method LOORidge:distractors=cooccurring
   oneof audit birds.csv --answers answers.csv --row id
   oneof audit birds.csv --labels species --weighted --kind posterior
 """
@@ -48,7 +49,10 @@ def run(
     method: Annotated[
         str,
         typer.Option(
-            "--method", metavar="NAME", help="Name of the method that predicts the held-out rows, or auto: LOORidge."
+            "--method",
+            metavar="NAME",
+            help="Name of the method that predicts the held-out rows, if necessary with parameters as in "
+            "LOORidge:distractors=cooccurring, or auto: LOORidge.",
         ),
     ] = "auto",
     top: Annotated[int, typer.Option("--top", metavar="N", min=0, help="Number of rows to print.")] = 20,
@@ -147,12 +151,12 @@ def run(
 
 def _estimate_time(prepared: "PreparedTable", method: str, folds: int, seed: int) -> tuple[float | None, str]:
     """Return the estimated time of all fits of the audit, None if it is unknown or short, and advice to save time."""
-    from oneof.cli.tables.methods import resolve_methods
+    from oneof.cli.tables.methods import is_default_method, resolve_methods
     from oneof.cli.tables.times import count_audit_fits, count_audit_models, estimate_noise_seconds, estimate_seconds
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
 
-    is_default = method.lower() in ("auto", DEFAULT_METHOD.lower())
+    is_default = is_default_method(method)
     candidates = prepared.candidates
     is_grouped = prepared.groups is not None
     n_fits = count_audit_fits(candidates, folds, is_default=is_default, is_grouped=is_grouped)
@@ -161,7 +165,7 @@ def _estimate_time(prepared: "PreparedTable", method: str, folds: int, seed: int
         advice = f"--method {DEFAULT_METHOD} requires no folds if all rows are exact; {advice}"
     elif len(candidates) * n_fits < MIN_TIMED_ROWS:
         return None, advice
-    [estimator] = resolve_methods(prepared, DEFAULT_METHOD if is_default else method, seed)[0].values()
+    [estimator] = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)[0].values()
     task = check_task(prepared.frame, prepared.candidates, None)
     test = make_folds(task, 1, seed)[0][1]
     seconds = estimate_seconds(estimator, task, test, n_fits, seed)
@@ -276,7 +280,8 @@ def print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", 
     terminal.print_line(f"{table}: {describe_rate(issues)}.")
     if not issues.is_rate_unknown:
         terminal.print_line(
-            "Wrong means that the true label is not among the labels of the row, whatever their weights."
+            "Wrong means that the true label is not among the labels of the row, whatever their weights. Errors that "
+            "the features predict, such as those of one device, are not recognized."
         )
         if issues.candidates.is_weighted.any():
             wrong = first_label_errors(issues)

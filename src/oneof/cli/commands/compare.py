@@ -32,7 +32,8 @@ def run(
         typer.Option(
             "--method",
             metavar="NAME",
-            help="Name of one method, or auto or best: all methods except slow ones such as PLGP.",
+            help="Name of one method, with parameters as in LOORidge:distractors=cooccurring, or auto or best: all "
+            "methods except slow ones such as PLGP.",
         ),
     ] = "auto",
     label_group: LabelGroup,

@@ -35,6 +35,7 @@ Examples:
   oneof fit letters.csv --labels topic --text body --stop-words english --stem english
   oneof fit votes.parquet --labels cat,dog,horse --method CLPL --out model
   oneof fit birds.csv --labels species --groups recorder
+  oneof fit birds.csv --labels species --groups recorder --method LOORidge:distractors=cooccurring
   oneof fit birds.csv --labels species --weighted --kind posterior
   oneof fit birds.csv --labels species --noise-rate auto
   oneof fit birds.csv --labels species --method CLPL --class-weight balanced
@@ -56,7 +57,8 @@ def run(
             "--method",
             metavar="NAME",
             help="Name of a method, best, or auto. auto is LOORidge, which ignores unlabeled rows. best compares all "
-            "methods except slow ones such as PLGP, and fits the best one.",
+            "methods except slow ones such as PLGP, and fits the best one. A name may have parameters: "
+            "LOORidge:distractors=cooccurring, or MaxPegasos:n_epochs=50,lam=0.001.",
         ),
     ] = "auto",
     truth: options.Truth = None,

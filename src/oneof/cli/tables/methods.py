@@ -1,6 +1,7 @@
 """Selection of the methods of a command, as pipelines that begin with the features of the table."""
 
 import difflib
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,7 +18,8 @@ def resolve_methods(
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the requested methods as pipelines from the table's features, and notes on excluded methods.
 
-    "best" requests all methods except slow ones, and with class weights those that have weights.
+    "best" requests all methods except slow ones, and with class weights those that have weights. A method may have
+    parameters, see `split_method`.
     """
     import scipy.sparse as sp
     from sklearn.pipeline import Pipeline
@@ -49,6 +51,7 @@ def resolve_methods(
         n_rows=n_rows,
         random_state=seed,
     )
+    method, parameters = split_method(method)
     weighted = [name for name in estimators if has_class_weights(estimators[name])]
     without: list[str] = []
     if method.lower() == "best":
@@ -60,6 +63,7 @@ def resolve_methods(
             )
     else:
         names, excluded = [_match_name(method, estimators)], ()
+        set_parameters(estimators[names[0]], parameters)
         if class_weight is not None and names[0] not in weighted:
             raise InputError(
                 f"--class-weight {class_weight} needs a method with class weights; {names[0]} has none. Choose "
@@ -87,6 +91,54 @@ def resolve_methods(
     if without:
         notes.append(f"methods without class weights are not compared: {', '.join(without)}.")
     return pipelines, notes
+
+
+def split_method(method: str) -> tuple[str, dict[str, Any]]:
+    """Return the name of a method such as "LOORidge:distractors=cooccurring,kernel=rbf", and its parameters.
+
+    Values are numbers, true, false and none, or text.
+    """
+    name, colon, text = method.partition(":")
+    if not colon:
+        return method, {}
+    parameters = {}
+    for entry in text.split(","):
+        parameter, equals, value = (part.strip() for part in entry.partition("="))
+        if not (parameter and equals and value):
+            raise InputError(
+                f"--method must be a name, or a name with parameters such as LOORidge:distractors=cooccurring; got "
+                f"{method!r}."
+            )
+        if parameter in parameters:
+            raise InputError(f"--method must have each parameter once; got {parameter} twice.")
+        try:
+            parameters[parameter] = None if value.lower() == "none" else json.loads(value)
+        except json.JSONDecodeError:
+            parameters[parameter] = {"true": True, "false": False}.get(value.lower(), value)
+    if name.strip().lower() in ("auto", "best"):
+        raise InputError(f"--method {name.strip()} has no parameters. Name a method, such as LOORidge:{text}.")
+    return name.strip(), parameters
+
+
+def set_parameters(method: Any, parameters: Mapping[str, Any]) -> None:
+    """Set parameters of an estimator, or of the last step of a pipeline; the values are checked by its fit."""
+    estimator = method.steps[-1][1] if hasattr(method, "steps") else method
+    known = estimator.get_params()
+    for name, value in parameters.items():
+        if name not in known:
+            close = difflib.get_close_matches(name, known, n=1)
+            hint = f"did you mean {close[0]}? " if close else ""
+            raise InputError(
+                f"{type(estimator).__name__} has no parameter {name!r}: {hint}Its parameters are {', '.join(known)}."
+            )
+        estimator.set_params(**{name: value})
+
+
+def is_default_method(method: str) -> bool:
+    """Return whether the method is the default one, with or without parameters."""
+    from oneof.comparison.methods import DEFAULT_METHOD
+
+    return split_method(method)[0].lower() in ("auto", DEFAULT_METHOD.lower())
 
 
 def describe_comparison(n_methods: int, budget: float | None, n_train: int) -> list[str]:

@@ -23,7 +23,7 @@ MIN_LOSS = 0.01
 
 @dataclass
 class Audit:
-    """Audit of some rows of a table, as in the fit; called with the rows, it returns their corrected sets.
+    """Audit of some rows of a table by a method, called with the rows; it returns their corrected sets.
 
     Attributes
     ----------
@@ -32,6 +32,7 @@ class Audit:
     """
 
     prepared: "PreparedTable"
+    method: str
     noise_rate: float | None
     seed: int
     n_unknown: int = field(default=0, init=False)
@@ -49,7 +50,8 @@ class Audit:
         from oneof.comparison.methods import DEFAULT_METHOD
 
         prepared, candidates = self.prepared, self.prepared.candidates[rows]
-        [auditor] = resolve_methods(prepared, DEFAULT_METHOD, self.seed)[0].values()
+        name = DEFAULT_METHOD if self.method.lower() == "auto" else self.method
+        [auditor] = resolve_methods(prepared, name, self.seed)[0].values()
         groups, n_folds = None, count_folds(prepared)
         if prepared.groups is not None:
             groups = _safe_indexing(prepared.groups, rows)

@@ -248,12 +248,15 @@ def resume_hint(folder: Path, arguments: list[str]) -> str | None:
 
 def _make_classifier(method: str) -> Any:
     import oneof
+    from oneof.cli.tables.methods import set_parameters, split_method
 
-    name = DEFAULT_METHOD if method.lower() == "auto" else method
+    name, parameters = split_method(DEFAULT_METHOD if method.lower() == "auto" else method)
     known = {known.lower(): known for known in METHODS}
     if name.lower() not in known:
         raise InputError(f"--method must be auto, {', '.join(METHODS)} with --online; got {method}.")
-    return getattr(oneof, known[name.lower()])(average=True, fit_intercept=True)
+    classifier = getattr(oneof, known[name.lower()])(average=True, fit_intercept=True)
+    set_parameters(classifier, parameters)
+    return classifier
 
 
 def _print_progress(bar: Progress, validation: "ProgressiveValidation", fraction: float | None) -> None:

@@ -76,7 +76,7 @@ def train(
     for the user, before the fits that the sentence announces, and `show_plan` with the plan, before all of them.
     """
     from oneof.cli.tables.inputs import prepare
-    from oneof.cli.tables.methods import describe_comparison, resolve_methods
+    from oneof.cli.tables.methods import describe_comparison, is_default_method, resolve_methods, split_method
     from oneof.comparison.class_weights import fit_with_class_weights
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
@@ -128,14 +128,15 @@ def train(
         if noise_rate is not None:
             rate = None if isinstance(noise_rate, str) else noise_rate
             with steps.step(AUDIT) as bar:
+                auditor = method if is_default_method(method) else "auto"
                 _, issues = find_issues(
-                    prepared, "auto", folds=count_folds(prepared), seed=seed, noise_rate=rate, progress=bar
+                    prepared, auditor, folds=count_folds(prepared), seed=seed, noise_rate=rate, progress=bar
                 )
             add_note(describe_correction(issues))
             if issues.n_changed:
                 fitted_to = issues.corrected()
                 with steps.step(RATES) as bar:
-                    audit = Audit(prepared, rate, seed)
+                    audit = Audit(prepared, auditor, rate, seed)
                     comparison, sentence = compare_corrected(comparison, task, splits, audit, progress=bar)
                 add_note(sentence)
             else:
@@ -176,7 +177,7 @@ def train(
         for sentence in describe_noise(accuracy or issues):
             add_note(sentence)
     summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)
-    summary |= {"class_weight": class_weight, "notes": notes}
+    summary |= {"parameters": split_method(method)[1], "class_weight": class_weight, "notes": notes}
     if crowd is not None and annotators is not None:
         summary |= {"answers": annotators_to_dict(annotators, crowd)}
     if sets is not None:

@@ -108,6 +108,12 @@ THEMES: dict[str, dict[str, Part]] = {
             ("selection", "the choice of the distractor model on sets of all kinds; a table in docs/", "2 h"),
             ("selection-summary", "the means of docs/loo_ridge_selection.csv", "1 s"),
         ),
+        **_parts(
+            "scenes",
+            ("models", "distractor models on simulated recordings; writes docs/scenes.csv", "15 min"),
+            ("models-summary", "the means of docs/scenes.csv", "1 s"),
+            ("estimates", "accuracies estimated from simulated recordings, and corrected weights", "20 min"),
+        ),
     },
     "candidate-em": _parts(
         "candidate_em",

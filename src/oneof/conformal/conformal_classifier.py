@@ -1,6 +1,5 @@
 """A classifier whose predictions are sets of classes."""
 
-import numbers
 import warnings
 from typing import Any, Literal, Self
 
@@ -11,7 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets, as_candidates
-from oneof.conformal.held_out import check_cv, class_proba, fit_parts, is_text
+from oneof.conformal.held_out import check_coverage, check_cv, class_proba, fit_parts, is_text
 from oneof.errors import InputError
 from oneof.estimators.base import check_informative, check_lengths
 from oneof.estimators.loo_ridge import LOORidge
@@ -160,7 +159,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, groups: Any = None) -> Self:
         """Fit the estimator and compute the calibration scores.
 
         Parameters
@@ -169,6 +168,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         y : array-like or CandidateSets of length n_samples
             Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights. A classifier that is
             not of oneof requires exact labels, except with ``cv="prefit"``; unlabeled rows are ignored.
+        groups : array-like of shape (n_samples,), optional
+            The group of each row, such as a patient or a recording. No row is predicted by a model that was fitted to
+            other rows of its group, so that the coverage is that of the rows of new groups. `cv` must be a number of
+            folds or a splitter.
 
         Returns
         -------
@@ -198,7 +201,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         check_lengths(rows, candidates)
         check_informative(candidates)
         self.estimator_, parts = fit_parts(
-            self._classifier(), rows, y, candidates, cv=self.cv, n_jobs=self.n_jobs, rng=rng
+            self._classifier(), rows, y, candidates, cv=self.cv, groups=groups, n_jobs=self.n_jobs, rng=rng
         )
         self.estimators_ = [part.model for part in parts]
         scores = [self._scores(part.proba, self._draw_uniform(rng, len(part.proba))) for part in parts]
@@ -248,7 +251,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         if coverage is None:
             coverage = self.coverage
         else:
-            _check_coverage(coverage)
+            check_coverage(coverage)
             self._warn_of_few_rows(float(coverage), len(self.classes_))
         proba = class_proba(self.estimator_, X, self.classes_)
         uniform = self._draw_uniform(np.random.RandomState(self._seed), len(proba))
@@ -321,7 +324,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
     # -- parameters -----------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        _check_coverage(self.coverage)
+        check_coverage(self.coverage)
         check_choice("method", self.method, METHODS)
         check_choice("calibration", self.calibration, CALIBRATIONS)
         check_bool("class_conditional", self.class_conditional)
@@ -395,9 +398,3 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         for name in ("sparse", "allow_nan", "positive_only", "pairwise"):
             setattr(tags.input_tags, name, getattr(inner, name))
         return tags
-
-
-def _check_coverage(coverage: Any) -> None:
-    kind: Any = numbers.Real
-    if isinstance(coverage, bool) or not isinstance(coverage, kind) or not 0 < coverage < 1:
-        raise InputError(f"`coverage` must be a number above 0 and below 1, such as 0.9; got {coverage!r}.")

@@ -34,6 +34,13 @@ class CalibrationPart(NamedTuple):
     """The label distributions of the rows given their sets, if the model computes them by leave-one-out."""
 
 
+def check_coverage(coverage: Any) -> None:
+    """Raise if a coverage is not between 0 and 1."""
+    kind: Any = numbers.Real
+    if isinstance(coverage, bool) or not isinstance(coverage, kind) or not 0 < coverage < 1:
+        raise InputError(f"`coverage` must be a number above 0 and below 1, such as 0.9; got {coverage!r}.")
+
+
 def check_cv(cv: Any) -> None:
     """Raise if a text or a number has no meaning as `cv`; `fit_parts` checks splitters."""
     if isinstance(cv, str):
@@ -47,7 +54,7 @@ def check_cv(cv: Any) -> None:
 
 
 def fit_parts(
-    classifier: Any, X: Any, y: Any, candidates: CandidateSets, *, cv: Any, n_jobs: int | None, rng: Any
+    classifier: Any, X: Any, y: Any, candidates: CandidateSets, *, cv: Any, groups: Any, n_jobs: int | None, rng: Any
 ) -> tuple[Any, list[CalibrationPart]]:
     """Return the classifier of all predictions, and the models with their calibration rows.
 
@@ -60,9 +67,13 @@ def fit_parts(
         The labels as given, and as candidate sets.
     cv : int, float, splitter, iterable, "prefit" or "leave_one_out"
         See `ConformalClassifier`.
+    groups : array-like of shape (n_samples,) or None
     n_jobs : int or None
     rng : RandomState
     """
+    is_fraction = isinstance(cv, numbers.Real) and not isinstance(cv, numbers.Integral)
+    if groups is not None and (is_fraction or isinstance(cv, str)):
+        raise InputError(f"`groups` defines folds, and `cv` must be their number or a splitter; got cv={cv!r}.")
     labeled = np.flatnonzero(~candidates.is_unlabeled)
     if is_text(cv, "prefit"):
         proba = class_proba(classifier, X, candidates.classes)
@@ -75,11 +86,11 @@ def fit_parts(
     if get_tags(classifier).input_tags.pairwise:
         raise InputError('`cv` must be "leave_one_out" or "prefit" with a precomputed kernel; got folds.')
     index = np.arange(len(candidates))
-    if isinstance(cv, numbers.Real) and not isinstance(cv, numbers.Integral):
+    if is_fraction:
         test = np.flatnonzero(_held_out_rows(candidates, float(cv), rng))
         folds = [(np.setdiff1d(index, test), test)]
     else:
-        folds = predicted_folds(X, targets, candidates, cv, None, rng)
+        folds = predicted_folds(X, targets, candidates, cv, groups, rng)
     is_split = len(folds) == 1
     unlabeled = candidates.is_unlabeled
     calls = [(train[usable[train]], test[~unlabeled[test]]) for train, test in folds]

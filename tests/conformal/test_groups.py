@@ -1,0 +1,60 @@
+"""Prediction sets for rows of new groups."""
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from oneof import LOORidge
+from oneof.conformal import ConformalClassifier
+from oneof.errors import InputError
+from oneof.model_selection import CandidateGroupKFold
+from oneof.typing import Floats, Ints
+
+
+def simulate(seed: int, n_groups: int, n_rows: int = 10) -> tuple[Floats, Ints, Ints]:
+    """Return rows, labels and groups; each group has an offset of its own, and mainly one class."""
+    rng = np.random.default_rng(seed)
+    groups = np.repeat(np.arange(n_groups), n_rows)
+    main, y = rng.integers(3, size=n_groups)[groups], rng.integers(3, size=n_groups * n_rows)
+    y = np.where(rng.random(len(y)) < 0.8, main, y)
+    offset = 3 * rng.normal(size=(n_groups, 4))[groups]
+    return np.eye(3, 4)[y] + offset + 0.3 * rng.normal(size=offset.shape), y, groups
+
+
+def test_rows_of_new_groups_are_covered() -> None:
+    """Folds by groups cover 90 % of the rows of new groups; folds of rows know the offsets, and cover too few."""
+    X, y, groups = simulate(0, 60)
+    X_new, y_new, _ = simulate(1, 400)
+    covered = []
+    for given in (None, groups):
+        model = ConformalClassifier(LOORidge(), coverage=0.9, random_state=0).fit(X, y, groups=given)
+        covered.append(model.predict_set(X_new).mask[np.arange(len(y_new)), y_new].mean())
+    assert covered[0] < 0.8
+    assert covered[1] > 0.87
+
+
+def test_folds_are_those_of_the_splitter() -> None:
+    """A number of folds with groups is a `CandidateGroupKFold`, as are its splits."""
+    X, y, groups = simulate(0, 20)
+    splitter = CandidateGroupKFold(4, random_state=0)
+    first = ConformalClassifier(LogisticRegression(), cv=splitter).fit(X, y, groups=groups)
+    second = ConformalClassifier(LogisticRegression(), cv=list(splitter.split(X, y, groups))).fit(X, y)
+    np.testing.assert_array_equal(first.predict_set(X).mask, second.predict_set(X).mask)
+
+
+@pytest.mark.parametrize("cv", ["prefit", "leave_one_out", 0.3])
+def test_groups_need_folds(cv: object) -> None:
+    """Without folds, groups have no meaning."""
+    X, y, groups = simulate(0, 20)
+    estimator = LOORidge().fit(X, y)
+    with pytest.raises(InputError, match="`groups` defines folds, and `cv` must be their number or a splitter"):
+        ConformalClassifier(estimator, cv=cv).fit(X, y, groups=groups)
+
+
+def test_a_group_in_two_folds_is_an_error() -> None:
+    """Folds that separate the rows of a group are refused."""
+    X, y, groups = simulate(0, 20)
+    folds = [(np.arange(100, 200), np.arange(100)), (np.arange(100), np.arange(100, 200))]
+    groups[99], groups[100] = 0, 0
+    with pytest.raises(InputError, match="group"):
+        ConformalClassifier(LogisticRegression(), cv=folds).fit(X, y, groups=groups)

@@ -1,7 +1,6 @@
 """Answers of annotators, from a table or from records, encoded for the solvers."""
 
 import os
-from collections import Counter
 from typing import Any, Self
 
 import numpy as np
@@ -14,13 +13,14 @@ from oneof.crowd.encoding import (
     check_no_names,
     encode,
     encode_records,
+    find_repeated,
     flatten_table,
     has_record_columns,
     name_vector,
+    rows_in,
     warn_of_joined_labels,
 )
 from oneof.crowd.exports import Export
-from oneof.crowd.joining import positions_in
 from oneof.errors import InputError, InputTypeError
 from oneof.files import as_path
 from oneof.io.formats.annotations import read_doccano, read_label_studio
@@ -321,8 +321,8 @@ class Answers:
             If the answers have a row that is not in `index`, or a name is repeated.
         """
         names = name_vector(index, "index")
-        new = positions_in(names, self)
-        codes = (new[self._row], self._source, self._code)
+        row = rows_in(names, self._row, self._source, (self.rows, self.annotators))
+        codes = (row, self._source, self._code)
         return Answers._from_codes(codes, self._sets, (names, self.annotators, self.classes), select=self.select_rows)
 
     @property
@@ -376,7 +376,7 @@ class Answers:
         if selected.ndim > 1:
             raise InputTypeError("answers are indexed by rows only: a slice, a mask or an array of rows.")
         if len(np.unique(selected)) < len(selected):
-            [(repeated, _)] = Counter(selected.tolist()).most_common(1)
+            repeated = find_repeated(selected)
             raise InputError(f"the selected rows must be different; row {repeated} is repeated. Select it once.")
         position = np.full(len(self), MISSING)
         position[selected] = np.arange(len(selected))

@@ -1,6 +1,7 @@
 """Tables and records of answers as codes of rows, annotators and distinct answers."""
 
 import warnings
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -28,6 +29,44 @@ _RECORDS = (
     "annotators, answers)."
 )
 _SIGNS = "the answers are only -1 and 1. Pass classes=[-1, 1] if -1 is a class, or None for no answer."
+
+
+def find_repeated(names: Labels) -> Any:
+    """Return the most frequent one of the names."""
+    [(repeated, _)] = Counter(names.tolist()).most_common(1)
+    return repeated
+
+
+def rows_in(names: Labels, row: Ints, source: Ints, own: tuple[Labels, Labels]) -> Ints:
+    """Return the position in the names of the row of each answer.
+
+    Parameters
+    ----------
+    names : ndarray
+        The names of all rows of a data set.
+    row, source : ndarray of shape (n_answers,)
+        The codes of rows and annotators.
+    own : tuple of ndarray
+        The names of the coded rows and annotators.
+
+    Raises
+    ------
+    InputError
+        If a name is repeated, or the row of an answer has no position.
+    """
+    position = {name: i for i, name in enumerate(names.tolist())}
+    if len(position) < len(names):
+        raise InputError(f"`index` must contain different names of rows; {find_repeated(names)!r} is repeated.")
+    rows, annotators = (coded.tolist() for coded in own)
+    new = np.array([position.get(name, MISSING) for name in rows], dtype=np.int64)[row]
+    unknown = np.flatnonzero(new == MISSING)
+    if len(unknown):
+        first = unknown[row[unknown].argmin()]
+        raise InputError(
+            f"an answer of annotator {annotators[source[first]]!r} is about the row {rows[row[first]]!r}, which the "
+            "table does not have. Correct the name, or remove the answer."
+        )
+    return new
 
 
 def has_record_columns(answers: Any) -> bool:

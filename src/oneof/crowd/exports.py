@@ -2,14 +2,13 @@
 
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from oneof.crowd.encoding import list_labels
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io.formats.annotations import Annotation, describe_omitted, drop_empty
 
-if TYPE_CHECKING:
-    from oneof.crowd.answers import Answers
+Answers = TypeVar("Answers")
 
 
 class Export:
@@ -36,7 +35,7 @@ class Export:
         if omitted:
             warnings.warn(describe_omitted(omitted), UserWarning, stacklevel=3)
 
-    def read(self, from_records: Callable[..., "Answers"], **named: Any) -> "Answers":
+    def read(self, from_records: Callable[..., Answers], **named: Any) -> Answers:
         """Return the answers; errors name the file, and the place of the answer in it."""
         rows, annotators, labels, _ = zip(*self.annotations, strict=True)
         try:

@@ -1,47 +1,15 @@
 """Joins the rows of answers and the rows of a data set, by name or by order."""
 
-from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from oneof.candidates.labels import MISSING
+from oneof.crowd.answers import Answers
 from oneof.crowd.encoding import name_vector
 from oneof.errors import InputError
-from oneof.typing import Ints, Labels
-
-if TYPE_CHECKING:
-    from oneof.crowd.answers import Answers
 
 
-def positions_in(names: Labels, answers: "Answers") -> Ints:
-    """Return the position of each row of the answers in the names, -1 for rows without answers that have none.
-
-    Raises
-    ------
-    InputError
-        If a name is repeated, or a row with answers has no position.
-    """
-    position = {name: i for i, name in enumerate(names.tolist())}
-    if len(position) < len(names):
-        [(repeated, _)] = Counter(names.tolist()).most_common(1)
-        raise InputError(f"`index` must contain different names of rows; {repeated!r} is repeated.")
-    own = answers.rows.tolist()
-    used = np.zeros(len(own), dtype=bool)
-    used[answers._row] = True
-    new = np.array([position.get(name, MISSING) for name in own], dtype=np.int64)
-    unknown = np.flatnonzero((new == MISSING) & used)
-    if len(unknown):
-        first = np.flatnonzero(answers._row == unknown[0])[0]
-        annotator = answers.annotators.tolist()[answers._source[first]]
-        raise InputError(
-            f"an answer of annotator {annotator!r} is about the row {own[unknown[0]]!r}, which the table does not "
-            "have. Correct the name, or remove the answer."
-        )
-    return new
-
-
-def join_rows(answers: "Answers", rows: Any, table: bool) -> "Answers":
+def join_rows(answers: Answers, rows: Any, table: bool) -> Answers:
     """Return the answers over the rows of X, by the names of the rows or by their order; see `CrowdClassifier.fit`."""
     if len(rows.shape) == 0:
         raise InputError("`X` must be of shape (n_samples, n_features); got a scalar.")

@@ -6,12 +6,13 @@ coverage is therefore close to the nominal one, without the guarantee of `oneof.
 
 import numbers
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
+from oneof.persistence.protocols import ModelLike
 from oneof.solvers.conformal import (
     Calibration,
     aps_scores,
@@ -24,9 +25,6 @@ from oneof.solvers.conformal import (
 )
 from oneof.typing import Floats, Mask
 from oneof.validation import check_bool, check_choice
-
-if TYPE_CHECKING:
-    from oneof.persistence.saved_model import SavedModel
 
 METHODS, CALIBRATIONS = ("lac", "aps"), ("sampled", "conservative", "optimistic")
 
@@ -51,7 +49,7 @@ def check_set_options(options: CoverageOptions) -> None:
     check_bool("class_conditional", options.class_conditional)
 
 
-def check_calibrated(model: "SavedModel", subject: str = "prediction sets need") -> None:
+def check_calibrated(model: ModelLike, subject: str = "prediction sets need") -> None:
     """Raise unless a model has calibration rows; `subject` begins the sentence."""
     if model.calibration is not None:
         return
@@ -67,7 +65,7 @@ def check_calibrated(model: "SavedModel", subject: str = "prediction sets need")
     raise InputError(f"{subject} a model with calibration rows; {advice}")
 
 
-def predict_sets(model: "SavedModel", proba: Floats, options: CoverageOptions) -> tuple[CandidateSets, list[str]]:
+def predict_sets(model: ModelLike, proba: Floats, options: CoverageOptions) -> tuple[CandidateSets, list[str]]:
     """Return the prediction sets of rows with these probabilities, and notes about sets that have all classes."""
     assert model.calibration is not None
     calibrated, n_classes = calibrate_rows(model.calibration, options), len(model.classes)

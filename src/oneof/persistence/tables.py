@@ -20,11 +20,10 @@ from oneof.io import (
 )
 from oneof.io.columns import absent_columns, misspelled_column
 from oneof.io.formats.source import format_of
+from oneof.persistence.protocols import ModelLike
 
 if TYPE_CHECKING:
     import polars as pl
-
-    from oneof.persistence.saved_model import SavedModel
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class ModelRows:
 
 
 def open_table(
-    model: "SavedModel",
+    model: ModelLike,
     table: Any,
     options: TableOptions | None = None,
     *,
@@ -60,7 +59,7 @@ def open_table(
 
     Parameters
     ----------
-    model : SavedModel
+    model : ModelLike
     table : path-like, DataFrame of pandas or polars, or list of dict
     options : TableOptions, optional
     as_text : collection of str
@@ -75,7 +74,7 @@ def open_table(
     return joined.read(as_path(table), as_text={*texts, *as_text} - {*labels}, labels=labels)
 
 
-def align_rows(model: "SavedModel", table: Table, options: TableOptions | None = None) -> ModelRows:
+def align_rows(model: ModelLike, table: Table, options: TableOptions | None = None) -> ModelRows:
     """Return the rows of a table as the input of the pipeline of a model.
 
     Cells that are not of the kind of their column, and features that no object of JSON lines has, are missing values,
@@ -83,7 +82,7 @@ def align_rows(model: "SavedModel", table: Table, options: TableOptions | None =
 
     Parameters
     ----------
-    model : SavedModel
+    model : ModelLike
     table : Table
         A result of `open_table`.
     options : TableOptions, optional
@@ -101,7 +100,7 @@ def align_rows(model: "SavedModel", table: Table, options: TableOptions | None =
     return ModelRows(rows, unreadable, found, tuple(notes))
 
 
-def join_options(model: "SavedModel", table_options: TableOptions | None) -> tuple[list[Column], TableOptions]:
+def join_options(model: ModelLike, table_options: TableOptions | None) -> tuple[list[Column], TableOptions]:
     """Return the features of a model, and the options of a table with the tokens of missing values of both."""
     unknown = [kind for _, kind in model.columns if kind not in get_args(Kind)]
     if unknown:
@@ -131,7 +130,7 @@ def add_absent_columns(
     return frame.with_columns(empty), [absent_columns(absent, str(path))]
 
 
-def check_stemmer(model: "SavedModel") -> list[str]:
+def check_stemmer(model: ModelLike) -> list[str]:
     """Return a note if the installed stemmer differs from that of training, since some stems may differ."""
     from oneof.text import stemmer_version
 
@@ -142,7 +141,7 @@ def check_stemmer(model: "SavedModel") -> list[str]:
     return [f"the model was fitted with stems of {trained}; {installed} is installed here and some stems may differ."]
 
 
-def _sparse_rows(model: "SavedModel", table: Table) -> Any:
+def _sparse_rows(model: ModelLike, table: Table) -> Any:
     """Return the rows of a sparse matrix for a model without columns."""
     n_features = model.pipeline.n_features_in_
     if table.rows is None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,10 +13,9 @@ from oneof.conformal import SetEvaluation
 from oneof.crowd import ClassAccuracies, PairAgreements
 from oneof.errors import InputError
 from oneof.plots import LearningCurveLike
-from oneof.typing import Floats, Ints, Labels
-
-if TYPE_CHECKING:
-    from oneof.report.headline import Headline
+from oneof.report.headline import Headline
+from oneof.report.protocols import ComparisonLike, DisambiguationLike, MethodResultLike
+from oneof.typing import Floats, Ints
 
 MIN_SHARED_ROWS = 10
 """Minimum number of common rows of a listed pair of annotators, if there are many pairs."""
@@ -51,82 +50,6 @@ def _to_text(cell: Any) -> str:
         return "" if cell is None else str(cell)
     is_whole = cell == round(cell) or abs(cell) >= _MIN_WHOLE
     return f"{cell:.0f}" if is_whole and abs(cell) < _MAX_WHOLE else f"{cell:.4g}"
-
-
-class MethodResultLike(Protocol):
-    """Result of one method as read by the report; rates are in [0, 1], None or NaN if unknown."""
-
-    @property
-    def method(self) -> str:
-        """Name of the method."""
-
-    @property
-    def expected_accuracy(self) -> float | None:
-        """Criterion of the comparison, over the held-out rows."""
-
-    @property
-    def covering_rate(self) -> float | None:
-        """Mean over the held-out folds."""
-
-    @property
-    def covering_rate_std(self) -> float | None:
-        """Standard deviation over the folds."""
-
-    @property
-    def approximated_accuracy(self) -> float | None:
-        """Mean over the held-out folds."""
-
-    @property
-    def approximated_accuracy_std(self) -> float | None:
-        """Standard deviation over the folds."""
-
-    @property
-    def fit_seconds(self) -> float | None:
-        """Time of one fit."""
-
-    @property
-    def accuracy(self) -> float | None:
-        """Mean over the held-out folds, if the true labels are known."""
-
-    @property
-    def accuracy_std(self) -> float | None:
-        """Standard deviation over the folds."""
-
-    @property
-    def error(self) -> str | None:
-        """Error message, if the method failed."""
-
-    @property
-    def incomplete(self) -> str | None:
-        """The reason if folds are missing."""
-
-
-class ComparisonLike(Protocol):
-    """Comparison of methods as read by the report."""
-
-    @property
-    def results(self) -> Sequence[MethodResultLike]:
-        """One result per method, the best first."""
-
-    @property
-    def best_method(self) -> str:
-        """Name of the best method."""
-
-    @property
-    def note(self) -> str:
-        """The reason if the best method does not have the highest expected accuracy; otherwise empty."""
-
-
-class DisambiguationLike(Protocol):
-    """Result of `disambiguate` as read by the report."""
-
-    @property
-    def labels(self) -> Labels:
-        """(n_samples,): the disambiguated label of each row."""
-
-    @property
-    def confidence(self) -> Floats:
-        """(n_samples,): its probability among the row's candidates, in [0, 1]."""
 
 
 class DisputedRow(NamedTuple):
@@ -323,7 +246,7 @@ class ReportData:
     n_corrected: int | None = None
     baseline_warning: str = ""
     n_groups: int | None = None
-    headline: "Headline | None" = None
+    headline: Headline | None = None
 
     def __post_init__(self) -> None:
         arrays = {"decisions.labels": self.decisions.labels, "decisions.confidence": self.decisions.confidence}

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from oneof.audit.accuracy import AccuracyEstimate
 from oneof.candidates import CandidateSets
-from oneof.report.data import MethodResultLike
+from oneof.report.protocols import MethodResultLike
 from oneof.report.templating import is_known
 
 

@@ -268,8 +268,9 @@ def experiment() -> Experiment:
             "as answers it is lower still.",
             "On plf_trec and the three sets lf_*, CrowdClassifier leaves the labels of AnnotatorModel as they are, and "
             "fits the classifier to their probabilities. For LOORidge these are worse on lf_chemprot than the sets of "
-            "all votes, and on plf_trec by .3 points; logistic regression on the same labels has 52.7 %. The probabilities there are nearly "
-            "level: .20 in the mean for the most probable of ten classes, of which 58 % are correct.",
+            "all votes, and on plf_trec by .3 points; logistic regression on the same labels of lf_chemprot has "
+            "52.7 %. The probabilities there are nearly level: .20 in the mean for the most probable of ten classes, "
+            "of which 58 % are correct.",
             "On LabelMe, logistic regression with C = 10 reproduces all of its training labels (512 features, 800 "
             "rows). CrowdClassifier ends its rounds when the held-out predictions make the answers less likely, and "
             "keeps the best round: without this end it lost 8 points of its labels.",

@@ -31,9 +31,8 @@ class LabelGroup:
         typer.Option(
             "--separator",
             metavar="TEXT",
-            help="Text between two labels of a cell, or several with spaces between them, such as '| ;'; '[]' if "
-            "cells are lists, as JSON or Python writes them. By default '|', or ';', ',', ' / ' or '[]' if it plainly "
-            "separates labels.",
+            help="Text between two labels of a cell, or several with spaces between them, such as '| ;'; '[]' for "
+            "lists of JSON or Python. By default '|', or ';', ',', ' / ' or '[]' if it plainly separates labels.",
         ),
     ] = None
     classes: Annotated[

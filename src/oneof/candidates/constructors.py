@@ -7,10 +7,15 @@ from oneof.candidates.labels import (
     codes_to_mask,
     encode_labels,
     joined_weights,
+    label_vector,
     labels_with_weights,
     lists_as_text,
 )
+from oneof.candidates.labels import (
+    fold_case as fold_label,
+)
 from oneof.candidates.readers import annotations, collections, indicator
+from oneof.candidates.readers.separators import detect_separator
 from oneof.candidates.readers.weights import read_weighted_strings, read_weights
 from oneof.candidates.row_weights import RowWeights, WeightOptions, split_weights
 from oneof.errors import InputError
@@ -131,7 +136,8 @@ class Constructors:
         kind : {"likelihood", "posterior"}, default="likelihood"
             "likelihood": proportional to p(evidence | class), such as the votes of annotators or the accuracy of a
             rule. "posterior": p(class | evidence), which contains a prior, such as the output of a classifier; it is
-            divided by the prior.
+            divided by the prior, after each row is divided by its sum. A warning counts rows of a sequence whose sum is
+            above 1.
         prior : array-like of shape (n_classes,) or mapping of labels to numbers, optional
             The class frequencies on which the posteriors are based; by default the mean of the posteriors over the
             rows that are not None, with a warning if that is less than one of at least 100 rows. Only for
@@ -139,7 +145,8 @@ class Constructors:
         rest : bool or str, default=False
             True: the weights of a row are probabilities, and the remainder to a sum of 1 is spread equally over the
             classes that the row does not list. In a matrix these are the classes with the weight 0. Remainders up to
-            1e-6, and sums up to 1.01, are rounding errors. A string is the label, or the column, of that remainder,
+            1e-6, and sums up to 1.01, are rounding errors. Nothing remains for other classes if the sum is larger; a
+            warning counts such rows. A string is the label, or the column, of that remainder,
             such as "other", which is not a class. A remainder has no effect in a row that lists all classes.
 
         Returns
@@ -150,8 +157,8 @@ class Constructors:
         Raises
         ------
         LabelError
-            If a weight is negative, NaN or infinite, a row is all 0, a label is unknown or repeated in a row, or
-            the probabilities of a row have a sum above 1 with ``rest=True``; the error names the row.
+            If a weight is negative, NaN or infinite, a row is all 0, a label is unknown, or the probabilities of a row
+            have a sum above 2 with ``rest=True``, as percentages do; the error names the row.
         InputError
             If `kind` or `rest` is unknown or the prior is invalid.
 
@@ -275,6 +282,7 @@ class Constructors:
         *,
         separator: str = "|",
         classes: Any = None,
+        fold_case: bool = False,
         weighted: bool = False,
         kind: Literal["likelihood", "posterior"] = "likelihood",
         prior: Any = None,
@@ -289,9 +297,15 @@ class Constructors:
             "unlabeled". A separator or backslash within a label is escaped by a backslash.
         separator : str, default="|"
             The text between two labels; without a colon if `weighted`. Several signs with spaces between them, such as
-            "| ;", each separate labels.
+            "| ;", each separate labels. "[]" reads lists written as text, by JSON, Python or NumPy, such as
+            ``'["sparrow", "finch"]'`` or ``"['sparrow', 'finch']"``; an empty list is an unlabeled row, and text
+            without a bracket is one label. "auto" detects lists, or the sign that plainly separates labels, as the
+            command line does.
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
+        fold_case : bool, default=False
+            Read labels, `classes` and the label of the rest without upper case, underscores and repeated spaces, so
+            that "Finch" and "finch" are one class, "finch". Weights that a row has for such spellings are added.
         weighted : bool, default=False
             Read the number after the last colon of a label as its weight. A label without a number has the weight 1. A
             colon within a label is escaped by a backslash. A row without any number is a candidate set, to which `kind`
@@ -315,13 +329,18 @@ class Constructors:
         ------
         LabelError
             If a label is empty (``"a||b"``) or unknown, a weight is not a finite number of at least 0, all weights of
-            a row are 0, or a row with weights repeats a label; the error names the row.
+            a row are 0, or a text may be a set or one label with ``separator="auto"``; the error names the row.
         InputError
             If `separator`, `kind`, `prior` or `rest` is invalid.
         """
+        if fold_case:
+            classes = None if classes is None else [*map(fold_label, classes)]
+            rest = fold_label(rest) if isinstance(rest, str) else rest
+        if separator == "auto":
+            separator = _detect_separator(y, classes, fold_case=fold_case, weighted=weighted)
         options = WeightOptions(kind, prior, rest)
         if weighted:
-            likelihoods, known = read_weighted_strings(y, separator, classes, options)
+            likelihoods, known = read_weighted_strings(y, separator, classes, options, folds_case=fold_case)
             if classes is None and (joined := joined_weights(known.tolist())):
                 warnings.warn(
                     f"{joined[0]!r} is read as one label. Pass `separator` if it is a list of labels with weights.",
@@ -331,11 +350,11 @@ class Constructors:
             return cls._from_likelihoods(likelihoods, known)
         if options != WeightOptions():
             raise InputError("`kind`, `prior` and `rest` apply to weights only. Pass weighted=True.")
-        mask, known = collections.read_strings(y, separator, classes)
+        mask, known = collections.read_strings(y, separator, classes, folds_case=fold_case)
         if classes is None and (lists := lists_as_text(known.tolist())):
             warnings.warn(
-                f"{lists[0]!r} is read as one label. If it is a list written as text, use CandidateSets.from_sets on "
-                "lists, such as [ast.literal_eval(text) for text in y].",
+                f"{lists[0]!r} is read as one label. If it is a list written as text, pass separator='[]'; if it is a "
+                "set or a tuple, use CandidateSets.from_sets on [ast.literal_eval(text) for text in y].",
                 UserWarning,
                 stacklevel=2,
             )
@@ -346,3 +365,12 @@ class Constructors:
                 stacklevel=2,
             )
         return cls._from_validated(mask, known)
+
+
+def _detect_separator(y: Any, classes: Any, *, fold_case: bool, weighted: bool) -> str:
+    """Return the separator of the texts; a value that is not text is an error of the reader."""
+    texts = [text if isinstance(text, str) else None for text in label_vector(y).tolist()]
+    if fold_case:
+        texts = [text and fold_label(text) for text in texts]
+    names = None if classes is None else [name for name in label_vector(classes).tolist() if isinstance(name, str)]
+    return detect_separator(texts, names, weighted=weighted, setting="Pass separator=")

@@ -138,7 +138,8 @@ def _warn_of_joined_labels(labels: list[Any]) -> None:
     """Warn if a label is a set written as text, has a weight, or is the text of a missing label."""
     if lists := lists_as_text(labels):
         warnings.warn(
-            f"{lists[0]!r} is read as one class. If it is a list of labels written as text, pass lists, such as "
+            f"{lists[0]!r} is read as one class. If it is a list of labels written as text, pass "
+            "CandidateSets.from_strings(y, separator='[]'); if it is a set or a tuple, pass lists, such as "
             "[ast.literal_eval(text) for text in y].",
             UserWarning,
             stacklevel=4,

@@ -27,6 +27,9 @@ _JOINED_WEIGHTS = re.compile(r"(\(\s*\d*\.?\d+\s*%?\s*\)|:\s*\d*\.?\d+\s*%?)\s*[
 _FRACTION = re.compile(r"[.%][^:(]*$")
 """A point or a percent sign in the weight at the end of a text."""
 
+_SPACES = re.compile(r"(?:[^\S\t\r\n]|_)+")
+"""Spaces and underscores within a label; a tabulator or a line end may separate labels."""
+
 MISSING = -1
 """The code of a row without a label."""
 
@@ -217,6 +220,11 @@ def unknown_label(row: int, label: Any, classes: Labels) -> LabelError:
 def format_classes(names: Sequence[str]) -> str:
     """Return the first 8 class names, separated by commas, and the number of all if there are more."""
     return ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
+
+
+def fold_case(text: str) -> str:
+    """Return text without upper case and repeated spaces, so that "Sea Eagle" and "sea_eagle" are "sea eagle"."""
+    return _SPACES.sub(" ", text.casefold()).strip(" ") or text.strip(" ")
 
 
 def labels_with_weights(labels: Iterable[Any]) -> list[str]:

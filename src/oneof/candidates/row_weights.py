@@ -5,7 +5,8 @@ for each row, so the largest weight of a row is 1. A row whose weights are all 0
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +23,34 @@ MIN_STORED_WEIGHT = float(np.finfo(np.float64).tiny)
 """The smallest weight above 0, relative to the largest of its row; its inverse and its logarithm are finite."""
 _MAX_SUM = 1.01
 """Maximum sum of probabilities that were rounded to a few decimals."""
+_MAX_PLAUSIBLE_SUM = 2.0
+"""Maximum sum of probabilities that a person or a language model chose; percentages have larger ones."""
 _MIN_ROWS_WARNING = 100
 """Rows from which their mean is an estimate of the class frequencies, so that a class of less than one row is rare."""
 _SUM_TOL = 1e-6
 """Difference of a sum of probabilities from 1, in float32 for instance, that is a rounding error."""
+
+
+_REPEATED = {
+    True: "in {}, a label is repeated, and its weights are added.",
+    False: "in {}, a label is repeated, and its largest weight is used.",
+}
+_SUM_ABOVE_1 = "in {}, the sum of the probabilities is above 1, and they are divided by it"
+_NO_REST = ", so that nothing remains for the classes that the row does not list."
+
+
+class MergedWeightsWarning(UserWarning):
+    """Weights of a row are merged or divided by their sum.
+
+    Attributes
+    ----------
+    general : str
+        The message without numbers of rows, which is the same for all batches of a stream.
+    """
+
+    def __init__(self, template: str, rows: str) -> None:
+        super().__init__(template.format(rows))
+        self.general = template.format("some rows")
 
 
 @dataclass(frozen=True)
@@ -136,6 +161,11 @@ class WeightOptions:
         if not isinstance(self.rest, bool | np.bool_ | str):
             raise InputError(f"`rest` must be True, False, or the label of the other classes; got {self.rest!r}.")
 
+    @property
+    def are_probabilities(self) -> bool:
+        """True if the weights of a row are shares of one mass, so that those of a repeated label are added."""
+        return self.kind == "posterior" or bool(self.rest)
+
 
 @dataclass(frozen=True)
 class WeightTable:
@@ -150,6 +180,10 @@ class WeightTable:
     """(n,): the mass that the row gives to the classes that it does not list."""
     is_set: Mask
     """(n,): True for unlabeled rows, and for sets without numbers, which have neither a rest nor a prior."""
+    is_repeated: Mask | None = None
+    """(n,): True for rows that listed a label more than once; its weights are merged."""
+    is_ranked: bool = False
+    """True for rows that list labels, which a person or a language model wrote, False for a matrix."""
 
 
 def to_likelihoods(table: WeightTable, options: WeightOptions) -> tuple[Floats, Labels]:
@@ -157,11 +191,17 @@ def to_likelihoods(table: WeightTable, options: WeightOptions) -> tuple[Floats, 
     weights = table.weights
     if not len(table.classes):
         raise LabelError("`W` must have at least one column.")
+    if table.is_repeated is not None and table.is_repeated.any():
+        _warn(_REPEATED[options.are_probabilities], table.is_repeated)
     if options.rest:
         rest = _remainder(table) if options.rest is True else table.rest
         n_others = np.count_nonzero(~table.listed, axis=1)
         share = np.divide(rest, n_others, out=np.zeros(len(rest)), where=(n_others > 0) & ~table.is_set)
         weights = np.where(table.listed | table.is_set[:, None], weights, share[:, None])
+    if options.rest is True or (options.kind == "posterior" and table.is_ranked):
+        is_above = (_sums(table.weights) > _MAX_SUM) & ~table.is_set
+        if is_above.any():
+            _warn(_SUM_ABOVE_1 + (_NO_REST if options.rest is True else "."), is_above)
     empty = np.flatnonzero(~weights.any(axis=1))
     if len(empty):
         raise LabelError(
@@ -177,20 +217,45 @@ def to_likelihoods(table: WeightTable, options: WeightOptions) -> tuple[Floats, 
     return weights, table.classes
 
 
+@contextmanager
+def general_warnings() -> Iterator[None]:
+    """Replace the numbers of rows in warnings about merged weights, which batches of a stream do not have."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        if isinstance(warning.message, MergedWeightsWarning):
+            warnings.warn(warning.message.general, UserWarning, stacklevel=3)
+        else:
+            warnings.warn(warning.message, stacklevel=3)
+
+
+def _warn(template: str, is_affected: Mask) -> None:
+    """Warn about some rows at the place of the call of `CandidateSets.from_weights` or `from_strings`."""
+    n_rows, first = int(is_affected.sum()), int(np.argmax(is_affected))
+    rows = f"1 row (row {first})" if n_rows == 1 else f"{n_rows:,} rows (the first is row {first})"
+    warnings.warn(MergedWeightsWarning(template, rows), stacklevel=5)
+
+
 def _remainder(table: WeightTable) -> Floats:
-    """Return what the probabilities of each row leave to 1."""
-    with np.errstate(over="ignore"):
-        total = table.weights.sum(axis=1)
-    above = np.flatnonzero((total > _MAX_SUM) & ~table.is_set)
+    """Return the mass that the probabilities of each row leave to 1, 0 if their sum is larger."""
+    total = _sums(table.weights)
+    above = np.flatnonzero((total > _MAX_PLAUSIBLE_SUM) & ~table.is_set)
     if len(above):
         raise LabelError(
             f"the weights of the row sum to {total[above[0]].item():.6g} (such rows: {len(above)}), but a rest "
-            "requires probabilities, whose sum is at most 1, or 1.01 if they are rounded. Divide them by their sum; or "
-            "omit `rest` (--rest), so that only the ratios of the weights matter and other classes are ruled out.",
+            "requires probabilities, whose sum is about 1. Write percentages with a percent sign, or divide them by "
+            "100; or omit `rest` (--rest), so that only the ratios of the weights matter and other classes are ruled "
+            "out.",
             row=int(above[0]),
         )
     rest = 1.0 - total
     return np.where(rest > _SUM_TOL, rest, 0.0)
+
+
+def _sums(weights: Floats) -> Floats:
+    with np.errstate(over="ignore"):
+        return np.asarray(weights.sum(axis=1))
 
 
 def _read_prior(prior: Any, classes: Labels) -> Floats:

@@ -168,8 +168,8 @@ class CandidateSets(Constructors):
         Parameters
         ----------
         separator : str, default="|"
-            The text between two labels of a set; within a label it is escaped by a backslash. Of several signs, such as
-            "| ;", the first is written, and all are escaped.
+            The text between two labels; within a label it is escaped by a backslash. Of several signs, such as "| ;",
+            the first is written, and all are escaped. "[]" writes lists of JSON, and objects for rows with weights.
 
         Returns
         -------

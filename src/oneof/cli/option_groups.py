@@ -31,8 +31,8 @@ class LabelGroup:
         typer.Option(
             "--separator",
             metavar="TEXT",
-            help="Text between two labels of a cell, or several with spaces between them, such as '| ;'. By default "
-            "'|', or ';', ',' or ' / ' if it plainly separates labels.",
+            help="Text between two labels of a cell, or several with spaces between them, such as '| ;'; '[]' for "
+            "lists of JSON or Python. By default '|', or ';', ',', ' / ' or '[]' if it plainly separates labels.",
         ),
     ] = None
     classes: Annotated[

@@ -148,7 +148,7 @@ def read_labels(
         One column, whose cells are text ("a|b"), lists, or whole numbers (-1 or empty: unlabeled); or several columns
         of 0 and 1, whose names are the classes.
     separator : str, default="|"
-        The text between two labels.
+        The text between two labels; "[]" for lists written as text.
     classes : sequence of str, optional
         The classes, as written in the table; by default those that occur.
     weighted : bool, default=False
@@ -261,7 +261,9 @@ def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
         notes.append(_read_as_class(missing))
     if lists := [label for label in labels if label[:1] in tuple("[({") and label[-1:] in tuple("])}")]:
         notes.append(
-            _read_as_one_class(lists, "write sets of labels as 'a|b', or use a list column (Parquet, JSON lines)")
+            _read_as_one_class(
+                lists, "write sets of labels as 'a|b', or add --separator '[]' to read the cells as lists"
+            )
         )
     for other in _SEPARATORS if not lists else ():
         single = {label for label in labels if other not in label}

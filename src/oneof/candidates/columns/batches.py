@@ -19,20 +19,20 @@ from oneof.candidates.columns.cells import (
     contains_nested_lists,
     drop_empty_json,
     empty_set,
-    fold_case,
     fold_labels,
     fold_names,
     label_to_text,
+    parse_lists,
     strict_numbers,
     texts_or_lists,
 )
 from oneof.candidates.columns.tables import read_indicator_columns
-from oneof.candidates.columns.weights import fold_pairs, read_weight_cells, read_weight_matrix
-from oneof.candidates.labels import format_classes
+from oneof.candidates.columns.weights import read_weight_cells, read_weight_matrix
+from oneof.candidates.labels import fold_case, format_classes
 from oneof.candidates.readers.collections import read_strings
-from oneof.candidates.readers.pairs import PairRows
+from oneof.candidates.readers.pairs import PairRows, fold_pairs
 from oneof.candidates.readers.weights import read_pairs
-from oneof.candidates.row_weights import WeightOptions
+from oneof.candidates.row_weights import WeightOptions, general_warnings
 from oneof.candidates.sets import CandidateSets
 from oneof.errors import InputError, LabelError
 from oneof.typing import Evidence, Floats, Mask
@@ -47,7 +47,7 @@ class LabelReader:
         One column of text, lists or whole numbers; several columns of 0 and 1, or of weights, whose names are the
         classes; or none if the labels are a list of text, as in svmlight files.
     separator : str
-        The text between two labels.
+        The text between two labels; "[]" if cells are lists written as text.
     classes : sequence of str, optional
         All classes; without them, only `names` can be called.
     weighted, weights, kind, prior, rest, folds_case
@@ -123,17 +123,20 @@ class LabelReader:
         """
         if not self.weighted:
             return self.mask(labels)
-        if len(self.columns) > 1:
-            likelihoods, _ = read_weight_matrix(labels, self.columns, self.options)
-        else:
-            rows, is_set = self._pairs(labels)
-            try:
-                likelihoods, _ = read_pairs(rows, is_set, np.array(list(self._code)), self.options)
-            except LabelError as error:
-                if error.cause != "unknown label" or error.row is None:
-                    raise
-                raise self._unknown_label(error.row, error.label) from None
+        with general_warnings():
+            likelihoods = self._likelihoods(labels)
         return CandidateSets._from_likelihoods(likelihoods, np.arange(likelihoods.shape[1])).evidence
+
+    def _likelihoods(self, labels: Any) -> Floats:
+        if len(self.columns) > 1:
+            return read_weight_matrix(labels, self.columns, self.options)[0]
+        rows, is_set = self._pairs(labels)
+        try:
+            return read_pairs(rows, is_set, np.array(list(self._code)), self.options)[0]
+        except LabelError as error:
+            if error.cause != "unknown label" or error.row is None:
+                raise
+            raise self._unknown_label(error.row, error.label) from None
 
     def posterior_sum(self, labels: Any) -> tuple[Floats, int]:
         """Return the sum over the rows with weights of their probabilities, (K,), and the number of these rows.
@@ -144,15 +147,18 @@ class LabelReader:
         ----------
         labels : polars.DataFrame or list of str
         """
-        options = WeightOptions(rest=self.options.rest)
+        n_classes = len(self.columns) - isinstance(self.options.rest, str) if len(self.columns) > 1 else len(self._code)
+        options = WeightOptions("posterior", np.ones(n_classes), self.options.rest)
         if len(self.columns) > 1:
-            likelihoods, _ = read_weight_matrix(labels, self.columns, options)
+            with general_warnings():
+                likelihoods, _ = read_weight_matrix(labels, self.columns, options)
             columns = [strict_numbers(labels[name]) for name in self.columns]
             missing = [cells.fill_nan(None).is_null().to_numpy() for cells in columns if cells is not None]
             is_set = np.asarray(np.all(missing, axis=0))
         else:
             rows, is_set = self._pairs(labels)
-            likelihoods, _ = read_pairs(rows, is_set, np.array(list(self._code)), options)
+            with general_warnings():
+                likelihoods, _ = read_pairs(rows, is_set, np.array(list(self._code)), options)
         posterior = likelihoods[~is_set]
         posterior = posterior / posterior.max(axis=1, keepdims=True, initial=0)  # their sum may overflow
         return (posterior / posterior.sum(axis=1, keepdims=True)).sum(axis=0), len(posterior)
@@ -175,7 +181,7 @@ class LabelReader:
         if isinstance(labels, list):
             cells = [text and fold_case(text) for text in labels] if self.folds_case else labels
         else:
-            column = labels[self.columns[0]]
+            column = parse_lists(labels[self.columns[0]], self.separator)
             cells = texts_or_lists(fold_labels(column) if self.folds_case else column)
         sets: dict[Any, Iterable[str]] = {}
         if not isinstance(cells, list):
@@ -200,6 +206,9 @@ class LabelReader:
         import polars as pl
 
         cells = pl.Series(labels, dtype=pl.String) if isinstance(labels, list) else labels[self.columns[0]]
+        weights = None if self.weights is None else labels[self.weights]
+        if weights is not None:
+            cells = parse_lists(cells, self.separator)
         if not (isinstance(cells.dtype, pl.Struct) or (self.weights is None and contains_nested_lists(cells))):
             texts = texts_or_lists(cells)
             cells = pl.Series(cells.name, texts, dtype=pl.String) if isinstance(texts, list) else texts
@@ -207,7 +216,6 @@ class LabelReader:
         if cells.dtype == pl.String:
             cells = drop_empty_json(cells)
             check_nonempty_sets(cells.to_list(), self.separator)
-        weights = None if self.weights is None else labels[self.weights]
         pairs, is_set = read_weight_cells(cells, weights, self.separator)
         rows: PairRows = [row and [(label_to_text(label), weight) for label, weight in row] for row in pairs]
         if self.folds_case:

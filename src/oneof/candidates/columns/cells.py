@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oneof.candidates.labels import unknown_label
+from oneof.candidates.labels import fold_case, unknown_label
 from oneof.candidates.readers.collections import separators_of, split_labels, split_text
+from oneof.candidates.readers.literals import LISTS, read_list
 from oneof.candidates.readers.pairs import parse_number, read_pairs_text
 from oneof.errors import DataError, LabelError
 from oneof.typing import Labels
@@ -29,13 +30,11 @@ _MAX_SAMPLED, _MAX_SHOWN, _MAX_TYPE = 1_000, 80, 60
 """Number of cells that show whether a column has weights, and numbers of characters of a cell and a type in errors."""
 _MAX_CLASSES_OF_ROWS = 1_000
 """Number of labels up to which they may be as many as rows."""
-_RECORDS = re.compile(r"\s*(\{\s*\"|\[\s*[\[{])")
-"""The beginning of JSON that has weights."""
+_RECORDS = re.compile(r"\s*(\{\s*(\"|'[^']*'\s*:)|\[\s*[\[{(])")
+"""The beginning of JSON, or of a dict of Python, that has weights."""
 _WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?")
 _SIGNED_INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?")
 _FLOAT_OF_INTEGER = re.compile(r"(-?\d{1,18})\.0+")
-_SPACES = re.compile(r"(?:[^\S\t\r\n]|_)+")
-"""Spaces and underscores within a label; a tabulator or a line end may separate labels."""
 
 
 def check_any_label(cells: "pl.Series") -> None:
@@ -91,6 +90,29 @@ def contains_nested_lists(cells: "pl.Series") -> bool:
     import polars as pl
 
     return isinstance(getattr(cells.dtype, "inner", None), pl.List | pl.Array | pl.Struct)
+
+
+def parse_lists(cells: "pl.Series", separator: str) -> "pl.Series":
+    """Return a column of lists for text such as '["finch", "wren"]' if `separator` is `LISTS`, else the column itself.
+
+    An empty list is null, an unlabeled row.
+    """
+    import polars as pl
+
+    if separator != LISTS or cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return cells
+    texts = cells.cast(pl.String).to_list()
+    lists: dict[str | None, list[str] | None] = {None: None}
+    errors: dict[str, LabelError] = {}
+    for row, text in enumerate(texts):
+        if text is None or text in lists:
+            continue
+        try:
+            lists[text] = read_list(row, text)
+        except LabelError as error:
+            lists[text], errors[text] = None, error
+    raise_together([*errors.values()], sum(text in errors for text in texts))
+    return pl.Series(cells.name, [lists[text] for text in texts], dtype=pl.List(pl.String))
 
 
 def check_flat_lists(cells: "pl.Series") -> None:
@@ -295,11 +317,6 @@ def check_matrix(classes: Any, weights: str | None) -> None:
         raise DataError(INDICATOR_CLASSES)
     if weights is not None:
         raise DataError(f"a column of weights ({weights!r}) requires one label column, but there are several.")
-
-
-def fold_case(text: str) -> str:
-    """Return text without upper case and repeated spaces, so that "Sea Eagle" and "sea_eagle" are "sea eagle"."""
-    return _SPACES.sub(" ", text.casefold()).strip(" ") or text.strip(" ")
 
 
 def fold_names(columns: Sequence[str], classes: Any, rest: bool | str) -> tuple[Any, bool | str]:

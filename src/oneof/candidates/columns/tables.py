@@ -23,6 +23,7 @@ from oneof.candidates.columns.cells import (
     fold_labels,
     fold_names,
     name_type,
+    parse_lists,
     raise_together,
     strict_numbers,
     typed_classes,
@@ -67,7 +68,7 @@ def read_label_columns(
         One column, whose cells are text ("a|b"), lists or whole numbers; or several columns of 0 and 1, whose names are
         the classes.
     separator : str, default="|"
-        The text between two labels.
+        The text between two labels; "[]" if cells are lists written as text, such as '["a", "b"]' or "['a', 'b']".
     classes : sequence of str, optional
         The classes, as written in the table; by default those that occur.
     weighted : bool, default=False
@@ -96,6 +97,8 @@ def read_label_columns(
         classes, rest = fold_names(names, classes, rest)
     options = WeightOptions(kind, prior, rest)
     try:
+        if len(names) == 1 and (not weighted or weights is not None):
+            frame = frame.with_columns(parse_lists(frame[names[0]], separator))
         if weighted or weights is not None:
             candidates = CandidateSets._from_likelihoods(
                 *read_weighted_columns(

@@ -1,5 +1,6 @@
 """Columns of weights in tables and batches: text, lists, structs, and one column of numbers for each class."""
 
+import contextlib
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -13,13 +14,20 @@ from oneof.candidates.columns.cells import (
     check_texts,
     contains_nested_lists,
     drop_empty_json,
-    fold_case,
     strict_numbers,
     typed_classes,
     whole_numbers,
 )
 from oneof.candidates.readers.collections import split_labels, split_text
-from oneof.candidates.readers.pairs import PairRows, as_pairs, pair_lists, read_weight, split_weighted_strings
+from oneof.candidates.readers.literals import parse_text
+from oneof.candidates.readers.pairs import (
+    PairRows,
+    as_pairs,
+    fold_pairs,
+    pair_lists,
+    read_weight,
+    split_weighted_strings,
+)
 from oneof.candidates.readers.weights import read_pairs, read_weights
 from oneof.candidates.row_weights import WeightOptions
 from oneof.errors import LabelError
@@ -101,8 +109,8 @@ def read_weight_cells(labels: "pl.Series", weights: "pl.Series | None", separato
         (label, weight) pairs or of records, or lists of labels, which have no weights. With `weights`: lists, text such
         as "finch|wren", or single labels.
     weights : polars.Series, optional
-        Lists, text such as "0.7|0.3", or numbers; as many in each cell as there are labels. An empty cell is a set
-        without weights.
+        Lists, text such as "0.7|0.3" or "[0.7, 0.3]", or numbers; as many in each cell as there are labels. An empty
+        cell is a set without weights.
     separator : str
         The text between two labels and between two weights.
 
@@ -121,18 +129,6 @@ def read_weight_cells(labels: "pl.Series", weights: "pl.Series | None", separato
     if labels.dtype == pl.String:
         return split_weighted_strings(labels, separator)
     return pair_lists(_label_lists(labels, separator), [None] * len(labels))
-
-
-def fold_pairs(rows: PairRows, is_set: Mask) -> PairRows:
-    """Return the pairs with labels by `fold_case`; the weights of spellings of one label are added."""
-    folded: PairRows = []
-    for row, counts_once in zip(rows, is_set.tolist(), strict=True):
-        weights: dict[Any, float] = {}
-        for label, weight in row or ():
-            name = fold_case(label) if isinstance(label, str) else label
-            weights[name] = weight if counts_once else weights.get(name, 0.0) + weight
-        folded.append(row and [*weights.items()])
-    return folded
 
 
 def _whole(pairs: list[tuple[Any, float]]) -> list[tuple[Any, float]]:
@@ -170,7 +166,11 @@ def _split_weights(row: int, text: str | None, separator: str) -> list[float] | 
         return None
     if text.strip() in EMPTY_JSON:
         return []
-    weights = [read_weight(piece) for piece in split_labels(text, separator)]
+    pieces: list[Any] = split_labels(text, separator)
+    if text.lstrip().startswith("["):
+        with contextlib.suppress(ValueError):
+            pieces = parse_text(text)
+    weights = [read_weight(piece) for piece in pieces]
     if None in weights:
         raise LabelError(f"{text!r} must contain numbers separated by {separator!r}.", row=row, label=text)
     return [weight for weight in weights if weight is not None]

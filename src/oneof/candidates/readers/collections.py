@@ -12,6 +12,7 @@ from oneof.candidates.labels import (
     WEIGHT_IN_PARENTHESES,
     as_classes,
     distinct_labels,
+    fold_case,
     is_minus_one,
     is_missing,
     is_weight_pair,
@@ -22,6 +23,7 @@ from oneof.candidates.labels import (
     without_numpy_numbers,
 )
 from oneof.candidates.readers.indicator import check_nonempty_rows
+from oneof.candidates.readers.literals import LISTS, read_list, write_list
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.typing import Ints, Labels, Mask
 
@@ -55,21 +57,29 @@ def write_sets(mask: Mask, classes: Labels) -> list[set[Any]]:
     return [set(flat[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
 
 
-def read_strings(y: Any, separator: str, classes: Any = None) -> tuple[Mask, Labels]:
+def read_strings(y: Any, separator: str, classes: Any = None, *, folds_case: bool = False) -> tuple[Mask, Labels]:
     """Return the mask and the classes of delimited text such as "sparrow|finch"; each distinct text is split once."""
     check_separator(separator)
+    written = separator.casefold() if folds_case else separator
     texts = label_vector(y).tolist()
     sets: dict[Any, list[str] | None] = {}
     distinct_labels(texts, range(len(texts)))
     for row, text in enumerate(texts):
         if text not in sets:
-            sets[text] = split_text(row, text, separator)[0]
+            if separator == LISTS and isinstance(text, str):
+                labels = read_list(row, text)
+                sets[text] = [*map(fold_case, labels)] if labels and folds_case else labels
+            else:
+                folded = fold_case(text) if folds_case and isinstance(text, str) else text
+                sets[text] = split_text(row, folded, written)[0]
     return read_sets([sets[text] for text in texts], classes)
 
 
 def write_strings(mask: Mask, classes: Labels, separator: str) -> list[str]:
     """Join the labels of each row's set; an unlabeled row becomes the empty text."""
     check_separator(separator)
+    if separator == LISTS:
+        return ["" if row.all() else write_list(classes[row].tolist()) for row in mask]
     labels = np.array(escape_labels(classes, "\\" + escaped_characters(separator)), object)
     full = np.asarray(mask.all(axis=1))
     written = separators_of(separator)[0]
@@ -79,8 +89,11 @@ def write_strings(mask: Mask, classes: Labels, separator: str) -> list[str]:
 def separators_of(separator: str) -> list[str]:
     """Return the texts that separate labels: "|" and ";" for "| ;", otherwise the separator itself.
 
-    Several separators are signs with spaces between them. The first one is written between labels.
+    Several separators are signs with spaces between them. The first one is written between labels. It is "|" for
+    `LISTS`, in text that is not a list.
     """
+    if separator == LISTS:
+        return ["|"]
     parts = separator.split()
     has_words = any(map(str.isalnum, separator))
     return [separator] if len(parts) < 2 or has_words else list(dict.fromkeys(parts))
@@ -89,7 +102,7 @@ def separators_of(separator: str) -> list[str]:
 def split_labels(text: str, separator: str) -> list[str]:
     """Return the parts of a text between the separators; see `separators_of`."""
     separators = separators_of(separator)
-    return text.split(separator) if len(separators) == 1 else re.split(_either(separators), text)
+    return text.split(separators[0]) if len(separators) == 1 else re.split(_either(separators), text)
 
 
 def _either(separators: Sequence[str]) -> str:

@@ -11,8 +11,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from oneof.candidates.labels import distinct_labels, is_missing, label_vector
+from oneof.candidates.labels import distinct_labels, fold_case, is_missing, label_vector
 from oneof.candidates.readers.collections import check_separator, is_collection, split_text
+from oneof.candidates.readers.literals import is_plainly_list, parse_text
 from oneof.errors import InputError, LabelError
 from oneof.typing import Mask
 
@@ -118,6 +119,8 @@ def read_pairs_text(row: int, text: Any, separator: str) -> tuple[Pairs | None, 
     """Return the pairs of a text, None if it is unlabeled, and whether it is a set or unlabeled."""
     if isinstance(text, str) and text.lstrip()[:1] in ("{", "["):
         is_json, members = _parse_json(row, text)
+        if is_json and is_plainly_list(text.strip()):
+            return _as_texts(row, text, [(label, 1.0) for label in members]), True
         if is_json:
             pairs = as_pairs(row, members)
             return _as_texts(row, text, pairs), pairs is None
@@ -159,17 +162,20 @@ def check_weight_separator(separator: Any) -> None:
 
 
 def _parse_json(row: int, text: str) -> tuple[bool, Any]:
-    """Return whether a text is a JSON object or list, and its members; null is not a weight of an object."""
+    """Return whether a text is an object or a list, of JSON or Python, and its members.
+
+    The members of an object do not include labels without a weight, null.
+    """
     try:
         if text.lstrip().startswith("["):
-            return True, json.loads(text, object_pairs_hook=_as_record)
-        pairs = json.loads(text, object_pairs_hook=list)  # a list has repeated labels too, which are an error
-    except (ValueError, RecursionError):
+            return True, parse_text(text, _as_record)
+        pairs = parse_text(text, list)  # a list has repeated labels too
+    except ValueError:
         if not _BROKEN_JSON.match(text):
             return False, None
         raise LabelError(
-            f"{text[:_MAX_SHOWN]!r} is not valid JSON, such as {_JSON_FORMS}. Write it by json.dumps; or write a "
-            "backslash before the bracket if it begins a label.",
+            f"{text[:_MAX_SHOWN]!r} is neither valid JSON nor Python, such as {_JSON_FORMS}. Write it by json.dumps; "
+            "or write a backslash before the bracket if it begins a label.",
             row=row,
             label=text,
         ) from None
@@ -194,6 +200,18 @@ def _as_texts(row: int, text: str, pairs: Pairs | None) -> Pairs | None:
         if not isinstance(value, str | int | float):
             raise LabelError(f"{text!r} contains {value!r}, which is not a label.", row=row, label=text)
     return [(label, weight) for label, (_, weight) in zip(labels, pairs)]
+
+
+def fold_pairs(rows: PairRows, is_set: Mask) -> PairRows:
+    """Return the pairs with labels by `fold_case`; the weights of spellings of one label are added."""
+    folded: PairRows = []
+    for row, counts_once in zip(rows, is_set.tolist(), strict=True):
+        weights: dict[Any, float] = {}
+        for label, weight in row or ():
+            name = fold_case(label) if isinstance(label, str) else label
+            weights[name] = weight if counts_once else weights.get(name, 0.0) + weight
+        folded.append(row and [*weights.items()])
+    return folded
 
 
 # -- columns of labels and of weights ----------------------------------------------------------------------------------

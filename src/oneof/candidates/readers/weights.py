@@ -4,6 +4,7 @@ Every form is read in the same steps: its cells become an (n, K) array of number
 does not list is spread over them, and posteriors are divided by their prior.
 """
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ from oneof.candidates.labels import (
     pack_classes,
     unknown_label,
 )
+from oneof.candidates.readers import collections
 from oneof.candidates.readers.collections import (
     as_rows,
     collect_classes,
@@ -30,7 +32,14 @@ from oneof.candidates.readers.collections import (
     separators_of,
 )
 from oneof.candidates.readers.indicator import is_table, read_table
-from oneof.candidates.readers.pairs import PairRows, as_pairs, check_weight_separator, split_weighted_strings
+from oneof.candidates.readers.literals import LISTS
+from oneof.candidates.readers.pairs import (
+    PairRows,
+    as_pairs,
+    check_weight_separator,
+    fold_pairs,
+    split_weighted_strings,
+)
 from oneof.candidates.row_weights import RowWeights, WeightOptions, WeightTable, to_likelihoods
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels, Mask
@@ -55,24 +64,30 @@ def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, 
                 rows = [as_pairs(i, row) for i, row in enumerate(W)]
                 is_set = np.array([row is None for row in rows], dtype=bool)
                 # A call of `read_pairs` would change the place that warnings of `to_likelihoods` name.
-                return to_likelihoods(_tabulate(rows, is_set, classes, options.rest), options)
+                return to_likelihoods(_tabulate(rows, is_set, classes, options), options)
     return to_likelihoods(_read_matrix(W, classes, options.rest), options)
 
 
-def read_weighted_strings(y: Any, separator: str, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
+def read_weighted_strings(
+    y: Any, separator: str, classes: Any, options: WeightOptions, *, folds_case: bool = False
+) -> tuple[Floats, Labels]:
     """Return the likelihoods and the classes of text such as "finch:0.7|wren:0.3", or of JSON."""
     rows, is_set = split_weighted_strings(y, separator)
-    return to_likelihoods(_tabulate(rows, is_set, classes, options.rest), options)
+    if folds_case:
+        rows = fold_pairs(rows, is_set)
+    return to_likelihoods(_tabulate(rows, is_set, classes, options), options)
 
 
 def read_pairs(rows: PairRows, is_set: Mask, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:
     """Return the likelihoods and the classes of rows of (label, weight) pairs, None for an unlabeled row."""
-    return to_likelihoods(_tabulate(rows, is_set, classes, options.rest), options)
+    return to_likelihoods(_tabulate(rows, is_set, classes, options), options)
 
 
 def write_weighted_strings(mask: Mask, classes: Labels, row_weights: RowWeights, separator: str) -> list[str]:
     """Join the labels of each row, with their weights in rows that have any; an unlabeled row becomes empty text."""
     check_weight_separator(separator)
+    if separator == LISTS:
+        return _write_objects(mask, classes, row_weights)
     labels = escape_labels(classes, "\\:" + escaped_characters(separator))
     labels = ["\\" + label if label[:1] in ("[", "{") else label for label in labels]  # otherwise JSON
     if "(" not in escaped_characters(separator):
@@ -90,6 +105,16 @@ def write_weighted_strings(mask: Mask, classes: Labels, row_weights: RowWeights,
             texts.append(written.join(f"{labels[k]}:{weights[k]!r}" for k in columns))
         else:
             texts.append("" if len(columns) == len(labels) else written.join(labels[k] for k in columns))
+    return texts
+
+
+def _write_objects(mask: Mask, classes: Labels, row_weights: RowWeights) -> list[str]:
+    """Write each row with weights as an object of JSON, others as a list."""
+    names = [str(name) for name in classes.tolist()]
+    texts = collections.write_strings(mask, classes, LISTS)
+    for i, weights in zip(np.flatnonzero(row_weights.is_weighted).tolist(), row_weights.values.tolist(), strict=True):
+        row = {name: weight for name, weight, listed in zip(names, weights, mask[i].tolist(), strict=True) if listed}
+        texts[i] = json.dumps(row, ensure_ascii=False)
     return texts
 
 
@@ -121,8 +146,8 @@ def _read_matrix(W: Any, classes: Any, rest: bool | str) -> WeightTable:
     return WeightTable(weights, known, weights > 0, rest_mass, is_set)
 
 
-def _tabulate(rows: PairRows, is_set: Mask, classes: Any, rest: bool | str) -> WeightTable:
-    n = len(rows)
+def _tabulate(rows: PairRows, is_set: Mask, classes: Any, options: WeightOptions) -> WeightTable:
+    n, rest = len(rows), options.rest
     lengths = np.fromiter((len(row or ()) for row in rows), dtype=np.int64, count=n)
     row = np.repeat(np.arange(n), lengths)
     labels = [label for pairs in rows for label, _ in pairs or ()]
@@ -131,8 +156,7 @@ def _tabulate(rows: PairRows, is_set: Mask, classes: Any, rest: bool | str) -> W
     rest_mass = np.zeros(n)
     if isinstance(rest, str):
         is_rest = np.fromiter((label == rest for label in labels), dtype=bool, count=len(labels))
-        _check_repetitions(row[is_rest], [0] * int(is_rest.sum()), [rest])
-        rest_mass[row[is_rest]] = values[is_rest]
+        _add(rest_mass, row[is_rest], values[is_rest])
         labels = [label for label, skipped in zip(labels, is_rest.tolist()) if not skipped]
         row, values = row[~is_rest], values[~is_rest]
     known = collect_classes(labels, row) if classes is None else as_classes(classes)
@@ -141,13 +165,23 @@ def _tabulate(rows: PairRows, is_set: Mask, classes: Any, rest: bool | str) -> W
     if classes is not None:
         _check_known(labels, row, known)
     codes = encode_members(labels, row, known)
-    _check_repetitions(row, codes, known.tolist())
     weights = np.zeros((n, len(known)))
     listed = np.zeros((n, len(known)), dtype=bool)
-    weights[row, codes], listed[row, codes] = values, True
-    is_unlabeled = is_set & (lengths == 0)
-    weights[is_unlabeled] = 1.0
-    return WeightTable(weights, known, listed, rest_mass, is_set)
+    listed[row, codes] = True
+    if options.are_probabilities:
+        _add(weights, (row, codes), values)
+    else:  # probabilities of one and the same evidence
+        np.maximum.at(weights, (row, codes), values)
+    weights[is_set] = np.where(lengths[is_set, None] == 0, 1.0, listed[is_set])  # a set may repeat a label
+    is_repeated = np.bincount(row, minlength=n) > np.count_nonzero(listed, axis=1)
+    return WeightTable(weights, known, listed, rest_mass, is_set, is_repeated & ~is_set, is_ranked=True)
+
+
+def _add(totals: Floats, places: Any, values: Floats) -> None:
+    """Add values at some places; a sum that overflows is the largest number."""
+    with np.errstate(over="ignore"):
+        np.add.at(totals, places, values)
+    np.minimum(totals, np.finfo(np.float64).max, out=totals)
 
 
 # -- validation -------------------------------------------------------------------------------------------------------
@@ -266,18 +300,3 @@ def _check_known(labels: list[Any], row: Ints, classes: Labels) -> None:
     more = f", ... ({len(others):,} labels in all)" if len(others) > _MAX_LISTED else ""
     error = unknown_label(int(row[first]), labels[first], classes)
     raise error.because(f"{error.reason} These labels are not classes either: {listed}{more}.")
-
-
-def _check_repetitions(row: Ints, codes: Any, labels: list[Any]) -> None:
-    """Raise if a row lists a label twice."""
-    keys = row * len(labels) + np.asarray(codes, dtype=np.int64)
-    order = np.argsort(keys, kind="stable")
-    repeated = np.flatnonzero(np.diff(keys[order]) == 0)
-    if len(repeated):
-        first = int(order[repeated[0] + 1])
-        label = labels[codes[first]]
-        raise LabelError(
-            f"the row lists {label!r} twice. Give every label of a row one weight, such as their sum.",
-            row=int(row[first]),
-            label=label,
-        )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.columns import DEFAULT_SEPARATOR
+from oneof.candidates.readers.literals import LISTS
 from oneof.cli.answers.annotators import estimate_candidates
 from oneof.cli.answers.files import ROW, AnswerOptions, TableAnswers, read_answers
 from oneof.cli.options import read_names
@@ -25,6 +26,7 @@ from oneof.io import (
     check_no_weights,
     check_texts,
     choose_features,
+    find_column,
     find_separator,
     merge_ranked_columns,
     read_labels,
@@ -36,6 +38,9 @@ from oneof.io import (
 
 if TYPE_CHECKING:
     import polars as pl
+
+_MAX_SHOWN = 80
+"""Maximum number of characters of a list in a note."""
 
 
 @dataclass(frozen=True)
@@ -275,7 +280,25 @@ def resolve_separator(table: Table, read_options: ReadOptions) -> tuple[str, tup
     )
     if separator == DEFAULT_SEPARATOR:
         return separator, ()
+    if separator == LISTS:
+        return separator, (_describe_lists(table, read_options.labels[0]),)
     return separator, (f"labels are separated by {separator!r}; --separator sets another text.",)
+
+
+def _describe_lists(table: Table, label: str) -> str:
+    """Return a note with a list of labels, the first with several if there is one, and the number of empty ones."""
+    cells = table.frame[find_column(label, table.frame.columns, table.path)].cast(str).drop_nulls()
+    lists = cells.filter(cells.str.strip_chars().str.starts_with("["))
+    is_empty = lists.str.contains(r"^\s*\[\s*\]\s*$")
+    examples = lists.filter(~is_empty)
+    example = examples[int(examples.str.strip_chars().str.contains(r"[\s,]").arg_max() or 0)].strip()
+    shown = example if len(example) <= _MAX_SHOWN else f"{example[:_MAX_SHOWN]}..."
+    n_empty = int(is_empty.sum())
+    empty = f", and {n_empty:,} empty list{'s' * (n_empty > 1)} as unlabeled rows" if n_empty else ""
+    return (
+        f"the cells of column {label!r} are read as lists, such as {shown}{empty}; --separator '{DEFAULT_SEPARATOR}' "
+        "reads each as one class."
+    )
 
 
 def _check_no_column_options(read_options: ReadOptions, path: Path) -> None:

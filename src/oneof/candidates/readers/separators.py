@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from oneof.candidates.labels import lists_as_text
+from oneof.candidates.readers.literals import LISTS, is_plainly_list
 from oneof.errors import LabelError
 
 DEFAULT_SEPARATOR = "|"
@@ -12,13 +13,20 @@ _IN_NAMES = (",", " / ")
 
 
 def detect_separator(
-    texts: Iterable[str | None], classes: Sequence[str] | None = None, *, weighted: bool = False
+    texts: Iterable[str | None],
+    classes: Sequence[str] | None = None,
+    *,
+    weighted: bool = False,
+    setting: str = "Add --separator ",
 ) -> str:
     """Return the text that plainly separates the labels of a column; "|" if it occurs or no other does.
 
     A separator is plain if two different cells or more contain it, each has a label that also occurs in another cell,
     and there are fewer labels than different cells. A comma must, moreover, join labels that occur alone, or lists of
     several lengths with at most half as many labels as there are different cells: names of classes have commas too.
+
+    The result is `LISTS` if a cell is a list written as text, such as '["finch", "wren"]' or "['finch', 'wren']". Cells
+    such as "[0, 10]" alone are classes, since they may be intervals.
 
     Parameters
     ----------
@@ -28,6 +36,8 @@ def detect_separator(
         The classes named by the user.
     weighted : bool
         Whether a label may be followed by a colon and a weight. Cells of JSON are then ignored.
+    setting : str
+        The text before a separator in an error that asks for it.
 
     Raises
     ------
@@ -38,16 +48,19 @@ def detect_separator(
     for row, text in enumerate(texts):
         if text is not None and text.strip() and not (weighted and text.lstrip()[:1] in ("{", "[")):
             rows.setdefault(text.strip(), row)
-    if any(DEFAULT_SEPARATOR in text for text in rows):
+    named = {name.strip() for name in classes or ()}
+    has_lists = any(text not in named and is_plainly_list(text) for text in rows)
+    if any(DEFAULT_SEPARATOR in text and not (has_lists and text.startswith("[")) for text in rows):
         return DEFAULT_SEPARATOR
-    if (lists := lists_as_text(rows)) and not set(lists) <= {name.strip() for name in classes or ()}:
+    if has_lists:
+        return LISTS
+    if (lists := lists_as_text(rows)) and not set(lists) <= named:
         raise LabelError(
-            f"{lists[0]!r} seems to be a list written as text. Write sets as 'a|b', or use a list column (Parquet, "
-            f"JSON lines); --separator {DEFAULT_SEPARATOR!r} reads it as one class.",
+            f"{lists[0]!r} seems to be a set written as text. Write sets as 'a|b' or as a list, ['a', 'b'], or use a "
+            f"list column (Parquet, JSON lines). {setting}{DEFAULT_SEPARATOR!r} if it is one class.",
             row=rows[lists[0]],
             label=lists[0],
         )
-    named = {name.strip() for name in classes or ()}
     doubtful: list[tuple[int, str, str]] = []
     for separator in sorted(_SEPARATORS, key=lambda other: -sum(other in text for text in rows)):
         joined = [text for text in rows if separator in text and text not in named]
@@ -74,8 +87,8 @@ def detect_separator(
     if doubtful:
         row, text, separator = min(doubtful)
         raise LabelError(
-            f"{text!r} may be a set of labels or one class. Add --separator {separator!r} if it is a set, or "
-            f"--separator {DEFAULT_SEPARATOR!r} if it is one class.",
+            f"{text!r} may be a set of labels or one class. {setting}{separator!r} if it is a set, or "
+            f"{setting.partition(' ')[2]}{DEFAULT_SEPARATOR!r} if it is one class.",
             row=row,
             label=text,
         )

@@ -1,0 +1,174 @@
+"""Lists and mappings written as text: JSON, or Python's notation, as in a table that pandas wrote.
+
+Text of Python is translated to JSON token by token, so that no text is executed and long text takes linear time.
+"""
+
+import ast
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+
+from oneof.errors import LabelError
+
+LISTS = "[]"
+"""The separator of cells that are lists written as text."""
+
+_MAX_LENGTH = 1_000_000
+"""Maximum number of characters of a list or a mapping."""
+_MAX_SHOWN = 200
+"""Maximum number of characters of an invalid list in an error."""
+_TOKEN = re.compile(
+    r"""(?P<space>\s+)
+    |(?P<text>'(?:[^'\\\n]|\\(?:[\\'"abfnrtv0]|x[\da-f]{2}|u[\da-f]{4}|U[\da-f]{8}))*'
+             |"(?:[^"\\\n]|\\(?:[\\'"abfnrtv0]|x[\da-f]{2}|u[\da-f]{4}|U[\da-f]{8}))*")
+    |(?P<number>-?(?:(?:0|[1-9]\d*)\.?\d*|\.\d+)(?:e[-+]?\d+)?)
+    |(?P<word>None|True|False|nan|-?inf)
+    |(?P<scalar>np\.\w+\()
+    |(?P<open>[\[({])
+    |(?P<close>[\])}])
+    |(?P<sign>[,:])""",
+    re.VERBOSE | re.ASCII,
+)
+_WORDS = {
+    "None": "null",
+    "True": "true",
+    "False": "false",
+    "nan": "NaN",
+    "inf": "Infinity",
+    "-inf": "-Infinity",
+}
+_CLOSED_BY = {"[": "]", "(": ")", "{": "}"}
+
+
+def parse_text(text: str, pairs_hook: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """Return the value of JSON, or of lists, tuples and dicts as Python and NumPy write them.
+
+    Parameters
+    ----------
+    text : str
+    pairs_hook : callable, optional
+        The function of the pairs of an object, as in `json.loads`.
+
+    Raises
+    ------
+    ValueError
+        For any other text.
+    """
+    if len(text) > _MAX_LENGTH:
+        raise ValueError("the text is too long")
+    try:
+        return json.loads(text, object_pairs_hook=pairs_hook)
+    except (ValueError, RecursionError):
+        translated = _to_json(text)
+    try:
+        return json.loads(translated, object_pairs_hook=pairs_hook)
+    except RecursionError:
+        raise ValueError("the text has too many levels") from None
+
+
+def read_list(row: int, text: str) -> list[str] | None:
+    """Return the labels of a list written as text, None if it is empty. Text without a bracket is one label."""
+    stripped = text.strip()
+    if not stripped:
+        return None
+    if not stripped.startswith("["):
+        return [stripped]
+    try:
+        members = parse_text(stripped)
+    except ValueError:
+        shown = f"{stripped[:_MAX_SHOWN]!r}{'...' * (len(stripped) > _MAX_SHOWN)}"
+        raise LabelError(
+            f'{shown} is not a valid list, such as ["finch", "wren"]. Correct it; or write a list of one label if the '
+            "bracket begins a label.",
+            row=row,
+            label=text,
+        ) from None
+    return [_as_label(row, text, member) for member in members] or None
+
+
+def is_plainly_list(text: str) -> bool:
+    """Return whether a text can only be a list of labels.
+
+    It has text in quotation marks, or whole numbers that are not an interval: two ascending numbers are.
+    """
+    if not (text.startswith("[") and text.endswith("]")):
+        return False
+    try:
+        members = parse_text(text)
+    except ValueError:
+        return False
+    if members and all(type(member) is int for member in members):
+        return len(members) != 2 or members[0] >= members[1]
+    return any(isinstance(member, str) for member in members) and all(type(m) in (str, int) for m in members)
+
+
+def write_list(labels: list[Any]) -> str:
+    """Return labels as a list of JSON, which `read_list` reads back."""
+    return json.dumps([str(label) for label in labels], ensure_ascii=False)
+
+
+def _as_label(row: int, text: str, member: Any) -> str:
+    if isinstance(member, str) and member.strip():
+        return member.strip()
+    if isinstance(member, bool):
+        return str(member).lower()
+    if isinstance(member, int) or (isinstance(member, float) and member.is_integer()):
+        return str(int(member))
+    problem = "an empty label" if isinstance(member, str) else f"{member!r}, which is not a label"
+    raise LabelError(f"{text[:_MAX_SHOWN]!r} contains {problem}. Remove it from the list.", row=row, label=text)
+
+
+def _to_json(text: str) -> str:
+    """Return the JSON of a literal of Python; values of an array of NumPy have spaces between them, and no commas."""
+    pieces: list[str] = []
+    closing: list[str] = []
+    previous, position, has_comma, has_gap = "", 0, False, False
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise ValueError("the text is neither JSON nor a literal of Python")
+        position, kind, token = match.end(), str(match.lastgroup), match[0]
+        if kind == "space":
+            continue
+        is_value = kind in ("text", "number", "word", "scalar", "open")
+        if is_value and previous in ("text", "number", "word", "close"):
+            has_gap = True
+            if not text[match.start() - 1].isspace():
+                raise ValueError("two values have nothing between them")
+            pieces.append(",")
+        if kind in {"scalar", "open"}:
+            closing.append("" if kind == "scalar" else _CLOSED_BY[token])
+            pieces.append("" if kind == "scalar" else "[" if token == "(" else token)
+        elif kind == "close":
+            pieces.append(_close(token, closing, previous, pieces))
+        else:
+            has_comma |= token == ","
+            if token == ":" and previous == "number":  # the keys of objects are text
+                pieces[-1] = f'"{pieces[-1]}"'
+            pieces.append(_translate(kind, token))
+        previous = "comma" if token == "," else kind
+    if closing or (has_gap and has_comma):
+        raise ValueError("a bracket is not closed, or a comma is missing")
+    return "".join(pieces)
+
+
+def _close(token: str, closing: list[str], previous: str, pieces: list[str]) -> str:
+    """Return the JSON of a closing bracket; the comma of a tuple of one value is removed."""
+    expected = closing.pop() if closing else None
+    if token != (expected or ")"):
+        raise ValueError("the brackets do not match")
+    if previous == "comma":
+        pieces.pop()
+    return "" if expected == "" else "]" if token == ")" else token
+
+
+def _translate(kind: str, token: str) -> str:
+    if kind == "text":
+        try:
+            return json.dumps(ast.literal_eval(token))
+        except SyntaxError:
+            raise ValueError("the text has an invalid character") from None
+    if kind == "number":
+        return repr(float(token)) if set(token) & set(".e") else token
+    return _WORDS.get(token, token)

@@ -1,0 +1,172 @@
+"""Lists and mappings written as text, by JSON, Python and NumPy."""
+
+import contextlib
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneof import CandidateSets
+from oneof.candidates.columns import LabelReader, detect_separator, read_label_columns
+from oneof.candidates.readers.literals import LISTS, is_plainly_list, parse_text
+from oneof.errors import LabelError
+
+LABEL = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1).map(str.strip).filter(bool)
+SETS = st.lists(st.lists(LABEL, min_size=1, max_size=4, unique=True), min_size=1, max_size=6)
+NESTED = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+)
+
+
+@given(NESTED)
+def test_the_representation_of_python_is_read_as_its_value(value):
+    """Lists, dicts and scalars are those of `repr` and of `json.dumps`; tuples are lists."""
+    assert parse_text(repr(value)) == value
+    assert parse_text(json.dumps(value)) == value
+    assert parse_text(repr((value,))) == [value]
+    assert parse_text(repr((value, value))) == [value, value]
+
+
+@given(st.text(alphabet="[](){}'\"\\,: \n01.eNanfTrueonp_x", max_size=40))
+def test_any_other_text_is_an_error(text):
+    """A text is a value or a ValueError, without a warning or another error."""
+    with contextlib.suppress(ValueError):
+        parse_text(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 10**5,
+        "[" * 10**5 + "]" * 10**5,
+        "['a', " * 10**4,
+        "[1" + "0" * 10**5 + "]",
+        "['" + "\\" * 10**5,
+        "-" * 10**5,
+    ],
+)
+def test_long_texts_are_errors_in_linear_time(text):
+    """Many brackets, digits and backslashes neither overflow the stack nor take long."""
+    with pytest.raises(ValueError):  # noqa: PT011 - the message is that of the parser
+        parse_text(text)
+    assert not is_plainly_list(text)
+
+
+def test_values_of_numpy_are_those_of_their_lists():
+    """Arrays have spaces between their values, and scalars name their type."""
+    assert parse_text(str(np.array(["sea eagle", "it's"]))) == ["sea eagle", "it's"]
+    assert parse_text(str(np.array([0.5, 1.0, 1e-20]))) == [0.5, 1.0, 1e-20]
+    assert parse_text(repr({"a": np.float64(0.5), np.str_("b"): np.float32(0.25)})) == {"a": 0.5, "b": 0.25}
+    for text in ("['a' 'b', 'c']", "['a''b']", "[007]", "['a' 'b'", "np.float64(1", "[a, b]", "{'a', 'b'}"):
+        with pytest.raises(ValueError):  # noqa: PT011 - the message is that of the parser
+            parse_text(text)
+
+
+@given(SETS)
+def test_lists_written_as_text_are_their_sets(sets):
+    """Every notation of the same lists gives the sets of the lists, in Python, in tables and in batches."""
+    expected = CandidateSets.from_sets(
+        [*sets, None], classes=sorted({name for row in sets for name in row} | {"x", "y"})
+    )
+    names = expected.classes.tolist()
+    forms = {
+        "json": [*map(json.dumps, sets), "[]"],
+        "python": [*map(repr, sets), " [ ] "],
+        "written": expected.to_strings(separator=LISTS),
+    }
+    for texts in forms.values():
+        assert CandidateSets.from_strings(texts, separator=LISTS, classes=names) == expected
+        frame = pl.DataFrame({"y": texts})
+        read = read_label_columns(frame, ["y"], separator=LISTS, classes=names) if len(sets) else expected
+        assert read == expected
+        np.testing.assert_array_equal(LabelReader(["y"], LISTS, names).mask(frame), expected.mask)
+
+
+def test_weights_round_trip_as_lists_and_objects():
+    """Weighted rows are objects of JSON, and other rows lists, which are read back."""
+    y = CandidateSets.from_weights([[1, 0.5, 0], [1, 1, 0], [1, 1, 1], [0, 0, 1]], ["[a]", 'b"', "c:d"])
+    texts = y.to_strings(separator=LISTS)
+    assert texts == ['{"[a]": 1.0, "b\\"": 0.5}', '["[a]", "b\\""]', "", '["c:d"]']
+    assert CandidateSets.from_strings(texts, classes=y.classes, weighted=True) == y
+
+
+def test_a_table_of_pandas_keeps_its_lists(tmp_path):
+    """Lists that `to_csv` wrote, with single labels, numbers and empty cells, are the sets of the lists."""
+    cells = [["finch", "wren"], "owl", None, [], ["it's"], np.array(["owl", "wren"]), [np.str_("finch")], [3, 7]]
+    pd.DataFrame({"y": pd.Series(cells, dtype=object)}).to_csv(tmp_path / "t.csv", index=False)
+    texts = pd.read_csv(tmp_path / "t.csv")["y"]
+    y = CandidateSets.from_strings(texts, separator="auto")
+    expected = [["finch", "wren"], "owl", None, None, ["it's"], ["owl", "wren"], ["finch"], ["3", "7"]]
+    assert y == CandidateSets.from_sets(expected)
+
+
+@pytest.mark.parametrize(
+    ("texts", "separator"),
+    [
+        (['["a", "b"]', "c"], LISTS),
+        (["['a|b']", "c"], LISTS),
+        (["a", "b", "['a']", None, ""], LISTS),
+        (["[3]", "[3, 7]"], LISTS),
+        (["[7, 3]", "[3, 7]"], LISTS),
+        (["[0, 10]", "[10, 20]"], "|"),
+        (["[0, 10]", "[]"], "|"),
+        (["[0.5, 1.5, 2.5]"], "|"),
+        (["[sic]", "[note 1]", "a"], "|"),
+        (["(0, 10]", "[0, 10)", "[10, 20)"], "|"),
+        (["['a', 'b']", "a|b"], "|"),
+    ],
+)
+def test_lists_are_detected_if_they_cannot_be_classes(texts, separator):
+    """Two ascending numbers may be an interval, which is one class; a label in quotation marks is not."""
+    assert detect_separator(texts) == separator
+    assert detect_separator(texts, [text for text in texts if text]) == "|"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('["a", "b"', "is not a valid list"),
+        ("[a, b]", "is not a valid list"),
+        ("['a', None]", "contains None, which is not a label"),
+        ("['a', ['b']]", r"contains \['b'\], which is not a label"),
+        ("['a', 0.5]", "contains 0.5, which is not a label"),
+        ("['a', ' ']", "contains an empty label"),
+    ],
+)
+def test_bad_lists_name_the_row(text, message):
+    """A list that is not one of labels is an error with its row, in Python, in tables and in batches."""
+    texts = ["['a', 'b']", text, "c"]
+    frame = pl.DataFrame({"y": texts})
+    for call in (
+        lambda: CandidateSets.from_strings(texts, separator="auto"),
+        lambda: read_label_columns(frame, ["y"], separator=LISTS),
+        lambda: LabelReader(["y"], LISTS, ["a", "b", "c"]).mask(frame),
+    ):
+        with pytest.raises(LabelError, match=message) as caught:
+            call()
+        assert caught.value.row == 1
+
+
+def test_dicts_and_pairs_of_python_are_weights():
+    """Text of Python with weights is that of JSON; a list of labels is a set without weights."""
+    rows = [{"it's": 0.7, "b": 0.3}, {"b": 0.25, "c": 0.75}]
+    expected = CandidateSets.from_weights([*rows, None])
+    for write in (repr, lambda row: repr([*row.items()]), lambda row: repr({k: np.float64(w) for k, w in row.items()})):
+        assert CandidateSets.from_strings([*map(write, rows), "{}"], weighted=True) == expected
+    y = CandidateSets.from_strings([*map(repr, rows), "['b', 'c']", '["b"]'], weighted=True)
+    assert y[:2] == expected[:2]
+    assert y[2:].to_sets() == [{"b", "c"}, {"b"}]
+
+
+def test_lists_of_labels_and_of_weights_in_two_columns():
+    """Both columns may be lists written as text, also of NumPy, and give the weights of lists."""
+    frame = pl.DataFrame({"y": ["['a', 'b']", "['b' 'c']", "[]", "c"], "w": ["[0.7, 0.3]", "[0.5 0.25]", "[]", "0.5"]})
+    expected = CandidateSets.from_weights([{"a": 0.7, "b": 0.3}, {"b": 0.5, "c": 0.25}, None, {"c": 0.5}])
+    assert read_label_columns(frame, ["y"], weights="w", separator=LISTS) == expected
+    weights = LabelReader(["y"], LISTS, ["a", "b", "c"], weights="w").evidence(frame)
+    np.testing.assert_allclose(weights, expected.weights)

@@ -1,0 +1,54 @@
+"""`from_strings` reads a column as the command line does: detected separators, and spellings of one class."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneof import CandidateSets
+from oneof.candidates.columns import read_label_columns
+from oneof.errors import LabelError, OneofError
+from oneof.io import CellFormat, Table, find_separator, read_labels
+
+NAMES = ["Finch", "finch", "Sea_Owl", "sea owl", "wren", "F:1", "[x]"]
+
+
+@given(
+    st.lists(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True), min_size=2, max_size=8),
+    st.sampled_from(["|", ";", ",", " / ", "lists"]),
+    st.booleans(),
+)
+def test_text_is_read_as_on_the_command_line(sets, separator, folds_case):
+    """The detected separator, the sets and the classes, or the error, are those of the table of a file."""
+    texts = [repr(row) if separator == "lists" else separator.join(row) for row in sets]
+    table = Table(pl.DataFrame({"y": texts}), Path("t.csv"), cell_format=CellFormat(folds_labels=folds_case))
+    try:
+        expected = read_labels(table, ["y"], separator=find_separator(table, ["y"]))
+    except OneofError as error:
+        if "may be a set of labels or one class" not in str(error):
+            return  # one class only, which is an error of the table
+        with pytest.raises(LabelError, match=r"may be a set of labels or one class\. Pass separator="):
+            CandidateSets.from_strings(texts, separator="auto", fold_case=folds_case)
+        return
+    assert CandidateSets.from_strings(texts, separator="auto", fold_case=folds_case) == expected
+
+
+def test_spellings_of_weighted_labels_are_one_class():
+    """Classes, the label of the rest, and weights are folded as in a table."""
+    texts = ["Finch:0.5|wren:0.25|OTHER:0.25", "finch:0.25|FINCH:0.25|Wren:0.5", "Wren|finch"]
+    options = {"kind": "posterior", "prior": [1, 1, 1], "rest": "Other"}
+    y = CandidateSets.from_strings(texts, classes=["Finch", "Wren", "Owl"], fold_case=True, weighted=True, **options)
+    assert y.classes.tolist() == ["finch", "wren", "owl"]
+    frame = pl.DataFrame({"y": texts})
+    names = ["Finch", "Wren", "Owl"]
+    assert y == read_label_columns(frame, ["y"], classes=names, weighted=True, folds_case=True, **options)
+    assert y.weights.tolist() == [[1, 0.5, 0.5], [1, 1, 0], [1, 1, 0]]
+
+
+def test_a_doubtful_separator_is_a_question_in_terms_of_python():
+    """The error names the parameter rather than the option of the command line."""
+    with pytest.raises(LabelError, match=r"Pass separator=',' if it is a set, or separator='\|' if it is one class"):
+        CandidateSets.from_strings(["Oslo", "Oslo, Norway"], separator="auto")
+    assert CandidateSets.from_strings(["a|b", "c;d"], separator="auto").to_sets() == [{"a", "b"}, {"c;d"}]

@@ -3,8 +3,9 @@
 Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
 choice of columns), `findings` (notes about them), `batches` (the rows of all formats), `table` (whole files),
 `frames` (rows that a program has as a DataFrame or a list), `table_options` (options of both),
-`label_columns` (their labels), `encoder` and `imputer` (the values as input of an estimator), `row_encoder` and
-`encoder_blocks` (encoding of a few rows), `new_categories` (categories that training lacks).
+`label_columns` (their labels), `rare_classes` (misspelled classes), `encoder` and `imputer` (the values as input of an
+estimator), `row_encoder` and `encoder_blocks` (encoding of a few rows), `new_categories` (categories that training
+lacks).
 """
 
 from oneof.io.columns import (
@@ -37,6 +38,7 @@ from oneof.io.label_columns import (
     single_row_classes,
     suspicious_labels,
 )
+from oneof.io.rare_classes import misspelled_classes
 from oneof.io.table import Table, is_whole_table, read_table
 from oneof.io.table_options import TableOptions
 
@@ -70,6 +72,7 @@ __all__ = [
     "make_dialect",
     "make_encoder",
     "match_columns",
+    "misspelled_classes",
     "read_answers_npz",
     "choose_features",
     "read_labels",

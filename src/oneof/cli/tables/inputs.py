@@ -27,6 +27,7 @@ from oneof.io import (
     choose_features,
     find_separator,
     merge_ranked_columns,
+    misspelled_classes,
     read_labels,
     read_text_options,
     read_truth,
@@ -200,6 +201,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     label_notes = (
         *separator_notes,
         *suspicious_labels(candidates.classes.tolist(), separator),
+        *misspelled_classes(candidates),
         *_refusals(label_table, labels, read_options, candidates),
         *certain_rows(candidates, read_options.weights.kind),
         *single_row_classes(candidates),

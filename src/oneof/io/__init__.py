@@ -3,11 +3,13 @@
 Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
 choice of columns), `findings` (notes about them), `batches` (the rows of all formats), `table` (whole files),
 `frames` (rows that a program has as a DataFrame or a list), `table_options` (options of both),
-`label_columns` (their labels), `rare_classes` (misspelled classes), `encoder` and `imputer` (the values as input of an
+`label_columns` (their labels), `checked_labels` (labels in place of sets), `rare_classes`
+(misspelled classes), `encoder` and `imputer` (the values as input of an
 estimator), `row_encoder` and `encoder_blocks` (encoding of a few rows), `new_categories` (categories that training
 lacks).
 """
 
+from oneof.io.checked_labels import CheckedLabels, use_checked_labels
 from oneof.io.columns import (
     Column,
     align_columns,
@@ -44,6 +46,7 @@ from oneof.io.table_options import TableOptions
 
 __all__ = [
     "CellFormat",
+    "CheckedLabels",
     "Column",
     "ColumnFinding",
     "Dialect",
@@ -84,4 +87,5 @@ __all__ = [
     "stem_of",
     "suspicious_labels",
     "table_from_rows",
+    "use_checked_labels",
 ]

@@ -1,4 +1,4 @@
-"""Rare classes whose names are probably misspelled names of frequent classes, such as 'Parus mayor' of 'Parus major'."""
+"""Rare classes that are probably misspelled names of frequent ones, such as 'Parus mayor' and 'Parus major'."""
 
 import difflib
 import re

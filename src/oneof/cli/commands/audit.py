@@ -30,11 +30,15 @@ MAX_CELL = 40
 """Number of characters of a text in the printed list."""
 MIN_PROBABILITY = 1e-6
 """Lower bound of held-out probabilities."""
+CHECKED_NOTE = (
+    "rows with a checked label are right: they are used to predict the others, and are neither audited nor counted."
+)
 EXAMPLES = """\b
 Examples:
   oneof audit birds.csv --labels species
   oneof audit birds.csv --labels species --out issues.csv --report issues.html
   oneof audit birds.csv --labels species --groups recorder
+  oneof audit birds.csv --labels species --gold checked
   oneof audit birds.csv --answers answers.csv --row id
   oneof audit birds.csv --labels species --weighted --kind posterior
 """
@@ -110,13 +114,22 @@ def run(
             inputs = [table] if answers is None else [table, answers.path]
             check_not_input([file] if file is not None else [], inputs, option)
         read_options = make_read_options(
-            labels, label_group, feature_group, file_group, weights=weights, groups=groups, answers=answers
+            labels,
+            label_group,
+            feature_group,
+            file_group,
+            weights=weights,
+            groups=groups,
+            gold=answer_group.gold,
+            answers=answers,
         )
         prepared = prepare(table, read_options)
         separator = prepared.separator
         extra = [*([] if prepared.answers is None else [WEIGHTS_NOTE]), *describe_rest(read_options, prepared)]
         if prepared.answers is None and share_lists(prepared.candidates):
             extra.append(LISTS_NOTE)
+        if prepared.is_checked is not None:
+            extra.append(CHECKED_NOTE)
         for sentence in (*prepared.notes, *extra):
             terminal.print_note(sentence)
         n_folds = count_folds(prepared) if folds is None else folds
@@ -210,6 +223,7 @@ def find_issues(
         pipeline,
         cv=folds,
         groups=prepared.groups,
+        checked=prepared.is_checked,
         noise_rate=noise_rate,
         random_state=seed,
         progress=progress,

@@ -10,6 +10,7 @@ from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.cli.answers.annotators import estimate_candidates
 from oneof.cli.answers.files import ROW, AnswerOptions, TableAnswers, read_answers
 from oneof.cli.options import read_names
+from oneof.cli.tables.gold import describe_shared_rows, use_gold
 from oneof.cli.tables.groups import group_notes, read_groups
 from oneof.cli.tables.leaks import leak_notes
 from oneof.errors import InputError
@@ -38,6 +39,8 @@ from oneof.io import (
 if TYPE_CHECKING:
     import polars as pl
 
+    from oneof.typing import Mask
+
 
 @dataclass(frozen=True)
 class WeightArguments:
@@ -56,6 +59,7 @@ class ReadOptions:
     labels: tuple[str, ...]
     truth: str | None = None
     groups: str | None = None
+    gold: str | None = None
     separator: str | None = None
     classes: tuple[str, ...] | None = None
     overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
@@ -67,9 +71,9 @@ class ReadOptions:
 
     @property
     def text_columns(self) -> set[str]:
-        """Columns that are read as text: labels, weights, true labels, groups, and names of rows in answers."""
-        names = [*self.weight_columns, self.truth, self.groups]
-        names += [] if self.answers is None else [self.answers.row or ROW, self.answers.gold]
+        """Columns read as text: labels, weights, true and checked labels, groups, and names of rows in answers."""
+        names = [*self.weight_columns, self.truth, self.gold, self.groups]
+        names += [] if self.answers is None else [self.answers.row or ROW]
         return {*self.labels, *(name for name in names if name is not None)}
 
     @property
@@ -83,8 +87,7 @@ class ReadOptions:
     @property
     def label_columns(self) -> tuple[str, ...]:
         """Columns of labels of the table; with answers, that of the known labels."""
-        gold = None if self.answers is None else self.answers.gold
-        return self.labels if gold is None else (gold,)
+        return self.labels if self.answers is None or self.gold is None else (self.gold,)
 
 
 @dataclass(frozen=True)
@@ -112,6 +115,8 @@ class PreparedTable:
         The answers of annotators, from which the candidate sets were estimated.
     groups : list of str or None
         The group of each row, which folds keep together.
+    is_checked : ndarray of bool, or None
+        The rows with a checked label, which replaces their labels; None without a column of checked labels.
     """
 
     table: Table
@@ -125,6 +130,7 @@ class PreparedTable:
     separator: str = DEFAULT_SEPARATOR
     answers: TableAnswers | None = None
     groups: list[str] | None = None
+    is_checked: "Mask | None" = None
 
     @property
     def n_groups(self) -> int | None:
@@ -188,18 +194,25 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         )
     else:
         given = read_answers(
-            read_options.answers, table, separator=read_options.separator, classes=read_options.classes
+            read_options.answers,
+            table,
+            separator=read_options.separator,
+            classes=read_options.classes,
+            gold=read_options.gold,
         )
         separator = given.separator
         candidates = estimate_candidates(given)
+    candidates, is_checked, checked_notes = use_gold(table, read_options, candidates, given, separator, len(labels))
     if read_options.classes is None and not read_options.weights.weighted:
         check_no_weights(candidates.classes.tolist(), table.path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
+    checked_notes += describe_shared_rows(is_checked, truth)
     groups = None if read_options.groups is None else _check_and_read_groups(table, read_options)
     features = prepare_features(table, read_options)
     answer_notes = () if given is None else given.notes
     label_notes = (
         *separator_notes,
+        *checked_notes,
         *suspicious_labels(candidates.classes.tolist(), separator),
         *misspelled_classes(candidates),
         *_refusals(label_table, labels, read_options, candidates),
@@ -222,6 +235,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         separator=separator,
         answers=given,
         groups=groups,
+        is_checked=is_checked,
     )
 
 
@@ -241,7 +255,8 @@ def _refusals(table: Table, labels: Sequence[str], read_options: ReadOptions, ca
 def _check_and_read_groups(table: Table, read_options: ReadOptions) -> list[str]:
     """Return the group of each row, from a column without labels."""
     name = str(read_options.groups)
-    for option, names in (("--labels", read_options.labels), ("--truth", (read_options.truth,))):
+    given = (("--labels", read_options.labels), ("--truth", (read_options.truth,)), ("--gold", (read_options.gold,)))
+    for option, names in given:
         if name in names:
             raise InputError(f"--groups and {option} must name different columns; got {name!r} for both.")
     return read_groups(table, name)

@@ -64,6 +64,7 @@ def compare_corrected(
                     auditor,
                     cv=count_folds(prepared) if n_groups < 2 else min(count_folds(prepared), n_groups),
                     groups=None if groups is None or n_groups < 2 else groups[train],
+                    checked=None if prepared.is_checked is None else prepared.is_checked[train],
                     noise_rate=noise_rate,
                     random_state=seed,
                 )

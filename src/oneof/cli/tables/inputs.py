@@ -11,7 +11,7 @@ from oneof.cli.answers.annotators import estimate_candidates
 from oneof.cli.answers.files import ROW, AnswerOptions, TableAnswers, read_answers
 from oneof.cli.options import read_names
 from oneof.cli.tables.gold import describe_shared_rows, use_gold
-from oneof.cli.tables.groups import group_notes, read_groups
+from oneof.cli.tables.groups import count_groups, group_notes, read_groups
 from oneof.cli.tables.leaks import leak_notes
 from oneof.errors import InputError
 from oneof.io import (
@@ -135,10 +135,7 @@ class PreparedTable:
     @property
     def n_groups(self) -> int | None:
         """Number of groups that have labeled rows; None without groups."""
-        if self.groups is None:
-            return None
-        is_unlabeled = self.candidates.is_unlabeled.tolist()
-        return len({group for group, skipped in zip(self.groups, is_unlabeled, strict=True) if not skipped})
+        return count_groups(self.groups, self.candidates)
 
     @property
     def identifiers(self) -> list[str]:
@@ -207,7 +204,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         check_no_weights(candidates.classes.tolist(), table.path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
     checked_notes += describe_shared_rows(is_checked, truth)
-    groups = None if read_options.groups is None else _check_and_read_groups(table, read_options)
+    groups = None if read_options.groups is None else check_and_read_groups(table, read_options)
     features = prepare_features(table, read_options)
     answer_notes = () if given is None else given.notes
     label_notes = (
@@ -252,7 +249,7 @@ def _refusals(table: Table, labels: Sequence[str], read_options: ReadOptions, ca
     return cells_without_weights(cells.to_list(), candidates.classes.tolist())
 
 
-def _check_and_read_groups(table: Table, read_options: ReadOptions) -> list[str]:
+def check_and_read_groups(table: Table, read_options: ReadOptions) -> list[str]:
     """Return the group of each row, from a column without labels."""
     name = str(read_options.groups)
     given = (("--labels", read_options.labels), ("--truth", (read_options.truth,)), ("--gold", (read_options.gold,)))

@@ -176,6 +176,7 @@ def test_gold_rows_have_their_labels(run: Run, table: Path) -> None:
     labels = pl.read_csv("table-oneof/training_labels.csv")
     assert labels["label"][:12].to_list() == birds["truth"][:12].to_list()
     assert labels["confidence"][:12].to_list() == pytest.approx([1.0] * 12)
+    assert labels["checked"].to_list() == [row < 12 for row in range(60)]
     model = load("table-oneof/model.skops")
     assert "checked" not in dict(model.columns)
     assert model.label_columns == ["checked"]
@@ -534,12 +535,6 @@ def test_a_task_that_is_not_in_the_table(run: Run, table: Path) -> None:
     assert "does not have their 1 rows, such as 'b0' (export.json, task 0)." in result.err
 
 
-@pytest.mark.parametrize("option", ["--row", "--annotator", "--answer", "--gold"])
+@pytest.mark.parametrize("option", ["--row", "--annotator", "--answer"])
 def test_options_of_answers_need_answers(run: Run, birds: Path, option: str) -> None:
     check_error(run, "fit", "birds.csv", "--labels", "species", option, "id", message=f"{option} needs --answers")
-
-
-def test_known_labels_without_answers_belong_into_the_label_column(run: Run, birds: Path) -> None:
-    """The error for --gold without answers has the remedy for known labels in a table of sets."""
-    message = "write known labels into the label column, each in place of the set of its row"
-    check_error(run, "fit", "birds.csv", "--labels", "species", "--gold", "truth", message=message)

@@ -1,6 +1,7 @@
 """Wrong labels on the command line: `oneof audit`, `oneof fit --noise-rate` and `oneof label --audit`."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -198,6 +199,28 @@ def test_labeling_begins_with_the_suspected_rows(run: Run, noisy: Path) -> None:
             session.answer(question, frame["truth"][question.row])
     assert set(asked) <= set(issues.ranking[:20].tolist())
     assert len(set(asked)) == 8
+
+
+def test_labeling_by_groups_begins_with_the_rows_of_the_audit_by_groups(run: Run) -> None:
+    """With --groups, the suspected rows are those of predictions without the rows of the group."""
+    frame = make_noisy().with_columns(recorder=pl.int_range(N_ROWS) // 5)
+    frame.write_csv("noisy.csv")
+    sets = CandidateSets.from_strings(frame["species"].to_list())
+    X, groups = frame.select("span", "mass").to_numpy(), frame["recorder"].to_numpy()
+    read_options = replace(READ_OPTIONS, groups="recorder")
+    opened = open_session(Path("noisy.csv"), read_options, label_options(audit=True), background=False)
+    expected = [issue.row for issue in find_label_issues(X, sets, groups=groups).top()]
+    assert expected != [issue.row for issue in find_label_issues(X, sets).top()]
+    with opened.session as session:
+        assert [row for row in range(N_ROWS) if session.is_queued(row)] == sorted(expected)
+        question = session.ask()
+        assert "recorder" in [name for name, _ in question_to_dict(session, question)["item"]["cells"]]
+
+
+def test_groups_of_labeling_need_an_audit(run: Run, noisy: Path) -> None:
+    """Groups have no other use on the page."""
+    words = ("--labels", "species", "--groups", "truth", "--no-browser")
+    check_error(run, "label", "noisy.csv", *words, message="--groups needs --audit: add it.")
 
 
 @pytest.mark.parametrize(

@@ -78,6 +78,19 @@ def test_corrected_rates_equal_those_of_a_loop_over_the_folds(
         assert (result.results[0].predictions[test] == model.predict(prepared.frame[test])).all()
 
 
+def test_checked_rows_of_a_fold_are_not_corrected(run: Run, noisy: Any) -> None:
+    """Rows with a checked label keep it in the audit of the training rows of a fold."""
+    frame = pl.read_csv("birds.csv").with_row_index()
+    checked = pl.when(pl.col("index") % 2 == 0).then(pl.col("species")).alias("checked")
+    frame.with_columns(checked).drop("index").write_csv("birds.csv")
+    overrides = Overrides(drop=("weighted", "truth", "site"))
+    prepared = prepare(Path("birds.csv"), ReadOptions(("species",), overrides=overrides, gold="checked"))
+    rows = np.arange(200)
+    sets, corrected = prepared.candidates[rows], Audit(prepared, "auto", 0.3, 0)(rows)
+    np.testing.assert_array_equal(corrected.evidence[::2], sets.evidence[::2])
+    assert (corrected.evidence[1::2] != sets.evidence[1::2]).any()
+
+
 @pytest.mark.parametrize(
     ("error", "reason"), [(ValueError("no class"), "of a fold failed"), (KeyboardInterrupt(), "was interrupted")]
 )

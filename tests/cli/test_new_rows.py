@@ -6,7 +6,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.cli.conftest import Run, check_error, make_birds
+from tests.cli.conftest import QUICK, Run, check_error, make_birds
 
 ONLINE = ("--labels", "species", "--drop", "truth,id", "--online", "--hash-bits", "8", "--out", "learned")
 
@@ -56,3 +56,18 @@ def test_new_categories_are_counted(run: Run, model: Path) -> None:
     result = run("predict", model, "birds.csv", "--json")
     assert json.loads(result.out)["new_categories"] == {}
     assert "in training" not in result.err
+
+
+def test_a_row_of_units_is_left_out_of_training_and_new_tables(run: Run) -> None:
+    """A table with units below its header has the labels and predictions of the table without them, with a note."""
+    header, rows = make_birds().drop("id", "truth", "remark").write_csv().split("\n", 1)
+    Path("plain.csv").write_text(f"{header}\n{rows}", encoding="utf-8")
+    Path("units.csv").write_text(f"{header}\nm,kg,,,unit\n{rows}", encoding="utf-8")
+    for name in ("plain", "units"):
+        result = run("fit", f"{name}.csv", "--labels", "species", *QUICK, "--out", name)
+        assert result.code == 0, result.err
+        assert ("the row below the header has units" in result.err) == (name == "units")
+    assert Path("plain/training_labels.csv").read_text() == Path("units/training_labels.csv").read_text()
+    for name in ("plain", "units"):
+        assert run("predict", "plain/model.skops", f"{name}.csv", "--out", f"{name}-new.csv").code == 0
+    assert Path("plain-new.csv").read_text() == Path("units-new.csv").read_text()

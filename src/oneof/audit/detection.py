@@ -24,7 +24,7 @@ from oneof.solvers.noise import (
     is_better_than_frequencies,
     solve_noise,
 )
-from oneof.typing import Floats, Ints
+from oneof.typing import Floats, Ints, Mask
 from oneof.validation import as_float_array, check_estimator, check_positive, check_random_state
 
 MIN_PROBABILITY = 1e-8
@@ -52,6 +52,7 @@ def find_label_issues(
     cv: Any = 5,
     *,
     groups: Any = None,
+    checked: Any = None,
     noise_rate: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = 0,
@@ -79,6 +80,9 @@ def find_label_issues(
     groups : array-like of shape (n_samples,), optional
         The group of each row, such as a patient or a recording. No row is predicted by a model that was fitted to other
         rows of its group, and `LOORidge` is cross-validated instead of its leave-one-out scores.
+    checked : array-like of shape (n_samples,), bool, optional
+        The rows whose labels are known to be right. They are used to predict the other rows. They are not audited:
+        their probability is 0, and they are neither in the ranking nor in the noise rate.
     noise_rate : float in [0, 0.95], optional
         The fraction of wrong sets, if it is known; by default it is estimated.
     n_jobs : int, optional
@@ -151,6 +155,7 @@ def find_label_issues(
         check_positive("noise_rate", noise_rate, allow_zero=True)
         if noise_rate > MAX_RATE:
             raise InputError(f"`noise_rate` must be at least 0 and at most {MAX_RATE}; got {noise_rate!r}.")
+    checked = _check_checked(checked, candidates)
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     if proba is not None:
         if estimator is not None:
@@ -158,7 +163,7 @@ def find_label_issues(
         if groups is not None:
             raise InputError("`groups` and `proba` cannot both be given, since groups define folds. Omit `groups`.")
         scores = np.log(np.maximum(_check_proba(proba, candidates), MIN_PROBABILITY))
-        return issues_from_scores(scores, candidates, noise_rate, seed)
+        return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked)
     if X is None:
         raise InputError("`X` must be given without `proba`; got None.")
     classifier = LOORidge() if estimator is None else estimator
@@ -171,7 +176,7 @@ def find_label_issues(
     folds = {"cv": cv, "groups": groups, "n_jobs": n_jobs, "random_state": random_state}
     if not isinstance(last_step(classifier), LOORidge):
         scores = _cross_validated_scores(classifier, X, candidates, folds, progress)
-        return issues_from_scores(scores, candidates, noise_rate, seed)
+        return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked)
     is_single = bool((candidates.is_exact | candidates.is_unlabeled).all())
     n_folds = int(cv) if isinstance(cv, numbers.Integral) else None
     if groups is None:
@@ -182,14 +187,14 @@ def find_label_issues(
         scores = _cross_validated_scores(classifier, X, candidates, folds, progress, times=1 if is_single else 2)
         n_before = n_folds or 0
     if is_single:
-        return issues_from_scores(scores, candidates, noise_rate, seed)
-    first = issues_from_scores(scores, candidates, noise_rate, seed, warn=False)
+        return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked)
+    first = issues_from_scores(scores, candidates, noise_rate, seed, checked=checked, warn=False)
     # Wrong partial sets have changed the labels of their neighbors: the second model is fitted to corrected weights.
     # Leave-one-out scores of partial rows depend on their own sets in this way, predictions by cross-validation do not.
     changed = first.probability >= MIN_CORRECTION
     corrected = mix_weights(candidates, first.probability, first.outside, changed) if changed.any() else candidates
     scores = _cross_validated_scores(classifier, X, corrected, folds, progress, n_before=n_before)
-    return issues_from_scores(scores, candidates, noise_rate, seed)
+    return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked)
 
 
 def issues_from_scores(
@@ -198,10 +203,15 @@ def issues_from_scores(
     noise_rate: float | None = None,
     seed: int = 0,
     *,
+    checked: Mask | None = None,
     warn: bool = True,
 ) -> LabelIssues:
-    """Fit the model of noise to held-out scores, (n, K), of which the softmax is taken; `warn` of weak predictions."""
-    labeled = np.flatnonzero(~candidates.is_unlabeled)
+    """Fit the model of noise to held-out scores, (n, K), of which the softmax is taken; `warn` of weak predictions.
+
+    Rows of the mask `checked` are right, and have no part in the fit.
+    """
+    audited = ~candidates.is_unlabeled if checked is None else ~candidates.is_unlabeled & ~checked
+    labeled = np.flatnonzero(audited)
     evidence, classes = candidates.evidence, candidates.classes
     size = np.where(candidates.is_weighted, WEIGHTED_GROUP, candidates.sizes)
     group = np.unique(size[labeled], return_inverse=True)[1]
@@ -229,7 +239,7 @@ def issues_from_scores(
     others = proba.copy()
     others[np.arange(n), best] = -1.0
     hard = labeled[size[labeled] != WEIGHTED_GROUP]
-    exact = np.flatnonzero(candidates.is_exact)
+    exact = np.flatnonzero(candidates.is_exact & audited)
     column, names = candidates.mask[exact].argmax(axis=1), classes.tolist()
     return LabelIssues(
         candidates=candidates,
@@ -297,6 +307,21 @@ def _cross_validated_scores(
         scores = scores / largest
     scores = scores - scores.mean(axis=1, keepdims=True)
     return np.asarray(scores / max(float(scores.std()), MIN_PROBABILITY))
+
+
+def _check_checked(checked: Any, candidates: CandidateSets) -> Mask | None:
+    """Return a valid mask of checked rows, without which a labeled row remains."""
+    if checked is None:
+        return None
+    mask = np.asarray(checked)
+    if mask.dtype != bool or mask.shape != (len(candidates),):
+        raise InputError(
+            f"`checked` must be a boolean array with one entry for each of the {len(candidates)} rows; got "
+            f"{mask.dtype} of shape {mask.shape}."
+        )
+    if not (~candidates.is_unlabeled & ~mask).any():
+        raise InputError("`checked` must leave a labeled row to audit; all of them are checked.")
+    return mask
 
 
 def _check_proba(proba: Any, candidates: CandidateSets) -> Floats:

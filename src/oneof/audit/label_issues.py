@@ -56,10 +56,11 @@ class LabelIssues:
     candidates : CandidateSets
         The sets, n_samples rows.
     probability : ndarray of shape (n_samples,)
-        The probability that the set of the row excludes its true class, in [0, 1]; 0 for unlabeled rows. A weighted row
-        is a mixture of the sets of its classes above each weight. NaN for labeled rows if the noise rate is unknown.
+        The probability that the set of the row excludes its true class, in [0, 1]; 0 for unlabeled and checked rows.
+        A weighted row is a mixture of the sets of its classes above each weight. NaN for the rows of the ranking if the
+        noise rate is unknown.
     ranking : ndarray of shape (n_labeled,)
-        The rows that are not unlabeled, by decreasing probability.
+        The rows that are neither unlabeled nor checked, by decreasing probability.
     proposed : ndarray of shape (n_samples,)
         The most probable class if the set is wrong.
     runner_up : ndarray of shape (n_samples,)
@@ -67,8 +68,8 @@ class LabelIssues:
     proba : ndarray of shape (n_samples, n_classes)
         The held-out predictions to a power, so that they predict the true class; rows sum to 1.
     noise_rate : float
-        The fraction of wrong sets among the rows that are not unlabeled: estimated, or the known one. NaN if it is
-        unknown because the predictions have too little information about the labels.
+        The fraction of wrong sets among the rows of the ranking: estimated, or the known one. NaN if it is unknown
+        because the predictions have too little information about the labels.
     noise_rate_interval : tuple of two floats
         It begins at 0 if the rate is unknown.
     is_rate_given : bool

@@ -6,14 +6,14 @@ the groups to the options of `oneof.cli.tables.inputs` for reading a table.
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from oneof.cli.options import read_names
+from oneof.cli.options import check_unused, read_names
 from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
@@ -271,7 +271,8 @@ class AnswerGroup:
         typer.Option(
             "--gold",
             metavar="COLUMN",
-            help="Answers: column of TABLE with known labels of some rows, which are used in training.",
+            help="Column of TABLE with checked labels of some rows, which are used in training in place of the labels "
+            "or answers of these rows.",
         ),
     ] = None
 
@@ -281,13 +282,11 @@ class AnswerGroup:
 
         if self.answers is None:
             check_unused(context, ("row", "annotator", "answer"), "needs --answers: add it")
-            remedy = "without answers, write known labels into the label column, each in place of the set of its row"
-            check_unused(context, ("gold",), f"needs --answers: add it; {remedy}")
             return None
         remedy = ": name known labels by --gold" * bool(context.params.get("labels"))
         unused = ("labels", "weighted", "weights", "online", "noise_rate", "class_weight")
         check_unused(context, unused, f"cannot be combined with --answers{remedy}")
-        return AnswerOptions(self.answers, self.row, self.annotator, self.answer, self.gold)
+        return AnswerOptions(self.answers, self.row, self.annotator, self.answer)
 
 
 @dataclass(frozen=True)
@@ -319,6 +318,8 @@ class OnlineGroup:
         if self.online:
             reason = "cannot be combined with --online, which has no held-out predictions"
             check_unused(context, ("noise_rate", "class_weight"), reason)
+            reason = "cannot be combined with --online: write checked labels into the label column"
+            check_unused(context, ("gold",), reason)
             reason = "cannot be combined with --online, which reads the rows in order"
             check_unused(context, ("folds", "groups", "budget", "seed", "sheet"), reason)
             return
@@ -336,6 +337,7 @@ def make_read_options(
     truth: str | None = None,
     weights: str | None = None,
     groups: str | None = None,
+    gold: str | None = None,
     answers: "AnswerOptions | None" = None,
 ) -> "ReadOptions":
     """Return the options of a command for reading a table; defects of them raise errors of `oneof.errors`."""
@@ -347,6 +349,7 @@ def make_read_options(
         labels=read_names("--labels", labels),
         truth=truth,
         groups=groups,
+        gold=gold,
         separator=label_group.separator,
         classes=None if label_group.classes is None else named,
         overrides=Overrides(
@@ -361,15 +364,6 @@ def make_read_options(
         answers=answers,
         table=file_group.table_options(feature_group.date_format, folds_labels=label_group.fold_case),
     )
-
-
-def check_unused(context: typer.Context, names: Iterable[str], reason: str) -> None:
-    """Raise if one of these options was given on the command line."""
-    from oneof.errors import InputError
-
-    for name in names:
-        if getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE":
-            raise InputError(f"--{name.replace('_', '-')} {reason}.")
 
 
 def expand(command: Callable[..., None]) -> Callable[..., None]:

@@ -1,4 +1,4 @@
-"""Options shared by several commands, and lists of names in options; `option_groups` has groups of options."""
+"""Options shared by several commands, their checks, and lists of names; `option_groups` has groups of options."""
 
 import csv
 import re
@@ -160,3 +160,12 @@ def read_noise_rate(text: str | None) -> float | str | None:
     if not 0 <= rate <= MAX_RATE:
         raise InputError(f"--noise-rate must be auto, or a number from 0 to {MAX_RATE}; got {text!r}.")
     return rate
+
+
+def check_unused(context: typer.Context, names: Iterable[str], reason: str) -> None:
+    """Raise if one of these options was given on the command line."""
+    from oneof.errors import InputError
+
+    for name in names:
+        if getattr(context.get_parameter_source(name), "name", None) == "COMMANDLINE":
+            raise InputError(f"--{name.replace('_', '-')} {reason}.")

@@ -2,11 +2,15 @@
 
 Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
 choice of columns), `findings` (notes about them), `batches` (the rows of all formats), `table` (whole files),
+`units_row` (units below the header),
 `frames` (rows that a program has as a DataFrame or a list), `table_options` (options of both),
-`label_columns` (their labels), `encoder` and `imputer` (the values as input of an estimator), `row_encoder` and
-`encoder_blocks` (encoding of a few rows), `new_categories` (categories that training lacks).
+`label_columns` (their labels), `checked_labels` (labels in place of sets), `rare_classes`
+(misspelled classes), `encoder` and `imputer` (the values as input of an
+estimator), `row_encoder` and `encoder_blocks` (encoding of a few rows), `new_categories` (categories that training
+lacks).
 """
 
+from oneof.io.checked_labels import CheckedLabels, use_checked_labels
 from oneof.io.columns import (
     Column,
     align_columns,
@@ -37,11 +41,13 @@ from oneof.io.label_columns import (
     single_row_classes,
     suspicious_labels,
 )
+from oneof.io.rare_classes import misspelled_classes
 from oneof.io.table import Table, is_whole_table, read_table
 from oneof.io.table_options import TableOptions
 
 __all__ = [
     "CellFormat",
+    "CheckedLabels",
     "Column",
     "ColumnFinding",
     "Dialect",
@@ -70,6 +76,7 @@ __all__ = [
     "make_dialect",
     "make_encoder",
     "match_columns",
+    "misspelled_classes",
     "read_answers_npz",
     "choose_features",
     "read_labels",
@@ -81,4 +88,5 @@ __all__ = [
     "stem_of",
     "suspicious_labels",
     "table_from_rows",
+    "use_checked_labels",
 ]

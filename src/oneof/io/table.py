@@ -22,6 +22,7 @@ from oneof.io.formats.source import (
     format_of,
     suffixes_of,
 )
+from oneof.io.units_row import drop_units_row
 
 if TYPE_CHECKING:
     import polars as pl
@@ -86,7 +87,7 @@ def read_table(
     format: str | None = None,  # noqa: A002 - the option's name
     sheet: str | None = None,
 ) -> Table:
-    """Read a table.
+    """Read a table. A row of units below the header is left out, with a remark; see `oneof.io.units_row`.
 
     Parameters
     ----------
@@ -151,14 +152,15 @@ def read_table(
     if not any(len(batch) for batch in batches):
         raise DataError(f"{name} has no rows. Add at least one.")
     [batch] = batches
-    frame, vector_remarks = split_vectors(batch.content, {*labels, *batch.label_columns})
+    content, unit_remarks = drop_units_row(batch.content, batch.cell_format)
+    frame, vector_remarks = split_vectors(content, {*labels, *batch.label_columns})
     return Table(
         frame,
         name,
         batch.label_columns,
         replace(batch.cell_format, decimal=dialect.decimal or batch.cell_format.decimal),
         None if is_sheet else batch.dialect,
-        (*file.notes, *batch.remarks, *vector_remarks),
+        (*file.notes, *batch.remarks, *unit_remarks, *vector_remarks),
         dropped=batch.dropped,
     )
 

@@ -34,15 +34,12 @@ class AnswerOptions:
         Columns of this file, by default "annotator" or "worker", and "answer" or "label"; without any of them, all
         columns but that of the rows are annotators. An export has no column of annotators, and its `answer` is the tag
         of the choices, by default the only one.
-    gold : str or None
-        The column of known labels, in the table.
     """
 
     path: Path
     row: str | None = None
     annotator: str | None = None
     answer: str | None = None
-    gold: str | None = None
 
 
 @dataclass(frozen=True)
@@ -60,9 +57,17 @@ class TableAnswers:
 
 
 def read_answers(
-    options: AnswerOptions, table: "Table", *, separator: str | None, classes: tuple[str, ...] | None
+    options: AnswerOptions,
+    table: "Table",
+    *,
+    separator: str | None,
+    classes: tuple[str, ...] | None,
+    gold: str | None = None,
 ) -> TableAnswers:
-    """Read the answers about the rows of a table; defects raise errors of `oneof.errors`."""
+    """Read the answers about the rows of a table, with the known labels of a column `gold` of it.
+
+    Defects raise errors of `oneof.errors`.
+    """
     import numpy as np
 
     from oneof.crowd import Answers
@@ -70,7 +75,7 @@ def read_answers(
     from oneof.io.formats.annotations import is_export
 
     if options.path.suffix.lower() == ".npz":
-        return _read_archive(options, table)
+        return _read_archive(options, table, gold)
     if options.path.suffix.lower() == ".sqlite":
         raise InputError(
             f"{options.path} stores a labeling session. Write its answers by oneof label {table.path} "
@@ -102,8 +107,8 @@ def read_answers(
     repeated = sum(answer is not None for answer in records.answers) - answers.n_answers
     if repeated:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
-    gold = None if options.gold is None else _read_gold(table, options.gold, answers.classes)
-    return TableAnswers(answers, row_names, gold, tuple(notes), records.separator)
+    known = None if gold is None else _read_gold(table, gold, answers.classes)
+    return TableAnswers(answers, row_names, known, tuple(notes), records.separator)
 
 
 def _note_spellings(annotators: list[str]) -> list[str]:
@@ -160,7 +165,7 @@ def _omit_unknown_rows(
     return about_rows, [note]
 
 
-def _read_archive(options: AnswerOptions, table: "Table") -> TableAnswers:
+def _read_archive(options: AnswerOptions, table: "Table", gold: str | None) -> TableAnswers:
     """Read the answers of a NumPy archive; row i has the answers about row i of the table."""
     import numpy as np
 
@@ -186,10 +191,10 @@ def _read_archive(options: AnswerOptions, table: "Table") -> TableAnswers:
         classes=given.classes,
         index=np.arange(n_rows),
     )
-    gold = None if options.gold is None else _read_gold(table, options.gold, given.classes)
+    known = None if gold is None else _read_gold(table, gold, given.classes)
     silent = len(given.annotators) - len(answers.annotators)
     notes = (f"{silent:,} annotator{'s have' if silent > 1 else ' has'} no answer.",) if silent else ()
-    return TableAnswers(answers, [str(row) for row in range(n_rows)], gold, notes, DEFAULT_SEPARATOR)
+    return TableAnswers(answers, [str(row) for row in range(n_rows)], known, notes, DEFAULT_SEPARATOR)
 
 
 @dataclass(frozen=True)

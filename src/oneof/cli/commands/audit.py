@@ -30,12 +30,16 @@ MAX_CELL = 40
 """Number of characters of a text in the printed list."""
 MIN_PROBABILITY = 1e-6
 """Lower bound of held-out probabilities."""
+CHECKED_NOTE = (
+    "rows with a checked label are right: they are used to predict the others, and are neither audited nor counted."
+)
 EXAMPLES = """\b
 Examples:
   oneof audit birds.csv --labels species
   oneof audit birds.csv --labels species --out issues.csv --report issues.html
   oneof audit birds.csv --labels species --groups recorder
   oneof audit birds.csv --labels species --method LOORidge:distractors=cooccurring
+  oneof audit birds.csv --labels species --gold checked
   oneof audit birds.csv --answers answers.csv --row id
   oneof audit birds.csv --labels species --weighted --kind posterior
 """
@@ -114,13 +118,22 @@ def run(
             inputs = [table] if answers is None else [table, answers.path]
             check_not_input([file] if file is not None else [], inputs, option)
         read_options = make_read_options(
-            labels, label_group, feature_group, file_group, weights=weights, groups=groups, answers=answers
+            labels,
+            label_group,
+            feature_group,
+            file_group,
+            weights=weights,
+            groups=groups,
+            gold=answer_group.gold,
+            answers=answers,
         )
         prepared = prepare(table, read_options)
         separator = prepared.separator
         extra = [*([] if prepared.answers is None else [WEIGHTS_NOTE]), *describe_rest(read_options, prepared)]
         if prepared.answers is None and share_lists(prepared.candidates):
             extra.append(LISTS_NOTE)
+        if prepared.is_checked is not None:
+            extra.append(CHECKED_NOTE)
         for sentence in (*prepared.notes, *extra):
             terminal.print_note(sentence)
         n_folds = count_folds(prepared) if folds is None else folds
@@ -177,7 +190,12 @@ def _estimate_time(prepared: "PreparedTable", method: str, folds: int, seed: int
 
 def count_folds(prepared: "PreparedTable") -> int:
     """Return the number of folds of the held-out predictions: not more than groups."""
-    return N_FOLDS if prepared.n_groups is None else max(2, min(N_FOLDS, prepared.n_groups))
+    return choose_folds(prepared.n_groups)
+
+
+def choose_folds(n_groups: int | None) -> int:
+    """Return the number of folds for a number of groups, None without groups."""
+    return N_FOLDS if n_groups is None else max(2, min(N_FOLDS, n_groups))
 
 
 def describe_rest(read_options: "ReadOptions", prepared: "PreparedTable") -> list[str]:
@@ -214,6 +232,7 @@ def find_issues(
         pipeline,
         cv=folds,
         groups=prepared.groups,
+        checked=prepared.is_checked,
         noise_rate=noise_rate,
         random_state=seed,
         progress=progress,

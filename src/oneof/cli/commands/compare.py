@@ -71,6 +71,7 @@ def run(
             truth=truth,
             weights=weights,
             groups=groups,
+            gold=answer_group.gold,
             answers=answer_group.answer_options(context),
         )
         prepared = prepare(table, read_options)

@@ -34,6 +34,7 @@ Examples:
   oneof fit birds.csv --labels species --separator ';' --drop id --truth checked
   oneof fit letters.csv --labels topic --text body --stop-words english --stem english
   oneof fit votes.parquet --labels cat,dog,horse --method CLPL --out model
+  oneof fit birds.csv --labels species --gold checked
   oneof fit birds.csv --labels species --groups recorder
   oneof fit birds.csv --labels species --groups recorder --method LOORidge:distractors=cooccurring
   oneof fit birds.csv --labels species --weighted --kind posterior
@@ -127,6 +128,7 @@ def run(
             truth=truth,
             weights=weights,
             groups=groups,
+            gold=answer_group.gold,
             answers=answer_group.answer_options(context),
         )
         rate = options.read_noise_rate(noise_rate)

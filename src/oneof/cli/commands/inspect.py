@@ -12,7 +12,6 @@ from oneof.cli.option_groups import (
     FileGroup,
     LabelGroup,
     OnlineGroup,
-    check_unused,
     make_read_options,
 )
 from oneof.cli.output import terminal
@@ -33,7 +32,7 @@ Examples:
 """
 
 _NEEDS_LABELS = (
-    *("separator", "classes", "fold_case", "weighted", "weights", "kind", "rest", "truth", "groups"),
+    *("separator", "classes", "fold_case", "weighted", "weights", "kind", "rest", "truth", "gold", "groups"),
     *("noise_rate", "class_weight", "folds", "budget", "seed"),
 )
 
@@ -76,7 +75,7 @@ def run(
     with terminal.handle_errors(debug=debug):
         if table.suffix.lower() == ".skops":
             given = [name for name in context.params if name not in ("table", "json", "debug")]
-            check_unused(context, given, "needs a table: remove it, or name a table instead of a model")
+            options.check_unused(context, given, "needs a table: remove it, or name a table instead of a model")
             _inspect_model(table, json=json)
             return
         read_options = make_read_options(
@@ -87,6 +86,7 @@ def run(
             truth=truth,
             weights=weights,
             groups=groups,
+            gold=answer_group.gold,
             answers=answer_group.answer_options(context),
         )
         rate = options.read_noise_rate(noise_rate)
@@ -94,7 +94,7 @@ def run(
         online_group.check(context)
         if not read_options.labels and read_options.answers is None:
             names = _NEEDS_LABELS if online_group.online else (*_NEEDS_LABELS, "method")
-            check_unused(context, names, "needs --labels: add it")
+            options.check_unused(context, names, "needs --labels: add it")
         if online_group.online:
             from oneof.cli.training.online import OnlineOptions, inspect_stream
 

@@ -20,6 +20,7 @@ Examples:
   oneof label photos.csv --labels animal --classes cat,dog --show image file
   oneof label calls.csv --labels species --classes finch,owl --show audio file
   oneof label birds.csv --labels species --audit
+  oneof label birds.csv --labels species --audit --groups recorder
   oneof label birds.csv --labels species --classes finch,owl,wren --export labeled.csv
 """
 
@@ -89,6 +90,15 @@ def _label(
         bool,
         typer.Option("--audit/--no-audit", help="Review the rows whose labels are probably wrong; see oneof audit."),
     ] = False,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            "--groups",
+            metavar="COLUMN",
+            help="--audit: column of groups, such as patients or recordings. A row is predicted without the rows of "
+            "its group, as by oneof audit. The column is shown, and is not a feature.",
+        ),
+    ] = None,
     imports: Annotated[
         list[Path] | None,
         typer.Option(
@@ -155,7 +165,11 @@ def _label(
         from oneof.sockets import check_server_installed
 
         exits = export is not None or export_answers is not None or annotator_group.progress
-        read_options = make_read_options(labels, label_group, feature_group, file_group)
+        if not audit and "groups" in settings.given:
+            raise InputError("--groups needs --audit: add it.")
+        read_options = make_read_options(
+            labels, label_group, feature_group, file_group, groups=groups if audit else None
+        )
         answers_file = _answers_file(table, session_file)
         label_options = LabelOptions(
             show,

@@ -76,7 +76,7 @@ def open_session(
 ) -> OpenedSession:
     """Read a table and open a new or existing session; defects of the table raise errors of `oneof.errors`."""
     from oneof.candidates.columns import DEFAULT_SEPARATOR
-    from oneof.cli.tables.inputs import PreparedTable
+    from oneof.cli.tables.inputs import PreparedTable, check_and_read_groups
     from oneof.errors import InputError
     from oneof.io import (
         check_texts,
@@ -98,7 +98,8 @@ def open_session(
     text_options = read_text_options(read_options.stop_words, read_options.stem)
     overrides = read_options.overrides
     as_text = {*overrides.texts, *overrides.categories, *([column] if column else [])}
-    table = read_options.table.read(path, as_text=as_text - {label}, labels=[label])
+    grouped = [] if read_options.groups is None else [read_options.groups]
+    table = read_options.table.read(path, as_text=as_text - {label, *grouped}, labels=[label, *grouped])
     if table.rows is not None:
         raise InputError(f"{path} has a sparse matrix, which has no columns to show. Label a table.")
     annotators = label_options.annotators
@@ -119,7 +120,8 @@ def open_session(
     notes += _warn_formulas(start)
     folders = {"image": ImageFolder, "audio": AudioFolder}
     images = folders[kind](label_options.images or path.absolute().parent) if kind in folders else None
-    exclude = {label, *hidden, *([column] if images and column else [])}
+    groups = None if read_options.groups is None else check_and_read_groups(table, read_options)
+    exclude = {label, *hidden, *grouped, *([column] if images and column else [])}
     named = (*overrides.texts, *overrides.categories, *overrides.numbers, *overrides.drop)
     if kind == "text" and column and column not in named:
         overrides = replace(overrides, texts=(*overrides.texts, column))  # even if the texts are short
@@ -137,7 +139,7 @@ def open_session(
         notes = (*notes, *features.findings.sentences())
     queue = None
     if label_options.audit:
-        queue, sentence = _find_suspects(X, start)
+        queue, sentence = _find_suspects(X, start, groups)
         notes = (*notes, sentence)
     session = LabelingSession(
         X,
@@ -168,15 +170,20 @@ def open_session(
     return OpenedSession(session, images, notes)
 
 
-def _find_suspects(X: Any, start: "CandidateSets") -> "tuple[list[LabelIssue], str]":
-    """Return the rows whose labels are probably wrong, the most probable first, and a sentence about them."""
+def _find_suspects(X: Any, start: "CandidateSets", groups: list[str] | None) -> "tuple[list[LabelIssue], str]":
+    """Return the rows whose labels are probably wrong, the most probable first, and a sentence about them.
+
+    With groups, a row is predicted without the rows of its group, in as many folds as by `oneof audit`.
+    """
     from oneof.audit import find_label_issues
-    from oneof.cli.commands.audit import describe_rate
+    from oneof.cli.commands.audit import choose_folds, describe_rate
+    from oneof.cli.tables.groups import count_groups
     from oneof.errors import InputError
 
     if start.is_unlabeled.all():
         raise InputError("--audit needs a table with labels; all rows are unlabeled. Remove the option.")
-    found = find_label_issues(X, start)
+    n_groups = count_groups(groups, start)
+    found = find_label_issues(X, start, cv=choose_folds(n_groups), groups=groups)
     issues = found.top()
     return issues, f"{describe_rate(found)}{f'; the {len(issues)} suspected rows are asked first' if issues else ''}."
 

@@ -17,7 +17,7 @@ import typer
 from oneof.cli.output import terminal
 
 KINDS: dict[str, type] = {
-    **dict.fromkeys(("combination", "gold", "images", "method", "row", "strategy"), str),
+    **dict.fromkeys(("combination", "gold", "groups", "images", "method", "row", "strategy"), str),
     **dict.fromkeys(("decimal", "delimiter", "encoding", "format", "sheet"), str),
     **dict.fromkeys(("kind", "rest", "separator", "stem", "stop_words"), str),
     **dict.fromkeys(("annotations_per_item", "gold_interval", "max_annotations", "seed"), int),

@@ -5,7 +5,7 @@ Rows of a group are similar, so that the rates of held-out rows of the same grou
 
 import re
 import shlex
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from oneof.cli.options import write_names
@@ -16,6 +16,7 @@ from oneof.wording import enumerate_items
 if TYPE_CHECKING:
     import polars as pl
 
+    from oneof.candidates import CandidateSets
     from oneof.io import Table
 
 _GROUP = re.compile(
@@ -45,6 +46,14 @@ def read_groups(table: "Table", name: str) -> list[str]:
             row=missing[0],
         )
     return [str(cell) for cell in cells]
+
+
+def count_groups(groups: Sequence[str] | None, candidates: "CandidateSets") -> int | None:
+    """Return the number of groups that have labeled rows; None without groups."""
+    if groups is None:
+        return None
+    is_unlabeled = candidates.is_unlabeled.tolist()
+    return len({group for group, skipped in zip(groups, is_unlabeled, strict=True) if not skipped})
 
 
 def group_notes(

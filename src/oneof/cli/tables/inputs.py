@@ -11,7 +11,8 @@ from oneof.candidates.readers.literals import LISTS
 from oneof.cli.answers.annotators import estimate_candidates
 from oneof.cli.answers.files import ROW, AnswerOptions, TableAnswers, read_answers
 from oneof.cli.options import read_names
-from oneof.cli.tables.groups import group_notes, read_groups
+from oneof.cli.tables.gold import describe_shared_rows, use_gold
+from oneof.cli.tables.groups import count_groups, group_notes, read_groups
 from oneof.cli.tables.leaks import leak_notes
 from oneof.errors import InputError
 from oneof.io import (
@@ -29,6 +30,7 @@ from oneof.io import (
     find_column,
     find_separator,
     merge_ranked_columns,
+    misspelled_classes,
     read_labels,
     read_text_options,
     read_truth,
@@ -38,6 +40,8 @@ from oneof.io import (
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from oneof.typing import Mask
 
 _MAX_SHOWN = 80
 """Maximum number of characters of a list in a note."""
@@ -60,6 +64,7 @@ class ReadOptions:
     labels: tuple[str, ...]
     truth: str | None = None
     groups: str | None = None
+    gold: str | None = None
     separator: str | None = None
     classes: tuple[str, ...] | None = None
     overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
@@ -71,9 +76,9 @@ class ReadOptions:
 
     @property
     def text_columns(self) -> set[str]:
-        """Columns that are read as text: labels, weights, true labels, groups, and names of rows in answers."""
-        names = [*self.weight_columns, self.truth, self.groups]
-        names += [] if self.answers is None else [self.answers.row or ROW, self.answers.gold]
+        """Columns read as text: labels, weights, true and checked labels, groups, and names of rows in answers."""
+        names = [*self.weight_columns, self.truth, self.gold, self.groups]
+        names += [] if self.answers is None else [self.answers.row or ROW]
         return {*self.labels, *(name for name in names if name is not None)}
 
     @property
@@ -87,8 +92,7 @@ class ReadOptions:
     @property
     def label_columns(self) -> tuple[str, ...]:
         """Columns of labels of the table; with answers, that of the known labels."""
-        gold = None if self.answers is None else self.answers.gold
-        return self.labels if gold is None else (gold,)
+        return self.labels if self.answers is None or self.gold is None else (self.gold,)
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,8 @@ class PreparedTable:
         The answers of annotators, from which the candidate sets were estimated.
     groups : list of str or None
         The group of each row, which folds keep together.
+    is_checked : ndarray of bool, or None
+        The rows with a checked label, which replaces their labels; None without a column of checked labels.
     """
 
     table: Table
@@ -129,14 +135,12 @@ class PreparedTable:
     separator: str = DEFAULT_SEPARATOR
     answers: TableAnswers | None = None
     groups: list[str] | None = None
+    is_checked: "Mask | None" = None
 
     @property
     def n_groups(self) -> int | None:
         """Number of groups that have labeled rows; None without groups."""
-        if self.groups is None:
-            return None
-        is_unlabeled = self.candidates.is_unlabeled.tolist()
-        return len({group for group, skipped in zip(self.groups, is_unlabeled, strict=True) if not skipped})
+        return count_groups(self.groups, self.candidates)
 
     @property
     def identifiers(self) -> list[str]:
@@ -192,19 +196,27 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         )
     else:
         given = read_answers(
-            read_options.answers, table, separator=read_options.separator, classes=read_options.classes
+            read_options.answers,
+            table,
+            separator=read_options.separator,
+            classes=read_options.classes,
+            gold=read_options.gold,
         )
         separator = given.separator
         candidates = estimate_candidates(given)
+    candidates, is_checked, checked_notes = use_gold(table, read_options, candidates, given, separator, len(labels))
     if read_options.classes is None and not read_options.weights.weighted:
         check_no_weights(candidates.classes.tolist(), table.path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)
-    groups = None if read_options.groups is None else _check_and_read_groups(table, read_options)
+    checked_notes += describe_shared_rows(is_checked, truth)
+    groups = None if read_options.groups is None else check_and_read_groups(table, read_options)
     features = prepare_features(table, read_options)
     answer_notes = () if given is None else given.notes
     label_notes = (
         *separator_notes,
+        *checked_notes,
         *suspicious_labels(candidates.classes.tolist(), separator),
+        *misspelled_classes(candidates),
         *_refusals(label_table, labels, read_options, candidates),
         *certain_rows(candidates, read_options.weights.kind),
         *single_row_classes(candidates),
@@ -225,6 +237,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         separator=separator,
         answers=given,
         groups=groups,
+        is_checked=is_checked,
     )
 
 
@@ -241,10 +254,11 @@ def _refusals(table: Table, labels: Sequence[str], read_options: ReadOptions, ca
     return cells_without_weights(cells.to_list(), candidates.classes.tolist())
 
 
-def _check_and_read_groups(table: Table, read_options: ReadOptions) -> list[str]:
+def check_and_read_groups(table: Table, read_options: ReadOptions) -> list[str]:
     """Return the group of each row, from a column without labels."""
     name = str(read_options.groups)
-    for option, names in (("--labels", read_options.labels), ("--truth", (read_options.truth,))):
+    given = (("--labels", read_options.labels), ("--truth", (read_options.truth,)), ("--gold", (read_options.gold,)))
+    for option, names in given:
         if name in names:
             raise InputError(f"--groups and {option} must name different columns; got {name!r} for both.")
     return read_groups(table, name)

@@ -66,6 +66,7 @@ class Audit:
                 cv=n_folds,
                 groups=groups,
                 noise_rate=self.noise_rate,
+                checked=None if prepared.is_checked is None else prepared.is_checked[rows],
                 random_state=self.seed,
             )
         self.n_unknown += issues.is_rate_unknown

@@ -38,7 +38,7 @@ def command_line(
         arguments += ["--answers", str(given.path)]
         for option, value in (("--row", given.row), ("--annotator", given.annotator), ("--answer", given.answer)):
             arguments += [] if value is None else [option, value]
-        arguments += [] if given.gold is None else ["--gold", given.gold]
+    arguments += [] if read_options.gold is None else ["--gold", read_options.gold]
     if read_options.truth:
         arguments += ["--truth", read_options.truth]
     if read_options.groups:
@@ -94,11 +94,13 @@ def summarize(
         "table": str(prepared.table.path),
         "labels": list(read_options.label_columns),
         "truth": read_options.truth,
+        "gold": read_options.gold,
         "groups": read_options.groups,
         "rows": len(candidates),
         "exact": exact,
         "partial": len(candidates) - exact - unlabeled,
         "unlabeled": unlabeled,
+        "checked": 0 if prepared.is_checked is None else int(prepared.is_checked.sum()),
         "weighted": int(candidates.is_weighted.sum()),
         "classes": candidates.classes.tolist(),
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
@@ -160,6 +162,8 @@ def write_labels(path: Path, prepared: "PreparedTable", decisions: Any) -> None:
         "label": decisions.labels.tolist(),
         "confidence": decisions.confidence.tolist(),
     }
+    if prepared.is_checked is not None:
+        columns["checked"] = prepared.is_checked.tolist()
     if prepared.truth is not None:
         columns["truth"] = prepared.truth.tolist()
     insert_identifiers(pl.DataFrame(columns), prepared.table.frame, prepared.identifiers).write_csv(path)

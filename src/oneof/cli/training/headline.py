@@ -102,11 +102,15 @@ def describe_checked_rows(comparison: "Comparison", candidates: "CandidateSets",
     known = find_checked_rows(comparison, candidates, truth)
     if truth is None or rows is None or result.probabilities is None or result.predictions is None:
         return []
-    n_known, notes = len(known), []
+    n_known = len(known)
     if n_known >= MIN_CHECKED_ROWS:
-        notes.append(
-            f"prediction sets (predict --coverage) are calibrated by {n_known:,} held-out rows with a true label."
-        )
+        notes = [f"prediction sets (predict --coverage) are calibrated by {n_known:,} held-out rows with a true label."]
+    else:
+        count = "1 labeled held-out row has" if n_known == 1 else f"{n_known:,} labeled held-out rows have"
+        notes = [
+            f"{count} a true label (--truth), and {MIN_CHECKED_ROWS} are needed to calibrate the prediction sets "
+            "(predict --coverage) by true labels: they are calibrated by the labels of all held-out rows."
+        ]
     if n_known < _MIN_CONFIDENCE_ROWS:
         return notes
     confidence = float(result.probabilities[known].max(axis=1).mean())

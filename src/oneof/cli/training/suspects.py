@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from oneof.audit import LabelIssues
     from oneof.candidates import CandidateSets
     from oneof.comparison import Comparison
+    from oneof.typing import Mask
 
 
 def describe_correction(issues: "LabelIssues") -> str:
@@ -26,8 +27,12 @@ def has_suspects(method: Any) -> bool:
     return isinstance(method, LOORidge)
 
 
-def find_suspects(comparison: "Comparison", method: Any, candidates: "CandidateSets") -> "LabelIssues | None":
+def find_suspects(
+    comparison: "Comparison", method: Any, candidates: "CandidateSets", checked: "Mask | None" = None
+) -> "LabelIssues | None":
     """Return the issues by the leave-one-out scores of a fitted LOORidge; None without result.
+
+    Rows of the mask `checked` have known labels and are not suspected.
 
     With groups, the scores are those of the comparison, and there are none if it has one split only.
     """
@@ -39,6 +44,8 @@ def find_suspects(comparison: "Comparison", method: Any, candidates: "CandidateS
     from oneof.audit.detection import MIN_PROBABILITY
     from oneof.estimators.loo_ridge import loo_logits
 
+    if checked is not None and (checked | candidates.is_unlabeled).all():
+        return None
     scores = None
     if comparison.n_groups is not None:
         rows, proba = comparison.held_out_rows, comparison.results[0].probabilities
@@ -49,6 +56,6 @@ def find_suspects(comparison: "Comparison", method: Any, candidates: "CandidateS
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         try:
-            return issues_from_scores(loo_logits(method) if scores is None else scores, candidates)
+            return issues_from_scores(loo_logits(method) if scores is None else scores, candidates, checked=checked)
         except UserWarning:  # the features do not predict the labels
             return None

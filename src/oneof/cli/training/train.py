@@ -153,7 +153,7 @@ def train(
             model = fit_with_class_weights(comparison.best_estimator, frame, fitted_to, class_weight)
         if issues is None and has_suspects(model[-1]):
             with steps.step(AUDIT):
-                issues = find_suspects(comparison, model[-1], candidates)
+                issues = find_suspects(comparison, model[-1], candidates, prepared.is_checked)
         decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
     else:
         add_note(

@@ -1,0 +1,60 @@
+"""Checked labels of some rows, `--gold`: their use in training, and the note about rows that have a true label too."""
+
+from typing import TYPE_CHECKING, Any
+
+from oneof.errors import InputError
+
+if TYPE_CHECKING:
+    from oneof.candidates import CandidateSets
+    from oneof.cli.answers.files import TableAnswers
+    from oneof.cli.tables.inputs import ReadOptions
+    from oneof.io import Table
+    from oneof.typing import Mask
+
+
+def use_gold(
+    table: "Table",
+    read_options: "ReadOptions",
+    candidates: "CandidateSets",
+    answers: "TableAnswers | None",
+    separator: str,
+    n_columns: int,
+) -> "tuple[CandidateSets, Mask | None, tuple[str, ...]]":
+    """Return the candidate sets with the checked labels, the mask of their rows (None without --gold), and notes.
+
+    The labels of answers have been estimated with the checked ones. One column of labels, unlike several columns of 0
+    and 1, gets further classes from the checked labels, unless all classes are named.
+    """
+    import numpy as np
+
+    from oneof.io import use_checked_labels
+
+    if read_options.gold is None:
+        return candidates, None, ()
+    if answers is not None:
+        known = answers.gold or []
+        return candidates, np.fromiter((label is not None for label in known), dtype=bool, count=len(known)), ()
+    if read_options.gold in (*read_options.labels, *read_options.weight_columns):
+        raise InputError(f"--gold and --labels must name different columns; got {read_options.gold!r} for both.")
+    adds_classes = read_options.classes is None and n_columns == 1
+    return use_checked_labels(table, read_options.gold, candidates, separator=separator, adds_classes=adds_classes)
+
+
+def describe_shared_rows(is_checked: "Mask | None", truth: Any) -> tuple[str, ...]:
+    """Return a note about the rows that have both a checked and a true label.
+
+    A held-out row is predicted without its label, so that its rates are those of new rows. The labels of the training
+    rows themselves are the checked ones.
+    """
+    if is_checked is None or truth is None:
+        return ()
+    shared = sum(checked and label is not None for checked, label in zip(is_checked.tolist(), truth.tolist()))
+    if not shared:
+        return ()
+    verb = "row has" if shared == 1 else "rows have"
+    return (
+        f"{shared:,} {verb} a checked (--gold) and a true label (--truth). The held-out accuracy is not too high "
+        "for this reason, since a row is predicted without its label. In training_labels.csv and the report, these "
+        "rows have their checked label and agree with the truth. A choice among several methods uses the checked "
+        "labels, so that the accuracy of the best one may be slightly too high.",
+    )

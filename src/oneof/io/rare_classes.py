@@ -1,0 +1,106 @@
+"""Rare classes that are probably misspelled names of frequent ones, such as 'Parus mayor' and 'Parus major'."""
+
+import difflib
+import re
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from oneof.candidates.columns import fold_case
+
+if TYPE_CHECKING:
+    from oneof.candidates import CandidateSets
+    from oneof.typing import Ints
+
+MAX_RARE_ROWS = 3
+"""Number of rows up to which a class may be a misspelling."""
+MIN_RATIO = 10
+"""Number of rows of the frequent class for each row of the rare one, at least."""
+MIN_LETTERS = 5
+"""Number of letters of a word that may be misspelled."""
+LONG_WORD = 8
+"""Number of letters from which a word may have two edits, none of which is the first letter."""
+_MAX_EDITS = 2
+_MAX_LISTED = 3
+_BLOCK = 256
+"""Number of rare classes that are compared with all frequent ones at once."""
+_ALPHABET = 32
+"""Number of counts of letters that are compared before the names."""
+_WORDS = re.compile(r"[^\W\d_]+|\d+")
+_CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+def misspelled_classes(candidates: "CandidateSets") -> list[str]:
+    """Return a note about the rare classes that differ from a frequent class in one or two letters of a long word.
+
+    The rows of a class are the labeled rows of which it is a candidate. Names that differ in digits, in short words
+    such as "type A" and "type B", or by a prefix such as "normal" and "abnormal", are different classes.
+    """
+    names = candidates.classes.tolist()
+    if not all(isinstance(name, str) for name in names):
+        return []
+    counts = candidates.mask[~candidates.is_unlabeled].sum(axis=0)
+    pairs = list(_similar_pairs(names, counts))
+    if not pairs:
+        return []
+    listed = [f"{names[i]!r} ({_rows(counts[i])}) and {names[j]!r} ({_rows(counts[j])})" for i, j in pairs]
+    more = f"; and {len(listed) - _MAX_LISTED:,} more pairs" if len(listed) > _MAX_LISTED else ""
+    pronoun = "they are" if len(pairs) == 1 else "those of a pair are"
+    return [
+        f"{'; '.join(listed[:_MAX_LISTED])}{more} have nearly the same name, and are read as different classes. If "
+        f"{pronoun} the same class, correct the rare name in the table; otherwise ignore this note."
+    ]
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"
+
+
+def _similar_pairs(names: Sequence[str], counts: "Ints") -> Iterator[tuple[int, int]]:
+    """Yield each rare class with the most frequent class of nearly the same name."""
+    from scipy.spatial.distance import cdist
+
+    folded = [fold_case(name) for name in names]
+    n_letters = np.array([sum(map(str.isalpha, text)) for text in folded])
+    rare = np.flatnonzero((counts >= 1) & (counts <= MAX_RARE_ROWS) & (n_letters >= MIN_LETTERS))
+    common = np.flatnonzero((counts >= MIN_RATIO) & (n_letters >= MIN_LETTERS - _MAX_EDITS))
+    common = common[np.argsort(-counts[common], kind="stable")]
+    if not len(rare) or not len(common):
+        return
+    words = [_WORDS.findall(_CAMEL_CASE.sub(" ", name).casefold()) for name in names]
+    letters = np.array([np.bincount([ord(c) % _ALPHABET for c in text], minlength=_ALPHABET) for text in folded])
+    for start in range(0, len(rare), _BLOCK):
+        block = rare[start : start + _BLOCK]
+        near = cdist(letters[block], letters[common], "cityblock") <= 2 * _MAX_EDITS
+        near &= counts[common] >= MIN_RATIO * counts[block][:, None]
+        for i, row in zip(block.tolist(), near, strict=True):
+            j = next((j for j in common[row].tolist() if _is_misspelled(words[i], words[j])), None)
+            if j is not None:
+                yield i, j
+
+
+def _is_misspelled(words: Sequence[str], others: Sequence[str]) -> bool:
+    """Return whether two lists of words differ by one or two edits of long words."""
+    if len(words) != len(others):
+        return False
+    different = [(word, other) for word, other in zip(words, others, strict=True) if word != other]
+    if not different or not all(_may_be_misspelled(word, other) for word, other in different):
+        return False
+    return sum(_count_edits(word, other) for word, other in different) <= _MAX_EDITS
+
+
+def _may_be_misspelled(word: str, other: str) -> bool:
+    """Return whether two words are long and differ by one edit, a transposition, or two edits of longer words."""
+    shorter, longer = sorted((word, other), key=len)
+    if len(shorter) < MIN_LETTERS or shorter.isdigit() or longer.isdigit() or longer.endswith(shorter):
+        return False
+    is_transposed = len(word) == len(other) and sorted(word) == sorted(other)
+    is_long = len(shorter) >= LONG_WORD and word[0] == other[0]  # "cardiology" and "radiology" are two words
+    return _count_edits(word, other) <= (_MAX_EDITS if is_transposed or is_long else 1)
+
+
+def _count_edits(word: str, other: str) -> int:
+    """Return the number of letters that are replaced, inserted or deleted."""
+    changes = difflib.SequenceMatcher(None, word, other, autojunk=False).get_opcodes()
+    return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in changes if tag != "equal")

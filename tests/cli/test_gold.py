@@ -1,0 +1,173 @@
+"""Checked labels of some rows of a table of candidate sets: `--gold` of fit, compare, audit and inspect."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof.candidates import CandidateSets
+from oneof.candidates.known_labels import use_known_labels
+from oneof.cli.tables.inputs import PreparedTable, ReadOptions, prepare
+from oneof.persistence import load
+from tests.cli.conftest import QUICK, Run, check_error, make_birds
+from tests.cli.test_audit import make_noisy
+
+TABLE = ("birds.csv", "--labels", "species", "--gold", "checked")
+SHARED = "20 rows have a checked (--gold) and a true label (--truth)"
+
+
+def write_checked(table: pl.DataFrame, is_checked: pl.Expr, name: str = "birds.csv") -> pl.DataFrame:
+    """Write a table with the true label of some rows in a column `checked`."""
+    table = table.with_columns(checked=pl.when(is_checked).then(pl.col("truth")))
+    table.write_csv(name)
+    return table
+
+
+@pytest.fixture
+def checked(run: Run) -> pl.DataFrame:
+    """Write a table in which every third row is checked."""
+    return write_checked(make_birds(), pl.int_range(60) % 3 == 0)
+
+
+def read(**options: str) -> PreparedTable:
+    return prepare(Path("birds.csv"), ReadOptions(labels=("species",), **options))  # type: ignore[arg-type]
+
+
+def test_checked_rows_are_exact_and_the_others_as_without_gold(checked: pl.DataFrame) -> None:
+    """A checked row has its checked label alone; other rows and the features do not change."""
+    plain, known = read(), read(gold="checked")
+    rows = np.arange(60) % 3 == 0
+    assert known.is_checked is not None
+    assert known.is_checked.tolist() == rows.tolist()
+    sets = known.candidates.to_sets()
+    assert [sets[i] for i in np.flatnonzero(rows)] == [{name} for name in checked["checked"].drop_nulls()]
+    assert known.candidates[~rows] == plain.candidates[~rows]
+    assert "checked" not in [column.name for column in known.columns]
+
+
+def test_labels_in_the_label_column_give_the_same_fit(run: Run, checked: pl.DataFrame) -> None:
+    """A fit with checked labels equals that of a table with these labels in place of the sets."""
+    merged = checked.with_columns(species=pl.coalesce("checked", "species")).drop("checked")
+    merged.write_csv("merged.csv")
+    fits = [
+        json.loads(run("fit", *words, "--drop", "truth", *QUICK, "--json", "--out", out).out)
+        for words, out in ((TABLE, "first"), (("merged.csv", "--labels", "species"), "second"))
+    ]
+    assert fits[0]["gold"] == "checked"
+    assert (fits[0]["checked"], fits[1]["checked"]) == (20, 0)
+    rates = [[fold["covering_rate"] for fold in one["estimate"]["folds"]] for one in fits]
+    assert rates[0] == rates[1]
+    first, second = (pl.read_csv(f"{name}/training_labels.csv") for name in ("first", "second"))
+    assert first["checked"].to_list() == [row % 3 == 0 for row in range(60)]
+    assert first.drop("checked").equals(second)
+    model = load("first/model.skops")
+    assert (model.label_columns, "checked" in dict(model.columns)) == (["species"], False)
+    assert "--gold checked" in Path("first/report.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("command", ["compare", "inspect"])
+def test_other_commands_read_the_checked_labels(run: Run, checked: pl.DataFrame, command: str) -> None:
+    """The commands count the checked rows in a note, and the column is not a feature."""
+    result = run(command, *TABLE, *QUICK)
+    assert result.code == 0, result.err
+    assert "20 rows have a checked label (checked)" in result.err
+
+
+def test_labels_outside_of_their_set_are_used_and_counted(run: Run) -> None:
+    """A checked label that is not in the set of its row is used; the note has the number and the first row."""
+    table = make_birds()
+    other = {"finch": "wren", "owl": "finch", "wren": "owl"}
+    outside = pl.when(pl.int_range(60).is_in([4, 8])).then(pl.col("truth").replace(other))
+    table.with_columns(checked=outside).write_csv("birds.csv")
+    prepared = read(gold="checked")
+    message = "2 checked labels are not among the labels of their row, first in row 4; the checked label is used."
+    assert message in prepared.notes
+    assert prepared.candidates[4] == {other[table["truth"][4]]}
+
+
+def test_a_checked_label_may_be_a_new_class(run: Run) -> None:
+    """The classes are those of the labels and of the checked labels, sorted; unlabeled rows stay unlabeled."""
+    table = make_birds().with_columns(checked=pl.when(pl.int_range(60) == 7).then(pl.lit("eagle")))
+    table.write_csv("birds.csv")
+    plain, known = read(), read(gold="checked")
+    assert known.candidates.classes.tolist() == ["eagle", "finch", "owl", "wren"]
+    assert known.candidates.is_unlabeled.tolist() == plain.candidates.is_unlabeled.tolist()
+    assert "'eagle' is a class of checked labels only." in known.notes
+
+
+def test_rows_with_a_checked_and_a_true_label_have_a_note(run: Run, checked: pl.DataFrame) -> None:
+    """The note counts these rows, of one column or two; without common rows there is none."""
+    assert SHARED in run("compare", *TABLE, "--truth", "truth", *QUICK).err
+    assert SHARED in run("compare", *TABLE, "--truth", "checked", "--drop", "truth", *QUICK).err
+    others = pl.when(pl.col("checked").is_null()).then("truth")
+    checked.with_columns(truth=others).write_csv("birds.csv")
+    assert "and a true label" not in run("compare", *TABLE, "--truth", "truth", *QUICK).err
+
+
+def test_the_held_out_accuracy_does_not_depend_on_the_label_of_the_row(run: Run) -> None:
+    """With random labels as checked and true ones, the accuracy of held-out rows is that of chance."""
+    rng = np.random.default_rng(0)
+    n, names = 300, np.array(["finch", "owl"])
+    truth = names[rng.integers(2, size=n)]
+    frame = pl.DataFrame({"a": rng.normal(size=n), "b": rng.normal(size=n), "species": "finch|owl", "truth": truth})
+    frame = frame.with_columns(species=pl.when(pl.int_range(n) < 2).then("truth").otherwise("species"))
+    frame.write_csv("birds.csv")
+    words = ("--labels", "species", "--gold", "truth", "--truth", "truth", "--method", "LOORidge", "--json")
+    result = run("compare", "birds.csv", *words)
+    assert result.code == 0, result.err
+    assert 0.35 < json.loads(result.out)["results"][0]["accuracy"] < 0.65
+
+
+def test_checked_rows_are_neither_suspected_nor_counted(run: Run) -> None:
+    """Checked rows are not in the list of an audit, wrong rows that are not checked still are."""
+    write_checked(make_noisy(), pl.int_range(150) % 2 == 0, "noisy.csv")
+    words = ("audit", "noisy.csv", "--labels", "species", "--drop", "truth")
+    result = run(*words, "--gold", "checked", "--out", "issues.csv")
+    assert result.code == 0, result.err
+    assert "of 74 labeled rows" in result.out
+    assert "rows with a checked label are right" in result.err
+    issues = pl.read_csv("issues.csv")
+    assert (issues["row"] % 2 == 1).all()
+    assert len(issues) == 74  # one of the 75 odd rows is unlabeled
+    suspected = issues.filter("suspected")["row"].to_list()
+    assert len(set(suspected) & set(range(1, 15, 2))) >= 5
+
+
+@pytest.mark.parametrize(
+    ("cell", "words", "message"),
+    [
+        ("finch|owl", (), "row 1: column 'checked' of checked labels contains 'finch|owl', which is a set."),
+        ("eagle", ("--classes", "finch,owl,wren"), "row 1: column 'checked' of checked labels contains 'eagle'"),
+        (None, (), "column 'checked' of checked labels is empty. Remove --gold."),
+    ],
+)
+def test_defects_of_checked_labels_are_errors(run: Run, cell: str | None, words: tuple[str, ...], message: str) -> None:
+    """A set, an unknown class if all are named, and an empty column are errors with the row and the remedy."""
+    make_birds().with_columns(checked=pl.when(pl.int_range(60) == 1).then(pl.lit(cell))).write_csv("birds.csv")
+    check_error(run, "fit", *TABLE, *words, *QUICK, message=message)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--labels", "species", "--gold", "species"), "--gold and --labels must name different columns"),
+        (
+            ("--labels", "species", "--gold", "checked", "--groups", "checked"),
+            "--groups and --gold must name",
+        ),
+        (("--labels", "species", "--gold", "checked", "--online"), "--gold cannot be combined with --online"),
+    ],
+)
+def test_options_that_exclude_gold(run: Run, checked: pl.DataFrame, words: tuple[str, ...], message: str) -> None:
+    """Each error names both options."""
+    check_error(run, "fit", "birds.csv", *words, message=message)
+
+
+def test_known_labels_replace_weights() -> None:
+    """A row with weights and a known label is exact, and the weights of other rows do not change."""
+    y = CandidateSets.from_weights([[0.2, 0.8, 0.0], [0.5, 0.0, 1.0]], classes=["a", "b", "c"])
+    known = use_known_labels(y, ["c", None])
+    assert known.candidates.weights.tolist() == [[0, 0, 1], [0.5, 0, 1]]
+    assert (known.outside.tolist(), known.new_classes) == ([0], [])

@@ -70,7 +70,8 @@ def make_section(experiment: Experiment, records: Records) -> tuple[str, str]:
         pictures = []
         for picture in sorted(folder.glob("*.png")):
             target = DOCS / (f"{name}.png" if picture.stem == "figure" else f"{name}-{picture.stem}.png")
-            Image.open(picture).convert("RGB").quantize(256).save(target, optimize=True)
+            # Without k-means the colors of a color bar are merged into bands.
+            Image.open(picture).convert("RGB").quantize(256, kmeans=1).save(target, optimize=True)
             pictures.append(f"![{experiment.title}]({target.name})")
     minutes = sum(record.seconds for record in records) / 60
     replicates = format_replicates((record.trial for record in records), experiment.full)

@@ -53,7 +53,7 @@ myst_heading_anchors = 3
 myst_substitutions = {
     # Pages name decisions by their numbers, which the titles do not have.
     "decisions": "\n".join(
-        f"* [{page.name[:4]}: {page.read_text(encoding='utf-8').splitlines()[0].removeprefix('# ')}](decisions/{page.name})"
+        f"* [{page.name[:4]}: {page.read_text(encoding='utf-8').splitlines()[0][2:]}](decisions/{page.name})"
         for page in sorted((HERE / "decisions").glob("0*.md"))
     ),
     "tutorial": "[**Tutorial**\\\nTen minutes, real data](tutorial.md)"

@@ -10,7 +10,7 @@ from sphinx.util import logging
 
 _log = logging.getLogger(__name__)
 
-# Browsers set no space between the name of a function and its argument, as in "log p". None is needed before a parenthesis.
+# Browsers set no space between the name of a function and its argument, as in "log p"; a parenthesis needs none.
 _APPLY = re.compile(r"<mo>&ApplyFunction;</mo>(?!\s*<mo[^>]*>[(\[])")
 
 

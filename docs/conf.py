@@ -51,6 +51,11 @@ nitpick_ignore_regex = [
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath", "substitution"]
 myst_heading_anchors = 3
 myst_substitutions = {
+    # Pages name decisions by their numbers, which the titles do not have.
+    "decisions": "\n".join(
+        f"* [{page.name[:4]}: {page.read_text(encoding='utf-8').splitlines()[0][2:]}](decisions/{page.name})"
+        for page in sorted((HERE / "decisions").glob("0*.md"))
+    ),
     "tutorial": "[**Tutorial**\\\nTen minutes, real data](tutorial.md)"
     if (HERE / "tutorial.md").exists()
     else "[**First steps**\\\nYour first fit on candidate sets](gallery/plot_first_steps)",

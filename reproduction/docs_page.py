@@ -20,9 +20,10 @@ from reproduction.trial import complete_replicates, format_replicates
 DOCS = Path(__file__).parent.parent / "docs" / "reproduction"
 HEADER = """# Claims of the papers, and measured results
 
-Made by `python -m reproduction.docs_page` from the records of full runs (`python -m reproduction NAME`; protocol and
-guarantees: [reproduction.md](../reproduction.md)). If a claim is not confirmed, an explanation follows the table.
-± is one standard error over the draws; a difference counts beyond two, unless the claim says otherwise.
+This page compares the claims of the papers with measured results, for readers who choose a method by its paper. If a
+claim is not confirmed, an explanation follows the table. ± is one standard error over the draws; a difference counts
+beyond two, unless the claim says otherwise. `python -m reproduction.docs_page` makes this page from the records of full
+runs (`python -m reproduction NAME`; protocol and guarantees: [reproduction.md](../reproduction.md)).
 
 """
 
@@ -70,7 +71,8 @@ def make_section(experiment: Experiment, records: Records) -> tuple[str, str]:
         pictures = []
         for picture in sorted(folder.glob("*.png")):
             target = DOCS / (f"{name}.png" if picture.stem == "figure" else f"{name}-{picture.stem}.png")
-            Image.open(picture).convert("RGB").quantize(256).save(target, optimize=True)
+            # Without k-means the colors of a color bar are merged into bands.
+            Image.open(picture).convert("RGB").quantize(256, kmeans=1).save(target, optimize=True)
             pictures.append(f"![{experiment.title}]({target.name})")
     minutes = sum(record.seconds for record in records) / 60
     replicates = format_replicates((record.trial for record in records), experiment.full)

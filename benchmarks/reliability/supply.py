@@ -112,6 +112,7 @@ def make_page():
     lines = [
         "# Dependencies",
         "",
+        "The installed packages, their purposes and the modules that import them, for users who review dependencies.",
         "Written by `python -m benchmarks reliability supply` from `pyproject.toml`, the imports of `src/oneof` and",
         "the requirements of the packages. Everything is installed from the package registry.",
         "",

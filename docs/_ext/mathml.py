@@ -1,5 +1,6 @@
 """Formulas as MathML, rendered by docutils at build time: the page needs no script, font or network."""
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -9,6 +10,9 @@ from sphinx.util import logging
 
 _log = logging.getLogger(__name__)
 
+# Browsers set no space between the name of a function and its argument, as in "log p"; a parenthesis needs none.
+_APPLY = re.compile(r"<mo>&ApplyFunction;</mo>(?!\s*<mo[^>]*>[(\[])")
+
 
 def _markup(self: Any, node: nodes.Element, *, block: bool) -> str:
     text = node.astext()
@@ -17,7 +21,7 @@ def _markup(self: Any, node: nodes.Element, *, block: bool) -> str:
     except (SyntaxError, ValueError, NotImplementedError) as error:
         _log.warning("this formula cannot be converted to MathML (%s): %s", error, text, location=node)
         return self.encode(text)
-    return result
+    return _APPLY.sub('<mo lspace="0" rspace="0.167em">&ApplyFunction;</mo>', result)
 
 
 def visit_inline(self: Any, node: nodes.math) -> None:

@@ -14,8 +14,10 @@ _REFERENCE = re.compile(r"\||(?<=[A-Za-z])_(?![\w*`])")
 
 def escape(app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:  # noqa: ARG001 - the signature of the event
     """Escape bars and trailing underscores outside code, in place, after numpydoc has formatted the sections."""
+    is_example = False  # of a doctest, up to the blank line after its output
     for at, line in enumerate(lines):
-        if line.lstrip().startswith((">>>", "...", ".. ", ":")):
+        is_example = bool(line.strip()) and (is_example or line.lstrip().startswith(">>>"))
+        if is_example or line.lstrip().startswith((".. ", ":")):
             continue
         parts = _CODE.split(line)
         parts[::2] = [_REFERENCE.sub(lambda match: "\\" + match[0], part) for part in parts[::2]]

@@ -206,7 +206,7 @@ class Answers:
     ) -> "Answers":
         """Read a JSON export of Label Studio, in its full form or the short one ("JSON-MIN").
 
-        The labels of several choices are a set. Cancelled annotations, drafts and predictions are ignored, and
+        The labels of several choices are a set. Canceled annotations, drafts and predictions are ignored, and
         annotations marked as ground truth are answers of their annotator. Annotators without answers are omitted, with
         a UserWarning.
 

@@ -80,7 +80,7 @@ def read_label_studio(path: Path, *, item: str, choice: str | None = None) -> li
     path : Path
         A list of tasks. In the full form each has `data` and `annotations`, whose results of type "choices" are read;
         the labels of several choices of an annotation are a set. In the short form there is an object for each
-        annotation, with the choices as a field named after their tag. Cancelled annotations, drafts and predictions
+        annotation, with the choices as a field named after their tag. Canceled annotations, drafts and predictions
         are ignored. An annotator is named by `completed_by` or `annotator`: a number, an e-mail address or an object.
     item : str
         The field of the data that identifies the tasks; "id" is the number of the task if the data have no such field.

@@ -253,7 +253,7 @@ def experiment() -> Experiment:
         datasets=(),
         full=plan(draws=20),
         quick=plan(draws=2, queries=20),
-        minutes=(20.0, 0.5),
+        minutes=(45.0, 0.5),
         measure=measure,
         tabulate=tabulate,
         draw=draw,

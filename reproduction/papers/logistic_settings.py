@@ -249,7 +249,7 @@ def experiment() -> Experiment:
         datasets=SETS,
         full=plan(draws=20),
         quick=plan(draws=2, sets=("wdbc", "glass"), kinds=(FEW,)),
-        minutes=(40.0, 1.0),
+        minutes=(10.0, 1.0),
         measure=measure,
         tabulate=tabulate,
         draw=draw,

@@ -212,7 +212,7 @@ def experiment() -> Experiment:
         datasets=SETS,
         full=plan(draws=5),
         quick=plan(draws=1, sets=("satimage", "lost"), rates=(0.0, 0.2)),
-        minutes=(30.0, 1.0),
+        minutes=(10.0, 1.0),
         measure=measure,
         tabulate=tabulate,
         draw=draw,

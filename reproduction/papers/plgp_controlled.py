@@ -231,7 +231,7 @@ def experiment() -> Experiment:
         datasets=SETS,
         full=plan(),
         quick=plan(folds=2, sets=("ecoli", "glass"), shares=(0.45,), extras=(1, 3)),
-        minutes=(90.0, 0.9),
+        minutes=(200.0, 0.9),
         measure=measure,
         tabulate=tabulate,
         draw=draw,

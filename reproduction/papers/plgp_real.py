@@ -159,7 +159,7 @@ def experiment() -> Experiment:
         datasets=SETS,
         full=plan(repeats=3),
         quick=plan(repeats=1, folds=4, sets=("lost",), rows=500),
-        minutes=(55.0, 1.0),
+        minutes=(320.0, 1.0),
         measure=measure,
         tabulate=tabulate,
         draw=draw,

@@ -169,7 +169,7 @@ def experiment() -> Experiment:
         datasets=SETS,
         full=plan(draws=10),
         quick=plan(draws=1, sets=("pendigits", "segment"), counts=(100, 200), tests=1000),
-        minutes=(80.0, 0.6),
+        minutes=(140.0, 0.6),
         measure=measure,
         tabulate=tabulate,
         draw=draw,

@@ -246,7 +246,7 @@ def experiment() -> Experiment:
         datasets=(*FACES, *TEXTS),
         full=plan(draws=5),
         quick=plan(draws=1, sets=("lost",), methods=("LOORidge", "CLPL", "PLSVM", "PLKNN", "IPAL", "PLECOC")),
-        minutes=(120.0, 0.3),
+        minutes=(170.0, 0.3),
         measure=measure,
         tabulate=tabulate,
         draw=draw,

@@ -13,7 +13,7 @@ import pytest
 
 from oneof import io
 from oneof.cli.answers.files import AnswerOptions, read_answers
-from oneof.cli.commands.audit import find_issues
+from oneof.cli.auditing.issues import find_issues
 from oneof.cli.tables.inputs import ReadOptions, prepare
 from oneof.crowd import Answers, CrowdClassifier
 from oneof.io import Column, align_columns, read_table

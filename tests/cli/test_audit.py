@@ -11,7 +11,7 @@ import pytest
 
 from oneof.audit import find_label_issues
 from oneof.candidates import CandidateSets
-from oneof.cli.commands.audit import first_label_errors, format_probability
+from oneof.cli.auditing.issues import first_label_errors, format_probability
 from oneof.cli.labeling.session import open_session
 from oneof.labeling.http.app import question_to_dict
 from tests.cli.conftest import Run, check_error

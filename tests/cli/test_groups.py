@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.cli.commands.audit import find_issues
+from oneof.cli.auditing.issues import find_issues
 from oneof.cli.tables.groups import group_notes
 from oneof.cli.tables.inputs import ReadOptions, prepare
 from oneof.comparison.folds import check_task, make_folds

@@ -11,7 +11,7 @@ import pytest
 
 from oneof import PLKNN, CandidateSets, compare
 from oneof.audit.accuracy import AccuracyEstimate
-from oneof.cli.commands.audit import describe_rest
+from oneof.cli.auditing.issues import describe_rest
 from oneof.cli.tables.inputs import ReadOptions, WeightArguments, prepare
 from oneof.cli.training.headline import describe_checked_rows, describe_noise
 from oneof.likelihoods import softmax

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from oneof import CandidateSets, persistence
-from oneof.cli.commands.audit import find_issues
+from oneof.cli.auditing.issues import find_issues
 from oneof.cli.prediction.sets import SetOptions, held_out_calibration
 from oneof.cli.tables.inputs import ReadOptions, prepare
 from oneof.comparison import compare

@@ -1,38 +1,35 @@
 """`oneof audit`: find the rows of a table whose labels are probably wrong."""
 
 import contextlib
-import datetime
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from oneof.cli import options
+from oneof.cli.auditing.files import write_page, write_table
+from oneof.cli.auditing.issues import (
+    CHECKED_NOTE,
+    count_folds,
+    describe_rate,
+    describe_rest,
+    estimate_time,
+    find_issues,
+    first_label_errors,
+    format_probability,
+    summarize,
+)
 from oneof.cli.option_groups import AnswerGroup, FeatureGroup, FileGroup, LabelGroup, make_read_options
 from oneof.cli.output import terminal
-from oneof.cli.output.progress import Progress, progress
+from oneof.cli.output.progress import progress
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
-    from oneof.cli.tables.inputs import PreparedTable, ReadOptions
-    from oneof.typing import Floats
+    from oneof.cli.tables.inputs import PreparedTable
 
 NAME = "audit"
-MIN_TIMED_ROWS = 5_000
-"""Number of rows, times the number of fits, from which the time of the default method is estimated beforehand."""
-N_FOLDS = 5
-"""Number of folds of the held-out predictions, unless there are fewer groups."""
-MAX_PRINTED = 0.995
-"""Probabilities above this would be rounded to 1.00."""
 MAX_CELL = 40
 """Number of characters of a text in the printed list."""
-MIN_PROBABILITY = 1e-6
-"""Lower bound of held-out probabilities."""
-CHECKED_NOTE = (
-    "rows with a checked label are right: they are used to predict the others, and are neither audited nor counted."
-)
 EXAMPLES = """\b
 Examples:
   oneof audit birds.csv --labels species
@@ -138,7 +135,7 @@ def run(
             terminal.print_note(sentence)
         n_folds = count_folds(prepared) if folds is None else folds
         with progress("Estimating the time"):
-            seconds, advice = _estimate_time(prepared, method, n_folds, seed)
+            seconds, advice = estimate_time(prepared, method, n_folds, seed)
         for sentence in announce("the audit", seconds, advice):
             terminal.print_note(sentence)
         with progress("Predicting held-out rows", each_name=True, seconds=seconds) as bar:
@@ -148,9 +145,9 @@ def run(
                 files.enter_context(create_directories(path.absolute().parent))
                 temporary = files.enter_context(atomic_write(path))
                 if path is out:
-                    _write_table(temporary, issues, prepared)
+                    write_table(temporary, issues, prepared)
                 else:
-                    _write_page(temporary, issues, prepared, name)
+                    write_page(temporary, issues, prepared, name)
         if json:
             facts = {"method": name, "groups": groups, "n_groups": prepared.n_groups, "files": list(map(str, outputs))}
             terminal.print_json(summarize(issues, separator) | facts)
@@ -162,124 +159,7 @@ def run(
             terminal.print_line(f"File: {path}")
 
 
-def _estimate_time(prepared: "PreparedTable", method: str, folds: int, seed: int) -> tuple[float | None, str]:
-    """Return the estimated time of all fits of the audit, None if it is unknown or short, and advice to save time."""
-    from oneof.cli.tables.methods import is_default_method, resolve_methods
-    from oneof.cli.tables.times import count_audit_fits, count_audit_models, estimate_noise_seconds, estimate_seconds
-    from oneof.comparison.folds import check_task, make_folds
-    from oneof.comparison.methods import DEFAULT_METHOD
-
-    is_default = is_default_method(method)
-    candidates = prepared.candidates
-    is_grouped = prepared.groups is not None
-    n_fits = count_audit_fits(candidates, folds, is_default=is_default, is_grouped=is_grouped)
-    advice = "--drop excludes columns"
-    if not is_default:
-        advice = f"--method {DEFAULT_METHOD} requires no folds if all rows are exact; {advice}"
-    elif len(candidates) * n_fits < MIN_TIMED_ROWS:
-        return None, advice
-    [estimator] = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)[0].values()
-    task = check_task(prepared.frame, prepared.candidates, None)
-    test = make_folds(task, 1, seed)[0][1]
-    seconds = estimate_seconds(estimator, task, test, n_fits, seed)
-    if seconds is None:
-        return None, advice
-    n_models = count_audit_models(candidates) if is_default else 1
-    return seconds + n_models * estimate_noise_seconds(candidates, seed), advice
-
-
-def count_folds(prepared: "PreparedTable") -> int:
-    """Return the number of folds of the held-out predictions: not more than groups."""
-    return choose_folds(prepared.n_groups)
-
-
-def choose_folds(n_groups: int | None) -> int:
-    """Return the number of folds for a number of groups, None without groups."""
-    return N_FOLDS if n_groups is None else max(2, min(N_FOLDS, n_groups))
-
-
-def describe_rest(read_options: "ReadOptions", prepared: "PreparedTable") -> list[str]:
-    """Return a note if posteriors rule out the classes that rows do not list, which makes the noise rate too high."""
-    weights, candidates = read_options.weights, prepared.candidates
-    is_partial = candidates.is_weighted & ~candidates.mask.all(axis=1)
-    if not weights.weighted or weights.kind != "posterior" or weights.rest or not is_partial.any():
-        return []
-    return [
-        "classes that a row does not list are ruled out, without --rest. If the probabilities of the listed ones are "
-        "too close to 0 and 1, the noise rate is too high: add --rest auto."
-    ]
-
-
-def find_issues(
-    prepared: "PreparedTable",
-    method: str,
-    *,
-    folds: int,
-    seed: int = 0,
-    noise_rate: float | None = None,
-    progress: Progress | None = None,
-) -> "tuple[str, LabelIssues]":
-    """Return the name of the method of the held-out predictions, and the issues."""
-    from oneof.audit import find_label_issues
-    from oneof.cli.tables.methods import resolve_methods
-    from oneof.comparison.methods import DEFAULT_METHOD
-
-    methods, _ = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)
-    [(name, pipeline)] = methods.items()
-    return name, find_label_issues(
-        prepared.frame,
-        prepared.candidates,
-        pipeline,
-        cv=folds,
-        groups=prepared.groups,
-        checked=prepared.is_checked,
-        noise_rate=noise_rate,
-        random_state=seed,
-        progress=progress,
-    )
-
-
-def describe_rate(issues: "LabelIssues") -> str:
-    """Return the expected number of wrong rows and the noise rate in a sentence."""
-    n_rows, n_issues = len(issues.ranking), int(issues.is_issue.sum())
-    if issues.is_rate_unknown:
-        return (
-            f"the noise rate of {n_rows:,} labeled rows is unknown: the predictions have too little information about "
-            "the labels, and no row is suspected"
-        )
-    if issues.is_rate_given:
-        rate = terminal.format_percent(issues.noise_rate)
-        return f"with the given noise rate of {rate}, {n_issues:,} of {n_rows:,} labeled rows are suspected"
-    low, high = issues.n_wrong_interval
-    rate_low, rate_high = map(terminal.format_percent, issues.noise_rate_interval)
-    return (
-        f"about {issues.n_wrong:.0f} of {n_rows:,} labeled rows ({low:.0f} to {high:.0f}) have labels "
-        f"without the true one: a noise rate of {terminal.format_percent(issues.noise_rate)} ({rate_low} to "
-        f"{rate_high})"
-    )
-
-
-def format_probability(probability: float) -> str:
-    """Format the probability of an error with two decimals; none is shown as certain."""
-    return ">0.99" if probability > MAX_PRINTED else f"{probability:.2f}"
-
-
-def first_label_errors(issues: "LabelIssues") -> "Floats":
-    """Return the probability of each labeled row that its label of largest weight is wrong.
-
-    It is that of a set without the true label, or of another label of the set: its labels have probabilities in
-    proportion to their weight times the held-out prediction.
-    """
-    import numpy as np
-
-    rows = issues.ranking
-    weights = np.asarray(issues.candidates.weights, dtype=np.float64)[rows]
-    joint = weights * np.maximum(issues.proba[rows], MIN_PROBABILITY)
-    first = joint[np.arange(len(rows)), weights.argmax(axis=1)] / joint.sum(axis=1)
-    return np.asarray(1.0 - (1.0 - issues.probability[rows]) * first)
-
-
-def shown_columns(prepared: "PreparedTable") -> list[str]:
+def _shown_columns(prepared: "PreparedTable") -> list[str]:
     """Return the first column that identifies the rows and the first one of text, if the table has them."""
     names = [*prepared.identifiers[:1], *[column.name for column in prepared.columns if column.kind == "text"][:1]]
     frame = prepared.table.frame
@@ -321,7 +201,7 @@ def print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", 
         else:
             given = prepared.answers.answers
             texts = {x.row: describe_answers(given, x.row) for x in listed}
-        names = shown_columns(prepared)
+        names = _shown_columns(prepared)
         cells = {name: prepared.table.frame[name] for name in names}
         rows = [
             (
@@ -338,62 +218,3 @@ def print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", 
         labels = "labels" if prepared.answers is None else "answers"
         columns = ("row", *names, labels, "proposed", "runner-up", "probability")
         terminal.print_table(title, columns, rows, text_columns=len(columns) - 1)
-
-
-def summarize(issues: "LabelIssues", separator: str) -> dict[str, Any]:
-    """Return the issues for JSON."""
-    texts = issues.candidates.to_strings(separator=separator)
-    return {
-        "rows": len(issues.candidates),
-        "labeled": len(issues.ranking),
-        "n_wrong": issues.n_wrong,
-        "n_wrong_interval": list(issues.n_wrong_interval),
-        "noise_rate": issues.noise_rate,
-        "is_rate_given": issues.is_rate_given,
-        "noise_rate_interval": list(issues.noise_rate_interval),
-        "noise_rate_by_size": issues.noise_rate_by_size,
-        "noise_rate_by_label": issues.noise_rate_by_label,
-        "issues": [issue._asdict() | {"candidates": texts[issue.row]} for issue in issues.top()],
-    }
-
-
-def _write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") -> None:
-    """Write all labeled rows as CSV, the most probably wrong first."""
-    import polars as pl
-
-    from oneof.cli.tables.inputs import insert_identifiers
-
-    texts = issues.candidates.to_strings(separator=prepared.separator)
-    names = None if prepared.answers is None else prepared.answers.row_names
-    listed = issues.top(len(issues.ranking))
-    columns = {
-        "row": [issue.row for issue in listed],
-        **({} if names is None else {"id": [names[issue.row] for issue in listed]}),
-        "labels": [texts[issue.row] for issue in listed],
-        "proposed": [issue.proposed for issue in listed],
-        "probability": [None if issues.is_rate_unknown else issue.probability for issue in listed],
-        "runner_up": [issue.runner_up for issue in listed],
-        "suspected": issues.is_issue[issues.ranking].tolist(),
-    }
-    texts_of_rows = [column.name for column in prepared.columns if column.kind == "text"]
-    names_of_rows = [*prepared.identifiers, *texts_of_rows]
-    insert_identifiers(pl.DataFrame(columns), prepared.table.frame, names_of_rows).write_csv(path)
-
-
-def _write_page(path: Path, issues: "LabelIssues", prepared: "PreparedTable", method: str) -> None:
-    """Write the page with the suspected rows."""
-    import oneof
-    from oneof.report import render_audit, table_preview
-
-    columns = [*prepared.identifiers[:1], *(column.name for column in prepared.columns)]
-    page = render_audit(
-        issues,
-        table_preview(prepared.table.frame, columns, prepared.table.rows),
-        source=prepared.table.path.name,
-        method=method,
-        command=shlex.join(["oneof", *sys.argv[1:]]),
-        version=oneof.__version__,
-        date=datetime.datetime.now().astimezone().date().isoformat(),
-        n_groups=prepared.n_groups,
-    )
-    path.write_text(page, encoding="utf-8", newline="\n")

@@ -176,7 +176,7 @@ def _find_suspects(X: Any, start: "CandidateSets", groups: list[str] | None) -> 
     With groups, a row is predicted without the rows of its group, in as many folds as by `oneof audit`.
     """
     from oneof.audit import find_label_issues
-    from oneof.cli.commands.audit import choose_folds, describe_rate
+    from oneof.cli.auditing.issues import choose_folds, describe_rate
     from oneof.cli.tables.groups import count_groups
     from oneof.errors import InputError
 

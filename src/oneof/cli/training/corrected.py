@@ -45,7 +45,7 @@ class Audit:
         from sklearn.utils import _safe_indexing
 
         from oneof.audit import find_label_issues
-        from oneof.cli.commands.audit import count_folds
+        from oneof.cli.auditing.issues import count_folds
         from oneof.cli.tables.methods import resolve_methods
         from oneof.comparison.methods import DEFAULT_METHOD
 

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.commands.audit import describe_rate
+from oneof.cli.auditing.issues import describe_rate
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues

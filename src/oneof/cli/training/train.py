@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.cli.answers.annotators import ANNOTATORS_FILE, fit_crowd, summarize_annotators, write_annotators
 from oneof.cli.answers.annotators import to_dict as annotators_to_dict
-from oneof.cli.commands.audit import count_folds, describe_rest, find_issues
-from oneof.cli.commands.audit import summarize as summarize_issues
+from oneof.cli.auditing.issues import count_folds, describe_rest, find_issues
+from oneof.cli.auditing.issues import summarize as summarize_issues
 from oneof.cli.output.progress import ProgressFactory, Steps
 from oneof.cli.prediction.sets import (
     MIN_CHECKED_ROWS,

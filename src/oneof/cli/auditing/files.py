@@ -1,0 +1,53 @@
+"""Files of an audit: the table of all labeled rows, and the page with the suspected ones."""
+
+import datetime
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oneof.audit import LabelIssues
+    from oneof.cli.tables.inputs import PreparedTable
+
+
+def write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") -> None:
+    """Write all labeled rows as CSV, the most probably wrong first."""
+    import polars as pl
+
+    from oneof.cli.tables.inputs import insert_identifiers
+
+    texts = issues.candidates.to_strings(separator=prepared.separator)
+    names = None if prepared.answers is None else prepared.answers.row_names
+    listed = issues.top(len(issues.ranking))
+    columns = {
+        "row": [issue.row for issue in listed],
+        **({} if names is None else {"id": [names[issue.row] for issue in listed]}),
+        "labels": [texts[issue.row] for issue in listed],
+        "proposed": [issue.proposed for issue in listed],
+        "probability": [None if issues.is_rate_unknown else issue.probability for issue in listed],
+        "runner_up": [issue.runner_up for issue in listed],
+        "suspected": issues.is_issue[issues.ranking].tolist(),
+    }
+    texts_of_rows = [column.name for column in prepared.columns if column.kind == "text"]
+    names_of_rows = [*prepared.identifiers, *texts_of_rows]
+    insert_identifiers(pl.DataFrame(columns), prepared.table.frame, names_of_rows).write_csv(path)
+
+
+def write_page(path: Path, issues: "LabelIssues", prepared: "PreparedTable", method: str) -> None:
+    """Write the page with the suspected rows."""
+    import oneof
+    from oneof.report import render_audit, table_preview
+
+    columns = [*prepared.identifiers[:1], *(column.name for column in prepared.columns)]
+    page = render_audit(
+        issues,
+        table_preview(prepared.table.frame, columns, prepared.table.rows),
+        source=prepared.table.path.name,
+        method=method,
+        command=shlex.join(["oneof", *sys.argv[1:]]),
+        version=oneof.__version__,
+        date=datetime.datetime.now().astimezone().date().isoformat(),
+        n_groups=prepared.n_groups,
+    )
+    path.write_text(page, encoding="utf-8", newline="\n")

@@ -41,6 +41,13 @@ def to_native(rows: FeatureMatrix) -> FeatureMatrix:
     return rows if rows.dtype.isnative else rows.astype(rows.dtype.newbyteorder("="))
 
 
+def check_coverage(coverage: Any) -> None:
+    """Raise unless the probability of a set or of an interval is a number above 0 and below 1."""
+    kind: Any = numbers.Real
+    if isinstance(coverage, bool) or not isinstance(coverage, kind) or not 0 < coverage < 1:
+        raise InputError(f"`coverage` must be a number above 0 and below 1, such as 0.9; got {coverage!r}.")
+
+
 def check_finite(rows: FeatureMatrix, *, or_nan: bool = False) -> None:
     """Raise if a value of dense or CSR rows is infinite, or NaN unless `or_nan`; the error names the first one."""
     dense = isinstance(rows, np.ndarray)

@@ -16,6 +16,8 @@ from tests.cli.conftest import Run, check_error, make_birds
     [
         ("PLEM", ("PLEM", {})),
         ("PLSVM:lam=0.1", ("PLSVM", {"lam": 0.1})),
+        ("PLSVM:lam=.5,max_iter=+7", ("PLSVM", {"lam": 0.5, "max_iter": 7})),
+        ("PLSVM:lam=1.", ("PLSVM", {"lam": 1.0})),
         ("LOORidge:distractors=cooccurring, max_iter=7", ("LOORidge", {"distractors": "cooccurring", "max_iter": 7})),
         ("PLGP:optimizer=None,random_state=3", ("PLGP", {"optimizer": None, "random_state": 3})),
         ("MaxPegasos:average=True,shuffle=false", ("MaxPegasos", {"average": True, "shuffle": False})),

@@ -77,6 +77,14 @@ def test_the_final_model_is_fitted_to_corrected_sets(noisy: tuple[Floats, Candid
     assert set(comparison.best_estimator.predict(X)) == {0}
 
 
+def test_there_is_no_baseline_with_a_correction(noisy: tuple[Floats, CandidateSets, Ints]) -> None:
+    """A baseline of the given labels would imitate their errors, and the warning about it would be wrong."""
+    X, y, _ = noisy
+    comparison = compare(X, y, ["LOORidge"], cv=2, correct=lambda rows: y[rows], refit=False)
+    assert np.isnan(comparison.baseline_rate)
+    assert comparison.baseline_warning == ""
+
+
 @pytest.mark.parametrize(
     ("correct", "message"),
     [

@@ -1,5 +1,7 @@
 """Prediction sets for rows of new groups."""
 
+from typing import Self
+
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
@@ -34,7 +36,7 @@ def test_rows_of_new_groups_are_covered() -> None:
 
 
 def test_folds_are_those_of_the_splitter() -> None:
-    """A number of folds with groups is a `CandidateGroupKFold`, as are its splits."""
+    """A splitter with groups has the folds of its splits."""
     X, y, groups = simulate(0, 20)
     splitter = CandidateGroupKFold(4, random_state=0)
     first = ConformalClassifier(LogisticRegression(), cv=splitter).fit(X, y, groups=groups)
@@ -58,3 +60,28 @@ def test_a_group_in_two_folds_is_an_error() -> None:
     groups[99], groups[100] = 0, 0
     with pytest.raises(InputError, match="group"):
         ConformalClassifier(LogisticRegression(), cv=folds).fit(X, y, groups=groups)
+
+
+class GroupRecorder(LogisticRegression):
+    """A classifier that stores the groups of its rows, which are the first feature."""
+
+    def fit(self, X: Floats, y: Ints) -> Self:
+        self.groups_ = set(X[:, 0])
+        return super().fit(X, y)
+
+
+def test_a_number_of_folds_separates_the_groups() -> None:
+    """Each group is left out of the rows of one estimator."""
+    X, y, groups = simulate(0, 20)
+    X[:, 0] = groups
+    model = ConformalClassifier(GroupRecorder(max_iter=5000), cv=4, random_state=0).fit(X, y, groups=groups)
+    left_out = [set(range(20)) - part.groups_ for part in model.estimators_]
+    assert sum(map(len, left_out)) == 20
+    assert set.union(*left_out) == set(range(20))
+
+
+def test_few_groups_have_a_warning() -> None:
+    """The coverage of new groups depends on their number, and not on that of the rows."""
+    X, y, groups = simulate(0, 10, n_rows=60)
+    with pytest.warns(UserWarning, match="10 groups calibrate the sets"):
+        ConformalClassifier(LogisticRegression()).fit(X, y, groups=groups)

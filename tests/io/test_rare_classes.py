@@ -1,12 +1,15 @@
 """Notes on rare classes that are probably misspelled names of frequent ones."""
 
-import time
+import functools
+import itertools
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from oneof.candidates import CandidateSets
-from oneof.io import misspelled_classes
+from oneof.io import misspelled_classes, rare_classes
 
 
 def describe(counts: dict[str, int]) -> list[str]:
@@ -46,6 +49,9 @@ def test_a_misspelled_rare_class_is_named_with_the_frequent_one(rare: str, commo
         ("untreated", "treated"),
         ("Parus minor", "Parus major"),
         ("cardiology", "radiology"),
+        ("hypotension", "hypertension"),
+        ("nitrate", "nitrite"),
+        ("afferent", "efferent"),
         ("Parus maj", "Parus"),
     ],
 )
@@ -74,15 +80,31 @@ def test_unlabeled_rows_and_numbers_do_not_count() -> None:
     assert misspelled_classes(CandidateSets.from_labels([12345] + [12346] * 50)) == []
 
 
-def test_ten_thousand_classes_are_compared_in_seconds() -> None:
-    """The time does not grow with the number of pairs of names times their length."""
-    rng = np.random.default_rng(0)
-    names = sorted({"".join(rng.choice(list("abcdefghijklmnop"), 10)) for _ in range(10_000)})
-    n_rare = len(names) // 2
-    mask = np.zeros((n_rare + 20, len(names)), dtype=bool)
-    mask[np.arange(n_rare), np.arange(n_rare)] = True
-    mask[n_rare:, n_rare:] = True  # the other classes are candidates of 20 rows
-    y = CandidateSets(mask, np.array(names))
-    start = time.perf_counter()
-    misspelled_classes(y)
-    assert time.perf_counter() - start < 20
+def test_the_number_of_compared_names_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ten thousand names of the same letters do not take the time of all their pairs."""
+    calls = []
+    monkeypatch.setattr(rare_classes, "_is_misspelled", lambda *names: bool(calls.append(names)))
+    monkeypatch.setattr(rare_classes, "_MAX_PAIRS", 500)
+    names = ["".join(order) for order in itertools.islice(itertools.permutations("abcdef"), 200)]
+    mask = np.zeros((110, 200), dtype=bool)
+    mask[np.arange(100), np.arange(100)] = True
+    mask[100:, 100:] = True  # the other classes are candidates of ten rows
+    misspelled_classes(CandidateSets(mask, np.array(names)))
+    assert len(calls) == 500
+
+
+@given(st.text("abc", max_size=7), st.text("abc", max_size=7))
+def test_edits_are_those_of_the_optimal_string_alignment(word: str, other: str) -> None:
+    """Up to two edits equal those of a literal recursion, and more are above two."""
+
+    @functools.cache
+    def distance(i: int, j: int) -> int:
+        if not i or not j:
+            return i + j
+        least = min(distance(i - 1, j) + 1, distance(i, j - 1) + 1)
+        least = min(least, distance(i - 1, j - 1) + (word[i - 1] != other[j - 1]))
+        if i > 1 and j > 1 and word[i - 2 : i] == other[j - 2 : j][::-1]:
+            least = min(least, distance(i - 2, j - 2) + 1)
+        return least
+
+    assert min(rare_classes._count_edits(word, other), 3) == min(distance(len(word), len(other)), 3)

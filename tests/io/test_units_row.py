@@ -17,7 +17,18 @@ def write(path: Path, text: str) -> Path:
 
 
 @pytest.mark.parametrize(
-    "units", ["m,Hz,", "m,Hz,unit", "cm,s-1,-", "°C,%,", "[m/s],(kHz),name", "µg/l,kg m-2,class", "s,s,NA"]
+    "units",
+    [
+        "m,Hz,",
+        "m,Hz,unit",
+        "cm,s-1,-",
+        "°C,%,",
+        "[m/s],(kHz),name",
+        "µg/l,kg m-2,class",
+        "s,s,NA",
+        "1/s,dB re 1 µPa,",
+        "counts/min,W/m²,",
+    ],
 )
 def test_a_row_of_units_is_left_out(tmp_path: Path, units: str) -> None:
     """The table, its kinds and its labels are those of the file without the row, and a remark names the units."""
@@ -43,6 +54,9 @@ def test_a_row_of_units_is_left_out(tmp_path: Path, units: str) -> None:
         "refused today,not measured,",  # longer texts
         "n.d.,n.d.,",
         "<5,>6,",
+        "err,err,",  # words
+        "low,low,owls",
+        "m,Hz,heron",  # another class
     ],
 )
 def test_a_row_of_data_is_kept(tmp_path: Path, row: str) -> None:
@@ -64,3 +78,15 @@ def test_typed_formats_have_the_same_rows(tmp_path: Path) -> None:
     frame = pl.DataFrame(rows, schema=["length", "pitch", "species"], orient="row")
     frame.write_parquet(tmp_path / "a.parquet")
     assert read_table(tmp_path / "a.parquet").frame["species"].to_list()[0] == "wren"
+
+
+def test_a_row_with_an_identifier_is_a_row_of_data(tmp_path: Path) -> None:
+    """Only placeholders stand beside units."""
+    text = "id,length,pitch\nr0,m,s\nr1,3,4\nr2,5,6\nr3,7,8\n"
+    assert read_table(write(tmp_path / "a.csv", text)).frame.height == 4
+
+
+def test_a_table_of_answers_keeps_its_first_row(tmp_path: Path) -> None:
+    """Answers may be short texts among numbers."""
+    text = "row,ann,bob\n-,m,s\nr1,3,4\nr2,5,6\nr3,7,8\n"
+    assert read_table(write(tmp_path / "a.csv", text), as_text=("*",), drop_units=False).frame.height == 4

@@ -305,7 +305,8 @@ class Constructors:
             The classes; by default the sorted labels that occur.
         fold_case : bool, default=False
             Read labels, `classes` and the label of the rest without upper case, underscores and repeated spaces, so
-            that "Finch" and "finch" are one class, "finch". Weights that a row has for such spellings are added.
+            that "Finch" and "finch" are one class, "finch". Weights of such
+            spellings in a row are those of a repeated label.
         weighted : bool, default=False
             Read the number after the last colon of a label as its weight. A label without a number has the weight 1. A
             colon within a label is escaped by a backslash. A row without any number is a candidate set, to which `kind`
@@ -334,7 +335,8 @@ class Constructors:
             If `separator`, `kind`, `prior` or `rest` is invalid.
         """
         if fold_case:
-            classes = None if classes is None else [*map(fold_label, classes)]
+            if classes is not None:
+                classes = [fold_label(name) if isinstance(name, str) else name for name in classes]
             rest = fold_label(rest) if isinstance(rest, str) else rest
         if separator == "auto":
             separator = _detect_separator(y, classes, fold_case=fold_case, weighted=weighted)

@@ -49,7 +49,7 @@ class LabelGroup:
         typer.Option(
             "--fold-case",
             help="Read labels that differ only in case, spaces or underscores as one class, named in lower case: 'Sea "
-            "Eagle' and 'sea_eagle'. Weights that a row has for them are added.",
+            "Eagle' and 'sea_eagle'. Weights that a row has for them are merged.",
         ),
     ] = False
     weighted: Annotated[

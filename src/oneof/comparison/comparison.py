@@ -16,7 +16,7 @@ from oneof.candidates import CandidateSets
 from oneof.comparison import folds as fold_module
 from oneof.comparison.baseline import measure_baseline
 from oneof.comparison.class_weights import check_class_weights, fit_with_class_weights
-from oneof.comparison.correction import Correct, TrainingSets, correct_rows
+from oneof.comparison.correction import Correction, TrainingSets, correct_rows
 from oneof.comparison.cost import estimate_costs
 from oneof.comparison.features import has_shared_step, share_features
 from oneof.comparison.few_labels import (
@@ -46,7 +46,7 @@ def compare(
     groups: Any = None,
     truth: Any = None,
     class_weight: Any = None,
-    correct: Correct | None = None,
+    correct: Correction | None = None,
     budget: float | None = None,
     time_limit: float | None = None,
     refit: bool = True,
@@ -92,9 +92,10 @@ def compare(
         "auto" is then the methods with weights of rows or classes; another method without them is an error.
     correct : callable, optional
         ``correct(rows)`` returns the candidate sets to which the methods are fitted, in place of those of the training
-        rows `rows` (indices) of a fold. It is called once for each fold, and for all rows before the final fit. Test
-        rows keep their sets. A correction that also uses the labels of the test rows makes their rates too high: see
-        Examples for an audit of the training rows alone.
+        rows `rows` (indices) of a fold, also of unlabeled ones. It is called once for each fold, and for all rows
+        before the final fit, in this process; its time counts for the budget alone. Test rows keep their sets. A
+        correction that also uses the labels of the test rows makes their rates too high: see Examples for an audit of
+        the training rows alone. There is no baseline, which would imitate the errors of the labels.
     budget : float, optional
         Minutes for all methods together, without the final fit. The cheapest methods are fitted first, and methods
         that do not fit into the remaining time are left out.
@@ -278,7 +279,7 @@ def compare(
     preferred = frozenset() if few_labels else scores.tied & _default_methods(estimators)
     results = _sorted(results, preferred)
     baseline = None
-    if fold_module.clock() < end:
+    if correct is None and fold_module.clock() < end:
         if progress is not None:
             progress(schedule.n_done, schedule.n_total, "simple baseline", None)
         first = results[0].method

@@ -6,7 +6,7 @@ from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.typing import Ints
 
-Correct = Callable[[Ints], CandidateSets]
+Correction = Callable[[Ints], CandidateSets]
 """``correct(rows)`` returns the candidate sets to which the methods are fitted on these training rows."""
 
 
@@ -23,7 +23,7 @@ class TrainingSets:
         None leaves all sets as they are.
     """
 
-    def __init__(self, candidates: CandidateSets, rows: Sequence[Ints], correct: Correct | None) -> None:
+    def __init__(self, candidates: CandidateSets, rows: Sequence[Ints], correct: Correction | None) -> None:
         self._candidates, self._rows, self._correct = candidates, rows, correct
         self._corrected: dict[int, CandidateSets] = {}
 
@@ -36,7 +36,7 @@ class TrainingSets:
         return self._corrected[fold]
 
 
-def correct_rows(correct: Correct, rows: Ints, candidates: CandidateSets) -> CandidateSets:
+def correct_rows(correct: Correction, rows: Ints, candidates: CandidateSets) -> CandidateSets:
     """Return the corrected sets of some rows; raise if their number or their classes differ from the given ones."""
     corrected = correct(rows)
     if not isinstance(corrected, CandidateSets):

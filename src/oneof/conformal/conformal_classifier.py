@@ -10,7 +10,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets, as_candidates
-from oneof.conformal.held_out import check_coverage, check_cv, class_proba, fit_parts, is_text
+from oneof.conformal.held_out import check_cv, class_proba, fit_parts, is_text
 from oneof.errors import InputError
 from oneof.estimators.base import check_informative, check_lengths
 from oneof.estimators.loo_ridge import LOORidge
@@ -27,7 +27,15 @@ from oneof.solvers.conformal import (
     prediction_sets,
 )
 from oneof.typing import Evidence, Floats, Labels
-from oneof.validation import as_array, check_bool, check_choice, check_estimator, check_n_jobs, check_random_state
+from oneof.validation import (
+    as_array,
+    check_bool,
+    check_choice,
+    check_coverage,
+    check_estimator,
+    check_n_jobs,
+    check_random_state,
+)
 
 METHODS, CALIBRATIONS = ("lac", "aps"), ("sampled", "conservative", "optimistic")
 
@@ -170,8 +178,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
             not of oneof requires exact labels, except with ``cv="prefit"``; unlabeled rows are ignored.
         groups : array-like of shape (n_samples,), optional
             The group of each row, such as a patient or a recording. No row is predicted by a model that was fitted to
-            other rows of its group, so that the coverage is that of the rows of new groups. `cv` must be a number of
-            folds or a splitter.
+            other rows of its group. The coverage is then approximately that of rows of new groups, if there are many:
+            with ten groups or fewer it may be far lower. `cv` must be a number of folds or a splitter.
 
         Returns
         -------

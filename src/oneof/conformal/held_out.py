@@ -1,6 +1,7 @@
 """Fitted models with the held-out rows that calibrate them: folds, a fraction, leave-one-out, or a fitted model."""
 
 import numbers
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,11 +16,13 @@ from oneof.estimators.base import accepts_candidates, last_step
 from oneof.estimators.loo_ridge import LOORidge, loo_logits
 from oneof.likelihoods import softmax
 from oneof.model_selection import get_proba
-from oneof.model_selection.folds import fold_of_rows
+from oneof.model_selection.folds import encode_groups, fold_of_rows
 from oneof.model_selection.prediction import align_class_columns, as_targets, predicted_folds
 from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import check_choice, is_integer
 
+MIN_GROUPS = 20
+"""Number of groups below which the coverage of rows of new groups is uncertain."""
 N_PARTS = 20
 """A held-out fraction is rounded to a multiple of 1 / N_PARTS."""
 
@@ -32,13 +35,6 @@ class CalibrationPart(NamedTuple):
     proba: Floats
     posterior: Floats | None = None
     """The label distributions of the rows given their sets, if the model computes them by leave-one-out."""
-
-
-def check_coverage(coverage: Any) -> None:
-    """Raise if a coverage is not between 0 and 1."""
-    kind: Any = numbers.Real
-    if isinstance(coverage, bool) or not isinstance(coverage, kind) or not 0 < coverage < 1:
-        raise InputError(f"`coverage` must be a number above 0 and below 1, such as 0.9; got {coverage!r}.")
 
 
 def check_cv(cv: Any) -> None:
@@ -74,6 +70,8 @@ def fit_parts(
     is_fraction = isinstance(cv, numbers.Real) and not isinstance(cv, numbers.Integral)
     if groups is not None and (is_fraction or isinstance(cv, str)):
         raise InputError(f"`groups` defines folds, and `cv` must be their number or a splitter; got cv={cv!r}.")
+    if groups is not None:
+        _warn_of_few_groups(groups, candidates)
     labeled = np.flatnonzero(~candidates.is_unlabeled)
     if is_text(cv, "prefit"):
         proba = class_proba(classifier, X, candidates.classes)
@@ -99,6 +97,17 @@ def fit_parts(
         delayed(_fit_part)(classifier, X, targets, train, test, candidates.classes) for train, test in calls
     )
     return last_part.model, [last_part] if is_split else parts
+
+
+def _warn_of_few_groups(groups: Any, candidates: CandidateSets) -> None:
+    n_groups = len(np.unique(encode_groups(groups, len(candidates))[~candidates.is_unlabeled]))
+    if n_groups < MIN_GROUPS:
+        warnings.warn(
+            f"{n_groups} groups calibrate the sets. The coverage of rows of new groups may be far from the nominal one "
+            f"with fewer than {MIN_GROUPS}.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def class_proba(model: Any, X: Any, classes: Labels) -> Floats:

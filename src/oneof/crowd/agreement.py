@@ -9,7 +9,7 @@ from oneof.crowd.arguments import as_answers
 from oneof.errors import InputError
 from oneof.solvers.annotators import alpha_interval, alpha_of, masi_distances, nominal_distances, pair_kappas
 from oneof.typing import Floats, Ints, Labels
-from oneof.validation import check_choice, check_positive, check_random_state
+from oneof.validation import check_choice, check_coverage, check_positive, check_random_state
 
 DISTANCES = {"nominal": nominal_distances, "masi": masi_distances}
 MAX_DISTINCT = 5000
@@ -173,13 +173,6 @@ def pairwise_agreement(
     pairs = pair_kappas(given._row, given._source, code, distances, len(given), len(given.annotators))
     names = given.annotators
     return PairAgreements(names[pairs.first], names[pairs.second], pairs.n_shared, pairs.agreement, pairs.kappa)
-
-
-def check_coverage(coverage: Any) -> None:
-    """Raise unless the probability of an interval is above 0 and below 1."""
-    check_positive("coverage", coverage)
-    if coverage >= 1:
-        raise InputError(f"`coverage` must be above 0 and below 1; got {coverage!r}.")
 
 
 def _encoded(answers: Any, distance: Any, classes: Any) -> tuple[Answers, Ints, Floats]:

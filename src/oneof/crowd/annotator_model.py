@@ -8,7 +8,6 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.candidates import CandidateSets
-from oneof.crowd.agreement import check_coverage
 from oneof.crowd.annotator_results import MIN_ANSWERS, AnnotatorResults
 from oneof.crowd.answers import Answers
 from oneof.crowd.arguments import as_answers, check_answers, read_gold
@@ -25,7 +24,7 @@ from oneof.solvers.annotators import (
 )
 from oneof.solvers.annotators.copies import CopiedPairs
 from oneof.typing import Floats
-from oneof.validation import check_bool, check_choice, check_positive
+from oneof.validation import check_bool, check_choice, check_coverage, check_positive
 
 MIN_WEIGHT = float(np.finfo(np.float64).tiny)
 

@@ -8,7 +8,7 @@ from oneof.crowd.encoding import list_labels
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io.formats.annotations import Annotation, describe_omitted, drop_empty
 
-Answers = TypeVar("Answers")
+T = TypeVar("T")
 
 
 class Export:
@@ -35,7 +35,7 @@ class Export:
         if omitted:
             warnings.warn(describe_omitted(omitted), UserWarning, stacklevel=3)
 
-    def read(self, from_records: Callable[..., Answers], **named: Any) -> Answers:
+    def read(self, from_records: Callable[..., T], **named: Any) -> T:
         """Return the answers; errors name the file, and the place of the answer in it."""
         rows, annotators, labels, _ = zip(*self.annotations, strict=True)
         try:

@@ -2,12 +2,10 @@
 
 Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
 choice of columns), `findings` (notes about them), `batches` (the rows of all formats), `table` (whole files),
-`units_row` (units below the header),
-`frames` (rows that a program has as a DataFrame or a list), `table_options` (options of both),
-`label_columns` (their labels), `checked_labels` (labels in place of sets), `rare_classes`
-(misspelled classes), `encoder` and `imputer` (the values as input of an
-estimator), `row_encoder` and `encoder_blocks` (encoding of a few rows), `new_categories` (categories that training
-lacks).
+`units_row` (units below the header), `frames` (rows that a program has as a DataFrame or a list), `table_options`
+(options of both), `label_columns` (their labels), `checked_labels` (labels in place of sets), `rare_classes`
+(misspelled classes), `encoder` and `imputer` (the values as input of an estimator), `row_encoder` and `encoder_blocks`
+(encoding of a few rows), `new_categories` (categories that training lacks).
 """
 
 from oneof.io.checked_labels import CheckedLabels, use_checked_labels

@@ -1,6 +1,5 @@
 """Rare classes that are probably misspelled names of frequent ones, such as 'Parus mayor' and 'Parus major'."""
 
-import difflib
 import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
@@ -19,14 +18,18 @@ MIN_RATIO = 10
 """Number of rows of the frequent class for each row of the rare one, at least."""
 MIN_LETTERS = 5
 """Number of letters of a word that may be misspelled."""
-LONG_WORD = 8
+MIN_LETTERS_TWO_EDITS = 8
 """Number of letters from which a word may have two edits, none of which is the first letter."""
 _MAX_EDITS = 2
 _MAX_LISTED = 3
-_BLOCK = 256
+_BLOCK_SIZE = 256
 """Number of rare classes that are compared with all frequent ones at once."""
-_ALPHABET = 32
+_MAX_PAIRS = 100_000
+"""Number of pairs of names that are compared, at most: a few seconds."""
+_N_LETTER_COUNTS = 32
 """Number of counts of letters that are compared before the names."""
+_AFFIXES = re.compile("^(?:hypo|hyper|ab|ad|af|ef|in|ex|endo|ecto|exo|mono|di|tri)|(?:ate|ite|ide|ane|ene|ine|one)$")
+"""Beginnings and endings of words that differ in these only, such as "hypotension" and "nitrite"."""
 _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
@@ -35,7 +38,8 @@ def misspelled_classes(candidates: "CandidateSets") -> list[str]:
     """Return a note about the rare classes that differ from a frequent class in one or two letters of a long word.
 
     The rows of a class are the labeled rows of which it is a candidate. Names that differ in digits, in short words
-    such as "type A" and "type B", or by a prefix such as "normal" and "abnormal", are different classes.
+    such as "type A" and "type B", or by a usual prefix or
+    suffix such as "normal" and "abnormal", are different classes; some other pairs of words have a note as well.
     """
     names = candidates.classes.tolist()
     if not all(isinstance(name, str) for name in names):
@@ -69,13 +73,18 @@ def _similar_pairs(names: Sequence[str], counts: "Ints") -> Iterator[tuple[int, 
     if not len(rare) or not len(common):
         return
     words = [_WORDS.findall(_CAMEL_CASE.sub(" ", name).casefold()) for name in names]
-    letters = np.array([np.bincount([ord(c) % _ALPHABET for c in text], minlength=_ALPHABET) for text in folded])
-    for start in range(0, len(rare), _BLOCK):
-        block = rare[start : start + _BLOCK]
+    letters = np.array(
+        [np.bincount([ord(c) % _N_LETTER_COUNTS for c in text], minlength=_N_LETTER_COUNTS) for text in folded]
+    )
+    n_left = _MAX_PAIRS
+    for start in range(0, len(rare), _BLOCK_SIZE):
+        block = rare[start : start + _BLOCK_SIZE]
         near = cdist(letters[block], letters[common], "cityblock") <= 2 * _MAX_EDITS
         near &= counts[common] >= MIN_RATIO * counts[block][:, None]
         for i, row in zip(block.tolist(), near, strict=True):
-            j = next((j for j in common[row].tolist() if _is_misspelled(words[i], words[j])), None)
+            compared = common[row][:n_left].tolist()
+            n_left -= len(compared)
+            j = next((j for j in compared if _is_misspelled(words[i], words[j])), None)
             if j is not None:
                 yield i, j
 
@@ -91,16 +100,33 @@ def _is_misspelled(words: Sequence[str], others: Sequence[str]) -> bool:
 
 
 def _may_be_misspelled(word: str, other: str) -> bool:
-    """Return whether two words are long and differ by one edit, a transposition, or two edits of longer words."""
+    """Return whether two words are long and differ by one edit, or by two edits of longer words."""
     shorter, longer = sorted((word, other), key=len)
     if len(shorter) < MIN_LETTERS or shorter.isdigit() or longer.isdigit() or longer.endswith(shorter):
         return False
-    is_transposed = len(word) == len(other) and sorted(word) == sorted(other)
-    is_long = len(shorter) >= LONG_WORD and word[0] == other[0]  # "cardiology" and "radiology" are two words
-    return _count_edits(word, other) <= (_MAX_EDITS if is_transposed or is_long else 1)
+    if word != (stem := _AFFIXES.sub("", word)) and stem == _AFFIXES.sub("", other) != other:
+        return False
+    # "cardiology" and "radiology" are two words.
+    has_two_edits = len(shorter) >= MIN_LETTERS_TWO_EDITS and word[0] == other[0]
+    return _count_edits(word, other) <= (_MAX_EDITS if has_two_edits else 1)
 
 
 def _count_edits(word: str, other: str) -> int:
-    """Return the number of letters that are replaced, inserted or deleted."""
-    changes = difflib.SequenceMatcher(None, word, other, autojunk=False).get_opcodes()
-    return sum(max(i2 - i1, j2 - j1) for tag, i1, i2, j1, j2 in changes if tag != "equal")
+    """Return the least number of letters replaced, inserted or deleted, and of neighbors that change places.
+
+    This is the distance of optimal string alignment; numbers above `_MAX_EDITS` are not exact.
+    """
+    if abs(len(word) - len(other)) > _MAX_EDITS:
+        return _MAX_EDITS + 1
+    before, last = [0] * (len(other) + 1), list(range(len(other) + 1))
+    for i, letter in enumerate(word, 1):
+        row = [i]
+        for j, compared in enumerate(other, 1):
+            edits = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (letter != compared))
+            if i > 1 and j > 1 and letter == other[j - 2] and word[i - 2] == compared:
+                edits = min(edits, before[j - 2] + 1)
+            row.append(edits)
+        if min(row) > _MAX_EDITS:
+            return _MAX_EDITS + 1
+        before, last = last, row
+    return last[-1]

@@ -86,8 +86,9 @@ def read_table(
     cell_format: CellFormat | None = None,
     format: str | None = None,  # noqa: A002 - the option's name
     sheet: str | None = None,
+    drop_units: bool = True,
 ) -> Table:
-    """Read a table. A row of units below the header is left out, with a remark; see `oneof.io.units_row`.
+    """Read a table.
 
     Parameters
     ----------
@@ -111,6 +112,8 @@ def read_table(
         By default it is inferred from the suffix. It is required for standard input, which accepts the first three.
     sheet : str, optional
         The sheet of a spreadsheet; by default the first one.
+    drop_units : bool, default=True
+        Whether a row of units below the header is left out, with a remark; see `oneof.io.units_row`.
 
     Returns
     -------
@@ -152,7 +155,7 @@ def read_table(
     if not any(len(batch) for batch in batches):
         raise DataError(f"{name} has no rows. Add at least one.")
     [batch] = batches
-    content, unit_remarks = drop_units_row(batch.content, batch.cell_format)
+    content, unit_remarks = drop_units_row(batch.content, batch.cell_format) if drop_units else (batch.content, ())
     frame, vector_remarks = split_vectors(content, {*labels, *batch.label_columns})
     return Table(
         frame,

@@ -20,15 +20,26 @@ _MIN_COLUMNS = 2
 _MIN_ROWS = 3
 """Number of rows of a table that may have a row of units."""
 _MAX_LISTED = 3
-_UNIT = re.compile(r"[\[(]?(?!\d)[^\W\d_%°ºµ‰]{0,6}[%°ºµ‰]?[^\W\d_]{0,4}([/·*^ ]?[^\W_]{1,3}[²³⁻¹\d-]{0,3}){0,2}[\])]?")
-"""A short text such as "m", "Hz", "°C", "%", "[m/s]", "kg m^-2" or "m²"."""
+_PREFIXED = "m|g|s|A|K|mol|cd|Hz|N|Pa|J|W|V|C|F|Ω|ohm|S|Wb|T|H|lm|lx|Bq|Gy|Sv|L|l|M|bar|eV|Da|B|bit|cal|rad|sr"
+_OTHERS = (
+    "min|mins|h|hr|hrs|d|day|days|wk|yr|yrs|a|sec|secs|°|°C|°F|deg|degC|degF|%|‰|ppm|ppb|dB|dBA|dBFS|dBm|atm|mmHg|u|px|"
+    "pixels?|bits?|bytes?|bps|rpm|counts?|in|inch|ft|mi|yd|lb|lbs|oz|mph|kn|rel|au|AU|arb"
+)
+_POWER = r"(?:[⁻⁺]?[¹²³⁴]|\^?-?[1-4])?"
+_SYMBOL = rf"(?:(?:da|[YZEPTGMkhdcmµμunpfa])?(?:{_PREFIXED})|{_OTHERS}){_POWER}"
+_UNIT = re.compile(rf"[\[(]?(?:1/)?{_SYMBOL}(?: ?[/·*.] ?{_SYMBOL}| {_SYMBOL}){{0,3}}(?: re [^\])]{{1,12}})?[\])]?")
+"""Symbols of units, with prefixes and powers, such as "m", "kHz", "°C", "[m/s]", "kg m^-2", "1/s" or "dB re 1 µPa"."""
+_PLACEHOLDERS = frozenset(
+    {"-", "--", "\u2013", "\u2014", "/", "unit", "units", "name", "class", "label", "id", "text", "none"}
+)
+"""Texts of columns without a unit, compared in lower case."""
 
 
 def drop_units_row(frame: "pl.DataFrame", cell_format: CellFormat) -> "tuple[pl.DataFrame, tuple[str, ...]]":
     """Return a table without the units in its first row, if it has a row of units, and a remark about them.
 
-    In a row of units, at least two columns of numbers have a short text, no cell is a number, and no cell is a text
-    that other rows of its column have, such as a class.
+    In a row of units, at least two columns of numbers have the symbol of a unit, and all other cells are empty, units
+    or placeholders, such as a dash, that no other row of their column has.
     """
     import polars as pl
 
@@ -43,9 +54,12 @@ def drop_units_row(frame: "pl.DataFrame", cell_format: CellFormat) -> "tuple[pl.
         first = strip_missing_numbers(strip_text(cells.head(1), cell_format))[0]
         if first is None:
             continue
-        if _is_number(first, cell_format) or (cells.slice(1) == cells[0]).any():
+        is_unit = _UNIT.fullmatch(first) is not None
+        if not is_unit and first.lower() not in _PLACEHOLDERS:
             return frame, ()
-        if _UNIT.fullmatch(first) and _are_numbers(cells.slice(1), cell_format):
+        if (cells.slice(1) == cells[0]).any():
+            return frame, ()
+        if is_unit and _are_numbers(cells.slice(1), cell_format):
             units[cells.name] = first
     if len(units) < _MIN_COLUMNS:
         return frame, ()
@@ -54,20 +68,13 @@ def drop_units_row(frame: "pl.DataFrame", cell_format: CellFormat) -> "tuple[pl.
     return frame.slice(1), (remark,)
 
 
-def _is_number(text: str, cell_format: CellFormat) -> bool:
-    import polars as pl
-
-    cells = pl.Series([text])
-    return not read_numbers(cells, detect_number_format(cells, cell_format.decimal)).null_count()
-
-
 def _are_numbers(cells: "pl.Series", cell_format: CellFormat) -> bool:
     """Return whether all cells are numbers or missing, and at least two are numbers; the first ones are read first."""
-    for part in (cells.head(100), cells):
-        text = strip_missing_numbers(strip_text(part, cell_format)).drop_nulls()
-        if not len(text) and len(part) < len(cells):
+    for first_cells in (cells.head(100), cells):
+        text = strip_missing_numbers(strip_text(first_cells, cell_format)).drop_nulls()
+        if not len(text) and len(first_cells) < len(cells):
             continue
         numbers = read_numbers(text, detect_number_format(text, cell_format.decimal))
-        if numbers.null_count() or len(text) < min(2, len(part)):
+        if numbers.null_count() or len(text) < min(2, len(first_cells)):
             return False
     return True

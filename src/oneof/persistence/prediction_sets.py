@@ -4,7 +4,6 @@ The final model is fitted to all rows, and the calibration scores are those of m
 coverage is therefore close to the nominal one, without the guarantee of `oneof.conformal.ConformalClassifier`.
 """
 
-import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +23,7 @@ from oneof.solvers.conformal import (
     prediction_sets,
 )
 from oneof.typing import Floats, Mask
-from oneof.validation import check_bool, check_choice
+from oneof.validation import check_bool, check_choice, check_coverage
 
 METHODS, CALIBRATIONS = ("lac", "aps"), ("sampled", "conservative", "optimistic")
 
@@ -41,9 +40,7 @@ class CoverageOptions:
 
 def check_set_options(options: CoverageOptions) -> None:
     """Raise unless the options are valid."""
-    coverage, kind = options.coverage, numbers.Real
-    if isinstance(coverage, bool) or not isinstance(coverage, kind) or not 0 < coverage < 1:
-        raise InputError(f"`coverage` must be a number above 0 and below 1, such as 0.9; got {coverage!r}.")
+    check_coverage(options.coverage)
     check_choice("method", options.method, METHODS)
     check_choice("calibration", options.calibration, CALIBRATIONS)
     check_bool("class_conditional", options.class_conditional)

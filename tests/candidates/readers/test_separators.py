@@ -39,11 +39,16 @@ def test_spellings_of_weighted_labels_are_one_class():
     """Classes, the label of the rest, and weights are folded as in a table."""
     texts = ["Finch:0.5|wren:0.25|OTHER:0.25", "finch:0.25|FINCH:0.25|Wren:0.5", "Wren|finch"]
     options = {"kind": "posterior", "prior": [1, 1, 1], "rest": "Other"}
-    y = CandidateSets.from_strings(texts, classes=["Finch", "Wren", "Owl"], fold_case=True, weighted=True, **options)
+    merged = "a label is repeated, and its weights are added"
+    with pytest.warns(UserWarning, match=merged):
+        y = CandidateSets.from_strings(
+            texts, classes=["Finch", "Wren", "Owl"], fold_case=True, weighted=True, **options
+        )
     assert y.classes.tolist() == ["finch", "wren", "owl"]
     frame = pl.DataFrame({"y": texts})
     names = ["Finch", "Wren", "Owl"]
-    assert y == read_label_columns(frame, ["y"], classes=names, weighted=True, folds_case=True, **options)
+    with pytest.warns(UserWarning, match=merged):
+        assert y == read_label_columns(frame, ["y"], classes=names, weighted=True, folds_case=True, **options)
     assert y.weights.tolist() == [[1, 0.5, 0.5], [1, 1, 0], [1, 1, 0]]
 
 
@@ -52,3 +57,25 @@ def test_a_doubtful_separator_is_a_question_in_terms_of_python():
     with pytest.raises(LabelError, match=r"Pass separator=',' if it is a set, or separator='\|' if it is one class"):
         CandidateSets.from_strings(["Oslo", "Oslo, Norway"], separator="auto")
     assert CandidateSets.from_strings(["a|b", "c;d"], separator="auto").to_sets() == [{"a", "b"}, {"c;d"}]
+
+
+def test_other_classes_than_text_are_not_folded():
+    """Numbers have one spelling."""
+    y = CandidateSets.from_strings(["1|2", "2"], classes=["1", "2"], fold_case=True)
+    assert y.classes.tolist() == ["1", "2"]
+    with pytest.raises(LabelError, match="class"):
+        CandidateSets.from_strings(["1|2", "2"], classes=[1, 2], fold_case=True)
+
+
+def test_bins_of_equal_ends_are_classes():
+    """Intervals such as [0, 0] and [1, 5] are names of bins, not lists."""
+    y = CandidateSets.from_strings(["[0, 0]", "[1, 5]", "[6, 10]", "[0, 0]"], separator="auto")
+    assert y.classes.tolist() == ["[0, 0]", "[1, 5]", "[6, 10]"]
+
+
+@pytest.mark.parametrize("text", ["{'a', 'c'}", "('a', 'b')"])
+def test_sets_and_tuples_among_lists_are_errors(text):
+    """They would be classes of their own."""
+    with pytest.raises(LabelError, match="seems to be a set or a tuple of Python") as caught:
+        CandidateSets.from_strings(['["a", "b"]', '["c"]', text], separator="[]")
+    assert caught.value.row == 2

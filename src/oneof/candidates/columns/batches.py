@@ -219,7 +219,7 @@ class LabelReader:
         pairs, is_set = read_weight_cells(cells, weights, self.separator)
         rows: PairRows = [row and [(label_to_text(label), weight) for label, weight in row] for row in pairs]
         if self.folds_case:
-            rows = fold_pairs(rows, is_set)
+            rows = fold_pairs(rows)
         for i, row in enumerate(rows):
             if row is not None and len(row) == 1 and self._is_unlabeled(row[0][0]):
                 rows[i], is_set[i] = None, True

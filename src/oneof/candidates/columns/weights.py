@@ -79,7 +79,7 @@ def read_weighted_columns(
     if numeric:
         rows, is_set = _drop_minus_one(rows, is_set, known)
     elif folds_case:
-        rows = fold_pairs(rows, is_set)
+        rows = fold_pairs(rows)
     return read_pairs(rows, is_set, known, options)
 
 

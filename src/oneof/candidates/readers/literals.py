@@ -38,6 +38,7 @@ _WORDS = {
     "inf": "Infinity",
     "-inf": "-Infinity",
 }
+_SET_OR_TUPLE = re.compile(r"""[{(]\s*['"]""")
 _CLOSED_BY = {"[": "]", "(": ")", "{": "}"}
 
 
@@ -68,11 +69,22 @@ def parse_text(text: str, pairs_hook: Callable[[list[tuple[str, Any]]], Any] | N
 
 
 def read_list(row: int, text: str) -> list[str] | None:
-    """Return the labels of a list written as text, None if it is empty. Text without a bracket is one label."""
+    """Return the labels of a list written as text, None if it is empty.
+
+    Text without a bracket is one label, except that sets and tuples of Python, such as ``{'finch', 'wren'}``, are
+    refused.
+    """
     stripped = text.strip()
     if not stripped:
         return None
     if not stripped.startswith("["):
+        if _SET_OR_TUPLE.match(stripped):
+            raise LabelError(
+                f"{stripped[:_MAX_SHOWN]!r} seems to be a set or a tuple of Python. Write it as a list, such as "
+                '["finch", "wren"].',
+                row=row,
+                label=text,
+            )
         return [stripped]
     try:
         members = parse_text(stripped)
@@ -90,7 +102,7 @@ def read_list(row: int, text: str) -> list[str] | None:
 def is_plainly_list(text: str) -> bool:
     """Return whether a text can only be a list of labels.
 
-    It has text in quotation marks, or whole numbers that are not an interval: two ascending numbers are.
+    It has text in quotation marks, or whole numbers that are not an interval: two numbers that do not descend are.
     """
     if not (text.startswith("[") and text.endswith("]")):
         return False
@@ -99,12 +111,12 @@ def is_plainly_list(text: str) -> bool:
     except ValueError:
         return False
     if members and all(type(member) is int for member in members):
-        return len(members) != 2 or members[0] >= members[1]
+        return len(members) != 2 or members[0] > members[1]
     return any(isinstance(member, str) for member in members) and all(type(m) in (str, int) for m in members)
 
 
 def write_list(labels: list[Any]) -> str:
-    """Return labels as a list of JSON, which `read_list` reads back."""
+    """Return labels as a list of JSON, which `read_list` reads back without spaces around the labels."""
     return json.dumps([str(label) for label in labels], ensure_ascii=False)
 
 

@@ -202,16 +202,12 @@ def _as_texts(row: int, text: str, pairs: Pairs | None) -> Pairs | None:
     return [(label, weight) for label, (_, weight) in zip(labels, pairs)]
 
 
-def fold_pairs(rows: PairRows, is_set: Mask) -> PairRows:
-    """Return the pairs with labels by `fold_case`; the weights of spellings of one label are added."""
-    folded: PairRows = []
-    for row, counts_once in zip(rows, is_set.tolist(), strict=True):
-        weights: dict[Any, float] = {}
-        for label, weight in row or ():
-            name = fold_case(label) if isinstance(label, str) else label
-            weights[name] = weight if counts_once else weights.get(name, 0.0) + weight
-        folded.append(row and [*weights.items()])
-    return folded
+def fold_pairs(rows: PairRows) -> PairRows:
+    """Return the pairs with labels by `fold_case`; spellings of one label are then repetitions of it."""
+    return [
+        row and [(fold_case(label) if isinstance(label, str) else label, weight) for label, weight in row]
+        for row in rows
+    ]
 
 
 # -- columns of labels and of weights ----------------------------------------------------------------------------------

@@ -74,7 +74,7 @@ def read_weighted_strings(
     """Return the likelihoods and the classes of text such as "finch:0.7|wren:0.3", or of JSON."""
     rows, is_set = split_weighted_strings(y, separator)
     if folds_case:
-        rows = fold_pairs(rows, is_set)
+        rows = fold_pairs(rows)
     return to_likelihoods(_tabulate(rows, is_set, classes, options), options)
 
 

@@ -220,7 +220,8 @@ def _read_records(
     from oneof.io import CellFormat, find_separator, read_labels, read_table, select_column
     from oneof.io.formats.annotations import describe_omitted
 
-    records = read_table(options.path, as_text=("*",), cell_format=CellFormat(folds_labels=folds_case))
+    cell_format = CellFormat(folds_labels=folds_case)
+    records = read_table(options.path, as_text=("*",), cell_format=cell_format, drop_units=False)
     columns = records.frame.columns
     row = select_column(None, (options.row or ROW, ITEM), columns, options.path)
     if options.annotator is None and options.answer is None and not {*ANNOTATOR, *ANSWER} & set(columns):

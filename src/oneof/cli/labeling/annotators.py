@@ -114,7 +114,7 @@ def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, 
             )
         return _labels(enumerate(list_labels(table.frame[options.gold], table.cell_format)))
     file = Path(options.gold)
-    frame = read_table(file, as_text=("*",)).frame
+    frame = read_table(file, as_text=("*",), drop_units=False).frame
     item = select_column(None, [*([] if options.row is None else [options.row]), "item", "row"], frame.columns, file)
     items = frame[item].to_list()
     labels = list_labels(frame[find_column("label", frame.columns, file)], table.cell_format)

@@ -183,9 +183,9 @@ def _find_suspects(X: Any, start: "CandidateSets", groups: list[str] | None) -> 
     if start.is_unlabeled.all():
         raise InputError("--audit needs a table with labels; all rows are unlabeled. Remove the option.")
     n_groups = count_groups(groups, start)
-    found = find_label_issues(X, start, cv=choose_folds(n_groups), groups=groups)
-    issues = found.top()
-    return issues, f"{describe_rate(found)}{f'; the {len(issues)} suspected rows are asked first' if issues else ''}."
+    result = find_label_issues(X, start, cv=choose_folds(n_groups), groups=groups)
+    issues = result.top()
+    return issues, f"{describe_rate(result)}{f'; the {len(issues)} suspected rows are asked first' if issues else ''}."
 
 
 def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tuple[CandidateSets, tuple[str, ...]]":

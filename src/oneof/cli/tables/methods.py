@@ -1,7 +1,7 @@
 """Selection of the methods of a command, as pipelines that begin with the features of the table."""
 
+import contextlib
 import difflib
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -111,13 +111,21 @@ def split_method(method: str) -> tuple[str, dict[str, Any]]:
             )
         if parameter in parameters:
             raise InputError(f"--method must have each parameter once; got {parameter} twice.")
-        try:
-            parameters[parameter] = None if value.lower() == "none" else json.loads(value)
-        except json.JSONDecodeError:
-            parameters[parameter] = {"true": True, "false": False}.get(value.lower(), value)
+        parameters[parameter] = _read_value(value)
     if name.strip().lower() in ("auto", "best"):
         raise InputError(f"--method {name.strip()} has no parameters. Name a method, such as LOORidge:{text}.")
     return name.strip(), parameters
+
+
+def _read_value(text: str) -> Any:
+    """Return a whole number, another number, a constant, or the text."""
+    constants = {"none": None, "true": True, "false": False}
+    if text.lower() in constants:
+        return constants[text.lower()]
+    for number in (int, float):
+        with contextlib.suppress(ValueError):
+            return number(text)
+    return text
 
 
 def set_parameters(method: Any, parameters: Mapping[str, Any]) -> None:

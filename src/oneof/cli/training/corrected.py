@@ -107,8 +107,8 @@ def compare_corrected(
         if type(interrupt) is not KeyboardInterrupt:  # a request to end the process, such as SIGTERM
             raise
         reason = "it was interrupted. A second Ctrl-C ends without a model"
-    except Exception:  # as for the methods of a comparison, an error of a fold must not stop the fit
-        reason = "the audit or the fit of a fold failed"
+    except Exception as error:  # as for the methods of a comparison, an error of a fold must not stop the fit
+        reason = f"the audit or the fit of a fold failed ({type(error).__name__}: {str(error).rstrip('.')})"
     else:
         # Its expected accuracy, by which it was chosen among several methods, is that of the labels as they are.
         first = replace(corrected.results[0], expected_accuracy=comparison.results[0].expected_accuracy)

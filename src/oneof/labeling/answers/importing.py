@@ -96,7 +96,7 @@ def read_long(
         If a column is missing, a line has no item or no worker, or the degree is unknown or not that of the other lines
         of its set.
     """
-    table = read_table(path, as_text=("*",))
+    table = read_table(path, as_text=("*",), drop_units=False)
     defaults = ([*([] if match is None else [match]), "item", "row"], ["worker", "annotator"], ["label", "answer"])
     columns = [
         select_column(name, names, table.frame.columns, path)

@@ -354,3 +354,13 @@ def test_metrics_are_continuous_in_the_weights(seed):
         assert metric(soft, labels) == pytest.approx(metric(hard, labels), abs=1e-9)
     positive = proba + 0.01
     assert approximated_accuracy(soft, positive) == pytest.approx(approximated_accuracy(hard, positive), abs=1e-8)
+
+
+def test_predictions_that_are_no_columns_of_an_indicator():
+    """Names, or numbers from 1, are no columns of an indicator without names."""
+    y = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 1]])
+    with pytest.raises(InputError, match=r"`y_pred` has 'a' in row 0, but the classes of the indicator `y` are 0 to 2"):
+        covering_rate(y, ["a", "b", "c"])
+    with pytest.warns(UserWarning, match="Pass the names of its columns as `classes`"):
+        ambiguous_zero_one_loss(y, [1, 2, 3])
+    assert covering_rate(y, ["a", "b", "c"], classes=["a", "b", "c"]) == 1

@@ -16,6 +16,7 @@ from hypothesis.extra import numpy as hnp
 from matplotlib.figure import Figure
 
 from oneof.candidates import CandidateSets
+from oneof.comparison import LearningCurve
 from oneof.errors import LabelError, MissingExtraError
 from oneof.plots import (
     counts,
@@ -345,3 +346,18 @@ def test_svg_has_unique_ids():
     assert not any(color in svg for color in PALETTE.values())
     assert picture(["a", "b", "c"], "one") == svg
     assert root.find("title").text == "A & B"
+
+
+def test_several_learning_curves_have_limits_colors_and_names_of_their_own():
+    """No curve is cut off by the limits of a later one."""
+    ax = Figure().subplots()
+    for name, high in (("first", 0.8), ("second", 0.6)):
+        curve = LearningCurve((10, 100), (high - 0.1, high), (0.01, 0.01), (high - 0.2, high - 0.1), (0.01, 0.01))
+        plot_learning_curve(curve, ax=ax, label=name)
+    low, top = ax.get_ylim()
+    assert low < 0.4
+    assert top > 0.81
+    assert [line.get_label() for line in ax.lines] == [
+        f"{name}, {rate}" for name in ("first", "second") for rate in ("covering rate", "accuracy")
+    ]
+    assert len({line.get_color() for line in ax.lines}) == 3

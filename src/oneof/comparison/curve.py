@@ -14,7 +14,7 @@ from sklearn.exceptions import FitFailedWarning
 from oneof.comparison.class_weights import check_class_weights
 from oneof.comparison.folds import Progress, check_task, make_folds, try_fit_and_score
 from oneof.comparison.results import FoldResult, MethodResult, summarize, to_builtin
-from oneof.errors import InputError
+from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import last_step
 from oneof.validation import check_positive, check_random_state
 
@@ -111,6 +111,8 @@ def learning_curve(
     InputError
         If a fraction is not in (0, 1], if `max_rows` is not a positive integer, if class weights are given and the
         estimator has none, or if X, y and truth differ in length.
+    InputTypeError
+        If `estimator` is not an estimator.
 
     Examples
     --------
@@ -121,6 +123,10 @@ def learning_curve(
     (2, 10)
     """
     # scikit-learn's learning_curve would count unlabeled rows, computes one score per call and reports no progress.
+    if not hasattr(estimator, "fit"):
+        raise InputTypeError(
+            f"`estimator` must be an estimator; got {estimator!r}. Those of `compare` are in `default_estimators()`."
+        )
     fractions = list(train_sizes) if isinstance(train_sizes, Iterable) else []
     if not fractions or not all(isinstance(value, numbers.Real) and 0 < value <= 1 for value in fractions):
         raise InputError(f"`train_sizes` must be one or more fractions in (0, 1]; got {fractions or train_sizes!r}.")

@@ -1,10 +1,11 @@
 """Checks of a comparison task, its folds, and the scores of one method on one fold."""
 
+import contextlib
 import math
 import numbers
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -48,6 +49,8 @@ MAX_TRAIN_ROWS = 100_000
 """Maximum number of training rows of one split, labeled or not; the final model is fitted on all rows."""
 MIN_TRUE_RATE, MIN_JUDGED_ROWS = 0.5, 10
 """Fraction of true labels among the labels of their rows, of this number of rows, below which a warning is given."""
+MIN_ORDER_GAIN = 0.1
+"""Gain of the covering rate from which the classes of a method seem to be in another order."""
 clock = time.perf_counter
 """Clock of all times of a comparison, in seconds."""
 
@@ -239,22 +242,19 @@ def fit_and_score(
     X, candidates, truth, class_weight = task
     model, rows = clone(estimator), _safe_indexing(X, train)
     start = clock()
-    fit_with_class_weights(model, rows, candidates[train] if sets is None else sets, class_weight)
+    with _rows_numbered_by(train):
+        fit_with_class_weights(model, rows, candidates[train] if sets is None else sets, class_weight)
     seconds = clock() - start
     n_test = len(test)
-    rows = _safe_indexing(X, test if further is None else np.concatenate([np.arange(len(candidates))[test], further]))
-    sets = candidates[test]
-    if isinstance(model, Pipeline) and len(model) > 1:  # transform the rows once for both calls below
-        rows, model = model[:-1].transform(rows), model[-1]
-    all_predicted, approximated, proba, has_proba = model.predict(rows), math.nan, None, False
+    predicted_rows = test if further is None else np.concatenate([np.arange(len(candidates))[test], further])
+    rows, sets = _safe_indexing(X, predicted_rows), candidates[test]
+    approximated, proba, has_proba = math.nan, None, False
+    with _rows_numbered_by(predicted_rows):
+        if isinstance(model, Pipeline) and len(model) > 1:  # transform the rows once for both calls below
+            rows, model = model[:-1].transform(rows), model[-1]
+        all_predicted = model.predict(rows)
     predicted = all_predicted[:n_test]
-    if n_test and not np.isin(predicted, candidates.classes).any():
-        warnings.warn(
-            f"{type(model).__name__} predicts {np.asarray(predicted).tolist()[0]!r}, which is not a class of `y`. "
-            "`predict` must return members of `classes_`, not their numbers.",
-            UserWarning,
-            stacklevel=2,
-        )
+    _check_predicted(model, predicted, sets)
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
         proba, has_proba = get_proba(model, rows)
         _check_order(model, predicted, proba[:n_test])
@@ -270,6 +270,45 @@ def fit_and_score(
         n_true=n_true,
         held_out=_as_columns(candidates, all_predicted, proba, has_proba, model),
     )
+
+
+@contextlib.contextmanager
+def _rows_numbered_by(rows: Ints) -> Iterator[None]:
+    """Replace the row of an error of a fold by the row of `X`."""
+    try:
+        yield
+    except InputError as error:
+        if error.row is None or not 0 <= error.row < len(rows):
+            raise
+        raise error.at(first_row=int(rows[error.row]) - error.row) from None
+
+
+def _check_predicted(model: Any, predicted: Any, sets: CandidateSets) -> None:
+    """Warn if a prediction is not a class, or if the classes of a method seem to be in another order than its columns.
+
+    A method with sorted ``classes_`` and columns in the order of ``y.classes`` predicts wrong names of right columns.
+    """
+    labels, classes = np.asarray(predicted).tolist(), sets.classes.tolist()
+    unknown = [label for label in labels if label not in set(classes)]
+    if unknown:
+        warnings.warn(
+            f"{type(model).__name__} predicts {unknown[0]!r}, which is not a class of `y`, in {len(unknown)} of "
+            f"{len(labels)} rows. `predict` must return members of `classes_`, not their numbers.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return
+    own = np.asarray(model.classes_).tolist() if hasattr(model, "classes_") else classes
+    if own == classes or set(own) != set(classes) or len(labels) < MIN_JUDGED_ROWS:
+        return
+    renamed = dict(zip(own, classes, strict=True))
+    if covering_rate(sets, [renamed[label] for label in labels]) > covering_rate(sets, labels) + MIN_ORDER_GAIN:
+        warnings.warn(
+            f"the columns of {type(model).__name__} seem to be in the order of `y.classes`, unlike its `classes_`. "
+            "Store `y.classes` as `classes_`; they are not always sorted.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _check_order(model: Any, predicted: Any, proba: Floats) -> None:

@@ -1,5 +1,6 @@
 """Metrics that need only candidate sets: how often a prediction is a candidate of its row."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from oneof.candidates import CandidateSets, align, as_classes, expand_to_predicted
 from oneof.candidates.labels import distinct_labels, pack_classes
 from oneof.errors import InputError, LabelError
-from oneof.typing import Evidence, Floats, Mask
+from oneof.typing import Evidence, Floats, Ints, Labels, Mask
 from oneof.validation import as_array, as_float_array, check_sample_weight
 
 
@@ -210,8 +211,24 @@ def _covered(y: Any, y_pred: Any, classes: Any) -> tuple[Evidence, CandidateSets
         )
     column = {label: k for k, label in enumerate(candidates.classes.tolist())}
     codes = np.array([column.get(label, -1) for label in predicted.tolist()], dtype=np.int64)
+    if classes is None and not isinstance(y, CandidateSets) and not hasattr(y, "columns"):
+        _check_column_numbers(y, predicted, codes)
     covered = np.where(codes >= 0, candidates.evidence[np.arange(len(codes)), codes], 0)
     return np.maximum(covered, _is_uninformative(candidates)), candidates
+
+
+def _check_column_numbers(y: Any, predicted: Labels, codes: Ints) -> None:
+    """Warn if a prediction is not a column of an indicator without names; raise if none is."""
+    if getattr(y, "ndim", 1) != 2 or y.shape[1] < 2 or not len(codes) or (codes >= 0).all():
+        return
+    row = int((codes < 0).argmax())
+    problem = (
+        f"`y_pred` has {predicted.tolist()[row]!r} in row {row}, but the classes of the indicator `y` are 0 to "
+        f"{y.shape[1] - 1}. Pass the names of its columns as `classes`."
+    )
+    if (codes < 0).all():
+        raise InputError(problem)
+    warnings.warn(problem, UserWarning, stacklevel=4)
 
 
 def _is_uninformative(candidates: CandidateSets) -> Mask:

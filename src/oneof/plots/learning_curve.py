@@ -36,7 +36,7 @@ class LearningCurveLike(Protocol):
         """Standard deviation of the accuracy over the folds, or None."""
 
 
-def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None) -> "Axes":
+def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None, *, label: str = "") -> "Axes":
     """Draw the held-out covering rate, and the accuracy if known, by the number of labeled training rows.
 
     The band has a half-width of one standard deviation.
@@ -46,7 +46,9 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None) -> "
     curve : LearningCurve
         Arrays `train_sizes`, `covering_rate`, `covering_rate_std`, and `accuracy`, `accuracy_std` or None.
     ax : matplotlib Axes, optional
-        Axes to draw on; by default a new pyplot figure.
+        Axes to draw on; by default a new pyplot figure. A further curve has colors of its own.
+    label : str, default=""
+        Name of the method in the legend, for several curves in one figure.
 
     Returns
     -------
@@ -72,13 +74,25 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None) -> "
     lines = [("covering rate", curve.covering_rate, curve.covering_rate_std, "accent", "o", "-")]
     if curve.accuracy is not None:
         lines.append(("accuracy", curve.accuracy, curve.accuracy_std, "second", "s", "--"))
-    low, high = 1.0, 0.0
-    for name, mean, std, color, marker, dash in lines:
+    n_drawn = len(ax.lines)
+    low, high = ax.get_ylim() if n_drawn else (1.0, 0.0)
+    prefix = f"{label}, " if label else ""
+    for name, mean, std, palette_name, marker, dash in lines:
+        color = f"C{n_drawn}" if n_drawn else PALETTE[palette_name]
         center = np.asarray(mean, dtype=float)
         deviation = np.zeros_like(center) if std is None else np.nan_to_num(np.asarray(std, dtype=float))
         below, above = np.clip(center - deviation, 0, 1), np.clip(center + deviation, 0, 1)
-        ax.fill_between(sizes, below, above, color=PALETTE[color], alpha=0.16, linewidth=0)
-        ax.plot(sizes, center, dash, color=PALETTE[color], marker=marker, markersize=5, linewidth=1.8, label=name)
+        ax.fill_between(sizes, below, above, color=color, alpha=0.16, linewidth=0)
+        ax.plot(
+            sizes,
+            center,
+            dash,
+            color=color,
+            marker=marker,
+            markersize=5,
+            linewidth=1.8,
+            label=prefix + name,
+        )
         low, high = min(low, np.nanmin(below, initial=1.0)), max(high, np.nanmax(above, initial=0.0))
     # A height of at least 20 percentage points, so that noise does not look like a trend.
     margin = max(0.0, 0.2 - (high - low)) / 2 + 0.02

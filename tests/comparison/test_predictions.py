@@ -1,0 +1,90 @@
+"""Warnings and errors about the methods of a comparison: labels that are no classes, orders of classes, bad rows."""
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from oneof import PLKNN, CandidateSets, compare
+from oneof.comparison import learning_curve
+from oneof.errors import InputError, InputTypeError
+
+NAMES = np.array([str(k) for k in range(12)])  # sorted as text, 10 and 11 are before 2
+
+
+class NearestMean(ClassifierMixin, BaseEstimator):
+    """Nearest mean, with its classes in the order of the sets or sorted, and some labels that are no classes."""
+
+    def __init__(self, is_sorted: bool = False, n_unknown: int = 0) -> None:
+        self.is_sorted = is_sorted
+        self.n_unknown = n_unknown
+
+    def fit(self, X: Any, y: CandidateSets) -> Self:
+        self.classes_ = np.unique(y.classes) if self.is_sorted else y.classes
+        weights = y.weights / y.weights.sum(axis=0)
+        self.means_ = weights.T @ X
+        return self
+
+    def predict(self, X: Any) -> Any:
+        columns = ((X[:, None] - self.means_) ** 2).sum(axis=2).argmin(axis=1)
+        predicted = self.classes_[columns].astype("<U4")
+        predicted[: self.n_unknown] = "none"
+        return predicted
+
+
+def simulate() -> tuple[Any, CandidateSets]:
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(12), 20)
+    return 5 * np.eye(12)[truth] + rng.normal(size=(240, 12)), CandidateSets(np.eye(12, dtype=bool)[truth], NAMES)
+
+
+def test_a_method_with_sorted_classes_but_columns_of_the_sets_has_a_warning() -> None:
+    """Its predictions are right columns with wrong names; in the order of the sets there is no warning."""
+    X, y = simulate()
+    result = compare(X, y, {"mean": NearestMean()}, cv=2, refit=False)
+    assert result.results[0].covering_rate > 0.9
+    with pytest.warns(UserWarning, match="seem to be in the order of `y.classes`, unlike its `classes_`"):
+        compare(X, y, {"mean": NearestMean(is_sorted=True)}, cv=2, refit=False)
+
+
+def test_sorted_classes_that_are_right_have_no_warning() -> None:
+    """A classifier may have its classes in any order."""
+    X, y = simulate()
+
+    class Sorted(NearestMean):
+        def fit(self, X: Any, y: CandidateSets) -> Self:
+            super().fit(X, y)
+            order = np.argsort(y.classes)
+            self.classes_, self.means_ = y.classes[order], self.means_[order]
+            return self
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert compare(X, y, {"sorted": Sorted()}, cv=2, refit=False).results[0].covering_rate > 0.9
+
+
+def test_some_predictions_that_are_no_classes_have_a_warning() -> None:
+    """The warning counts them."""
+    X, y = simulate()
+    with pytest.warns(UserWarning, match="predicts 'none', which is not a class of `y`, in 3 of 120 rows"):
+        compare(X, y, {"mean": NearestMean(n_unknown=3)}, cv=2, refit=False)
+
+
+@pytest.mark.parametrize("fold", ["train", "test"])
+def test_an_error_names_the_row_of_X(fold: str) -> None:
+    """Rows of a fold have other numbers; those of an error are the ones of X."""
+    X, y = simulate()
+    X[137, 2] = np.nan
+    others, first = np.setdiff1d(np.arange(240), np.arange(100, 140)), np.arange(100, 140)
+    splits = [(others, first)] if fold == "test" else [(first, others)]
+    with pytest.raises(InputError, match="row 137, column 2"):
+        compare(X, y, {"PLKNN": PLKNN()}, cv=splits, refit=False)
+
+
+def test_a_name_is_no_estimator_of_a_learning_curve() -> None:
+    """The error names the estimators of `compare`."""
+    X, y = simulate()
+    with pytest.raises(InputTypeError, match=r"`estimator` must be an estimator; got 'PLKNN'"):
+        learning_curve("PLKNN", X, y)

@@ -10,7 +10,7 @@ estimator), `row_encoder` and `encoder_blocks` (encoding of a few rows), `new_ca
 lacks).
 """
 
-from oneof.io.checked_labels import CheckedLabels, use_checked_labels
+from oneof.io.checked_labels import CheckedLabels, read_checked_labels, use_checked_labels
 from oneof.io.columns import (
     Column,
     align_columns,
@@ -78,6 +78,7 @@ __all__ = [
     "match_columns",
     "misspelled_classes",
     "read_answers_npz",
+    "read_checked_labels",
     "choose_features",
     "read_labels",
     "read_table",

@@ -242,3 +242,18 @@ def test_lists_of_one_checked_label(run: Run) -> None:
     assert prepared.candidates.classes.tolist() == ["finch", "owl", "wren"]
     assert prepared.candidates[0] == {"finch"}
     assert not [note for note in prepared.notes if "add --separator" in note]
+
+
+def test_the_headline_names_the_rows_of_the_noise_rate(run: Run) -> None:
+    """With checked rows, the noise rate is that of the others; with checked rows only, there is none."""
+    for is_checked, sentence in (
+        (pl.int_range(150) % 2 == 0, "%) of the rows without a checked label have labels without the true one"),
+        (pl.lit(value=True), "All held-out rows have a checked label"),
+    ):
+        write_checked(make_noisy(), is_checked, "noisy.csv")
+        words = ("fit", "noisy.csv", "--labels", "species", "--gold", "checked", "--drop", "truth")
+        result = run(*words, "--folds", "2", "--out", "model", "--json")
+        assert result.code == 0, result.err
+        summary = json.loads(result.out)
+        assert sentence in summary["headline"]["meaning"]
+        assert summary["estimated_accuracy"]["n_checked"] == (150 if "All" in sentence else 75)

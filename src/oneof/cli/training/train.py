@@ -170,11 +170,12 @@ def train(
         model = crowd.estimator_
         decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
     given = None if prepared.answers is None else prepared.answers.answers
-    accuracy = held_out_accuracy(comparison, candidates, given, None if noise_rate is None else issues)
+    audited, checked = None if noise_rate is None else issues, prepared.is_checked
+    accuracy = held_out_accuracy(comparison, candidates, given, audited, checked)
     headline = make_headline(comparison, candidates, accuracy)
     is_noisy = noise_rate is None and len(find_checked_rows(comparison, candidates, truth)) < MIN_CHECKED_ROWS
     if is_noisy and calibration is not None:
-        for sentence in describe_noise(accuracy or issues):
+        for sentence in describe_noise(accuracy or issues, has_checked=checked is not None):
             add_note(sentence)
     summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)
     summary |= {"parameters": split_method(method)[1], "class_weight": class_weight, "notes": notes}

@@ -244,6 +244,20 @@ def test_lists_of_one_checked_label(run: Run) -> None:
     assert not [note for note in prepared.notes if "add --separator" in note]
 
 
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("fit", "--noise-rate", "auto", *QUICK), "all labeled rows have a checked label (--gold)"),
+        (("audit",), "all labeled rows have a checked label (--gold)"),
+    ],
+)
+def test_an_audit_needs_a_row_that_is_not_checked(run: Run, words: tuple[str, ...], message: str) -> None:
+    """The error names the option, and comes before anything is predicted."""
+    write_checked(make_birds(), pl.lit(value=True))
+    result = check_error(run, words[0], *TABLE, "--drop", "truth", *words[1:], message=message)
+    assert "Predicting" not in str(result)
+
+
 def test_the_headline_names_the_rows_of_the_noise_rate(run: Run) -> None:
     """With checked rows, the noise rate is that of the others; with checked rows only, there is none."""
     for is_checked, sentence in (

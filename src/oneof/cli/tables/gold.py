@@ -50,6 +50,12 @@ def use_gold(
     )
 
 
+def check_unchecked_rows(candidates: "CandidateSets", is_checked: "Mask | None", remedy: str) -> None:
+    """Raise if every labeled row is checked, so that none is left to audit."""
+    if is_checked is not None and (is_checked | candidates.is_unlabeled).all():
+        raise InputError(f"all labeled rows have a checked label (--gold), and none remains to audit: {remedy}.")
+
+
 def describe_shared_rows(is_checked: "Mask | None", truth: Any) -> tuple[str, ...]:
     """Return a note about the rows that have both a checked and a true label.
 

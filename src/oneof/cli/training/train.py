@@ -19,6 +19,7 @@ from oneof.cli.prediction.sets import (
     held_out_calibration,
     to_dict,
 )
+from oneof.cli.tables.gold import check_unchecked_rows
 from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, RATES, WRITE_SECONDS, WRITING
 from oneof.cli.training.corrected import Audit, compare_corrected
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
@@ -97,6 +98,8 @@ def train(
     inputs = [path] if read_options.answers is None else [path, read_options.answers.path]
     check_not_input((folder / name for name in (*OUTPUTS, ANNOTATORS_FILE)), inputs)
     prepared = prepare(path, read_options)
+    if noise_rate is not None:
+        check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --noise-rate")
     named = method.lower() != "auto"
     methods, method_notes = resolve_methods(prepared, method if named else DEFAULT_METHOD, seed, class_weight)
     rest_notes = [] if noise_rate is None else describe_rest(read_options, prepared)

@@ -60,3 +60,27 @@ def test_uninformative_predictions_have_no_estimate():
     _, y, _ = draw(0.1, 1)
     proba = np.random.default_rng(1).dirichlet(np.ones(5), 2_000)
     assert estimate_accuracy(proba, proba.argmax(axis=1), y) is None
+
+
+def test_checked_rows_are_judged_by_their_labels():
+    """The labels of checked rows are right: the noise rate is that of the others, the accuracy that of all rows."""
+    proba, noisy, truth = draw(0.2, 1)
+    checked = np.random.default_rng(1).random(2_000) < 0.5
+    mask = np.where(checked[:, None], np.eye(5, dtype=bool)[truth], noisy.mask)
+    predictions = proba.argmax(axis=1)
+    estimate = estimate_accuracy(proba, predictions, CandidateSets(mask, np.arange(5)), checked)
+    assert (estimate.n_rows, estimate.n_checked) == (2_000, checked.sum())
+    assert estimate.noise_rate_interval[0] <= 0.2 <= estimate.noise_rate_interval[1]
+    assert estimate.interval[0] <= (predictions == truth).mean() <= estimate.interval[1]
+    others = estimate_accuracy(proba[~checked], predictions[~checked], noisy[~checked])
+    expected = checked.mean() * (predictions == truth)[checked].mean() + (~checked).mean() * others.accuracy
+    assert estimate.accuracy == pytest.approx(expected, abs=1e-3)
+
+
+def test_checked_rows_alone_give_the_accuracy():
+    """If all labels are checked, no noise is estimated, and the accuracy is the fraction of right predictions."""
+    proba, _, truth = draw(0.0, 0)
+    predictions = proba.argmax(axis=1)
+    estimate = estimate_accuracy(proba, predictions, CandidateSets.from_labels(truth), np.ones(2_000, dtype=bool))
+    assert estimate.accuracy == (predictions == truth).mean()
+    assert (estimate.noise_rate, estimate.noise_rate_interval, estimate.n_checked) == (0.0, (0.0, 0.0), 2_000)

@@ -8,13 +8,15 @@ import polars as pl
 import pytest
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.known_labels import use_known_labels
-from oneof.cli.tables.inputs import PreparedTable, ReadOptions, prepare
+from oneof.candidates.checked_labels import insert_checked_labels
+from oneof.cli.tables.inputs import PreparedTable, ReadOptions, WeightArguments, prepare
+from oneof.errors import LabelError
 from oneof.persistence import load
 from tests.cli.conftest import QUICK, Run, check_error, make_birds
 from tests.cli.test_audit import make_noisy
 
 TABLE = ("birds.csv", "--labels", "species", "--gold", "checked")
+WAVE = [row * 7 % 11 / 2 for row in range(60)]
 SHARED = "20 rows have a checked (--gold) and a true label (--truth)"
 
 
@@ -138,8 +140,8 @@ def test_checked_rows_are_neither_suspected_nor_counted(run: Run) -> None:
 @pytest.mark.parametrize(
     ("cell", "words", "message"),
     [
-        ("finch|owl", (), "row 1: column 'checked' of checked labels contains 'finch|owl', which is a set."),
-        ("eagle", ("--classes", "finch,owl,wren"), "row 1: column 'checked' of checked labels contains 'eagle'"),
+        ("finch|owl", (), "row 1: 'finch|owl' has several labels."),
+        ("eagle", ("--classes", "finch,owl,wren"), "row 1: label 'eagle' is not one of the classes"),
         (None, (), "column 'checked' of checked labels is empty. Remove --gold."),
     ],
 )
@@ -165,9 +167,107 @@ def test_options_that_exclude_gold(run: Run, checked: pl.DataFrame, words: tuple
     check_error(run, "fit", "birds.csv", *words, message=message)
 
 
-def test_known_labels_replace_weights() -> None:
-    """A row with weights and a known label is exact, and the weights of other rows do not change."""
+def test_checked_labels_replace_weights() -> None:
+    """A row with weights and a checked label is exact, and the weights of other rows do not change."""
     y = CandidateSets.from_weights([[0.2, 0.8, 0.0], [0.5, 0.0, 1.0]], classes=["a", "b", "c"])
-    known = use_known_labels(y, ["c", None])
-    assert known.candidates.weights.tolist() == [[0, 0, 1], [0.5, 0, 1]]
-    assert (known.outside.tolist(), known.new_classes) == ([0], [])
+    checked = insert_checked_labels(y, ["c", None])
+    assert checked.candidates.weights.tolist() == [[0, 0, 1], [0.5, 0, 1]]
+    assert (checked.is_checked.tolist(), checked.outside.tolist()) == ([True, False], [0])
+
+
+def test_candidate_sets_get_no_classes_from_checked_labels() -> None:
+    """A set of all classes and a missing label have the same row, so that a label that is no class is an error."""
+    y = CandidateSets.from_sets([{"a", "b"}, {"a"}, {"b"}, None])
+    with pytest.raises(LabelError, match="row 2: label 'c' is not one of the classes"):
+        insert_checked_labels(y, [None, None, "c", None])
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (["finch|wren", "finch", "", "wren"], ()),
+        (["finch:0.4|wren:0.4", "finch:1.0", "", "wren:0.5"], ("--weighted",)),
+        (['["finch", "wren"]', '["finch"]', "[]", '["wren"]'], ()),
+        (["7|10", "7", "", "10"], ()),
+    ],
+)
+def test_a_set_of_all_labels_stays_a_set_if_a_checked_label_is_a_new_class(
+    run: Run, labels: list[str], words: tuple[str, ...]
+) -> None:
+    """The sets are those with all classes named: explicit ones stay partial, and rows without a label unlabeled."""
+    new = "8" if "7" in labels else "owl"
+    table = {"x": WAVE[:60], "labels": 15 * labels, "checked": [new if row % 4 == 3 else None for row in range(60)]}
+    pl.DataFrame(table).write_csv("birds.csv")
+    classes = ",".join(["7", "10", "8"] if "7" in labels else ["finch", "wren", "owl"])
+    arguments = ("compare", "birds.csv", "--labels", "labels", "--gold", "checked", *words, *QUICK)
+    results = [run(*arguments), run(*arguments, "--classes", classes)]
+    for result in results:
+        assert result.code == 0, result.err
+    weights = WeightArguments(weighted=bool(words))
+    read = [
+        prepare(Path("birds.csv"), ReadOptions(("labels",), gold="checked", weights=weights, classes=named))
+        for named in (None, tuple(classes.split(",")))
+    ]
+    first, second = (dict(enumerate(one.candidates.to_sets())) for one in read)
+    assert first == second
+    assert read[0].candidates.is_unlabeled.tolist() == [row % 4 == 2 for row in range(60)]
+    assert len(first[0]) == 2
+    assert read[0].is_checked is not None
+    assert read[0].is_checked.sum() == 15
+
+
+@pytest.mark.parametrize("cell", ["0.7", "inf", "1e0", "03"])
+def test_checked_labels_of_numbers_are_whole_numbers(run: Run, cell: str) -> None:
+    """Other text is an error with its row, and not a number near it."""
+    checked = [None, cell, *[None] * 18]
+    pl.DataFrame({"x": WAVE[:20], "y": 10 * ["0", "1"], "checked": checked}).write_csv("birds.csv")
+    words = ("fit", "birds.csv", "--labels", "y", "--gold", "checked", *QUICK)
+    check_error(run, *words, message=f"birds.csv, row 1: {cell!r} is not a whole number")
+
+
+def test_a_float_column_of_checked_labels_may_have_nan(run: Run) -> None:
+    """NaN, which Parquet may have in place of null, is not checked."""
+    checked = [float("nan") if row % 3 else float(row % 2) for row in range(30)]
+    pl.DataFrame({"x": WAVE[:30], "y": 15 * [0, 1], "checked": checked}).write_parquet("birds.parquet")
+    prepared = prepare(Path("birds.parquet"), ReadOptions(("y",), gold="checked"))
+    assert prepared.is_checked is not None
+    assert prepared.is_checked.tolist() == [row % 3 == 0 for row in range(30)]
+
+
+def test_lists_of_one_checked_label(run: Run) -> None:
+    """With lists as labels, a checked label is a list too; no note advises the separator that is in force."""
+    listed = ['["finch"]', '["wren"]', '["finch", "wren"]', '["owl"]']
+    pl.DataFrame({"x": WAVE[:60], "y": 15 * listed, "checked": ['["finch"]', *[None] * 59]}).write_csv("birds.csv")
+    prepared = prepare(Path("birds.csv"), ReadOptions(("y",), gold="checked"))
+    assert prepared.candidates.classes.tolist() == ["finch", "owl", "wren"]
+    assert prepared.candidates[0] == {"finch"}
+    assert not [note for note in prepared.notes if "add --separator" in note]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("fit", "--noise-rate", "auto", *QUICK), "all labeled rows have a checked label (--gold)"),
+        (("audit",), "all labeled rows have a checked label (--gold)"),
+    ],
+)
+def test_an_audit_needs_a_row_that_is_not_checked(run: Run, words: tuple[str, ...], message: str) -> None:
+    """The error names the option, and comes before anything is predicted."""
+    write_checked(make_birds(), pl.lit(value=True))
+    result = check_error(run, words[0], *TABLE, "--drop", "truth", *words[1:], message=message)
+    assert "Predicting" not in str(result)
+
+
+def test_the_headline_names_the_rows_of_the_noise_rate(run: Run) -> None:
+    """With checked rows, the noise rate is that of the others; with checked rows only, there is none."""
+    for is_checked, sentence in (
+        (pl.int_range(150) % 2 == 0, "%) of the rows without a checked label have labels without the true one"),
+        (pl.lit(value=True), "All held-out rows have a checked label"),
+    ):
+        write_checked(make_noisy(), is_checked, "noisy.csv")
+        words = ("fit", "noisy.csv", "--labels", "species", "--gold", "checked", "--drop", "truth")
+        result = run(*words, "--folds", "2", "--out", "model", "--json")
+        assert result.code == 0, result.err
+        summary = json.loads(result.out)
+        assert sentence in summary["headline"]["meaning"]
+        assert summary["estimated_accuracy"]["n_checked"] == (150 if "All" in sentence else 75)

@@ -2,7 +2,7 @@
 
 Reading order: `labels` (values, classes and codes), `levels` and `row_weights` (weights of the candidates: their level
 sets and storage), `readers` (one module for each form of supervision), `constructors` and `sets` (the class),
-`conversion` (any form), `known_labels` (labels in place of sets), `class_union` (labels in several blocks), `columns`
+`conversion` (any form), `checked_labels` (labels in place of sets), `class_union` (labels in several blocks), `columns`
 (columns of tables and streams), `stratification` (folds), `class_weights` (weights of the rows by their classes).
 """
 

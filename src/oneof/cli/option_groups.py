@@ -283,7 +283,7 @@ class AnswerGroup:
         if self.answers is None:
             check_unused(context, ("row", "annotator", "answer"), "needs --answers: add it")
             return None
-        remedy = ": name known labels by --gold" * bool(context.params.get("labels"))
+        remedy = ": name checked labels by --gold" * bool(context.params.get("labels"))
         unused = ("labels", "weighted", "weights", "online", "noise_rate", "class_weight")
         check_unused(context, unused, f"cannot be combined with --answers{remedy}")
         return AnswerOptions(self.answers, self.row, self.annotator, self.answer)

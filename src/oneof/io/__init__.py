@@ -8,7 +8,7 @@ choice of columns), `findings` (notes about them), `batches` (the rows of all fo
 (encoding of a few rows), `new_categories` (categories that training lacks).
 """
 
-from oneof.io.checked_labels import CheckedLabels, use_checked_labels
+from oneof.io.checked_labels import CheckedLabels, read_checked_labels, use_checked_labels
 from oneof.io.columns import (
     Column,
     align_columns,
@@ -76,6 +76,7 @@ __all__ = [
     "match_columns",
     "misspelled_classes",
     "read_answers_npz",
+    "read_checked_labels",
     "choose_features",
     "read_labels",
     "read_table",

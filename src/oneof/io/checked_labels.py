@@ -1,21 +1,16 @@
 """Checked labels of some rows of a table, which replace the labels of these rows."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 from oneof.candidates import CandidateSets
-from oneof.candidates.columns import match_true_labels
-from oneof.candidates.known_labels import use_known_labels
-from oneof.candidates.readers.collections import separators_of
+from oneof.candidates.checked_labels import insert_checked_labels
+from oneof.candidates.columns import label_to_text, match_checked_labels
 from oneof.errors import DataError, LabelError
-from oneof.io.columns import find_column
-from oneof.io.label_columns import list_labels
+from oneof.io.label_columns import label_frame
 from oneof.io.table import Table
-from oneof.typing import Mask
+from oneof.typing import Labels, Mask
 from oneof.wording import enumerate_items
-
-if TYPE_CHECKING:
-    import polars as pl
 
 _MAX_LISTED = 3
 
@@ -28,8 +23,65 @@ class CheckedLabels(NamedTuple):
     notes: tuple[str, ...]
 
 
+def read_checked_labels(
+    table: Table,
+    column: str,
+    classes: Labels,
+    *,
+    separator: str = "|",
+    has_weights: bool = False,
+    adds_classes: bool = False,
+    remedy: str = "Correct it, or name all classes (--classes).",
+) -> tuple[list[Any], list[Any]]:
+    """Return the checked label of each row, None if it has none, and the sorted labels that are not classes.
+
+    Parameters
+    ----------
+    table : Table
+    column : str
+        Cells as those of the labels of the table, but of one label each; empty cells are not checked.
+    classes : ndarray of shape (n_classes,)
+        The classes of the labels.
+    separator, has_weights, adds_classes
+        See `oneof.candidates.columns.match_checked_labels`.
+    remedy : str
+        The remedy for a label that is not a class.
+
+    Raises
+    ------
+    DataError
+        If the column does not exist or has no label.
+    LabelError
+        If a cell is not one label; the error names the row.
+    """
+    cells = label_frame(table, [column]).to_series()
+    try:
+        labels, new_classes = match_checked_labels(
+            cells,
+            classes,
+            separator=separator,
+            has_weights=has_weights,
+            folds_case=table.cell_format.folds_labels,
+            missing=[token.strip().lower() for token in table.cell_format.missing],
+            adds_classes=adds_classes,
+        )
+    except LabelError as error:
+        located = error.at(f"checked labels {cells.name!r} of {table.path}")
+        raise (located.because(f"{error.reason} {remedy}") if error.cause == "unknown label" else located) from None
+    if all(label is None for label in labels):
+        raise DataError(f"column {column!r} of checked labels is empty. Remove --gold.", source=str(table.path))
+    return labels, new_classes
+
+
 def use_checked_labels(
-    table: Table, column: str, candidates: CandidateSets, *, separator: str = "|", adds_classes: bool = True
+    table: Table,
+    column: str,
+    candidates: CandidateSets,
+    read_again: Callable[[Sequence[str]], CandidateSets] | None = None,
+    *,
+    separator: str = "|",
+    has_weights: bool = False,
+    remedy: str = "Correct it, or name all classes (--classes).",
 ) -> CheckedLabels:
     """Return candidate sets in which the rows with a checked label have this label alone.
 
@@ -37,13 +89,15 @@ def use_checked_labels(
     ----------
     table : Table
     column : str
-        One label in a cell; empty cells are not checked.
+        The column of the checked labels; see `read_checked_labels`.
     candidates : CandidateSets
         The labels of the table.
-    separator : str, default="|"
-        The text between two labels, which a cell of one label does not contain.
-    adds_classes : bool, default=True
-        Whether a checked label that is not a class is added to the classes; otherwise it is an error.
+    read_again : callable, optional
+        ``read_again(classes)`` returns the labels of the table with these names of classes. It is called if a checked
+        label is not a class, since a row of all labels that occur is then no longer unlabeled. Without it, such a
+        label is an error.
+    separator, has_weights, remedy
+        See `read_checked_labels`.
 
     Returns
     -------
@@ -52,14 +106,24 @@ def use_checked_labels(
     Raises
     ------
     DataError
-        If the column does not exist or has no label, or a cell is not one label; the error names the row.
+        If the column does not exist or has no label.
+    LabelError
+        If a cell is not one label; the error names the row.
     """
-    cells = table.frame[find_column(column, table.frame.columns, table.path)]
-    labels = _read_cells(cells, table, candidates, separators_of(separator) if adds_classes else None)
-    if all(label is None for label in labels):
-        raise DataError(f"column {column!r} of checked labels is empty. Remove --gold.", source=str(table.path))
-    checked = use_known_labels(candidates, labels)
-    n_checked = int(checked.is_known.sum())
+    labels, new_classes = read_checked_labels(
+        table,
+        column,
+        candidates.classes,
+        separator=separator,
+        has_weights=has_weights,
+        adds_classes=read_again is not None,
+        remedy=remedy,
+    )
+    if new_classes and read_again is not None:
+        names = sorted([*candidates.classes.tolist(), *new_classes])
+        candidates = read_again([label if isinstance(label, str) else label_to_text(label) for label in names])
+    checked = insert_checked_labels(candidates, labels)
+    n_checked = int(checked.is_checked.sum())
     verb = "row has" if n_checked == 1 else "rows have"
     notes = [f"{n_checked:,} {verb} a checked label ({column}), used in place of the labels of the row."]
     if len(checked.outside):
@@ -67,47 +131,8 @@ def use_checked_labels(
         subject = "1 checked label is" if n_outside == 1 else f"{n_outside:,} checked labels are"
         first = "in" if n_outside == 1 else "first in"
         notes.append(f"{subject} not among the labels of their row, {first} row {row}; the checked label is used.")
-    if checked.new_classes:
-        listed = enumerate_items([*map(repr, checked.new_classes)], _MAX_LISTED)
-        verb = "are classes" if len(checked.new_classes) > 1 else "is a class"
+    if new_classes:
+        listed = enumerate_items([*map(repr, new_classes)], _MAX_LISTED)
+        verb = "are classes" if len(new_classes) > 1 else "is a class"
         notes.append(f"{listed} {verb} of checked labels only.")
-    return CheckedLabels(checked.candidates, checked.is_known, tuple(notes))
-
-
-def _read_cells(
-    cells: "pl.Series", table: Table, candidates: CandidateSets, separators: Sequence[str] | None
-) -> list[Any]:
-    """Return the label of each cell in the type of the classes, None if it is empty; no new ones without separators."""
-    if cells.dtype.is_nested() or (cells.dtype.is_float() and not (cells.drop_nulls() % 1 == 0).all()):
-        raise DataError(
-            f"column {cells.name!r} of checked labels must have one label per row; got values of type {cells.dtype}.",
-            source=str(table.path),
-        )
-    missing = {"", "nan", *(token.strip().lower() for token in table.cell_format.missing)}
-    texts = [None if str(text).strip().lower() in missing else text for text in list_labels(cells, table.cell_format)]
-    labels, error = match_true_labels(texts, candidates.classes)
-    if error is None:
-        return labels.tolist()
-    if separators is None:
-        raise _not_a_label(cells.name, table, error, "which is not a class. Correct it, or name all classes")
-    numbers = candidates.classes.dtype.kind in "iu"
-    for row, text in enumerate(texts):
-        if text is None or labels[row] is not None or (numbers and str(text).strip() == "-1"):
-            continue
-        written = str(text).strip()
-        if any(sign in written for sign in separators):
-            raise _not_a_label(cells.name, table, LabelError("", row=row, label=text), "which is a set. Name one label")
-        try:
-            labels[row] = int(float(written)) if numbers else written
-        except ValueError:
-            cause = "while all labels are numbers. Correct it, or name all classes (--classes)"
-            raise _not_a_label(cells.name, table, LabelError("", row=row, label=text), cause) from None
-    return labels.tolist()
-
-
-def _not_a_label(column: str, table: Table, error: LabelError, cause: str) -> DataError:
-    return DataError(
-        f"column {column!r} of checked labels contains {error.label!r}, {cause}." + error.reason,
-        source=str(table.path),
-        row=error.row,
-    )
+    return CheckedLabels(checked.candidates, checked.is_checked, tuple(notes))

@@ -19,6 +19,7 @@ from oneof.candidates.columns import (
 )
 from oneof.candidates.labels import labels_with_weights
 from oneof.candidates.readers.collections import separators_of
+from oneof.candidates.readers.literals import LISTS
 from oneof.candidates.readers.pairs import read_weight
 from oneof.errors import DataError, LabelError
 from oneof.io.columns import find_column
@@ -53,7 +54,7 @@ def find_separator(
 
     if len(columns) != 1:
         return DEFAULT_SEPARATOR
-    cells = _label_frame(table, columns)[find_column(columns[0], table.frame.columns, table.path)]
+    cells = label_frame(table, columns)[find_column(columns[0], table.frame.columns, table.path)]
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return DEFAULT_SEPARATOR
     if table.cell_format.folds_labels:
@@ -64,7 +65,7 @@ def find_separator(
         raise error.at(f"labels {columns[0]!r} of {table.path}") from None
 
 
-def _label_frame(table: Table, columns: Sequence[str]) -> "pl.DataFrame":
+def label_frame(table: Table, columns: Sequence[str]) -> "pl.DataFrame":
     """Return columns of labels in which the user's tokens of missing values are null."""
     import polars as pl
     import polars.selectors as cs
@@ -181,7 +182,7 @@ def read_labels(
         )
     try:
         return read_label_columns(
-            _label_frame(table, [*names, *([] if weights is None else [weights])]),
+            label_frame(table, [*names, *([] if weights is None else [weights])]),
             names,
             separator=separator,
             classes=classes,
@@ -219,7 +220,7 @@ def read_truth(table: Table, column: str, classes: Labels) -> Labels:
     """
     import polars as pl
 
-    cells = _label_frame(table, [column]).to_series()
+    cells = label_frame(table, [column]).to_series()
     source = str(table.path)
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and not cells.dtype.is_numeric():
         raise DataError(
@@ -259,7 +260,8 @@ def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
     notes = [_read_as_class(["-1"])] if "-1" in labels else []
     if missing := [label for label in labels if label.strip().lower() in (*MISSING, *MISSING_NUMBERS)]:
         notes.append(_read_as_class(missing))
-    if lists := [label for label in labels if label[:1] in tuple("[({") and label[-1:] in tuple("])}")]:
+    lists = [label for label in labels if label[:1] in tuple("[({") and label[-1:] in tuple("])}")]
+    if lists and separator != LISTS:
         notes.append(
             _read_as_one_class(
                 lists, "write sets of labels as 'a|b', or add --separator '[]' to read the cells as lists"

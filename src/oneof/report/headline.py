@@ -51,12 +51,7 @@ def choose_headline(
         meaning = "of the held-out predictions equal the true label."
         return Headline("accuracy", float(result.accuracy or 0.0), result.accuracy_std, None, meaning)
     if accuracy is not None:
-        noise, low, high = (f"{100 * one:.1f}" for one in (accuracy.noise_rate, *accuracy.noise_rate_interval))
-        meaning = (
-            f"of {new} are expected to be predicted correctly. {noise} % ({low} to {high} %) of the rows have labels "
-            "without the true one, as estimated from held-out predictions. Errors that the features predict are not "
-            "recognized: only true labels of some rows show them."
-        )
+        meaning = f"of {new} are expected to be predicted correctly. {_describe_noise(accuracy)}"
         return Headline("estimated accuracy", accuracy.accuracy, None, accuracy.interval, meaning)
     if is_known(result.expected_accuracy):
         meaning = f"of {new} are expected to be predicted correctly, given the labels. This tends to be too low."
@@ -68,4 +63,16 @@ def choose_headline(
     rate = result.covering_rate
     return Headline(
         "covering rate", float("nan") if rate is None else float(rate), result.covering_rate_std, None, meaning
+    )
+
+
+def _describe_noise(accuracy: AccuracyEstimate) -> str:
+    """Return the noise rate that an estimated accuracy assumes, and the rows that have it, in sentences."""
+    if accuracy.n_checked == accuracy.n_rows:
+        return "All held-out rows have a checked label, by which their predictions are right or wrong."
+    noise, low, high = (f"{100 * one:.1f}" for one in (accuracy.noise_rate, *accuracy.noise_rate_interval))
+    rows = "the rows without a checked label" if accuracy.n_checked else "the rows"
+    return (
+        f"{noise} % ({low} to {high} %) of {rows} have labels without the true one, as estimated from held-out "
+        "predictions. Errors that the features predict are not recognized: only true labels of some rows show them."
     )

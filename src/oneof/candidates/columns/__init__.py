@@ -6,7 +6,7 @@ have types), `batches` (the batches of a stream, whose labels are text).
 
 from oneof.candidates.columns.batches import LabelReader, resolve_classes
 from oneof.candidates.columns.cells import fold_labels, label_to_text, name_type, number_to_text
-from oneof.candidates.columns.tables import match_true_labels, read_label_columns
+from oneof.candidates.columns.tables import match_checked_labels, match_true_labels, read_label_columns
 from oneof.candidates.labels import fold_case
 from oneof.candidates.readers.separators import DEFAULT_SEPARATOR, detect_separator
 
@@ -17,6 +17,7 @@ __all__ = [
     "fold_case",
     "fold_labels",
     "label_to_text",
+    "match_checked_labels",
     "match_true_labels",
     "name_type",
     "number_to_text",

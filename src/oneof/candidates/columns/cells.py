@@ -52,7 +52,7 @@ def whole_numbers(cells: "pl.Series", classes: Sequence[str] | None) -> "pl.Seri
     texts = {text: text.strip() for text in cells.drop_nulls().unique().to_list()}
     labels = [*texts.values(), *(classes or [])]
     if all(not text or _WHOLE_NUMBER.fullmatch(text) for text in labels):
-        numbers = {text: int(float(stripped)) if stripped else None for text, stripped in texts.items()}
+        numbers = {text: parse_whole_number(stripped) for text, stripped in texts.items()}
         return pl.Series(cells.name, [numbers.get(text) for text in cells.to_list()], dtype=pl.Int64)
     if classes is None and all(not text or parse_number(text) is not None for text in labels):
         row, text = next((i, t) for i, t in enumerate(cells.to_list()) if t and not _WHOLE_NUMBER.fullmatch(t.strip()))
@@ -62,6 +62,11 @@ def whole_numbers(cells: "pl.Series", classes: Sequence[str] | None) -> "pl.Seri
             label=text,
         )
     return None
+
+
+def parse_whole_number(text: str) -> int | None:
+    """Return text such as "3" or "3.0" as an integer; None for other text, such as "0.7", "inf" and "03"."""
+    return int(text.partition(".")[0]) if _WHOLE_NUMBER.fullmatch(text) else None
 
 
 def typed_classes(classes: Sequence[str] | None, *, numbers: bool) -> Labels | None:

@@ -4,7 +4,7 @@ The type of a label depends on the entire column: text is read as numbers if all
 is an unlabeled row, and so is -1 unless it is named as a class.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,18 +19,25 @@ from oneof.candidates.columns.cells import (
     check_no_records,
     check_recurring,
     check_texts,
+    contains_nested_lists,
     drop_missing_labels,
     fold_labels,
     fold_names,
+    label_to_text,
     name_type,
     parse_lists,
+    parse_whole_number,
     raise_together,
     strict_numbers,
+    texts_or_lists,
     typed_classes,
     whole_numbers,
 )
 from oneof.candidates.columns.weights import read_weighted_columns
-from oneof.candidates.readers.collections import read_strings
+from oneof.candidates.labels import fold_case, sort_labels, unknown_label
+from oneof.candidates.readers.collections import read_strings, split_text
+from oneof.candidates.readers.literals import LISTS, read_list
+from oneof.candidates.readers.pairs import read_pairs_text
 from oneof.candidates.row_weights import WeightOptions
 from oneof.candidates.sets import CandidateSets
 from oneof.errors import DataError, LabelError
@@ -145,6 +152,115 @@ def match_true_labels(cells: Iterable[Any], classes: Labels) -> tuple[Labels, "L
     except LabelError as error:
         return truth, error
     return truth, None
+
+
+def match_checked_labels(
+    cells: "pl.Series",
+    classes: Labels,
+    *,
+    separator: str = "|",
+    has_weights: bool = False,
+    folds_case: bool = False,
+    missing: Sequence[str] = (),
+    adds_classes: bool = False,
+) -> tuple[list[Any], list[Any]]:
+    """Return the checked label of each cell, None if it has none, and the sorted labels that are not classes.
+
+    A cell is the name of a class, or is read as a cell of the label column, of which it must have one label.
+
+    Parameters
+    ----------
+    cells : polars.Series
+    classes : ndarray of shape (n_classes,)
+        The classes of the label column. New labels are of their type, and -1 is missing unless it is one of them.
+    separator, folds_case, missing
+        Those of the label column; see `read_label_columns`.
+    has_weights : bool, default=False
+        Whether a cell of the label column may have weights; that of a single label has no effect.
+    adds_classes : bool, default=False
+        Whether a label that is not a class is a new class rather than an error.
+
+    Raises
+    ------
+    LabelError
+        If the column or a cell cannot be read, or a cell has several labels or an unknown one; the error names the
+        first row, and lists further ones.
+    """
+    values = texts_or_lists(cells)
+    if contains_nested_lists(cells):
+        raise LabelError(f"a checked label must be one label; column {cells.name!r} has lists within lists.")
+    by_text = {_as_written(label): label for label in classes.tolist()}
+    labels: list[Any] = []
+    read: dict[Any, Any] = {}
+    errors: dict[Any, LabelError] = {}
+    for row, value in enumerate(values if isinstance(values, list) else values.to_list()):
+        cell = value if value is None or isinstance(value, str) else tuple(value)
+        if cell not in read and cell not in errors:
+            try:
+                text = _single_text(row, cell, by_text, separator, missing, has_weights=has_weights, folds=folds_case)
+                read[cell] = None if text is None else _match(row, text, by_text, classes, adds_classes=adds_classes)
+            except LabelError as error:
+                errors[cell] = error
+        labels.append(cell)
+    raise_together([*errors.values()], sum(cell in errors for cell in labels))
+    known = set(classes.tolist())
+    new = sort_labels({label for label in read.values() if label is not None and label not in known})
+    return [read[cell] for cell in labels], new
+
+
+def _single_text(
+    row: int,
+    cell: str | tuple[Any, ...] | None,
+    by_text: Mapping[str, Any],
+    separator: str,
+    missing: Sequence[str],
+    *,
+    has_weights: bool,
+    folds: bool,
+) -> str | None:
+    """Return the one label of a cell as text, None if it has none."""
+    if cell is None:
+        return None
+    members: Sequence[Any]
+    if isinstance(cell, tuple):
+        members = [label_to_text(member) for member in cell if member is not None]
+    elif (fold_case(cell) if folds else cell.strip()) in by_text:
+        members = [cell]
+    elif has_weights:
+        members = [label for label, _ in read_pairs_text(row, cell, separator)[0] or ()]
+    else:
+        members = (read_list(row, cell) if separator == LISTS else split_text(row, cell, separator)[0]) or ()
+    texts = [fold_case(member) if folds else member.strip() for member in members]
+    kept = dict.fromkeys(text for text in texts if text.lower() not in {"", "nan", *missing} or text in by_text)
+    if len(kept) > 1:
+        shown = cell if isinstance(cell, str) else [*cell]
+        raise LabelError(
+            f"{shown!r} has several labels. Give the one that was checked, or leave the cell empty.",
+            row=row,
+            label=shown,
+        )
+    return next(iter(kept), None)
+
+
+def _match(row: int, text: str, by_text: Mapping[str, Any], classes: Labels, *, adds_classes: bool) -> Any:
+    """Return the class of a text, or its label in the type of the classes; None for -1 among other numbers."""
+    if text in by_text:
+        return by_text[text]
+    has_numbers = classes.dtype.kind in "iuf"
+    number = parse_whole_number(text) if has_numbers else None
+    if number is not None and str(number) in by_text:
+        return by_text[str(number)]
+    if number == -1:
+        return None
+    if adds_classes and has_numbers and number is None:
+        raise LabelError(
+            f"{text!r} is not a whole number, and all labels are. Correct it, or name all classes (--classes).",
+            row=row,
+            label=text,
+        )
+    if adds_classes and (has_numbers or all(isinstance(label, str) for label in classes.tolist())):
+        return number if has_numbers else text
+    raise unknown_label(row, text, classes)
 
 
 def read_indicator_columns(

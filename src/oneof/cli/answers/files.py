@@ -44,7 +44,7 @@ class AnswerOptions:
 
 @dataclass(frozen=True)
 class TableAnswers:
-    """Answers about the rows of a table, which are numbered; their names; and the known labels, None if not known.
+    """Answers about the rows of a table, which are numbered; their names; and the checked labels, None if not checked.
 
     The separator is the text between two labels of an answer.
     """
@@ -64,7 +64,7 @@ def read_answers(
     classes: tuple[str, ...] | None,
     gold: str | None = None,
 ) -> TableAnswers:
-    """Read the answers about the rows of a table, with the known labels of a column `gold` of it.
+    """Read the answers about the rows of a table, with the checked labels of a column `gold` of it.
 
     Defects raise errors of `oneof.errors`.
     """
@@ -107,8 +107,8 @@ def read_answers(
     repeated = sum(answer is not None for answer in records.answers) - answers.n_answers
     if repeated:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
-    known = None if gold is None else _read_gold(table, gold, answers.classes)
-    return TableAnswers(answers, row_names, known, tuple(notes), records.separator)
+    checked = None if gold is None else _read_gold(table, gold, answers.classes, records.separator)
+    return TableAnswers(answers, row_names, checked, tuple(notes), records.separator)
 
 
 def _note_spellings(annotators: list[str]) -> list[str]:
@@ -191,10 +191,10 @@ def _read_archive(options: AnswerOptions, table: "Table", gold: str | None) -> T
         classes=given.classes,
         index=np.arange(n_rows),
     )
-    known = None if gold is None else _read_gold(table, gold, given.classes)
+    checked = None if gold is None else _read_gold(table, gold, given.classes, DEFAULT_SEPARATOR)
     silent = len(given.annotators) - len(answers.annotators)
     notes = (f"{silent:,} annotator{'s have' if silent > 1 else ' has'} no answer.",) if silent else ()
-    return TableAnswers(answers, [str(row) for row in range(n_rows)], known, notes, DEFAULT_SEPARATOR)
+    return TableAnswers(answers, [str(row) for row in range(n_rows)], checked, notes, DEFAULT_SEPARATOR)
 
 
 @dataclass(frozen=True)
@@ -344,22 +344,8 @@ def _list_answers(labels: "CandidateSets") -> list[Any]:
     return listed
 
 
-def _read_gold(table: "Table", column: str, classes: Any) -> list[Any]:
-    """Return the known labels of the rows, None if they are not known."""
-    from oneof.candidates.columns import match_true_labels
-    from oneof.errors import DataError
-    from oneof.io import find_column, list_labels
+def _read_gold(table: "Table", column: str, classes: Any, separator: str) -> list[Any]:
+    """Return the checked labels of the rows, None if they are not checked."""
+    from oneof.io import read_checked_labels
 
-    known = table.frame[find_column(column, table.frame.columns, table.path)]
-    cells = list_labels(known, table.cell_format)
-    gold, error = match_true_labels(cells, classes)
-    if error is not None:
-        raise DataError(
-            f"column {column!r} of known labels contains {error.label!r}, which is not a class of the answers. Correct "
-            "it, or name all classes by --classes.",
-            source=str(table.path),
-            row=error.row,
-        )
-    if all(label is None for label in gold):
-        raise DataError(f"column {column!r} of known labels is empty. Remove --gold.", source=str(table.path))
-    return list(gold)
+    return read_checked_labels(table, column, classes, separator=separator)[0]

@@ -97,6 +97,7 @@ def run(
     """
     with terminal.handle_errors(debug=debug):
         from oneof.cli.answers.annotators import WEIGHTS_NOTE
+        from oneof.cli.tables.gold import check_unchecked_rows
         from oneof.cli.tables.inputs import prepare
         from oneof.cli.tables.plan import announce
         from oneof.cli.training.headline import LISTS_NOTE, share_lists
@@ -125,6 +126,7 @@ def run(
             answers=answers,
         )
         prepared = prepare(table, read_options)
+        check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --gold to audit the labels themselves")
         separator = prepared.separator
         extra = [*([] if prepared.answers is None else [WEIGHTS_NOTE]), *describe_rest(read_options, prepared)]
         if prepared.answers is None and share_lists(prepared.candidates):

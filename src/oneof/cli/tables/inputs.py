@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,7 +92,7 @@ class ReadOptions:
 
     @property
     def label_columns(self) -> tuple[str, ...]:
-        """Columns of labels of the table; with answers, that of the known labels."""
+        """Columns of labels of the table; with answers, that of the checked labels."""
         return self.labels if self.answers is None or self.gold is None else (self.gold,)
 
 
@@ -187,13 +188,13 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     if len(labels) > 1 and read_options.weight_columns:
         label_table = merge_ranked_columns(table, labels, read_options.weight_columns)
         labels, weighting = labels[:1], replace(weighting, weights=read_options.weight_columns[0])
-    given = None
+    given = read_again = None
     separator_notes: tuple[str, ...] = ()
     if read_options.answers is None:
         separator, separator_notes = resolve_separator(table, read_options)
-        candidates = read_labels(
-            label_table, labels, separator=separator, classes=read_options.classes, **asdict(weighting)
-        )
+        read = partial(read_labels, label_table, labels, separator=separator, **asdict(weighting))
+        candidates = read(classes=read_options.classes)
+        read_again = (lambda classes: read(classes=classes)) if len(labels) == 1 else None
     else:
         given = read_answers(
             read_options.answers,
@@ -204,7 +205,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         )
         separator = given.separator
         candidates = estimate_candidates(given)
-    candidates, is_checked, checked_notes = use_gold(table, read_options, candidates, given, separator, len(labels))
+    candidates, is_checked, checked_notes = use_gold(table, read_options, candidates, given, separator, read_again)
     if read_options.classes is None and not read_options.weights.weighted:
         check_no_weights(candidates.classes.tolist(), table.path)
     truth = None if read_options.truth is None else read_truth(table, read_options.truth, candidates.classes)

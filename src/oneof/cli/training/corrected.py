@@ -50,6 +50,9 @@ class Audit:
         from oneof.comparison.methods import DEFAULT_METHOD
 
         prepared, candidates = self.prepared, self.prepared.candidates[rows]
+        checked = None if prepared.is_checked is None else prepared.is_checked[rows]
+        if checked is not None and (checked | candidates.is_unlabeled).all():
+            return candidates  # the few rows that are not checked are held out
         name = DEFAULT_METHOD if self.method.lower() == "auto" else self.method
         [auditor] = resolve_methods(prepared, name, self.seed)[0].values()
         groups, n_folds = None, count_folds(prepared)
@@ -66,7 +69,7 @@ class Audit:
                 cv=n_folds,
                 groups=groups,
                 noise_rate=self.noise_rate,
-                checked=None if prepared.is_checked is None else prepared.is_checked[rows],
+                checked=checked,
                 random_state=self.seed,
             )
         self.n_unknown += issues.is_rate_unknown

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from oneof.comparison import Comparison
     from oneof.crowd import Answers
     from oneof.report import Headline
-    from oneof.typing import Labels
+    from oneof.typing import Labels, Mask
 
 
 _MIN_CONFIDENCE_ROWS, _MIN_DIFFERENCE = 50, 0.05
@@ -32,10 +32,12 @@ def held_out_accuracy(
     candidates: "CandidateSets",
     answers: "Answers | None",
     issues: "LabelIssues | None" = None,
+    checked: "Mask | None" = None,
 ) -> "AccuracyEstimate | None":
     """Return the estimated accuracy of the best method; None without probabilities or with an unknown noise rate.
 
-    Its noise rate is that of the issues, if these are an audit that has estimated one.
+    Its noise rate is that of the issues, if these are an audit that has estimated one. The labels of the mask `checked`
+    are right, so that the rate is that of the other rows.
 
     With about one answer per row it is None, since the accuracies of the annotators then depend on the features: 15 of
     20 intervals held in simulations (docs/decisions/0039-annotators.md). It is None for folds by groups as well: the
@@ -52,7 +54,12 @@ def held_out_accuracy(
     if answers is not None and answers.n_answers < MIN_ANSWERS_PER_ROW * (~candidates.is_unlabeled).sum():
         return None
     labeled = ~candidates.is_unlabeled[rows]
-    accuracy = estimate_accuracy(result.probabilities[labeled], result.predictions[labeled], candidates[rows[labeled]])
+    accuracy = estimate_accuracy(
+        result.probabilities[labeled],
+        result.predictions[labeled],
+        candidates[rows[labeled]],
+        None if checked is None else checked[rows[labeled]],
+    )
     if accuracy is None or issues is None or issues.is_rate_unknown or issues.is_rate_given:
         return accuracy
     return accuracy._replace(noise_rate=issues.noise_rate, noise_rate_interval=issues.noise_rate_interval)
@@ -126,15 +133,19 @@ def describe_checked_rows(comparison: "Comparison", candidates: "CandidateSets",
     return notes
 
 
-def describe_noise(estimate: "AccuracyEstimate | LabelIssues | None") -> list[str]:
-    """Return a note if so many labels are wrong that prediction sets are too large without a correction."""
+def describe_noise(estimate: "AccuracyEstimate | LabelIssues | None", *, has_checked: bool = False) -> list[str]:
+    """Return a note if so many labels are wrong that prediction sets are too large without a correction.
+
+    With checked labels, the noise rate is that of the other rows.
+    """
     from oneof.report.statistics import MIN_NOISE
 
     if estimate is None or not estimate.noise_rate_interval[0] >= MIN_NOISE:
         return []
     return [
-        f"about {100 * estimate.noise_rate:.0f} % of the rows have labels without the true one. The prediction sets of "
-        "`oneof predict --coverage` are too large for this reason; --noise-rate auto corrects the model and the sets."
+        f"about {100 * estimate.noise_rate:.0f} % of the rows{' without a checked label' * has_checked} have labels "
+        "without the true one. The prediction sets of `oneof predict --coverage` are too large for this reason; "
+        "--noise-rate auto corrects the model and the sets."
     ]
 
 

@@ -32,7 +32,7 @@ def find_suspects(
 ) -> "LabelIssues | None":
     """Return the issues by the leave-one-out scores of a fitted LOORidge; None without result.
 
-    Rows of the mask `checked` have known labels and are not suspected.
+    Rows of the mask `checked` have checked labels and are not suspected.
 
     With groups, the scores are those of the comparison, and there are none if it has one split only.
     """

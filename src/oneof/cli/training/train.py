@@ -19,6 +19,7 @@ from oneof.cli.prediction.sets import (
     held_out_calibration,
     to_dict,
 )
+from oneof.cli.tables.gold import check_unchecked_rows
 from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, RATES, WRITE_SECONDS, WRITING
 from oneof.cli.training.corrected import Audit, compare_corrected
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
@@ -97,6 +98,8 @@ def train(
     inputs = [path] if read_options.answers is None else [path, read_options.answers.path]
     check_not_input((folder / name for name in (*OUTPUTS, ANNOTATORS_FILE)), inputs)
     prepared = prepare(path, read_options)
+    if noise_rate is not None:
+        check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --noise-rate")
     named = method.lower() != "auto"
     methods, method_notes = resolve_methods(prepared, method if named else DEFAULT_METHOD, seed, class_weight)
     rest_notes = [] if noise_rate is None else describe_rest(read_options, prepared)
@@ -170,11 +173,12 @@ def train(
         model = crowd.estimator_
         decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
     given = None if prepared.answers is None else prepared.answers.answers
-    accuracy = held_out_accuracy(comparison, candidates, given, None if noise_rate is None else issues)
+    audited, checked = None if noise_rate is None else issues, prepared.is_checked
+    accuracy = held_out_accuracy(comparison, candidates, given, audited, checked)
     headline = make_headline(comparison, candidates, accuracy)
     is_noisy = noise_rate is None and len(find_checked_rows(comparison, candidates, truth)) < MIN_CHECKED_ROWS
     if is_noisy and calibration is not None:
-        for sentence in describe_noise(accuracy or issues):
+        for sentence in describe_noise(accuracy or issues, has_checked=checked is not None):
             add_note(sentence)
     summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)
     summary |= {"parameters": split_method(method)[1], "class_weight": class_weight, "notes": notes}

@@ -114,6 +114,13 @@ def test_invalid_groups(run: Run, recorded: pl.DataFrame, args: tuple[str, ...],
     check_error(run, "compare", *TABLE[:5], "--method", "PLKNN", *args, message=message)
 
 
+def test_one_group_is_an_error(run: Run) -> None:
+    """There are no other groups to hold out, whatever the number of folds."""
+    make_birds().with_columns(pl.lit("r1").alias("recorder")).write_csv("birds.csv")
+    message = "column 'recorder' of --groups has one value. Name another column, or remove --groups."
+    check_error(run, "fit", "birds.csv", "--labels", "species", "--groups", "recorder", message=message)
+
+
 def test_online_learning_has_no_folds(run: Run, recorded: pl.DataFrame) -> None:
     """Streams are read in order, without folds."""
     check_error(run, "fit", *TABLE[:3], "--groups", "recorder", "--online", message="--groups cannot be combined")

@@ -108,3 +108,12 @@ def test_edits_are_those_of_the_optimal_string_alignment(word: str, other: str) 
         return least
 
     assert min(rare_classes._count_edits(word, other), 3) == min(distance(len(word), len(other)), 3)
+
+
+def test_a_misspelled_list_of_a_recording_is_one_misspelling() -> None:
+    """The rows of a recording share a list: different lists count, and not their rows."""
+    lists = [["Parus major", "Turdus merula"]] * 300 + [["Parus mayor", "Turdus merula"]] * 12
+    [note] = misspelled_classes(CandidateSets.from_sets([*lists, ["Parus major"], ["Turdus merula"]]))
+    assert "'Parus mayor' (12 rows) and 'Parus major' (301 rows)" in note
+    exact = [["Parus major"]] * 300 + [["Parus mayor"]] * 12
+    assert misspelled_classes(CandidateSets.from_sets([*exact, ["Turdus merula"]])) == []

@@ -5,7 +5,8 @@ choice of columns), `findings` (notes about them), `batches` (the rows of all fo
 `units_row` (units below the header), `frames` (rows that a program has as a DataFrame or a list), `table_options`
 (options of both), `label_columns` (their labels), `checked_labels` (labels in place of sets), `rare_classes`
 (misspelled classes), `encoder` and `imputer` (the values as input of an estimator), `row_encoder` and `encoder_blocks`
-(encoding of a few rows), `new_categories` (categories that training lacks).
+(encoding of a few rows), `new_categories` and `new_ranges` (categories, and ranges of numbers, that
+training lacks).
 """
 
 from oneof.io.checked_labels import CheckedLabels, read_checked_labels, use_checked_labels

@@ -10,10 +10,12 @@ from oneof.candidates.columns import fold_case
 
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
-    from oneof.typing import Ints
+    from oneof.typing import Ints, Mask
 
 MAX_RARE_ROWS = 3
 """Number of rows up to which a class may be a misspelling."""
+MAX_RARE_SETS = 5
+"""Number of different sets of several candidates, such as lists of recordings, up to which it may be one."""
 MIN_RATIO = 10
 """Number of rows of the frequent class for each row of the rare one, at least."""
 MIN_LETTERS = 5
@@ -37,15 +39,19 @@ _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 def misspelled_classes(candidates: "CandidateSets") -> list[str]:
     """Return a note about the rare classes that differ from a frequent class in one or two letters of a long word.
 
-    The rows of a class are the labeled rows of which it is a candidate. Names that differ in digits, in short words
+    The rows of a class are the labeled rows of which it is a candidate; those with the same set of several candidates
+    may be the rows of one recording, and one misspelling. Names that differ in digits, in short words
     such as "type A" and "type B", or by a usual prefix or
     suffix such as "normal" and "abnormal", are different classes; some other pairs of words have a note as well.
     """
     names = candidates.classes.tolist()
     if not all(isinstance(name, str) for name in names):
         return []
-    counts = candidates.mask[~candidates.is_unlabeled].sum(axis=0)
-    pairs = list(_similar_pairs(names, counts))
+    mask = candidates.mask[~candidates.is_unlabeled]
+    counts, is_partial = mask.sum(axis=0), mask.sum(axis=1) > 1
+    n_exact, n_sets = mask[~is_partial].sum(axis=0), np.unique(mask[is_partial], axis=0).sum(axis=0)
+    is_rare = (counts >= 1) & ((counts <= MAX_RARE_ROWS) | ((n_exact <= MAX_RARE_ROWS) & (n_sets <= MAX_RARE_SETS)))
+    pairs = list(_similar_pairs(names, counts, is_rare))
     if not pairs:
         return []
     listed = [f"{names[i]!r} ({_rows(counts[i])}) and {names[j]!r} ({_rows(counts[j])})" for i, j in pairs]
@@ -61,13 +67,13 @@ def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count:,} rows"
 
 
-def _similar_pairs(names: Sequence[str], counts: "Ints") -> Iterator[tuple[int, int]]:
+def _similar_pairs(names: Sequence[str], counts: "Ints", is_rare: "Mask") -> Iterator[tuple[int, int]]:
     """Yield each rare class with the most frequent class of nearly the same name."""
     from scipy.spatial.distance import cdist
 
     folded = [fold_case(name) for name in names]
     n_letters = np.array([sum(map(str.isalpha, text)) for text in folded])
-    rare = np.flatnonzero((counts >= 1) & (counts <= MAX_RARE_ROWS) & (n_letters >= MIN_LETTERS))
+    rare = np.flatnonzero(is_rare & (n_letters >= MIN_LETTERS))
     common = np.flatnonzero((counts >= MIN_RATIO) & (n_letters >= MIN_LETTERS - _MAX_EDITS))
     common = common[np.argsort(-counts[common], kind="stable")]
     if not len(rare) or not len(common):

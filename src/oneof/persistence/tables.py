@@ -15,6 +15,7 @@ from oneof.io import (
     TableOptions,
     UnreadableCells,
     new_categories,
+    new_ranges,
     saved_columns,
     table_from_rows,
 )
@@ -38,7 +39,7 @@ class ModelRows:
     new_categories : list of NewCategories
         The cells with a category that no row of training has.
     notes : tuple of str
-        Sentences about columns, unreadable cells, new categories and stems.
+        Sentences about columns, unreadable cells, new categories, other units and stems.
     """
 
     rows: Any
@@ -96,7 +97,9 @@ def align_rows(model: ModelLike, table: Table, options: TableOptions | None = No
         table, notes = replace(table, frame=frame), [*notes, *absent]
     rows = joined.align(table, columns, unreadable)
     found = new_categories.find_new_categories(rows, columns, model.pipeline.steps[0][1])
-    notes += [*unreadable.sentences(), *new_categories.sentences(found), *check_stemmer(model)]
+    ranges = new_ranges.find_new_ranges(rows, columns, model.pipeline.steps[0][1])
+    notes += [*unreadable.sentences(), *new_categories.sentences(found), *new_ranges.sentences(ranges)]
+    notes += check_stemmer(model)
     return ModelRows(rows, unreadable, found, tuple(notes))
 
 

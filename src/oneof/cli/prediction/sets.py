@@ -150,10 +150,14 @@ def to_columns(sets: "CandidateSets", separator: str) -> "list[pl.Series]":
 
 def describe_sets(sets: "CandidateSets", known: Any, options: SetOptions) -> dict[str, Any]:
     """Return the nominal coverage and the mean size for JSON, and the coverage if some labels are known."""
+    from oneof.candidates import CandidateSets
     from oneof.conformal import evaluate_sets
     from oneof.errors import LabelError
 
-    summary = {"nominal_coverage": options.coverage, "mean_size": float(sets.sizes.mean()) if len(sets) else None}
+    reference = "labels" if isinstance(known, CandidateSets) else "truth"
+    mean_size = float(sets.sizes.mean()) if len(sets) else None
+    summary: dict[str, Any] = {"nominal_coverage": options.coverage, "mean_size": mean_size}
+    summary |= {} if known is None else {"reference": reference}
     try:
         return summary if known is None else summary | to_dict(evaluate_sets(sets, known))
     except LabelError:  # all rows are unlabeled
@@ -179,7 +183,7 @@ def print_sets(summary: dict[str, Any]) -> None:
     if summary.get("coverage") is not None:
         terminal.print_line(
             f"Coverage: {terminal.format_percent(summary['coverage'])} of the {summary['n_exact']:,} rows with a "
-            "single label"
+            f"single label{'; wrong labels lower it' * (summary['reference'] == 'labels')}"
         )
     elif "coverage_bounds" in summary:
         low, high = map(terminal.format_percent, summary["coverage_bounds"])

@@ -262,7 +262,10 @@ def check_and_read_groups(table: Table, read_options: ReadOptions) -> list[str]:
     for option, names in given:
         if name in names:
             raise InputError(f"--groups and {option} must name different columns; got {name!r} for both.")
-    return read_groups(table, name)
+    groups = read_groups(table, name)
+    if len(set(groups)) == 1:
+        raise InputError(f"column {name!r} of --groups has one value. Name another column, or remove --groups.")
+    return groups
 
 
 def read_rows(path: Path, read_options: ReadOptions) -> Table:

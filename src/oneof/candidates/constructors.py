@@ -15,10 +15,11 @@ from oneof.candidates.labels import (
     fold_case as fold_label,
 )
 from oneof.candidates.readers import annotations, collections, indicator
-from oneof.candidates.readers.separators import detect_separator
+from oneof.candidates.readers.literals import LISTS
+from oneof.candidates.readers.separators import DEFAULT_SEPARATOR, detect_separator
 from oneof.candidates.readers.weights import read_weighted_strings, read_weights
 from oneof.candidates.row_weights import RowWeights, WeightOptions, split_weights
-from oneof.errors import InputError
+from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Labels, Mask
 
 
@@ -353,6 +354,13 @@ class Constructors:
         if options != WeightOptions():
             raise InputError("`kind`, `prior` and `rest` apply to weights only. Pass weighted=True.")
         mask, known = collections.read_strings(y, separator, classes, folds_case=fold_case)
+        if classes is None and (other := _other_separator(y, separator)):
+            warnings.warn(
+                f"each text is read as one label, but {other!r} seems to separate labels. Pass separator={other!r}, or "
+                "separator='auto'.",
+                UserWarning,
+                stacklevel=2,
+            )
         if classes is None and (lists := lists_as_text(known.tolist())):
             warnings.warn(
                 f"{lists[0]!r} is read as one label. If it is a list written as text, pass separator='[]'; if it is a "
@@ -367,6 +375,17 @@ class Constructors:
                 stacklevel=2,
             )
         return cls._from_validated(mask, known)
+
+
+def _other_separator(y: Any, separator: str) -> str | None:
+    """Return a sign that plainly separates labels in texts without the default one; None otherwise."""
+    if separator != DEFAULT_SEPARATOR:
+        return None
+    try:
+        detected = _detect_separator(y, None, fold_case=False, weighted=False)
+    except LabelError:  # texts that may be sets or labels
+        return None
+    return None if detected in (DEFAULT_SEPARATOR, LISTS) else detected
 
 
 def _detect_separator(y: Any, classes: Any, *, fold_case: bool, weighted: bool) -> str:

@@ -79,3 +79,12 @@ def test_sets_and_tuples_among_lists_are_errors(text):
     with pytest.raises(LabelError, match="seems to be a set or a tuple of Python") as caught:
         CandidateSets.from_strings(['["a", "b"]', '["c"]', text], separator="[]")
     assert caught.value.row == 2
+
+
+def test_texts_of_another_separator_have_a_warning():
+    """With the default separator, texts that another sign plainly separates are single labels, with a warning."""
+    texts = ["Parus major; Turdus merula", "Parus major", "Turdus merula; Strix aluco", "Strix aluco"]
+    with pytest.warns(UserWarning, match="'; ' seems to separate labels|';' seems to separate labels"):
+        assert len(CandidateSets.from_strings(texts).classes) == 4
+    assert len(CandidateSets.from_strings(texts, separator="auto").classes) == 3
+    CandidateSets.from_strings(["Oslo, Norway", "Rome, Italy"])  # no part is a label elsewhere

@@ -13,7 +13,8 @@ from oneof import PLKNN, CandidateSets, compare
 from oneof.audit.accuracy import AccuracyEstimate
 from oneof.cli.auditing.issues import describe_rest
 from oneof.cli.tables.inputs import ReadOptions, WeightArguments, prepare
-from oneof.cli.training.headline import describe_checked_rows, describe_noise
+from oneof.cli.training.headline import describe_checked_rows, describe_noise, describe_training_labels
+from oneof.estimators.base import Disambiguation
 from oneof.likelihoods import softmax
 from tests.cli.conftest import QUICK, Run
 
@@ -120,3 +121,14 @@ def test_classes_ruled_out_by_a_posterior_have_a_note(tmp_path: Path) -> None:
     for kind, rest, n_notes in (("posterior", False, 1), ("posterior", True, 0), ("likelihood", False, 0)):
         read_options = ReadOptions(("y",), weights=WeightArguments(weighted=True, kind=kind, rest=rest))
         assert len(describe_rest(read_options, prepare(tmp_path / "t.csv", read_options))) == n_notes
+
+
+def test_too_confident_training_labels_have_a_note() -> None:
+    """With true labels, the confidences of training labels are compared with the fraction of right ones."""
+    truth = np.array(["finch"] * 60 + ["owl"] * 40, dtype=object)
+    candidates = CandidateSets.from_labels(["finch"] * 80 + ["owl"] * 20)
+    decisions = Disambiguation(np.array(["finch"] * 80 + ["owl"] * 20), np.full(100, 0.95))
+    [note] = describe_training_labels(decisions, candidates, truth)
+    assert "95 % on average, while 80 % of 100 rows with a true label have it" in note
+    assert describe_training_labels(decisions._replace(confidence=np.full(100, 0.8)), candidates, truth) == []
+    assert describe_training_labels(decisions, candidates, None) == []

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -118,3 +119,21 @@ def test_dicts_of_python_have_weights(run: Run) -> None:
     refused = run("inspect", "u.csv", "--labels", "y")
     assert refused.code == 2
     assert "Add --weighted" in refused.err
+
+
+def test_objects_and_lists_in_json_lines_are_those_of_csv(run: Run) -> None:
+    """A list, an empty list or a text among objects of weights is read as in a cell of CSV."""
+    labels: list[Any] = [{"news": 0.7, "sport": 0.2}, {"sport": 0.8, "food": 0.2}] * 20
+    labels += [["news", "sport"], [], "food", None]
+    rows = [{"x": float(i % 2), "labels": value} for i, value in enumerate(labels)]
+    Path("t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    texts = [value if isinstance(value, str) else "" if value is None else json.dumps(value) for value in labels]
+    pl.DataFrame({"x": [row["x"] for row in rows], "labels": texts}).write_csv("t.csv")
+    summaries = []
+    for file in ("t.jsonl", "t.csv"):
+        words = ("inspect", file, "--labels", "labels", "--weighted", "--kind", "posterior", "--method", "PLEM")
+        result = run(*words, "--json")
+        assert result.code == 0, result.err
+        summaries.append(json.loads(result.out))
+    assert summaries[0]["labels"] == summaries[1]["labels"]
+    assert summaries[0]["classes"] == summaries[1]["classes"]

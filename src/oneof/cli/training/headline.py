@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.comparison import Comparison
     from oneof.crowd import Answers
+    from oneof.estimators.base import Disambiguation
     from oneof.report import Headline
     from oneof.typing import Labels, Mask
 
@@ -131,6 +132,32 @@ def describe_checked_rows(comparison: "Comparison", candidates: "CandidateSets",
             "the rows, and are not probabilities."
         )
     return notes
+
+
+def describe_training_labels(
+    decisions: "Disambiguation", candidates: "CandidateSets", truth: "Labels | None"
+) -> list[str]:
+    """Return a note if the confidences of the training labels are higher than the fraction that equals the true label.
+
+    A label of a training row is among its candidates: if these are wrong, its confidence does not show it.
+    """
+    import numpy as np
+
+    if truth is None:
+        return []
+    known = np.flatnonzero(~candidates.is_unlabeled & [label is not None for label in truth.tolist()])
+    if len(known) < _MIN_CONFIDENCE_ROWS:
+        return []
+    confidence = float(np.asarray(decisions.confidence)[known].mean())
+    accuracy = float(np.mean(np.asarray(decisions.labels)[known] == truth[known]))
+    error = (accuracy * (1.0 - accuracy) / len(known)) ** 0.5
+    if confidence - accuracy <= max(_MIN_DIFFERENCE, 3.0 * error):
+        return []
+    return [
+        f"the confidences of training_labels.csv are too high: {100 * confidence:.0f} % on average, while "
+        f"{100 * accuracy:.0f} % of {len(known):,} rows with a true label have it. The labels given to a row are "
+        "believed; --noise-rate auto corrects wrong ones."
+    ]
 
 
 def describe_noise(estimate: "AccuracyEstimate | LabelIssues | None", *, has_checked: bool = False) -> list[str]:

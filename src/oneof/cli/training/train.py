@@ -27,6 +27,7 @@ from oneof.cli.training.headline import (
     describe_checked_rows,
     describe_lists,
     describe_noise,
+    describe_training_labels,
     held_out_accuracy,
     make_headline,
 )
@@ -158,6 +159,9 @@ def train(
             with steps.step(AUDIT):
                 issues = find_suspects(comparison, model[-1], candidates, prepared.is_checked)
         decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
+        if noise_rate is None:
+            for sentence in describe_training_labels(decisions, candidates, truth):
+                add_note(sentence)
     else:
         add_note(
             f"the held-out estimate is approximate: it is that of {comparison.best_method} fitted to weights by the "
@@ -358,7 +362,10 @@ def make_plan(
     seconds = sum(value or 0.0 for value in steps.values())
     if facts.answers is not None:
         steps[FINAL] = fit_seconds * count_fits_of_rounds()  # the bar includes the rounds
-    faster = find_faster_methods(prepared, task, test, sum(n_fits.values()), seconds, seed)
+    faster: tuple[tuple[str, float], ...] = ()  # with a noise rate, most of the time is that of the audits
+    if noise_rate is None:
+        faster = find_faster_methods(prepared, task, test, sum(n_fits.values()), seconds, seed)
+        faster = tuple(method for method in faster if method[0] != name)
     saved = fit_seconds * (sum(n_fits.values()) - sum(n_fits_of_one_split.values()))
     return replace(
         facts,

@@ -1,6 +1,7 @@
 """Reader of JSON lines: one object per line.
 
-A column in which some cells are lists becomes a column of lists, and a column of objects a column of structs.
+A column in which some cells are lists becomes a column of lists, and a column of objects a column of structs. A column
+of lists and objects, such as labels with and without weights, becomes JSON text, as in CSV.
 """
 
 import io
@@ -94,7 +95,9 @@ def _to_series(name: str, cells: list[Any]) -> "pl.Series":
     import polars as pl
 
     kinds = set(map(type, cells)) - {type(None)}
-    if list in kinds:
+    if {list, dict} <= kinds:
+        cells = [None if cell is None else _to_text(cell) for cell in cells]
+    elif list in kinds:
         cells = [cell if cell is None or isinstance(cell, list) else [cell] for cell in cells]
         members = [member for cell in cells if cell is not None for member in cell]
         if any(isinstance(member, list) for member in members):  # neither a feature nor a set of labels

@@ -105,7 +105,8 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
     few_answers_ : list
         Names of the annotators with fewer than 10 answers, whose accuracies are uncertain.
     notes_ : list of str
-        Sentences on careless annotators, on those with few answers, and on accuracies that differ between classes.
+        Sentences on careless annotators, on those with few answers, on accuracies that differ between classes, and on
+        copies.
     model_ : {"confusion", "one_coin"}
         The model of label answers.
     selection_ : ModelSelection

@@ -301,3 +301,22 @@ def test_copies_are_named_in_the_notes():
     for merged, effect in ((True, "count as one"), (False, "count as independent")):
         model = AnnotatorModel(merge_copies=merged).fit(table)
         assert any("6 and 7 are copies of one another" in note and effect in note for note in model.notes_)
+
+
+def test_gold_labels_of_a_series_are_those_of_a_mapping():
+    """A Series of pandas with some rows, in any order, is a mapping; so is one with all rows and missing labels."""
+    y, table, _ = crowd([*HONEST[:3], *["adversary"] * 3], np.random.default_rng(3))
+    frame = pd.DataFrame(table, index=[f"r{i}" for i in range(300)])
+    known = {f"r{i}": int(y[i]) for i in range(296, 0, -4)}
+    expected = AnnotatorModel().fit(frame, known).posterior_
+    series = pd.Series(known)
+    for gold in (series, series.reindex(frame.index[::-1]), series.reindex(frame.index).reset_index(drop=True)):
+        np.testing.assert_array_equal(AnnotatorModel().fit(frame, gold).posterior_, expected)
+    numbered = series.rename(lambda name: int(name[1:]))
+    np.testing.assert_array_equal(AnnotatorModel().fit(table, numbered).posterior_, expected)
+    listed = series.reindex(frame.index)
+    np.testing.assert_array_equal(AnnotatorModel().fit(table, listed).posterior_, expected)
+    with pytest.raises(InputError, match=r"`gold` names the row 'x', which the answers do not have"):
+        AnnotatorModel().fit(frame, pd.Series({"x": 0}))
+    with pytest.raises(InputError, match=r"`gold` names the row 'r4' twice"):
+        AnnotatorModel().fit(frame, pd.concat([series, series[["r4"]]]))

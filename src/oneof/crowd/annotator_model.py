@@ -188,7 +188,7 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
             row, annotator and answer. See `Answers`.
         gold : array-like of length n_rows or mapping, optional
             Known labels, or sets of labels: one for each row, missing if it is not known, or a mapping from names of
-            rows to labels.
+            rows to labels, such as a Series of pandas with the names of some rows.
 
         Returns
         -------

@@ -32,6 +32,8 @@ from oneof.typing import Floats, Ints, Mask
 
 MIN_SHARED, MIN_COPIED, TEST_LEVEL = 10, 0.5, 0.01
 """Number of rows that both sources answered, fraction of copied answers, and level of the test for all pairs."""
+NOTE_LEVEL = 0.05
+"""Level of the closest pair, which is named and not merged."""
 USUAL_QUANTILE = 0.75
 """Quantile of the agreement of a source with the others that is usual."""
 MIN_SOURCES = 8
@@ -124,7 +126,7 @@ def closest_pair(pairs: SharedAnswers) -> tuple[int, int] | None:
     rate = (equal + 1.0) / (shared + 2.0)
     best, largest = int(np.argmax(rate)), float(np.sort(rate)[-2])
     z, copied = _excess(shared[best], equal[best], largest)
-    is_close = z > _threshold(len(first)) and copied >= MIN_COPIED
+    is_close = z > _threshold(len(first), NOTE_LEVEL) and copied >= MIN_COPIED
     return (int(first[best]), int(second[best])) if is_close else None
 
 
@@ -308,5 +310,5 @@ def _groups(first: Ints, second: Ints, n_sources: int) -> Ints:
     return np.asarray(connected_components(graph, directed=False)[1], dtype=np.int64)
 
 
-def _threshold(n_pairs: int) -> float:
-    return float(norm.isf(TEST_LEVEL / max(n_pairs, 1)))
+def _threshold(n_pairs: int, level: float = TEST_LEVEL) -> float:
+    return float(norm.isf(level / max(n_pairs, 1)))

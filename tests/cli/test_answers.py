@@ -183,6 +183,47 @@ def test_gold_rows_have_their_labels(run: Run, table: Path) -> None:
     assert "--gold checked" in Path("table-oneof/report.html").read_text(encoding="utf-8")
 
 
+def test_predictions_have_the_names_of_the_rows(run: Run, table: Path) -> None:
+    """The column of the names of rows, which joins the answers, is copied to predictions of another table."""
+    fit(run)
+    new = make_birds().drop("species").tail(10)
+    new.write_csv("new.csv")
+    assert run("predict", "table-oneof/model.skops", "new.csv", "--out", "predictions.csv").code == 0
+    assert pl.read_csv("predictions.csv")["id"].to_list() == new["id"].to_list()
+    new.drop("id").write_csv("new.csv")
+    assert run("predict", "table-oneof/model.skops", "new.csv", "--out", "other.csv").code == 0
+    assert "id" not in pl.read_csv("other.csv").columns
+
+
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_a_misspelled_answer_is_noted(run: Run, table: Path, is_wide: bool) -> None:
+    """The note counts the answers, since the labels of the rows are weights of all classes."""
+    records = make_answers().with_columns(pl.col("label").str.replace_all("finch", "goldfinch"))
+    records[(records["label"] == "goldfinch").arg_max(), "label"] = "goldfinhc"
+    if is_wide:
+        records = records.pivot("worker", index="id", values="label")
+    records.write_csv("answers.csv")
+    result = run(
+        *("fit", "table.csv", "--answers", "answers.csv", "--row", "id", "--method", "CLPL", "--folds", "2"),
+        *(() if is_wide else ("--annotator", "worker", "--answer", "label")),
+    )
+    assert "'goldfinhc' (1 answer) and 'goldfinch' (" in " ".join(result.err.split())
+
+
+def test_results_do_not_depend_on_the_order_of_the_lines(run: Run, table: Path) -> None:
+    """Shuffled answers have the same model, accuracies and labels."""
+    expected = json.loads(fit(run, "--json").out)["answers"]
+    labels = pl.read_csv("table-oneof/training_labels.csv")
+    make_answers().sample(fraction=1.0, shuffle=True, seed=0).write_csv("answers.csv")
+    given = json.loads(fit(run, "--json").out)["answers"]
+    assert given["model_reason"] == expected["model_reason"]
+    accuracies = [[line["accuracy"] for line in one["annotators"]] for one in (given, expected)]
+    np.testing.assert_allclose(*accuracies, rtol=1e-6)
+    other = pl.read_csv("table-oneof/training_labels.csv")
+    assert other["label"].to_list() == labels["label"].to_list()
+    np.testing.assert_allclose(other["confidence"], labels["confidence"], rtol=1e-6)
+
+
 def test_integer_names_match_their_text(run: Run, table: Path) -> None:
     """Names of rows are compared as text, and labels may be whole numbers."""
     code = {name: str(k) for k, name in enumerate(NAMES)}
@@ -198,7 +239,11 @@ def test_integer_names_match_their_text(run: Run, table: Path) -> None:
 
 
 def write_answers(**columns: Any) -> None:
-    make_answers().with_columns(**columns).write_csv("answers.csv")
+    """Write the answers with other columns; None removes a column."""
+    removed = [name for name, values in columns.items() if values is None]
+    make_answers().with_columns(**{name: columns[name] for name in columns if name not in removed}).drop(
+        removed
+    ).write_csv("answers.csv")
 
 
 def at(row: int, column: str, value: str | None) -> dict[str, pl.Expr]:
@@ -215,7 +260,10 @@ def at(row: int, column: str, value: str | None) -> dict[str, pl.Expr]:
         (at(5, "label", "owl|"), [], "answers.csv, row 5: 'owl|' contains an empty label"),
         ({"label": pl.lit("owl")}, [], "only one class occurs"),
         ({"label": pl.lit("")}, [], "every row is unlabeled"),
-        ({}, ["--row", "idd"], "column 'idd' does not exist: did you mean 'id'?"),
+        ({}, ["--row", "idd"], "table.csv: column 'idd' does not exist: did you mean 'id'? --row names a column"),
+        ({}, ["--row", "colors"], "column 'colors' does not exist: the columns are"),
+        ({"name": "id"}, ["--row", "name"], "which must have the same name in table.csv and answers.csv"),
+        ({"key": "id", "id": None}, [], "column 'id' does not exist: the columns are worker, label, key. --row names"),
         ({}, ["--annotator", "work"], "did you mean 'worker'?"),
         ({}, ["--answer", "labl"], "did you mean 'label'?"),
         ({}, ["--answers", "none.csv"], "the file none.csv does not exist"),

@@ -1,6 +1,7 @@
 """The model of the annotators: simulated crowds, invariances, copies, questions and errors."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom
 from sklearn.base import clone
@@ -235,3 +236,87 @@ def test_parameters_are_checked_and_the_model_is_cloned():
     ):
         with pytest.raises(InputError, match=message):
             AnnotatorModel(**params).fit([["a", "b"]])
+
+
+def answers_of_five(rng):
+    """Return labels and answers of five annotators: 0 and 2 are the best, 1 names sets in doubt, 4 is careless."""
+    y = rng.choice(6, 800, p=[0.25, 0.2, 0.2, 0.15, 0.12, 0.08])
+    is_hard = rng.random(800) < 0.25
+    table = np.full((800, 5), None, dtype=object)
+    for j, accuracy in enumerate((0.95, 0.93, 0.9, 0.92, 0.46)):
+        for i in np.flatnonzero(rng.random(800) < 0.43):
+            rate = 0.65 if j == 1 and is_hard[i] else accuracy
+            label = int(y[i]) if rng.random() < rate else int(rng.integers(6))
+            table[i, j] = label
+            if j == 1 and rng.random() < (0.7 if is_hard[i] else 0.1):
+                table[i, j] = [label, (label + int(rng.integers(1, 6))) % 6]
+            if j == 3 and y[i] == 4 and rng.random() < 0.6:
+                table[i, j] = 3
+    return y, table
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_accurate_annotators_beside_sets_are_not_copies(seed):
+    """The two best of five annotators agree most often, but as often as independent ones of their accuracies."""
+    y, table = answers_of_five(np.random.default_rng(seed))
+    model = AnnotatorModel().fit(table)
+    assert model.copies_ == model.copied_pairs_ == []
+    truth = [np.mean([y[i] in np.atleast_1d(a) for i, a in enumerate(column) if a is not None]) for column in table.T]
+    np.testing.assert_allclose(model.accuracy_, truth, atol=0.08)
+
+
+@pytest.mark.parametrize("n", [8, 12])
+@pytest.mark.parametrize("kind", ["honest", "doubter"])
+def test_copies_of_most_answers_are_found(kind, n):
+    """An annotator who repeats 80 % of the answers of another one counts as one with it, also if answers are sets."""
+    rng = np.random.default_rng(1)
+    _, table, _ = crowd([kind] * n, rng)
+    for i in np.flatnonzero(rng.random(300) < 0.8):
+        table[i, 1] = table[i, 0] if table[i, 0] is not None else table[i, 1]
+    model = AnnotatorModel().fit(table)
+    assert model.copies_ == [[0, 1]]
+    assert 0.6 < model.copied_pairs_[0].copied <= 1.0
+    assert AnnotatorModel().fit(table[:, 1:]).copies_ == []
+
+
+def test_results_do_not_depend_on_the_order_of_records_rows_and_annotators():
+    """The folds that select the model follow the answers, not their order."""
+    rng = np.random.default_rng(0)
+    _, table, _ = crowd([*HONEST, "doubter", "some classes"], rng, n_rows=120)
+    rows, columns = np.nonzero(table != None)  # noqa: E711 - elementwise
+    frame = pd.DataFrame({"row": rows, "annotator": columns, "answer": [table[i, j] for i, j in zip(rows, columns)]})
+    model = AnnotatorModel().fit(Answers.from_records(frame, index=np.arange(120)))
+    shuffled = AnnotatorModel().fit(Answers.from_records(frame.sample(frac=1, random_state=0), index=np.arange(120)))
+    assert shuffled.selection_.gain == pytest.approx(model.selection_.gain)
+    np.testing.assert_allclose(shuffled.posterior_, model.posterior_, atol=1e-9)
+    order, names = rng.permutation(120), rng.permutation(table.shape[1])
+    permuted = AnnotatorModel().fit(table[order][:, names])
+    assert permuted.selection_.gain == pytest.approx(model.selection_.gain)
+    np.testing.assert_allclose(permuted.posterior_, model.posterior_[order], atol=1e-6)
+
+
+def test_copies_are_named_in_the_notes():
+    """The groups of copies are named, with their effect; so is the closest pair of few annotators."""
+    _, table, _ = crowd([*HONEST, "honest", "copy"], np.random.default_rng(0))
+    for merged, effect in ((True, "count as one"), (False, "count as independent")):
+        model = AnnotatorModel(merge_copies=merged).fit(table)
+        assert any("6 and 7 are copies of one another" in note and effect in note for note in model.notes_)
+
+
+def test_gold_labels_of_a_series_are_those_of_a_mapping():
+    """A Series of pandas with some rows, in any order, is a mapping; so is one with all rows and missing labels."""
+    y, table, _ = crowd([*HONEST[:3], *["adversary"] * 3], np.random.default_rng(3))
+    frame = pd.DataFrame(table, index=[f"r{i}" for i in range(300)])
+    known = {f"r{i}": int(y[i]) for i in range(296, 0, -4)}
+    expected = AnnotatorModel().fit(frame, known).posterior_
+    series = pd.Series(known)
+    for gold in (series, series.reindex(frame.index[::-1]), series.reindex(frame.index).reset_index(drop=True)):
+        np.testing.assert_array_equal(AnnotatorModel().fit(frame, gold).posterior_, expected)
+    numbered = series.rename(lambda name: int(name[1:]))
+    np.testing.assert_array_equal(AnnotatorModel().fit(table, numbered).posterior_, expected)
+    listed = series.reindex(frame.index)
+    np.testing.assert_array_equal(AnnotatorModel().fit(table, listed).posterior_, expected)
+    with pytest.raises(InputError, match=r"`gold` names the row 'x', which the answers do not have"):
+        AnnotatorModel().fit(frame, pd.Series({"x": 0}))
+    with pytest.raises(InputError, match=r"`gold` names the row 'r4' twice"):
+        AnnotatorModel().fit(frame, pd.concat([series, series[["r4"]]]))

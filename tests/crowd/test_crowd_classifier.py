@@ -118,6 +118,17 @@ def test_tables_of_pandas_are_joined_by_the_index(data):
         model.fit(pd.DataFrame(X).iloc[order], same_order)
     with pytest.raises(InputError, match=r"`answers` have the row 'x0', which the index of `X` does not have"):
         model.fit(frame, answers.set_axis([f"x{i}" for i in range(150)]))
+    with pytest.raises(
+        InputError, match=r"`answers` name rows such as 'row 0', and `X` has no row of these names\. Pass"
+    ):
+        model.fit(pd.DataFrame(X), answers)
+    for rows in (X, pl.DataFrame(X)):
+        with pytest.raises(
+            InputError, match=r"name rows such as 'row 149', and `X` has no names of rows\. Pass answers"
+        ):
+            model.fit(rows, answers[::-1])
+        np.testing.assert_allclose(model.fit(rows, answers.to_numpy()).label_distributions_, expected, atol=1e-6)
+    np.testing.assert_allclose(model.fit(pd.DataFrame(X), answers.to_numpy()).label_distributions_, expected, atol=1e-6)
 
 
 @pytest.mark.parametrize("estimator", [LogisticRegression(), LOORidge(kernel="rbf"), GaussianEM(covariance="tied")])

@@ -64,6 +64,15 @@ def test_the_model_is_that_of_the_answers(begin: Begin, truth: np.ndarray) -> No
     assert (candidates[:50].weights.argmax(axis=1) == truth[:50]).mean() > 0.9
 
 
+def test_copies_are_named(begin: Begin, truth: np.ndarray) -> None:
+    """The agreement names annotators who are counted as one, which are those of AnnotatorModel."""
+    session, rng = begin(annotations_per_item=9), np.random.default_rng(0)
+    for row in range(50):
+        labels = [CLASSES[truth[row] if rng.random() < 0.7 else rng.integers(3)] for _ in range(8)]
+        answer(session, row, **dict(zip("abcdefgh", labels, strict=True)), i=labels[-1])
+    assert session.agreement().copies == (("h", "i"),)
+
+
 def test_an_accuracy_needs_ten_shared_rows(begin: Begin) -> None:
     """With fewer rows that others answered, an annotator has no accuracy, and is listed last."""
     session = begin()

@@ -105,7 +105,8 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
     few_answers_ : list
         Names of the annotators with fewer than 10 answers, whose accuracies are uncertain.
     notes_ : list of str
-        Sentences on careless annotators, on those with few answers, and on accuracies that differ between classes.
+        Sentences on careless annotators, on those with few answers, on accuracies that differ between classes, and on
+        copies.
     model_ : {"confusion", "one_coin"}
         The model of label answers.
     selection_ : ModelSelection
@@ -187,7 +188,7 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
             row, annotator and answer. See `Answers`.
         gold : array-like of length n_rows or mapping, optional
             Known labels, or sets of labels: one for each row, missing if it is not known, or a mapping from names of
-            rows to labels.
+            rows to labels, such as a Series of pandas with the names of some rows.
 
         Returns
         -------

@@ -43,6 +43,9 @@ class AnnotatorResults:
     no_better_than_chance_: list[Any]
     _is_below_chance: Mask
     few_answers_: list[Any]
+    merge_copies: bool
+    copies_: list[list[Any]]
+    closest_pair_: tuple[Any, Any] | None
     model_: str
     _source_model: SourceModel
     _answered: tuple[Ints, Ints]
@@ -61,7 +64,7 @@ class AnnotatorResults:
 
     @property
     def notes_(self) -> list[str]:
-        """Sentences on careless annotators, on those with few answers, and on accuracies that differ by class.
+        """Sentences on careless annotators, on few answers, on accuracies that differ by class, and on copies.
 
         Annotators with few answers are named as careless only if their accuracy is below chance.
         """
@@ -72,7 +75,14 @@ class AnnotatorResults:
         notes = [_describe_careless(careless)] if careless else []
         notes += [_describe_few_answers(self.few_answers_)] if self.few_answers_ else []
         differing = self.annotators_[self.class_accuracies().differs.any(axis=1)].tolist()
-        return notes + ([_describe_differences(differing, self.model_)] if differing else [])
+        notes += [_describe_differences(differing, self.model_)] if differing else []
+        return notes + self._copy_notes
+
+    @property
+    def _copy_notes(self) -> list[str]:
+        """Sentences on the groups of copies, or on the closest pair."""
+        notes = [_describe_copies(group, merged=self.merge_copies) for group in self.copies_]
+        return notes + ([] if self.closest_pair_ is None else [_describe_closest_pair(self.closest_pair_)])
 
     def class_accuracies(self) -> ClassAccuracies:
         """Return the accuracy of each annotator in the rows of each class, with intervals.
@@ -181,6 +191,20 @@ def _describe_few_answers(names: Sequence[Any]) -> str:
     """Return a note on annotators with few answers."""
     verb, accuracy = ("has", "accuracy is") if len(names) == 1 else ("have", "accuracies are")
     return f"{_enumerate(names)} {verb} fewer than {MIN_ANSWERS} answers, so the estimated {accuracy} uncertain."
+
+
+def _describe_copies(names: Sequence[Any], *, merged: bool) -> str:
+    """Return a note on annotators who are copies of one another."""
+    count = "count as one" if merged else "count as independent, since merge_copies is False"
+    return f"{_enumerate(names)} are copies of one another, and {count}: compare their answers."
+
+
+def _describe_closest_pair(names: Sequence[Any]) -> str:
+    """Return a note on two annotators who are copies, or more accurate than the others."""
+    return (
+        f"{_enumerate(names)} agree far more often than every other pair: compare their answers. If one copies the "
+        "other, remove the answers of one."
+    )
 
 
 def _describe_differences(names: Sequence[Any], model: str) -> str:

@@ -192,7 +192,7 @@ class Answers:
         if classes is None:
             warn_of_joined_labels(names[2])
         read = cls._from_codes(codes, sets, names, select=select_rows, in_order=False)
-        return read if index is None else read.align(index)
+        return (read if index is None else read.align(index))._in_row_order()
 
     @classmethod
     def from_label_studio(
@@ -299,9 +299,8 @@ class Answers:
         """Return the same answers, sorted by rows and annotators, so that results do not depend on their order."""
         order = np.lexsort((self._source, self._row))
         codes = (self._row[order], self._source[order], self._code[order])
-        return Answers._from_codes(
-            codes, self._sets, (self.rows, self.annotators, self.classes), select=self.select_rows
-        )
+        names = (self.rows, self.annotators, self.classes)
+        return Answers._from_codes(codes, self._sets, names, select=self.select_rows, in_order=self._in_order)
 
     def align(self, index: Any) -> "Answers":
         """Return the answers over all rows of a data set.

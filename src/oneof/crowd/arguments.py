@@ -46,10 +46,11 @@ def check_answers(answers: Answers) -> Answers:
 def read_gold(gold: Any, answers: Answers) -> Floats | None:
     """Return the weights of the classes in the rows with known labels, (n, K), 1 in other rows; None without any.
 
-    `gold` has a label, or any other evidence, for each row, or is a mapping from names of rows.
+    `gold` has a label, or any other evidence, for each row, or is a mapping or a Series from names of rows.
     """
     if gold is None:
         return None
+    gold = _as_mapping(gold, answers)
     named = isinstance(gold, Mapping)
     if named:
         position = {name: i for i, name in enumerate(answers.rows.tolist())}
@@ -70,3 +71,21 @@ def read_gold(gold: Any, answers: Answers) -> Floats | None:
     if len(candidates) != len(answers):
         raise InputError(f"`gold` must have one label for each of the {len(answers)} rows; got {len(candidates)}.")
     return None if candidates.is_unlabeled.all() else candidates.weights
+
+
+def _as_mapping(gold: Any, answers: Answers) -> Any:
+    """Return a Series of pandas as a mapping if its index names rows of the answers, and other values unchanged.
+
+    A Series with a label for each row is in the order of the rows if it, or the answers, are numbered from 0.
+    """
+    is_series = getattr(gold, "ndim", 0) == 1 and hasattr(gold, "index") and hasattr(gold, "items")
+    if not is_series:
+        return gold
+    names, rows = gold.index.tolist(), answers.rows.tolist()
+    numbers = list(range(len(rows)))
+    if len(names) == len(rows) and (names == numbers or rows in (numbers, names)):
+        return gold
+    if not gold.index.is_unique:
+        repeated = gold.index[gold.index.duplicated()][0]
+        raise InputError(f"`gold` names the row {repeated!r} twice. Give each row one label.")
+    return {name: None if is_missing else label for (name, label), is_missing in zip(gold.items(), gold.isna())}

@@ -178,13 +178,14 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         answers : Answers, array-like or DataFrame
-            A table of shape (n_samples, n_annotators) of labels, sets and missing answers, or records. If X and the
-            table are DataFrames of pandas, rows are found by their index, unless one of them is numbered from 0.
-            Other tables are in the order of X. The rows of records are named by the index of a pandas DataFrame X,
-            otherwise by their numbers from 0. If X has no index, `Answers` with other names that were given by
-            ``index=`` are in the order of X.
+            A table of shape (n_samples, n_annotators) of labels, sets and missing answers, or records. The rows of a
+            DataFrame of pandas are found by its index in that of X, unless it is numbered from 0; pass
+            ``answers.to_numpy()`` if they are in the order of X. Other tables are in the order of X. The rows of
+            records are named by the index of a pandas DataFrame X, otherwise by their numbers from 0. If X has no
+            index, `Answers` with other names that were given by ``index=`` are in the order of X.
         gold : array-like of length n_samples or mapping, optional
-            Known labels, missing if they are not known, or a mapping from names of rows to labels.
+            Known labels, missing if they are not known, or a mapping or Series of pandas from
+            names of rows to labels.
         progress : callable, optional
             ``progress(n_done, n_total, name, seconds_left)`` is called after every round. The name contains the mean
             change of the labels. The total and the time left are None, since the number of rounds is unknown.

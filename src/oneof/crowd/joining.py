@@ -18,7 +18,7 @@ def join_rows(answers: Answers, rows: Any, table: bool) -> Answers:
     index = name_vector(rows.index if has_index else np.arange(n), "index")
     names, known = answers.rows.tolist(), set(index.tolist())
     if table:
-        if has_index and _is_named_alike(names, index.tolist()):
+        if _is_named_alike(names, index.tolist(), has_index=has_index):
             return answers.align(index)._in_row_order()
         if len(answers) != n:
             raise InputError(
@@ -39,7 +39,7 @@ def join_rows(answers: Answers, rows: Any, table: bool) -> Answers:
     return answers.align(index)
 
 
-def _is_named_alike(names: list[Any], index: list[Any]) -> bool:
+def _is_named_alike(names: list[Any], index: list[Any], *, has_index: bool) -> bool:
     """Return whether the rows of a table of answers are found by the index of X; False if both have the same order.
 
     Raises
@@ -50,17 +50,33 @@ def _is_named_alike(names: list[Any], index: list[Any]) -> bool:
     is_numbered = names == list(range(len(names)))
     if names == index or not names:
         return False
-    if not is_numbered and set(index).issuperset(names):
+    if not is_numbered:
+        _check_names(names, index, has_index=has_index)
         return True
-    if is_numbered and set(index) == set(names):
+    if set(index) == set(names):
         raise InputError(
             "the index of `X` has the numbers of the rows of `answers` in another order. Give the table of answers the "
             "index of its rows, or reset that of X: X.reset_index(drop=True)."
         )
-    if not is_numbered and index != list(range(len(index))):
-        strange = next(name for name in names if name not in set(index))
+    return False
+
+
+def _check_names(names: list[Any], index: list[Any], *, has_index: bool) -> None:
+    """Raise unless X has all rows that a table of answers names: the order of the rows would be a guess."""
+    known = set(index)
+    if not has_index:
+        problem, remedy = "`X` has no names of rows", "name the rows of X, such as pandas.DataFrame(X, index=names)"
+    elif known.issuperset(names):
+        return
+    elif known.isdisjoint(names) and index == list(range(len(index))):
+        problem, remedy = "`X` has no row of these names", "name the rows of X by its index, such as X.set_index(names)"
+    else:
+        strange = next(name for name in names if name not in known)
         raise InputError(
             f"`answers` have the row {strange!r}, which the index of `X` does not have. Give both the same names, or "
             "pass answers.to_numpy() if its rows are in the order of X."
         )
-    return False
+    raise InputError(
+        f"`answers` name rows such as {names[0]!r}, and {problem}. Pass answers.to_numpy() if its rows are in the "
+        f"order of X; otherwise {remedy}."
+    )

@@ -36,12 +36,12 @@ _WORDS = re.compile(r"[^\W\d_]+|\d+")
 _CAMEL_CASE = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 
-def misspelled_classes(candidates: "CandidateSets") -> list[str]:
+def misspelled_classes(candidates: "CandidateSets", *, unit: str = "row", source: str = "the table") -> list[str]:
     """Return a note about the rare classes that differ from a frequent class in one or two letters of a long word.
 
-    The rows of a class are the labeled rows of which it is a candidate; those with the same set of several candidates
-    may be the rows of one recording, and one misspelling. Names that differ in digits, in short words
-    such as "type A" and "type B", or by a usual prefix or
+    The rows of a class are the labeled rows of which it is a candidate; `unit` is their name, such as "answer", and
+    `source` names the table. Rows with the same set of several candidates may be those of one recording, and one
+    misspelling. Names that differ in digits, in short words such as "type A" and "type B", or by a usual prefix or
     suffix such as "normal" and "abnormal", are different classes; some other pairs of words have a note as well.
     """
     names = candidates.classes.tolist()
@@ -54,17 +54,19 @@ def misspelled_classes(candidates: "CandidateSets") -> list[str]:
     pairs = list(_similar_pairs(names, counts, is_rare))
     if not pairs:
         return []
-    listed = [f"{names[i]!r} ({_rows(counts[i])}) and {names[j]!r} ({_rows(counts[j])})" for i, j in pairs]
+    listed = [
+        f"{names[i]!r} ({_count(counts[i], unit)}) and {names[j]!r} ({_count(counts[j], unit)})" for i, j in pairs
+    ]
     more = f"; and {len(listed) - _MAX_LISTED:,} more pairs" if len(listed) > _MAX_LISTED else ""
     pronoun = "they are" if len(pairs) == 1 else "those of a pair are"
     return [
         f"{'; '.join(listed[:_MAX_LISTED])}{more} have nearly the same name, and are read as different classes. If "
-        f"{pronoun} the same class, correct the rare name in the table; otherwise ignore this note."
+        f"{pronoun} the same class, correct the rare name in {source}; otherwise ignore this note."
     ]
 
 
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"
+def _count(count: int, unit: str) -> str:
+    return f"1 {unit}" if count == 1 else f"{count:,} {unit}s"
 
 
 def _similar_pairs(names: Sequence[str], counts: "Ints", is_rare: "Mask") -> Iterator[tuple[int, int]]:

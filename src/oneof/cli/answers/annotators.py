@@ -55,7 +55,7 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
         no_better_than_chance=[str(name) for name in model.no_better_than_chance_],
         few_answers=[str(name) for name in model.few_answers_],
         selection=model.selection_.reason,
-        notes=model.notes_,
+        notes=[note for note in model.notes_ if note not in model._copy_notes],
         by_class=model.class_accuracies(),
         pairs=pairwise_agreement(given.answers, "masi" if given.answers.has_sets else "nominal"),
         alpha=krippendorff_alpha(given.answers),
@@ -85,11 +85,7 @@ def _describe_copies(model: Any) -> str:
     note = f"With fewer than {MIN_SOURCES} annotators, copies are seldom found."
     if model.closest_pair_ is None:
         return note
-    first, second = model.closest_pair_
-    return (
-        f"{note} {first} and {second} agree far more often than every other pair: compare their answers. If one copies "
-        "the other, remove the answers of one."
-    )
+    return f"{note} {model._copy_notes[-1]}"
 
 
 def describe_answers(answers: "Answers", row: int) -> str:

@@ -5,13 +5,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneof.cli.answers.row_names import ROW, check_row_column, describe_row_option, name_rows, read_names
+
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.crowd import Answers
     from oneof.io import Table
 
 
-ROW, ITEM = "row", "item"
+ITEM = "item"
 ANNOTATOR, ANSWER = ("annotator", "worker"), ("answer", "label")
 """Default columns of a file of answers: those of exports of the labeling page are the last ones."""
 MAX_NAMED = 3
@@ -46,7 +48,8 @@ class AnswerOptions:
 class TableAnswers:
     """Answers about the rows of a table, which are numbered; their names; and the checked labels, None if not checked.
 
-    The separator is the text between two labels of an answer.
+    The separator is the text between two labels of an answer. The row column is that of the names in the table, empty
+    if the rows are numbered.
     """
 
     answers: "Answers"
@@ -54,6 +57,7 @@ class TableAnswers:
     gold: list[Any] | None
     notes: tuple[str, ...]
     separator: str
+    row_column: str = ""
 
 
 def read_answers(
@@ -81,7 +85,8 @@ def read_answers(
             f"{options.path} stores a labeling session. Write its answers by oneof label {table.path} "
             "--export-answers FILE, and pass that file as --answers."
         )
-    row_names, column = _name_rows(table, options.row)
+    check_row_column(table, options.row, options.path)
+    row_names, column = name_rows(table, options.row)
     position: dict[str, int] = {}
     for i, name in enumerate(row_names):
         if position.setdefault(name, i) < i:
@@ -94,7 +99,7 @@ def read_answers(
     if is_export(options.path):
         records = _read_export(options, classes, folds_case=folds_case)
     else:
-        records = _read_records(options, separator, classes, folds_case=folds_case)
+        records = _read_records(options, table.path, separator, classes, folds_case=folds_case)
     records, omitted = _omit_unknown_rows(records, position, table)
     try:
         answers = Answers.from_records(
@@ -108,7 +113,7 @@ def read_answers(
     if repeated:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
     checked = None if gold is None else _read_gold(table, gold, answers.classes, records.separator)
-    return TableAnswers(answers, row_names, checked, tuple(notes), records.separator)
+    return TableAnswers(answers, row_names, checked, tuple(notes), records.separator, column)
 
 
 def _note_spellings(annotators: list[str]) -> list[str]:
@@ -124,14 +129,6 @@ def _note_spellings(annotators: list[str]) -> list[str]:
         f"{listed} differ only in case, spaces or underscores, and count as different annotators: use one spelling if "
         "they are the same."
     ]
-
-
-def _name_rows(table: "Table", column: str | None) -> tuple[list[str], str]:
-    """Return the names of the rows of a table, and their column."""
-    if column is None and (table.rows is not None or ROW not in table.frame.columns):
-        n_rows = table.frame.height if table.rows is None else table.rows.shape[0]
-        return [str(row) for row in range(n_rows)], ""
-    return _read_names(table, column or ROW, "row"), column or ROW
 
 
 def _omit_unknown_rows(
@@ -214,21 +211,32 @@ class _Records:
 
 
 def _read_records(
-    options: AnswerOptions, separator: str | None, classes: tuple[str, ...] | None, *, folds_case: bool
+    options: AnswerOptions,
+    table_path: Path,
+    separator: str | None,
+    classes: tuple[str, ...] | None,
+    *,
+    folds_case: bool,
 ) -> _Records:
-    """Read a table of answers, with a line for each answer or a column for each annotator."""
-    from oneof.io import CellFormat, find_separator, read_labels, read_table, select_column
+    """Read a table of answers about a table, with a line for each answer or a column for each annotator."""
+    from oneof.errors import DataError
+    from oneof.io import CellFormat, find_separator, misspelled_classes, read_labels, read_table, select_column
     from oneof.io.formats.annotations import describe_omitted
 
     cell_format = CellFormat(folds_labels=folds_case)
     records = read_table(options.path, as_text=("*",), cell_format=cell_format, drop_units=False)
     columns = records.frame.columns
-    row = select_column(None, (options.row or ROW, ITEM), columns, options.path)
+    try:
+        row = select_column(None, (options.row or ROW, ITEM), columns, options.path)
+    except DataError as error:
+        if options.row is None:
+            raise
+        raise error.because(f"{error.reason} {describe_row_option(table_path, options.path)}") from None
     if options.annotator is None and options.answer is None and not {*ANNOTATOR, *ANSWER} & set(columns):
         return _read_wide(records, row, separator, classes)
     annotator = select_column(options.annotator, ANNOTATOR, columns, options.path)
     answer = select_column(options.answer, ANSWER, columns, options.path)
-    rows, annotators = _read_names(records, row, "row"), _read_names(records, annotator, "annotator")
+    rows, annotators = read_names(records, row, "row"), read_names(records, annotator, "annotator")
     separator = separator or find_separator(records, [answer], classes=classes)
     labels = read_labels(records, [answer], separator=separator, classes=classes)
     answers = _list_answers(labels)
@@ -242,19 +250,22 @@ def _read_records(
         [f"{options.path}, row {i}" for i in kept],
         labels.classes,
         separator,
-        (describe_omitted(omitted),) if omitted else (),
+        (
+            *misspelled_classes(labels, unit="answer", source=str(options.path)),
+            *((describe_omitted(omitted),) if omitted else ()),
+        ),
     )
 
 
 def _read_wide(table: "Table", row: str, separator: str | None, classes: tuple[str, ...] | None) -> _Records:
     """Return the records of a table with a column for each annotator."""
     from oneof.cli.answers.annotator_columns import other_columns
-    from oneof.io import find_separator, read_labels
+    from oneof.io import find_separator, misspelled_classes, read_labels
     from oneof.io.formats.annotations import describe_omitted
     from oneof.wording import enumerate_items
 
     columns = [name for name in table.frame.columns if name != row]
-    rows = _read_names(table, row, "row")
+    rows = read_names(table, row, "row")
     other = other_columns(table, columns, separator, classes)
     columns = [name for name in columns if name not in other]
     records = replace(table, frame=table.frame.select(columns).unpivot(variable_name="annotator", value_name="answer"))
@@ -271,6 +282,7 @@ def _read_wide(table: "Table", row: str, separator: str | None, classes: tuple[s
             f"{enumerate_items(other, MAX_NAMED)} {'have' if len(other) > 1 else 'has'} almost no label of another "
             "column, and no annotator of this name is read. If it is one, pass a file with one answer per line."
         )
+    notes += misspelled_classes(labels, unit="answer", source=str(table.path))
     active = {annotators[i] for i in given}
     omitted = [name for name in columns if name not in active]
     notes += [describe_omitted(omitted)] if omitted else []
@@ -317,18 +329,6 @@ def _locate(error: Any, records: _Records, path: Path) -> Any:
     located = error.at(records.locations[error.row])
     located.row = None
     return located.because(located.reason)
-
-
-def _read_names(table: "Table", column: str, kind: str) -> list[str]:
-    """Return a column of names as text."""
-    from oneof.errors import DataError
-    from oneof.io import find_column
-
-    cells = table.frame[find_column(column, table.frame.columns, table.path)].to_list()
-    for i, cell in enumerate(cells):
-        if cell is None or not str(cell).strip():
-            raise DataError(f"column {column!r} is empty. Name the {kind}.", source=str(table.path), row=i)
-    return [str(cell) for cell in cells]
 
 
 def _list_answers(labels: "CandidateSets") -> list[Any]:

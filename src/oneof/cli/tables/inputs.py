@@ -10,7 +10,8 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.candidates.readers.literals import LISTS
 from oneof.cli.answers.annotators import estimate_candidates
-from oneof.cli.answers.files import ROW, AnswerOptions, TableAnswers, read_answers
+from oneof.cli.answers.files import AnswerOptions, TableAnswers, read_answers
+from oneof.cli.answers.row_names import ROW
 from oneof.cli.options import read_names
 from oneof.cli.tables.gold import describe_shared_rows, use_gold
 from oneof.cli.tables.groups import count_groups, group_notes, read_groups
@@ -147,6 +148,11 @@ class PreparedTable:
     def identifiers(self) -> list[str]:
         """Columns that are not features since they identify the rows."""
         return [found.column for found in self.findings.columns if found.is_identifier]
+
+    @property
+    def answer_rows(self) -> list[str]:
+        """The column of the table that names the rows in the file of answers, if there is one."""
+        return [] if self.answers is None or not self.answers.row_column else [self.answers.row_column]
 
 
 def insert_identifiers(result: "pl.DataFrame", table: "pl.DataFrame", identifiers: Collection[str]) -> "pl.DataFrame":

@@ -139,7 +139,7 @@ def write_model(
         }
         | {
             "separator": prepared.separator,
-            "identifiers": prepared.identifiers,
+            "identifiers": list(dict.fromkeys([*prepared.answer_rows, *prepared.identifiers])),
             "weights": asdict(read_options.weights),
             "cells": describe_cells(prepared.columns, prepared.table.cell_format),
             "has_answers": prepared.answers is not None,

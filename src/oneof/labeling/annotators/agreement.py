@@ -98,6 +98,7 @@ class Statistics:
     masi_alpha: float | None
     masi_interval: Interval
     annotators: tuple[AnnotatorEstimate, ...]
+    copies: tuple[tuple[str, ...], ...]
     pairs: PairwiseAgreement
 
 
@@ -120,6 +121,8 @@ class Agreement(Statistics):
         The alpha with the MASI distance of sets, and its interval; None if no answer is a set, or if it is undefined.
     annotators : tuple of AnnotatorEstimate
         By increasing accuracy; those of unknown accuracy are the last, by name.
+    copies : tuple of tuple of str
+        Groups of annotators who are copies of one another, and count as one in the accuracies.
     pairs : PairwiseAgreement
         The agreement of each pair of annotators, and the pairs of classes between which answers differ.
     n_conflicts : int
@@ -291,7 +294,8 @@ def measure_agreement(fit: AnnotatorFit, n_classes: int) -> Statistics:
             if not math.isnan(alpha):
                 alphas[index] = alpha, krippendorff_interval(fit.answers, distance, random_state=0)
     sets = {row: informative_sets(given, n_classes) for row, given in fit.entries.items()}
-    return Statistics(len(shared), *alphas[0], *alphas[1], _estimates(fit), compare_pairs(sets, n_classes))
+    copies = () if fit.model is None else tuple(map(tuple, fit.model.copies_))
+    return Statistics(len(shared), *alphas[0], *alphas[1], _estimates(fit), copies, compare_pairs(sets, n_classes))
 
 
 def _list_conflicts(

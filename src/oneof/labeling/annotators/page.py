@@ -68,6 +68,7 @@ def _statistics_to_dict(agreement: Agreement) -> dict[str, Any]:
         "masi_alpha": agreement.masi_alpha,
         "masi_interval": agreement.masi_interval,
         "annotators": [estimate._asdict() for estimate in agreement.annotators],
+        "copies": [list(group) for group in agreement.copies],
         "min_shared_rows": MIN_SHARED_ROWS,
         "pairs": _pairs_to_dict(agreement.pairs),
         "confused": [one._asdict() for one in agreement.pairs.confused[:MAX_CONFUSED]],

@@ -172,6 +172,7 @@ def _agreement(row: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
         "masi_alpha": _or_null(_NUMBER),
         "masi_interval": interval,
         "annotators": _array(_object(estimate)),
+        "copies": _array(_array(_STRING)),
         "min_shared_rows": _COUNT,
         "pairs": _object(pairs),
         "confused": _array(_object({"first": code, "second": code, "n_pairs": _NUMBER})),

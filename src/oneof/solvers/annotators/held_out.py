@@ -1,17 +1,19 @@
 """Choice between models of the sources by the likelihood of held-out answers.
 
-The answers are divided into folds. The model is fitted to all folds but one, and the probability of a held-out answer
-is sum_k mu_ik p(a_ij | k), where mu_i is the posterior from the other answers of the row, the held-out ones excluded.
-A source with few answers then has a probability near that of the mean of all sources, so that no parameter is counted.
+The answers are divided into folds, which do not depend on the order of the rows and the sources. The model is fitted to
+all folds but one, and the probability of a held-out answer is sum_k mu_ik p(a_ij | k), where mu_i is the posterior from
+the other answers of the row, the held-out ones excluded. A source with few answers then has a probability near that of
+the mean of all sources, so that no parameter is counted.
 """
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from oneof.solvers.annotators.answers import AnswerColumns
 from oneof.solvers.annotators.dawid_skene import solve_annotators, vote_shares
-from oneof.typing import Floats, Mask
+from oneof.typing import Floats, Ints, Mask
 
 N_FOLDS, MAX_FOLD_ANSWERS = 5, 20_000
 """Number of folds, and the number of answers above which a single fold is held out."""
@@ -22,9 +24,9 @@ def held_out_log_likelihoods(
 ) -> Floats:
     """Return the logarithm of the probability of each held-out answer, (m',), in the order of the folds."""
     m = len(columns.row)
-    order = np.random.default_rng(0).permutation(m)
+    order = _order_by_content(columns)
     fold = np.empty(m, dtype=np.int64)
-    fold[order] = np.arange(m) % N_FOLDS
+    fold[order[np.random.default_rng(0).permutation(m)]] = np.arange(m) % N_FOLDS
     logs = []
     for k in range(1 if m > MAX_FOLD_ANSWERS else N_FOLDS):
         held_out = fold == k
@@ -38,3 +40,26 @@ def held_out_log_likelihoods(
         row, column = columns.row[held_out], columns.column[held_out]
         logs.append(np.log((solution.posterior[row] * theta[column]).sum(axis=1)))
     return np.concatenate(logs)
+
+
+def _order_by_content(columns: AnswerColumns) -> Ints:
+    """Return an order of the answers that depends on the answers of their rows and sources only.
+
+    Sums of hash values identify the answers of a source, then those of a row. Rows with equal answers of all sources
+    are exchangeable; sources with the same numbers of all answers keep their order.
+    """
+    answer = _hash(columns.sets @ _hash(np.arange(1, columns.n_classes + 1, dtype=np.uint64)))
+    n_given = np.bincount(columns.column, minlength=len(columns.source)).astype(np.uint64)
+    source = np.zeros(columns.n_sources, dtype=np.uint64)
+    np.add.at(source, columns.source, answer * n_given)
+    column = _hash(_hash(source)[columns.source] + answer)
+    row = np.zeros(columns.n_rows, dtype=np.uint64)
+    np.add.at(row, columns.row, column[columns.column])
+    return np.lexsort((columns.column, column[columns.column], columns.row, row[columns.row]))
+
+
+def _hash(values: "np.ndarray[Any, np.dtype[np.uint64]]") -> "np.ndarray[Any, np.dtype[np.uint64]]":
+    """Return pseudo-random integers by the finalizer of SplitMix64."""
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))

@@ -41,7 +41,9 @@ function accuracyText(statistics) {
   const known = statistics.annotators.filter((one) => one.accuracy !== null);
   const bars = known.length ? text("agreement.bars", { level: percent(0.9) }) : "";
   const isComplete = known.length === statistics.annotators.length;
-  return `${bars} ${isComplete ? "" : text("agreement.needed", { n: statistics.min_shared_rows })}`.trim();
+  const needed = isComplete ? "" : text("agreement.needed", { n: statistics.min_shared_rows });
+  const copies = statistics.copies.map((names) => text("agreement.copies", { names: names.join(", ") }));
+  return [bars, needed, ...copies].filter(Boolean).join(" ");
 }
 
 function annotatorLine(annotator) {

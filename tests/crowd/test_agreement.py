@@ -84,5 +84,5 @@ def test_pairs_without_common_rows_are_omitted_and_equal_answers_have_no_kappa()
 def test_invalid_arguments_are_errors():
     with pytest.raises(InputError, match="`distance` must be"):
         krippendorff_alpha(SETS, "interval")
-    with pytest.raises(InputError, match="`coverage` must be above 0 and below 1"):
+    with pytest.raises(InputError, match="`coverage` must be a number above 0 and below 1"):
         krippendorff_interval(SETS, coverage=1.0)

@@ -136,6 +136,9 @@ def rankings(draw: st.DrawFn) -> Case:
             (draw(either(truths, features(n, K))), draw(features(n, K))),
             {},
         )
+    if draw(st.booleans()):
+        named = draw(optional(test_train_ratio=either(st.floats(0.0, 1.0), st.floats())))
+        return metrics.paired_p_values, (draw(features(n, K + 1)), draw(features(n, K + 1))), named
     named = draw(optional(alpha=either(st.floats(0.01, 0.5), st.floats())))
     return metrics.win_tie_loss, (draw(features(n, K + 1)), draw(features(n, K + 1))), named
 

@@ -49,7 +49,11 @@ FAMILIES = {
         ),
     ),
     "class_weights": Family(calls_on_sets.class_weights, 1.0, (model_selection.compute_sample_weight,)),
-    "rankings": Family(calls_on_sets.rankings, 1.0, (metrics.precision_recall_breakeven_point, metrics.win_tie_loss)),
+    "rankings": Family(
+        calls_on_sets.rankings,
+        1.0,
+        (metrics.precision_recall_breakeven_point, metrics.win_tie_loss, metrics.paired_p_values),
+    ),
     "hidings": Family(calls_on_sets.hidings, 2.0, (make_partial_labels, datasets.make_two_sensors)),
     "scorings": Family(
         calls_on_sets.scorings,

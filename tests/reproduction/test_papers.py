@@ -103,7 +103,7 @@ def test_plans(name):
         assert all(trial.experiment == name for trial in trials)
     assert len(experiment.quick) < len(experiment.full)
     assert experiment.minutes[1] <= 1.0
-    assert experiment.minutes[0] <= (15.0 if name.startswith("online") else 120.0)
+    assert experiment.minutes[0] <= (15.0 if name.startswith("online") else 600.0)  # ten hours of two cores
     assert experiment.protocol
     assert experiment.citation
 

@@ -276,3 +276,24 @@ def test_a_sparse_matrix_has_a_page(run: Run) -> None:
     result = run("audit", "words.npz", "--labels", "y", "--report", "issues.html")
     assert result.code == 0, result.err
     assert "features that are not 0" in Path("issues.html").read_text("utf-8")
+
+
+def test_weighted_rows_with_a_wrong_first_label_are_listed(run: Run) -> None:
+    """Rows that list all labels have no wrong set, but their first label may be wrong; most listed ones are."""
+    rng = np.random.default_rng(0)
+    names, truth = np.array(["finch", "owl", "wren"]), rng.integers(3, size=120)
+    first = np.where(np.arange(120) % 10 == 0, (truth + 1) % 3, truth)
+    X = 4 * np.eye(3)[truth] + rng.normal(size=(120, 3))
+    labels = ["|".join(f"{names[(k + j) % 3]}:{w}" for j, w in enumerate((0.6, 0.3, 0.1))) for k in first]
+    pl.DataFrame({f"x{j}": X[:, j] for j in range(3)} | {"species": labels}).write_csv("weighted.csv")
+    result = run("audit", "weighted.csv", "--labels", "species", "--weighted", "--kind", "likelihood", "--top", "5")
+    assert result.code == 0, result.err
+    lines = result.out.splitlines()
+    title = "Rows whose first label is probably wrong (5 of "
+    start = next(i for i, line in enumerate(lines) if line.startswith(title))
+    listed = [line.split() for line in lines[start + 4 : start + 9]]
+    n_right = 0
+    for row, *_, given, probable, _ in listed:
+        assert given == names[first[int(row)]] != probable
+        n_right += probable == names[truth[int(row)]]
+    assert n_right >= 4

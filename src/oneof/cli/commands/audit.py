@@ -1,6 +1,7 @@
 """`oneof audit`: find the rows of a table whose labels are probably wrong."""
 
 import contextlib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -175,48 +176,67 @@ def _first_words(cell: Any) -> str:
 
 
 def print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", *, top: int) -> None:
-    """Print the noise rate and the most probably wrong rows."""
-    from oneof.cli.answers.annotators import describe_answers
-
+    """Print the noise rate, the most probably wrong rows, and those whose label of largest weight is."""
     terminal.print_line(f"{table}: {describe_rate(issues)}.")
-    if not issues.is_rate_unknown:
-        terminal.print_line(
-            "Wrong means that the true label is not among the labels of the row, whatever their weights. Errors that "
-            "the features predict, such as those of one device, are not recognized."
-        )
-        if issues.candidates.is_weighted.any():
-            wrong = first_label_errors(issues)
-            terminal.print_line(
-                f"The first label, that of largest weight, is wrong in about {wrong.sum():.0f} rows, and more probably "
-                f"wrong than right in {int((wrong > 0.5).sum()):,}."
-            )
+    if issues.is_rate_unknown:
+        return
+    terminal.print_line(
+        "Wrong means that the true label is not among the labels of the row, whatever their weights. Errors that "
+        "the features predict, such as those of one device, are not recognized."
+    )
     n_issues = int(issues.is_issue.sum())
     if not n_issues:
-        if issues.is_rate_unknown:
-            return
         terminal.print_line("No row has labels that are more probably wrong than right.")
-        return
     listed = issues.top(min(top, n_issues))
     if listed:
-        if prepared.answers is None:
-            texts = dict(enumerate(issues.candidates.to_strings(separator=prepared.separator)))
-        else:
-            given = prepared.answers.answers
-            texts = {x.row: describe_answers(given, x.row) for x in listed}
-        names = _shown_columns(prepared)
-        cells = {name: prepared.table.frame[name] for name in names}
-        rows = [
-            (
-                str(x.row),
-                *(_first_words(cells[name][x.row]) for name in names),
-                texts[x.row],
-                str(x.proposed),
-                str(x.runner_up),
-                format_probability(x.probability),
-            )
-            for x in listed
-        ]
+        rows = [(x.row, str(x.proposed), str(x.runner_up), format_probability(x.probability)) for x in listed]
         title = f"Suspected rows, counted from 0 ({len(listed)} of {n_issues:,})"
-        labels = "labels" if prepared.answers is None else "answers"
-        columns = ("row", *names, labels, "proposed", "runner-up", "probability")
-        terminal.print_table(title, columns, rows, text_columns=len(columns) - 1)
+        _print_rows(title, rows, ("proposed", "runner-up", "probability"), issues, prepared)
+    if issues.candidates.is_weighted.any():
+        _print_first_labels(issues, prepared, top)
+
+
+def _print_first_labels(issues: "LabelIssues", prepared: "PreparedTable", top: int) -> None:
+    """Print the rows whose label of largest weight is probably wrong, with the most probable label."""
+    import numpy as np
+
+    wrong, classes = first_label_errors(issues), issues.candidates.classes
+    n_wrong = int((wrong > 0.5).sum())
+    terminal.print_line(
+        f"The first label, that of largest weight, is wrong in about {wrong.sum():.0f} rows, and more probably "
+        f"wrong than right in {n_wrong:,}."
+    )
+    order = np.argsort(-wrong, kind="stable")[: min(top, n_wrong)]
+    selected = issues.ranking[order]
+    first, probable = issues.candidates.weights[selected].argmax(axis=1), issues.posterior[selected].argmax(axis=1)
+    rows = [
+        (int(row), str(classes[j]), str(classes[k]), format_probability(float(probability)))
+        for row, j, k, probability in zip(selected, first, probable, wrong[order], strict=True)
+    ]
+    if rows:
+        title = f"Rows whose first label is probably wrong ({len(rows)} of {n_wrong:,})"
+        _print_rows(title, rows, ("first", "most probable", "probability"), issues, prepared)
+
+
+def _print_rows(
+    title: str,
+    rows: Sequence[tuple[int, str, str, str]],
+    headings: tuple[str, ...],
+    issues: "LabelIssues",
+    prepared: "PreparedTable",
+) -> None:
+    """Print rows with their identifier and text, their labels or answers, and further cells."""
+    from oneof.cli.answers.annotators import describe_answers
+
+    if prepared.answers is None:
+        texts = dict(enumerate(issues.candidates.to_strings(separator=prepared.separator)))
+    else:
+        texts = {row: describe_answers(prepared.answers.answers, row) for row, *_ in rows}
+    names = _shown_columns(prepared)
+    cells: dict[str, Any] = {name: prepared.table.frame[name] for name in names}
+    if prepared.answers is not None and prepared.answers.row_column:
+        cells[prepared.answers.row_column] = prepared.answers.row_names
+        names = [prepared.answers.row_column, *names]
+    lines = [(str(row), *(_first_words(cells[name][row]) for name in names), texts[row], *rest) for row, *rest in rows]
+    columns = ("row", *names, "labels" if prepared.answers is None else "answers", *headings)
+    terminal.print_table(title, columns, lines, text_columns=len(columns) - 1)

@@ -161,6 +161,7 @@ def run(
             "rows": result.frame.height,
             "covering_rate": result.covering_rate,
             "accuracy": result.accuracy,
+            "n_true": result.n_true,
             "unreadable_cells": result.unreadable,
             "new_categories": result.new_categories,
         } | ({} if result.sets is None else {"prediction_sets": result.sets})
@@ -177,7 +178,7 @@ def run(
             return
         terminal.print_line(f"{result.method} predicted {result.frame.height} labels. File: {path}")
         print_unreadable(result.unreadable)
-        print_rates(result.covering_rate, result.accuracy)
+        print_rates(result.covering_rate, result.accuracy, result.n_true)
         if result.sets is not None:
             print_sets(result.sets)
 
@@ -203,6 +204,8 @@ class PredictionResult:
         The same for the cells with a category that no row of training has.
     sets : dict or None
         Nominal coverage and mean size of the prediction sets, and their coverage if there are labels.
+    n_true : int
+        Number of rows with a true label.
     """
 
     frame: "pl.DataFrame"
@@ -213,6 +216,7 @@ class PredictionResult:
     unreadable: dict[str, Any]
     new_categories: dict[str, Any]
     sets: dict[str, Any] | None = None
+    n_true: int = 0
 
 
 def predict(
@@ -265,6 +269,7 @@ def predict(
         if table.frame[name].dtype.is_nested():
             raise InputError(f"--keep {name}: a column of lists cannot be written to CSV. Leave it out.")
     frame = insert_identifiers(frame, table.frame, dict.fromkeys([*copied, *identifiers(model)]))
+    n_true = 0 if true_labels is None else sum(label is not None for label in true_labels.tolist())
     return PredictionResult(
         frame=frame,
         method=model.method,
@@ -274,6 +279,7 @@ def predict(
         unreadable=aligned.unreadable.to_dict(),
         new_categories=new_categories.to_dict(aligned.new_categories),
         sets=summary,
+        n_true=n_true,
     )
 
 

@@ -159,9 +159,10 @@ def print_unreadable(unreadable: Mapping[str, Any]) -> None:
     terminal.print_line(f"{cells}: {', '.join(listed)}{more}.")
 
 
-def print_rates(covering_rate: float | None, accuracy: float | None) -> None:
-    """Print the covering rate and the accuracy, unless they are None."""
+def print_rates(covering_rate: float | None, accuracy: float | None, n_true: int | None = None) -> None:
+    """Print the covering rate and the accuracy, unless they are None, with the number of rows with a true label."""
     if covering_rate is not None:
         terminal.print_line(f"Covering rate: {terminal.format_percent(covering_rate)}")
     if accuracy is not None:
-        terminal.print_line(f"Accuracy: {terminal.format_percent(accuracy)}")
+        rows = "" if n_true is None else f" of {n_true:,} row{'s' * (n_true != 1)} with a true label"
+        terminal.print_line(f"Accuracy: {terminal.format_percent(accuracy)}{rows}")

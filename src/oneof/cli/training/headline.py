@@ -97,7 +97,11 @@ def make_headline(
     result = comparison.results[0]
     if accuracy is None and share_lists(candidates):
         result = replace(result, expected_accuracy=None)  # it is too high as well
-    return choose_headline(result, accuracy, candidates, is_grouped=comparison.n_groups is not None)
+    headline = choose_headline(result, accuracy, candidates, is_grouped=comparison.n_groups is not None)
+    if headline.measure == "accuracy" and comparison.truth_note:
+        meaning = f"of the held-out predictions of {comparison.n_true:,} rows with a true label equal it."
+        return headline._replace(meaning=meaning)
+    return headline
 
 
 def describe_checked_rows(comparison: "Comparison", candidates: "CandidateSets", truth: "Labels | None") -> list[str]:

@@ -78,7 +78,10 @@ def fit_online(
     source = open_source(path, read_options.table.format)
     check_not_input((folder / name for name in (*OUTPUTS, CHECKPOINT)), source.files)
     if read_options.truth is not None:
-        raise InputError("--truth cannot be used with --online: the running loss is computed from the candidate sets.")
+        raise InputError(
+            "--truth cannot be used with --online: the running loss is computed from the candidate sets. Exclude the "
+            "column by --drop, or it is a feature."
+        )
     classifier = _make_classifier(method)
     separator, separator_notes = _resolve_separator(source, read_options)
     options = _stream_options(replace(read_options, separator=separator), online_options)

@@ -373,3 +373,11 @@ def test_other_words_of_a_column_of_yes_and_no_have_a_note() -> None:
     for others in (["red", "no", "blue"] * 10, ["no", "never", "no", "no", "no"] * 10):  # there is no yes
         _, findings = _choose(x=others)
         assert findings.sentences() == []
+
+
+@pytest.mark.parametrize("cells", [[[1.0], [2.0, 3.0]], [[1], [2]]])
+def test_lists_of_numbers_have_a_remedy(cells: list[Any]) -> None:
+    """Vectors of one length are read by `read_table`; those of a stream, or of several lengths, are excluded."""
+    columns, findings = _choose(x=cells, y=[1.0, 2.0])
+    assert [column.name for column in columns] == ["y"]
+    assert any("write a column for each number" in note for note in findings.sentences())

@@ -102,6 +102,10 @@ def infer_kind(cells: "pl.Series", cell_format: CellFormat) -> Inferred:
         kind = "yes/no"
     elif cells.dtype.is_numeric():
         kind = "number"
+    inner = getattr(cells.dtype, "inner", None)
+    if isinstance(inner, pl.DataType) and inner.is_numeric():
+        reason = "its cells are lists of numbers, which are features if they have one length, but not with --online"
+        return ColumnFinding(name, None, f"{reason}: write a column for each number"), None
     if kind is None:
         return ColumnFinding(name, None, f"values of type {name_type(cells.dtype)} are not supported as features"), None
     column = Column(name, kind)

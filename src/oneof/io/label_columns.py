@@ -195,6 +195,9 @@ def read_labels(
         )
     except LabelError as error:
         quoted = repr(names[0]) if len(names) == 1 else f"{names[0]!r} to {names[-1]!r}"
+        if error.cause == "unknown label" and classes is not None:
+            remedy = "--missing leaves out labels that are none, and --fold-case reads other cases."
+            error = error.because(f"{error.reason} {remedy}")
         raise error.at(f"labels {quoted} of {table.path}") from None
 
 

@@ -14,7 +14,8 @@ import pytest
 from oneof import io
 from oneof.cli.answers.files import AnswerOptions, read_answers
 from oneof.cli.auditing.issues import find_issues
-from oneof.cli.tables.inputs import ReadOptions, prepare
+from oneof.cli.tables.inputs import prepare
+from oneof.cli.tables.read_options import ReadOptions
 from oneof.crowd import Answers, CrowdClassifier
 from oneof.io import Column, align_columns, read_table
 from oneof.persistence import load

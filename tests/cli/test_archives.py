@@ -12,7 +12,8 @@ from sklearn.base import clone
 
 from oneof.candidates import CandidateSets
 from oneof.cli.answers.files import AnswerOptions
-from oneof.cli.tables.inputs import ReadOptions, prepare
+from oneof.cli.tables.inputs import prepare
+from oneof.cli.tables.read_options import ReadOptions
 from oneof.crowd import Answers
 from oneof.datasets.npz import read_npz
 from oneof.persistence import load as load_model

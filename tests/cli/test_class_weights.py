@@ -6,8 +6,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from oneof.cli.tables.inputs import ReadOptions, prepare
+from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.methods import resolve_methods
+from oneof.cli.tables.read_options import ReadOptions
 from oneof.comparison import compare
 from oneof.model_selection import compute_sample_weight
 from oneof.persistence import load

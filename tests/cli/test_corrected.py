@@ -11,8 +11,9 @@ from sklearn.base import clone
 
 from oneof import compare
 from oneof.audit import find_label_issues
-from oneof.cli.tables.inputs import PreparedTable, ReadOptions, WeightArguments, prepare
+from oneof.cli.tables.inputs import PreparedTable, prepare
 from oneof.cli.tables.methods import resolve_methods
+from oneof.cli.tables.read_options import ReadOptions, WeightArguments
 from oneof.cli.training import corrected as corrected_module
 from oneof.cli.training.corrected import Audit, compare_corrected
 from oneof.comparison import Comparison

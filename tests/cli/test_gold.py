@@ -9,7 +9,8 @@ import pytest
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.checked_labels import insert_checked_labels
-from oneof.cli.tables.inputs import PreparedTable, ReadOptions, WeightArguments, prepare
+from oneof.cli.tables.inputs import PreparedTable, prepare
+from oneof.cli.tables.read_options import ReadOptions, WeightArguments
 from oneof.errors import LabelError
 from oneof.persistence import load
 from tests.cli.conftest import QUICK, Run, check_error, make_birds

@@ -12,7 +12,8 @@ import pytest
 from oneof import PLKNN, CandidateSets, compare
 from oneof.audit.accuracy import AccuracyEstimate
 from oneof.cli.auditing.issues import describe_rest
-from oneof.cli.tables.inputs import ReadOptions, WeightArguments, prepare
+from oneof.cli.tables.inputs import prepare
+from oneof.cli.tables.read_options import ReadOptions, WeightArguments
 from oneof.cli.training.headline import describe_checked_rows, describe_noise, describe_training_labels
 from oneof.estimators.base import Disambiguation
 from oneof.likelihoods import softmax

@@ -16,7 +16,8 @@ from oneof.candidates import CandidateSets
 from oneof.cli.answers.files import AnswerOptions, read_answers
 from oneof.cli.labeling.annotators import AnnotatorGroup
 from oneof.cli.labeling.session import LabelOptions, open_session
-from oneof.cli.tables.inputs import ReadOptions, prepare
+from oneof.cli.tables.inputs import prepare
+from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError
 from oneof.io import Overrides, read_table
 from oneof.labeling.http.server import LabelingServer

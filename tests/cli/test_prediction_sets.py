@@ -11,7 +11,8 @@ import pytest
 from oneof import CandidateSets, persistence
 from oneof.cli.auditing.issues import find_issues
 from oneof.cli.prediction.sets import SetOptions, held_out_calibration
-from oneof.cli.tables.inputs import ReadOptions, prepare
+from oneof.cli.tables.inputs import prepare
+from oneof.cli.tables.read_options import ReadOptions
 from oneof.comparison import compare
 from oneof.io import Overrides
 from oneof.solvers.conformal import calibrate, candidate_proba, lac_scores, p_values, prediction_sets

@@ -124,8 +124,9 @@ def test_compare_accepts_text_options(run: Run, table: Path) -> None:
 
 def test_cubic_methods_are_excluded_with_many_words(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With many words, a method of cubic cost is compared only by name, and a note says so."""
-    from oneof.cli.tables.inputs import ReadOptions, prepare
+    from oneof.cli.tables.inputs import prepare
     from oneof.cli.tables.methods import resolve_methods
+    from oneof.cli.tables.read_options import ReadOptions
     from oneof.comparison import methods
 
     prepared = prepare(table, ReadOptions(("topic",)))

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from oneof.cli.tables.inputs import ReadOptions, prepare
+from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.methods import resolve_methods
+from oneof.cli.tables.read_options import ReadOptions
 from oneof.io import Overrides
 from oneof.labeling.session import LabelingSession
 from tests.labeling.browser import ENTER, Page, needs_browser

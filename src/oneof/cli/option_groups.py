@@ -18,7 +18,7 @@ from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
     from oneof.cli.answers.files import AnswerOptions
-    from oneof.cli.tables.inputs import ReadOptions, WeightArguments
+    from oneof.cli.tables.read_options import ReadOptions, WeightArguments
     from oneof.io import TableOptions
 
 
@@ -85,7 +85,7 @@ class LabelGroup:
 
     def weight_arguments(self, weights: str | None = None) -> "WeightArguments":
         """Return the options of weighted labels as arguments of `oneof.io.read_labels`."""
-        from oneof.cli.tables.inputs import WeightArguments
+        from oneof.cli.tables.read_options import WeightArguments
         from oneof.errors import InputError
 
         weighted = self.weighted or weights is not None
@@ -341,7 +341,7 @@ def make_read_options(
     answers: "AnswerOptions | None" = None,
 ) -> "ReadOptions":
     """Return the options of a command for reading a table; defects of them raise errors of `oneof.errors`."""
-    from oneof.cli.tables.inputs import ReadOptions
+    from oneof.cli.tables.read_options import ReadOptions
     from oneof.io import Overrides
 
     named = read_names("--classes", None if label_group.classes is None else [label_group.classes])

@@ -7,7 +7,8 @@ from oneof.cli.output.progress import Progress
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
-    from oneof.cli.tables.inputs import PreparedTable, ReadOptions
+    from oneof.cli.tables.inputs import PreparedTable
+    from oneof.cli.tables.read_options import ReadOptions
     from oneof.typing import Floats
 
 MIN_TIMED_ROWS = 5_000

@@ -73,7 +73,7 @@ def run_digits_demo(folder: Path, *, seed: int, progress_factory: ProgressFactor
     """Write a training and a test table of digits, fit a model and predict the test table."""
     from oneof.cli.commands.predict import predict, write_predictions
     from oneof.cli.prediction.predictions import load_model
-    from oneof.cli.tables.inputs import ReadOptions
+    from oneof.cli.tables.read_options import ReadOptions
     from oneof.cli.training.files import command_line
     from oneof.cli.training.train import train
     from oneof.files import atomic_directory

@@ -20,8 +20,8 @@ from oneof.cli.output import terminal
 from oneof.cli.output.progress import progress
 
 if TYPE_CHECKING:
-    from oneof.cli.tables.inputs import ReadOptions
     from oneof.cli.tables.plan import Plan
+    from oneof.cli.tables.read_options import ReadOptions
     from oneof.cli.training.online import OnlineOptions
 
 NAME = "fit"

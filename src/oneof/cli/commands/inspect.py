@@ -17,8 +17,8 @@ from oneof.cli.option_groups import (
 from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
-    from oneof.cli.tables.inputs import ReadOptions
     from oneof.cli.tables.plan import Inspection
+    from oneof.cli.tables.read_options import ReadOptions
 
 NAME = "inspect"
 EXAMPLES = """\b

@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 
     from oneof.audit import LabelIssue
     from oneof.candidates import CandidateSets
-    from oneof.cli.tables.inputs import PreparedTable, ReadOptions
+    from oneof.cli.tables.inputs import PreparedTable
+    from oneof.cli.tables.read_options import ReadOptions
     from oneof.io import Table
     from oneof.labeling import LabelingSession
     from oneof.labeling.content.media import MediaFolder

@@ -8,7 +8,7 @@ from oneof.errors import InputError
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.cli.answers.files import TableAnswers
-    from oneof.cli.tables.inputs import ReadOptions
+    from oneof.cli.tables.read_options import ReadOptions
     from oneof.io import Table
     from oneof.typing import Mask
 

@@ -10,19 +10,17 @@ from oneof.candidates import CandidateSets
 from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.candidates.readers.literals import LISTS
 from oneof.cli.answers.annotators import estimate_candidates
-from oneof.cli.answers.files import AnswerOptions, TableAnswers, read_answers
-from oneof.cli.answers.row_names import ROW
-from oneof.cli.options import read_names
+from oneof.cli.answers.files import TableAnswers, read_answers
 from oneof.cli.tables.gold import describe_shared_rows, use_gold
 from oneof.cli.tables.groups import count_groups, group_notes, read_groups
 from oneof.cli.tables.leaks import leak_notes
+from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError
 from oneof.io import (
     Column,
     Overrides,
     Table,
     TableFindings,
-    TableOptions,
     TextOptions,
     cells_without_weights,
     certain_rows,
@@ -47,54 +45,6 @@ if TYPE_CHECKING:
 
 _MAX_SHOWN = 80
 """Maximum number of characters of a list in a note."""
-
-
-@dataclass(frozen=True)
-class WeightArguments:
-    """Options of weighted labels, as arguments of `oneof.io.read_labels` and of `oneof.stream.StreamOptions`."""
-
-    weighted: bool = False
-    weights: str | None = None
-    kind: str = "likelihood"
-    rest: bool | str = False
-
-
-@dataclass(frozen=True)
-class ReadOptions:
-    """Options of `fit` and `compare` for reading a table."""
-
-    labels: tuple[str, ...]
-    truth: str | None = None
-    groups: str | None = None
-    gold: str | None = None
-    separator: str | None = None
-    classes: tuple[str, ...] | None = None
-    overrides: Overrides = Overrides()  # noqa: RUF009 - frozen
-    stop_words: str = "none"
-    stem: str = "none"
-    weights: WeightArguments = WeightArguments()
-    answers: AnswerOptions | None = None
-    table: TableOptions = TableOptions()  # noqa: RUF009 - frozen
-
-    @property
-    def text_columns(self) -> set[str]:
-        """Columns read as text: labels, weights, true and checked labels, groups, and names of rows in answers."""
-        names = [*self.weight_columns, self.truth, self.gold, self.groups]
-        names += [] if self.answers is None else [self.answers.row or ROW]
-        return {*self.labels, *(name for name in names if name is not None)}
-
-    @property
-    def weight_columns(self) -> tuple[str, ...]:
-        """Columns of weights: one, or one for each of several label columns."""
-        weights = self.weights.weights
-        if weights is None:
-            return ()
-        return read_names("--weights", [weights]) if len(self.labels) > 1 else (weights,)
-
-    @property
-    def label_columns(self) -> tuple[str, ...]:
-        """Columns of labels of the table; with answers, that of the checked labels."""
-        return self.labels if self.answers is None or self.gold is None else (self.gold,)
 
 
 @dataclass(frozen=True)

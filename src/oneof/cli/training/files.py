@@ -11,7 +11,8 @@ from oneof.cli.prediction.sets import REPORT_COVERAGE
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
-    from oneof.cli.tables.inputs import PreparedTable, ReadOptions
+    from oneof.cli.tables.inputs import PreparedTable
+    from oneof.cli.tables.read_options import ReadOptions
     from oneof.comparison import Comparison, LearningCurve
     from oneof.conformal import SetEvaluation
     from oneof.report import AnnotatorSummary, Headline

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.cli.output.progress import Progress, ProgressFactory
 from oneof.cli.output.terminal import format_percent
-from oneof.cli.tables.inputs import ReadOptions, prepare_features, prepare_rows, resolve_separator
+from oneof.cli.tables.inputs import prepare_features, prepare_rows, resolve_separator
+from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError, OneofError
 from oneof.files import atomic_directory, check_not_input, check_writable
 from oneof.io import describe_cells, read_text_options

@@ -35,8 +35,9 @@ from oneof.cli.training.headline import to_dict as headline_to_dict
 from oneof.cli.training.suspects import describe_correction, find_suspects, has_suspects
 
 if TYPE_CHECKING:
-    from oneof.cli.tables.inputs import PreparedTable, ReadOptions
+    from oneof.cli.tables.inputs import PreparedTable
     from oneof.cli.tables.plan import Plan
+    from oneof.cli.tables.read_options import ReadOptions
     from oneof.comparison import Comparison, LearningCurve
     from oneof.comparison.folds import Task
     from oneof.report import AnnotatorSummary, Headline

@@ -289,7 +289,7 @@ def test_weighted_rows_with_a_wrong_first_label_are_listed(run: Run) -> None:
     result = run("audit", "weighted.csv", "--labels", "species", "--weighted", "--kind", "likelihood", "--top", "5")
     assert result.code == 0, result.err
     lines = result.out.splitlines()
-    title = "Rows whose first label is probably wrong (5 of "
+    title = "Rows whose first label is probably wrong, counted from 0 (5 of "
     start = next(i for i, line in enumerate(lines) if line.startswith(title))
     listed = [line.split() for line in lines[start + 4 : start + 9]]
     n_right = 0

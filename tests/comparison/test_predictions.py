@@ -65,10 +65,29 @@ def test_sorted_classes_that_are_right_have_no_warning() -> None:
         assert compare(X, y, {"sorted": Sorted()}, cv=2, refit=False).results[0].covering_rate > 0.9
 
 
+def test_a_weak_method_with_sorted_classes_has_no_warning() -> None:
+    """Predictions at chance may cover more rows by chance with other names."""
+    rng = np.random.default_rng(0)
+    y = CandidateSets(np.eye(3, dtype=bool)[rng.integers(3, size=60)], np.array(["low", "mid", "high"]))
+
+    class Sorted(NearestMean):
+        def fit(self, X: Any, y: CandidateSets) -> Self:
+            super().fit(X, y)
+            order = np.argsort(y.classes)
+            self.classes_, self.means_ = y.classes[order], self.means_[order]
+            return self
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for seed in range(5):
+            X = np.random.default_rng(seed).normal(size=(60, 2))
+            compare(X, y, {"sorted": Sorted()}, cv=5, refit=False)
+
+
 def test_some_predictions_that_are_no_classes_have_a_warning() -> None:
     """The warning counts them."""
     X, y = simulate()
-    with pytest.warns(UserWarning, match="predicts 'none', which is not a class of `y`, in 3 of 120 rows"):
+    with pytest.warns(UserWarning, match="predicts 'none', which is not a class of `y`; 3 of 120 predictions are none"):
         compare(X, y, {"mean": NearestMean(n_unknown=3)}, cv=2, refit=False)
 
 

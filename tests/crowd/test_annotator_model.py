@@ -320,3 +320,13 @@ def test_gold_labels_of_a_series_are_those_of_a_mapping():
         AnnotatorModel().fit(frame, pd.Series({"x": 0}))
     with pytest.raises(InputError, match=r"`gold` names the row 'r4' twice"):
         AnnotatorModel().fit(frame, pd.concat([series, series[["r4"]]]))
+
+
+def test_a_permuted_series_of_gold_labels_is_found_by_its_names():
+    """A complete Series in another order has the labels of the rows that its index names."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(3, size=60)
+    answers = pd.DataFrame({f"a{j}": np.where(rng.random(60) < 0.7, truth, rng.integers(3, size=60)) for j in range(3)})
+    gold = pd.Series(truth).sample(frac=1, random_state=0)
+    model = AnnotatorModel().fit(answers, gold=gold)
+    assert (model.candidates_.classes[model.posterior_.argmax(axis=1)] == truth).all()

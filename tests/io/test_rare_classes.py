@@ -112,8 +112,11 @@ def test_edits_are_those_of_the_optimal_string_alignment(word: str, other: str) 
 
 def test_a_misspelled_list_of_a_recording_is_one_misspelling() -> None:
     """The rows of a recording share a list: different lists count, and not their rows."""
-    lists = [["Parus major", "Turdus merula"]] * 300 + [["Parus mayor", "Turdus merula"]] * 12
+    lists = [["Parus major", f"species {k}"] for k in range(60) for _ in range(5)]
+    lists += [["Parus mayor", "Turdus merula"]] * 12
     [note] = misspelled_classes(CandidateSets.from_sets([*lists, ["Parus major"], ["Turdus merula"]]))
     assert "'Parus mayor' (12 rows) and 'Parus major' (301 rows)" in note
+    few_sets = [["central", "medial"]] * 300 + [["ventral", "medial"]] * 30
+    assert misspelled_classes(CandidateSets.from_sets(few_sets)) == []
     exact = [["Parus major"]] * 300 + [["Parus mayor"]] * 12
     assert misspelled_classes(CandidateSets.from_sets([*exact, ["Turdus merula"]])) == []

@@ -72,6 +72,9 @@ def estimate_accuracy(
         ends = [accuracy]
     else:
         issues = issues_from_scores(scores, candidates, checked=checked, warn=False)
+        if issues.is_rate_unknown and checked is not None and 2 * n_checked >= n_rows:
+            known = rows[checked[rows]]  # most rows are checked: their accuracy is known
+            return estimate_accuracy(values[known], predictions[known], candidates[known], checked=checked[known])
         if issues.is_rate_unknown:
             return None
         rate, rate_interval = issues.noise_rate, issues.noise_rate_interval

@@ -292,8 +292,8 @@ def _check_predicted(model: Any, predicted: Any, sets: CandidateSets) -> None:
     unknown = [label for label in labels if label not in set(classes)]
     if unknown:
         warnings.warn(
-            f"{type(model).__name__} predicts {unknown[0]!r}, which is not a class of `y`, in {len(unknown)} of "
-            f"{len(labels)} rows. `predict` must return members of `classes_`, not their numbers.",
+            f"{type(model).__name__} predicts {unknown[0]!r}, which is not a class of `y`; {len(unknown)} of "
+            f"{len(labels)} predictions are none. `predict` must return members of `classes_`, not their numbers.",
             UserWarning,
             stacklevel=3,
         )
@@ -302,7 +302,9 @@ def _check_predicted(model: Any, predicted: Any, sets: CandidateSets) -> None:
     if own == classes or set(own) != set(classes) or len(labels) < MIN_JUDGED_ROWS:
         return
     renamed = dict(zip(own, classes, strict=True))
-    if covering_rate(sets, [renamed[label] for label in labels]) > covering_rate(sets, labels) + MIN_ORDER_GAIN:
+    rate = covering_rate(sets, [renamed[label] for label in labels])
+    min_gain = max(MIN_ORDER_GAIN, 3.0 * math.sqrt(0.5 / len(labels)))  # of three standard errors, at a rate of 1/2
+    if rate > MIN_TRUE_RATE and rate > covering_rate(sets, labels) + min_gain:
         warnings.warn(
             f"the columns of {type(model).__name__} seem to be in the order of `y.classes`, unlike its `classes_`. "
             "Store `y.classes` as `classes_`; they are not always sorted.",

@@ -76,14 +76,16 @@ def read_gold(gold: Any, answers: Answers) -> Floats | None:
 def _as_mapping(gold: Any, answers: Answers) -> Any:
     """Return a Series of pandas as a mapping if its index names rows of the answers, and other values unchanged.
 
-    A Series with a label for each row is in the order of the rows if it, or the answers, are numbered from 0.
+    A Series with a label for each row is in their order if it is numbered from 0, or if the answers are and it has
+    other names.
     """
     is_series = getattr(gold, "ndim", 0) == 1 and hasattr(gold, "index") and hasattr(gold, "items")
     if not is_series:
         return gold
     names, rows = gold.index.tolist(), answers.rows.tolist()
     numbers = list(range(len(rows)))
-    if len(names) == len(rows) and (names == numbers or rows in (numbers, names)):
+    has_other_names = rows == numbers and set(names).isdisjoint(rows)
+    if len(names) == len(rows) and (names in (numbers, rows) or has_other_names):
         return gold
     if not gold.index.is_unique:
         repeated = gold.index[gold.index.duplicated()][0]

@@ -20,8 +20,8 @@ MIN_CELLS = 10
 """Number of cells of a column that are compared with training, at least."""
 MAX_DEVIATION = 8.0
 """Difference of the median from the mean of training, in standard deviations, from which the values have a note."""
-MAX_SPREAD_RATIO = 50.0
-"""Ratio of the two standard deviations from which the values have a note, if their centers differ as well."""
+MAX_SPREAD_RATIO, MIN_NARROW_DEVIATION = 50.0, 2.0
+"""Ratio of the two standard deviations, and difference as above, from which a narrower range has a note."""
 _MAX_LISTED = 3
 
 
@@ -50,9 +50,11 @@ def find_new_ranges(frame: "pl.DataFrame", columns: Sequence[Column], transforme
         cells = frame[columns[index].name].drop_nulls().drop_nans().to_numpy()
         if len(cells) < MIN_CELLS or not deviation > 0:
             continue
+        if np.isin(cells, (0, 1)).all():  # a rare mark is far from its mean by construction
+            continue
         distance = abs(float(np.median(cells)) - center) / deviation
         spread = float(np.std(cells)) / deviation
-        is_narrower = 0 < spread < 1 / MAX_SPREAD_RATIO and distance > 1
+        is_narrower = 0 < spread < 1 / MAX_SPREAD_RATIO and distance > MIN_NARROW_DEVIATION
         if distance > MAX_DEVIATION or is_narrower:
             ranges.append(NewRange(columns[index].name, float(np.median(cells)), float(center)))
     return ranges
@@ -75,6 +77,5 @@ def sentences(ranges: Sequence[NewRange]) -> list[str]:
     names = enumerate_items(listed, _MAX_LISTED)
     plural = len(ranges) > 1
     return [
-        f"the values of the column{'s' * plural} {names} are far from those of training. Check the unit"
-        f"{'s' * plural}; predictions of values that training lacks are uncertain."
+        f"the values of the column{'s' * plural} {names} are far from those of training. Check the unit{'s' * plural}."
     ]

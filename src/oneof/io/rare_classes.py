@@ -40,17 +40,20 @@ def misspelled_classes(candidates: "CandidateSets", *, unit: str = "row", source
     """Return a note about the rare classes that differ from a frequent class in one or two letters of a long word.
 
     The rows of a class are the labeled rows of which it is a candidate; `unit` is their name, such as "answer", and
-    `source` names the table. Rows with the same set of several candidates may be those of one recording, and one
-    misspelling. Names that differ in digits, in short words such as "type A" and "type B", or by a usual prefix or
-    suffix such as "normal" and "abnormal", are different classes; some other pairs of words have a note as well.
+    `source` names the table. Equal sets of several candidates count once if the table has many different ones: they
+    may be those of one recording. Names that differ in digits, in short words such as "type A" and "type B", or by a
+    usual prefix or suffix such as "normal" and "abnormal", are different classes; some other pairs of words have a note
+    as well.
     """
     names = candidates.classes.tolist()
     if not all(isinstance(name, str) for name in names):
         return []
     mask = candidates.mask[~candidates.is_unlabeled]
     counts, is_partial = mask.sum(axis=0), mask.sum(axis=1) > 1
-    n_exact, n_sets = mask[~is_partial].sum(axis=0), np.unique(mask[is_partial], axis=0).sum(axis=0)
-    is_rare = (counts >= 1) & ((counts <= MAX_RARE_ROWS) | ((n_exact <= MAX_RARE_ROWS) & (n_sets <= MAX_RARE_SETS)))
+    is_rare = (counts >= 1) & (counts <= MAX_RARE_ROWS)
+    sets = np.unique(mask[is_partial], axis=0)
+    if len(sets) >= MIN_RATIO * MAX_RARE_SETS:
+        is_rare |= (mask[~is_partial].sum(axis=0) <= MAX_RARE_ROWS) & (sets.sum(axis=0) <= MAX_RARE_SETS) & (counts > 0)
     pairs = list(_similar_pairs(names, counts, is_rare))
     if not pairs:
         return []

@@ -224,7 +224,7 @@ def _check_column_numbers(y: Any, predicted: Labels, codes: Ints) -> None:
     row = int((codes < 0).argmax())
     problem = (
         f"`y_pred` has {predicted.tolist()[row]!r} in row {row}, but the classes of the indicator `y` are 0 to "
-        f"{y.shape[1] - 1}. Pass the names of its columns as `classes`."
+        f"{y.shape[1] - 1}. Pass the names of its columns as `classes`, or correct the prediction."
     )
     if (codes < 0).all():
         raise InputError(problem)

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+_BAND = "learning-curve-band"
+"""Name of the bands of drawn curves, whose limits later curves of the same axes keep."""
+
+
 class LearningCurveLike(Protocol):
     """Learning curve as read by `plot_learning_curve`: arrays with one entry per training size."""
 
@@ -74,15 +78,17 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None, *, l
     lines = [("covering rate", curve.covering_rate, curve.covering_rate_std, "accent", "o", "-")]
     if curve.accuracy is not None:
         lines.append(("accuracy", curve.accuracy, curve.accuracy_std, "second", "s", "--"))
-    n_drawn = len(ax.lines)
-    low, high = ax.get_ylim() if n_drawn else (1.0, 0.0)
+    bands = [band for band in ax.collections if band.get_gid() == _BAND]
+    n_drawn = len(bands)
+    limits = [np.asarray(path.vertices)[:, 1] for band in bands for path in band.get_paths()] or [np.empty(0)]
+    low, high = np.nanmin(np.concatenate(limits), initial=1.0), np.nanmax(np.concatenate(limits), initial=0.0)
     prefix = f"{label}, " if label else ""
     for name, mean, std, palette_name, marker, dash in lines:
         color = f"C{n_drawn}" if n_drawn else PALETTE[palette_name]
         center = np.asarray(mean, dtype=float)
         deviation = np.zeros_like(center) if std is None else np.nan_to_num(np.asarray(std, dtype=float))
         below, above = np.clip(center - deviation, 0, 1), np.clip(center + deviation, 0, 1)
-        ax.fill_between(sizes, below, above, color=color, alpha=0.16, linewidth=0)
+        ax.fill_between(sizes, below, above, color=color, alpha=0.16, linewidth=0, gid=_BAND)
         ax.plot(
             sizes,
             center,

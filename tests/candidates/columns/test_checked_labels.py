@@ -82,3 +82,10 @@ def test_cells_that_are_not_one_label_are_errors(
     """The error has the row, and the number of all such cells."""
     with pytest.raises(LabelError, match=message.replace("|", r"\|")):
         match_checked_labels(pl.Series("checked", cells), classes, **{"adds_classes": True} | options)
+
+
+@pytest.mark.parametrize("text", ["NA", "-1", "?"])
+def test_a_placeholder_is_no_new_class(text: str) -> None:
+    """Marks of unchecked rows, which would replace right labels, are errors with the remedy."""
+    with pytest.raises(LabelError, match=r"is not a class. Leave the cells of rows without a checked label empty"):
+        match_checked_labels(pl.Series("checked", ["finch", text]), BIRDS, adds_classes=True)

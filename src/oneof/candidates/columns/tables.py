@@ -52,6 +52,10 @@ _ALL_SETS_FULL = (
 )
 
 
+_PLACEHOLDERS = frozenset({"na", "n/a", "n.a.", "none", "null", "-1", "-", "?"})
+"""Texts of unchecked rows that cannot be new classes, in lower case."""
+
+
 def read_label_columns(
     frame: "pl.DataFrame",
     names: Sequence[str],
@@ -255,6 +259,12 @@ def _match(row: int, text: str, by_text: Mapping[str, Any], classes: Labels, *, 
     if adds_classes and has_numbers and number is None:
         raise LabelError(
             f"{text!r} is not a whole number, and all labels are. Correct it, or name all classes (--classes).",
+            row=row,
+            label=text,
+        )
+    if adds_classes and text.lower() in _PLACEHOLDERS:
+        raise LabelError(
+            f"{text!r} is not a class. Leave the cells of rows without a checked label empty, or add --missing {text}.",
             row=row,
             label=text,
         )

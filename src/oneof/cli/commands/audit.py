@@ -214,7 +214,7 @@ def _print_first_labels(issues: "LabelIssues", prepared: "PreparedTable", top: i
         for row, j, k, probability in zip(selected, first, probable, wrong[order], strict=True)
     ]
     if rows:
-        title = f"Rows whose first label is probably wrong ({len(rows)} of {n_wrong:,})"
+        title = f"Rows whose first label is probably wrong, counted from 0 ({len(rows)} of {n_wrong:,})"
         _print_rows(title, rows, ("first", "most probable", "probability"), issues, prepared)
 
 
@@ -235,8 +235,9 @@ def _print_rows(
     names = _shown_columns(prepared)
     cells: dict[str, Any] = {name: prepared.table.frame[name] for name in names}
     if prepared.answers is not None and prepared.answers.row_column:
-        cells[prepared.answers.row_column] = prepared.answers.row_names
-        names = [prepared.answers.row_column, *names]
+        name = prepared.answers.row_column if prepared.answers.row_column != "row" else "name"
+        cells[name] = prepared.answers.row_names
+        names = list(dict.fromkeys([name, *names]))
     lines = [(str(row), *(_first_words(cells[name][row]) for name in names), texts[row], *rest) for row, *rest in rows]
     columns = ("row", *names, "labels" if prepared.answers is None else "answers", *headings)
     terminal.print_table(title, columns, lines, text_columns=len(columns) - 1)

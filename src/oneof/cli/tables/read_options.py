@@ -1,4 +1,4 @@
-"""What a command reads from a table: columns of labels, truth, groups and answers, and the form of their cells."""
+"""Options of commands for reading a table: columns of labels, truth, groups and answers, and their cells."""
 
 from dataclasses import dataclass
 

@@ -155,13 +155,18 @@ def describe_training_labels(
     confidence = float(np.asarray(decisions.confidence)[known].mean())
     accuracy = float(np.mean(np.asarray(decisions.labels)[known] == truth[known]))
     error = (accuracy * (1.0 - accuracy) / len(known)) ** 0.5
-    if confidence - accuracy <= max(_MIN_DIFFERENCE, 3.0 * error):
+    if not confidence - accuracy > max(_MIN_DIFFERENCE, 3.0 * error):
         return []
-    return [
+    column = {label: k for k, label in enumerate(candidates.classes.tolist())}
+    true = [column.get(label, -1) for label in truth[known].tolist()]
+    n_outside = sum(k < 0 or not candidates.mask[i, k] for i, k in zip(known.tolist(), true, strict=True))
+    note = (
         f"the confidences of training_labels.csv are too high: {100 * confidence:.0f} % on average, while "
-        f"{100 * accuracy:.0f} % of {len(known):,} rows with a true label have it. The labels given to a row are "
-        "believed; --noise-rate auto corrects wrong ones."
-    ]
+        f"{100 * accuracy:.0f} % of {len(known):,} rows with a true label have it."
+    )
+    if n_outside >= _MIN_DIFFERENCE * len(known):
+        note += f" The labels of {n_outside:,} of these rows lack the true one: --noise-rate auto corrects such labels."
+    return [note]
 
 
 def describe_noise(estimate: "AccuracyEstimate | LabelIssues | None", *, has_checked: bool = False) -> list[str]:

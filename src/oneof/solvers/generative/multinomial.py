@@ -78,17 +78,19 @@ def check_counts(X: FeatureMatrix) -> None:
     if lowest < 0:
         row, column = _first_negative(X)
         raise InputError(
-            f"Negative values in data: row {row}, column {column}: `X` must be counts or other numbers of at least 0; "
-            f"got {X[row, column]:g}. Scale the features with MinMaxScaler, or choose another method."
+            "Negative values in data: `X` must be counts or other numbers of at least 0; "
+            f"got {X[row, column]:g}. Scale the features with MinMaxScaler, or choose another method.",
+            row=row,
+            column=column,
         )
     with np.errstate(over="ignore"):
         total = np.asarray(X.sum(axis=1)).ravel()
     too_large = np.flatnonzero(~(total <= MAX_ROW_TOTAL))
     if len(too_large):
-        row = too_large[0]
+        row = int(too_large[0])
         raise InputError(
-            f"row {row}: the total of a row of `X` must be at most {MAX_ROW_TOTAL:g}; got {total[row]:g}. "
-            "Scale the features."
+            f"the total of a row of `X` must be at most {MAX_ROW_TOTAL:g}; got {total[row]:g}. Scale the features.",
+            row=row,
         )
 
 

@@ -360,4 +360,4 @@ def test_several_learning_curves_have_limits_colors_and_names_of_their_own():
     assert [line.get_label() for line in ax.lines] == [
         f"{name}, {rate}" for name in ("first", "second") for rate in ("covering rate", "accuracy")
     ]
-    assert len({line.get_color() for line in ax.lines}) == 3
+    assert len({line.get_color() for line in ax.lines}) == 2

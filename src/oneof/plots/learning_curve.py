@@ -50,7 +50,7 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None, *, l
     curve : LearningCurve
         Arrays `train_sizes`, `covering_rate`, `covering_rate_std`, and `accuracy`, `accuracy_std` or None.
     ax : matplotlib Axes, optional
-        Axes to draw on; by default a new pyplot figure. A further curve has colors of its own.
+        Axes to draw on; by default a new pyplot figure. A further curve, or one with a label, has one color of its own.
     label : str, default=""
         Name of the method in the legend, for several curves in one figure.
 
@@ -84,7 +84,7 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None, *, l
     low, high = np.nanmin(np.concatenate(limits), initial=1.0), np.nanmax(np.concatenate(limits), initial=0.0)
     prefix = f"{label}, " if label else ""
     for name, mean, std, palette_name, marker, dash in lines:
-        color = f"C{n_drawn}" if n_drawn else PALETTE[palette_name]
+        color = f"C{n_drawn // len(lines)}" if label or n_drawn else PALETTE[palette_name]
         center = np.asarray(mean, dtype=float)
         deviation = np.zeros_like(center) if std is None else np.nan_to_num(np.asarray(std, dtype=float))
         below, above = np.clip(center - deviation, 0, 1), np.clip(center + deviation, 0, 1)
@@ -112,7 +112,10 @@ def plot_learning_curve(curve: LearningCurveLike, ax: "Axes | None" = None, *, l
     ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f}%")
     ax.set_xlabel("labeled training rows" + (" (log scale)" if ax.get_xscale() == "log" else ""))
     style_axes(ax, grid="y")
-    write_legend(ax, loc="lower right")
+    if n_drawn:  # above the axes, since several curves leave no free corner
+        write_legend(ax, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2, borderaxespad=0.2, borderpad=0)
+    else:
+        write_legend(ax, loc="lower right")
     ax.margins(x=0.04)
     ax.xaxis.label.set_fontsize(FONT_SIZE)
     return ax

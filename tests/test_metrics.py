@@ -357,7 +357,7 @@ def test_metrics_are_continuous_in_the_weights(seed):
 
 
 def test_predictions_that_are_no_columns_of_an_indicator():
-    """Names, or numbers from 1, are no columns of an indicator without names."""
+    """Names, or numbers from 1, are not columns of an indicator without names."""
     y = np.array([[1, 0, 1], [0, 1, 0], [0, 0, 1]])
     with pytest.raises(InputError, match=r"`y_pred` has 'a' in row 0, but the classes of the indicator `y` are 0 to 2"):
         covering_rate(y, ["a", "b", "c"])

@@ -177,7 +177,7 @@ def test_checked_labels_replace_weights() -> None:
 
 
 def test_candidate_sets_get_no_classes_from_checked_labels() -> None:
-    """A set of all classes and a missing label have the same row, so that a label that is no class is an error."""
+    """A set of all classes and a missing label have the same row, so that a label that is not a class is an error."""
     y = CandidateSets.from_sets([{"a", "b"}, {"a"}, {"b"}, None])
     with pytest.raises(LabelError, match="row 2: label 'c' is not one of the classes"):
         insert_checked_labels(y, [None, None, "c", None])

@@ -1,4 +1,4 @@
-"""Warnings and errors about the methods of a comparison: labels that are no classes, orders of classes, bad rows."""
+"""Warnings and errors about the methods of a comparison: labels that are not classes, orders of classes, bad rows."""
 
 import warnings
 from typing import Any, Self
@@ -15,7 +15,7 @@ NAMES = np.array([str(k) for k in range(12)])  # sorted as text, 10 and 11 are b
 
 
 class NearestMean(ClassifierMixin, BaseEstimator):
-    """Nearest mean, with its classes in the order of the sets or sorted, and some labels that are no classes."""
+    """Nearest mean, with its classes in the order of the sets or sorted, and some labels that are not classes."""
 
     def __init__(self, is_sorted: bool = False, n_unknown: int = 0) -> None:
         self.is_sorted = is_sorted
@@ -32,6 +32,16 @@ class NearestMean(ClassifierMixin, BaseEstimator):
         predicted = self.classes_[columns].astype("<U4")
         predicted[: self.n_unknown] = "none"
         return predicted
+
+
+class SortedMean(NearestMean):
+    """The same with sorted classes, and its columns in their order."""
+
+    def fit(self, X: Any, y: CandidateSets) -> Self:
+        super().fit(X, y)
+        order = np.argsort(y.classes)
+        self.classes_, self.means_ = y.classes[order], self.means_[order]
+        return self
 
 
 def simulate() -> tuple[Any, CandidateSets]:
@@ -53,16 +63,9 @@ def test_sorted_classes_that_are_right_have_no_warning() -> None:
     """A classifier may have its classes in any order."""
     X, y = simulate()
 
-    class Sorted(NearestMean):
-        def fit(self, X: Any, y: CandidateSets) -> Self:
-            super().fit(X, y)
-            order = np.argsort(y.classes)
-            self.classes_, self.means_ = y.classes[order], self.means_[order]
-            return self
-
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert compare(X, y, {"sorted": Sorted()}, cv=2, refit=False).results[0].covering_rate > 0.9
+        assert compare(X, y, {"sorted": SortedMean()}, cv=2, refit=False).results[0].covering_rate > 0.9
 
 
 def test_a_weak_method_with_sorted_classes_has_no_warning() -> None:
@@ -70,24 +73,17 @@ def test_a_weak_method_with_sorted_classes_has_no_warning() -> None:
     rng = np.random.default_rng(0)
     y = CandidateSets(np.eye(3, dtype=bool)[rng.integers(3, size=60)], np.array(["low", "mid", "high"]))
 
-    class Sorted(NearestMean):
-        def fit(self, X: Any, y: CandidateSets) -> Self:
-            super().fit(X, y)
-            order = np.argsort(y.classes)
-            self.classes_, self.means_ = y.classes[order], self.means_[order]
-            return self
-
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for seed in range(5):
             X = np.random.default_rng(seed).normal(size=(60, 2))
-            compare(X, y, {"sorted": Sorted()}, cv=5, refit=False)
+            compare(X, y, {"sorted": SortedMean()}, cv=5, refit=False)
 
 
-def test_some_predictions_that_are_no_classes_have_a_warning() -> None:
+def test_some_predictions_that_are_not_classes_have_a_warning() -> None:
     """The warning counts them."""
     X, y = simulate()
-    with pytest.warns(UserWarning, match="predicts 'none', which is not a class of `y`; 3 of 120 predictions are none"):
+    with pytest.warns(UserWarning, match="predicts 'none', which is not a class of `y`; 3 of 120 predictions are not"):
         compare(X, y, {"mean": NearestMean(n_unknown=3)}, cv=2, refit=False)
 
 

@@ -60,7 +60,7 @@ def test_a_row_of_units_is_left_out(tmp_path: Path, units: str) -> None:
     ],
 )
 def test_a_row_of_data_is_kept(tmp_path: Path, row: str) -> None:
-    """A row with a number, one unit, a known class or a text that is no unit is a row of data."""
+    """A row with a number, one unit, a known class or a text that is not a unit is a row of data."""
     table = read_table(write(tmp_path / "a.csv", HEADER + row + "\n" + DATA), labels=["species"])
     assert table.frame.height == 6
     assert not any("units" in text for text in table.remarks)

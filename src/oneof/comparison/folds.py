@@ -293,7 +293,7 @@ def _check_predicted(model: Any, predicted: Any, sets: CandidateSets) -> None:
     if unknown:
         warnings.warn(
             f"{type(model).__name__} predicts {unknown[0]!r}, which is not a class of `y`; {len(unknown)} of "
-            f"{len(labels)} predictions are none. `predict` must return members of `classes_`, not their numbers.",
+            f"{len(labels)} predictions are not. `predict` must return members of `classes_`, not their numbers.",
             UserWarning,
             stacklevel=3,
         )

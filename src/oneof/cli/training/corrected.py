@@ -132,7 +132,7 @@ def _describe_change(plain: "Comparison", corrected: "Comparison", n_unknown: in
     ]
     if n_unknown:
         sentences.append(
-            f"In {n_unknown} of {plain.n_folds} folds the training rows are too few for a noise rate, and nothing was "
+            f"In {n_unknown} of {plain.n_folds} folds the noise rate of the training rows is unknown, and nothing was "
             "corrected."
         )
     if new < old - MIN_LOSS:

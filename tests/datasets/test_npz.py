@@ -63,6 +63,25 @@ def test_every_component_is_read_back(save, tmp_path):
     assert data.text.tolist() == ["one", "zw\u00f6lf", "", "four"]
 
 
+@pytest.mark.parametrize(
+    ("names", "classes"),
+    [
+        (["9", "10", "-2"], [9, 10, -2]),
+        (["9", "10", "b"], ["9", "10", "b"]),
+        (["1", "01", "2"], ["1", "01", "2"]),
+        (["0", "-0", "1"], ["0", "-0", "1"]),
+        (["1", "2", "9" * 19], ["1", "2", "9" * 19]),
+        (["1", "2", "\u0663"], ["1", "2", "\u0663"]),
+    ],
+)
+def test_class_names_that_are_all_written_integers_are_integers(save, tmp_path, names, classes):
+    """As text, 10 is sorted before 9; names of which one would change its spelling remain."""
+    save(components(classes=np.array(names)))
+    data = load("small", tmp_path)
+    assert data.classes.tolist() == data.candidates.classes.tolist() == classes
+    assert data.y.tolist() == [classes[0], classes[1], None, classes[2]]
+
+
 def test_absent_components_are_none_and_labels_replace_absent_sets(save, tmp_path):
     save({key: components()[key] for key in ("X", "y", "classes")})
     data = load("small", tmp_path)

@@ -26,7 +26,8 @@ class Dataset:
     candidates : CandidateSets
         Over `classes`. For a data set without ambiguity: the labels of `y`, with unknown labels as unlabeled rows.
     classes : ndarray of shape (n_classes,)
-        In the order of the data set's own coding; a class may occur in none of the rows.
+        In the order of the data set's own coding; a class may occur in none of the rows. Names that are all written
+        integers are integers: as text, 10 would be sorted before 2.
     n_train : int or None
         Number of rows of the official training set, which come first.
     splits : dict of int to ndarray of shape (n_splits, n_labeled), or None

@@ -1,10 +1,11 @@
 """The stored form of a data set: a NumPy `.npz` archive without pickles.
 
-Keys: `X`, or the components of a CSR matrix (`X_data`, `X_indices`, `X_indptr`, `X_shape`); `y`, index into `classes`,
--1 unknown; `candidates`, the bits of the mask packed along the classes, or `weights`, the weights of the candidates
-(n_samples, n_classes), if a row has any; `n_train`; `splits_labeledL`; `answers`, the
-annotations; `Y`, or `Y_top10` and similar; `text` (the UTF-8 bytes of all rows) with `text_offsets`. Other keys are
-ignored. An archive without `y`, or with neither features nor text, is not a data set.
+Keys: `classes`, names as text or numbers, where names that are all written integers become integers; `X`, or the
+components of a CSR matrix (`X_data`, `X_indices`, `X_indptr`, `X_shape`); `y`, index into `classes`, -1 unknown;
+`candidates`, the bits of the mask packed along the classes, or `weights`, the weights of the candidates
+(n_samples, n_classes), if a row has any; `n_train`; `splits_labeledL`; `answers`, the annotations; `Y`, or `Y_top10`
+and similar; `text` (the UTF-8 bytes of all rows) with `text_offsets`. Other keys are ignored. An archive without `y`,
+or with neither features nor text, is not a data set.
 """
 
 import re
@@ -27,13 +28,14 @@ from oneof.archives import (
 )
 from oneof.datasets.dataset import Dataset, from_codes
 from oneof.errors import DataError, InputError
-from oneof.typing import Evidence, Ints
+from oneof.typing import Evidence, Ints, Labels
 
 Arrays = Mapping[str, np.ndarray[Any, Any]]
 
 _KEY = re.compile(r"X|X_data|X_indices|X_indptr|X_shape|y|classes|candidates|weights|n_train|answers|text|text_offsets")
 _SPLITS = re.compile(r"splits_labeled(\d+)")
 _MULTI = re.compile(r"Y|Y_top\d+")
+_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
 
 class DatasetShape(NamedTuple):
@@ -106,7 +108,7 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
         raise DataError(missing)
     if "classes" not in arrays:
         raise DataError("the key 'classes' is missing.")
-    codes, classes = arrays["y"], unpack_classes(arrays["classes"])
+    codes, classes = arrays["y"], _numbers(unpack_classes(arrays["classes"]))
     codes = as_integers("y", codes, (len(codes) if codes.ndim else 0,))
     X, text = _features(arrays), _text(arrays, len(codes))
     return from_codes(
@@ -121,6 +123,14 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
         annotations=_annotations(arrays, len(codes), len(classes)),
         text=text,
     )
+
+
+def _numbers(classes: Labels) -> Labels:
+    """Return names that are all written integers as integers: as text, they sort as 0, 1, 10, 2."""
+    names = classes.tolist()
+    if all(isinstance(name, str) and _INTEGER.fullmatch(name) for name in names):
+        return np.array([int(name) for name in names])
+    return classes
 
 
 def _missing_component(keys: Collection[str]) -> str:

@@ -107,7 +107,7 @@ def test_tables_that_do_not_fit_the_model(run: Run, model: Path) -> None:
     birds.write_csv("new.csv")
     check_error(run, "predict", model, "new.csv", "--out", "nowhere/x.csv", message="the folder nowhere does not exist")
     check_error(run, "predict", model, "new.csv", "--out", ".", message="is a folder")
-    check_error(run, "predict", model, "new.csv", "--truth", "color", message="which is not a class of the candidate")
+    check_error(run, "predict", model, "new.csv", "--truth", "color", message="which is not a class of the model")
 
 
 def test_a_folder_instead_of_its_model_file(run: Run, model: Path, birds: Path) -> None:

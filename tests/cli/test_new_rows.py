@@ -71,3 +71,59 @@ def test_a_row_of_units_is_left_out_of_training_and_new_tables(run: Run) -> None
     for name in ("plain", "units"):
         assert run("predict", "plain/model.skops", f"{name}.csv", "--out", f"{name}-new.csv").code == 0
     assert Path("plain-new.csv").read_text() == Path("units-new.csv").read_text()
+
+
+@pytest.mark.parametrize("online", [False, True])
+def test_a_true_label_that_training_lacks_counts_as_wrong(run: Run, model: Path, online: bool) -> None:
+    """The accuracy is that of all rows with a true label, and a note names the new classes."""
+    if online:
+        assert run("fit", "birds.csv", *ONLINE).code == 0
+        model = Path("learned/model.skops")
+    birds = make_birds().drop("species")
+    birds.write_csv("known.csv")
+    known = json.loads(run("predict", model, "known.csv", "--truth", "truth", "--json").out)
+    is_new = pl.arange(0, 60) % 10 == 7
+    birds.with_columns(truth=pl.when(is_new).then(pl.lit("kite")).otherwise("truth")).write_csv("new.csv")
+    result = run("predict", model, "new.csv", "--truth", "truth", "--json")
+    assert result.code == 0, result.err
+    labels = pl.read_csv("known-predictions.csv")["label"]
+    assert pl.read_csv("new-predictions.csv")["label"].equals(labels)
+    right = (labels == birds["truth"]).to_numpy()
+    assert known["accuracy"] == right.mean()
+    assert json.loads(result.out)["accuracy"] == right[[i for i in range(60) if i % 10 != 7]].sum() / 60
+    assert "6 of 60 true labels are not classes of the model ('kite')" in result.err
+
+
+@pytest.mark.parametrize("online", [False, True])
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (
+            ["owl", "wren", "Owl"],
+            "row 2: the truth column 'truth' contains 'Owl', which is not a class of the model. It is",
+        ),
+        (["owl", "wren", "owl|wren"], "row 2: the truth column 'truth' contains 'owl|wren'"),
+        (["kite", "ibis", "owl"], "row 0: the truth column 'truth' contains 'kite'"),
+    ],
+)
+def test_a_true_label_that_is_probably_an_error(
+    run: Run, model: Path, online: bool, labels: list[str], message: str
+) -> None:
+    """Another case, a set, and a column with more other values than classes are not new classes."""
+    if online:
+        assert run("fit", "birds.csv", *ONLINE).code == 0
+        model = Path("learned/model.skops")
+    make_birds().drop("species")[:3].with_columns(truth=pl.Series(labels)).write_csv("new.csv")
+    check_error(run, "predict", model, "new.csv", "--truth", "truth", message=message)
+
+
+def test_a_true_label_that_training_lacks_is_in_no_prediction_set(run: Run, model: Path) -> None:
+    rows = [{"x": k + i / 200, "y": k, "t": k} for k in (1, 2) for i in range(100)]
+    pl.DataFrame(rows).write_csv("numbers.csv")
+    assert run("fit", "numbers.csv", "--labels", "y", "--drop", "t", "--folds", "2", "--out", "n").code == 0
+    pl.DataFrame([*rows[:99], {"x": 9.0, "y": 1, "t": 3}]).write_csv("new.csv")
+    result = run("predict", "n/model.skops", "new.csv", "--truth", "t", "--coverage", "0.9", "--json")
+    assert result.code == 0, result.err
+    assert "1 of 100 true labels is not a class of the model (3)" in result.err
+    sets = json.loads(result.out)["prediction_sets"]
+    assert {group["key"]: group for group in sets["by_class"]}[3]["coverage"] == 0

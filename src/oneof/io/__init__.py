@@ -3,13 +3,12 @@
 Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
 choice of columns), `findings` (notes about them), `batches` (the rows of all formats), `table` (whole files),
 `units_row` (units below the header), `frames` (rows that a program has as a DataFrame or a list), `table_options`
-(options of both), `label_columns` (their labels), `checked_labels` (labels in place of sets), `rare_classes`
+(options of both), `label_columns` (their labels), `known_labels` (true and checked labels), `rare_classes`
 (misspelled classes), `encoder` and `imputer` (the values as input of an estimator), `row_encoder` and `encoder_blocks`
 (encoding of a few rows), `new_categories` and `new_ranges` (categories, and ranges of numbers, that
 training lacks).
 """
 
-from oneof.io.checked_labels import CheckedLabels, read_checked_labels, use_checked_labels
 from oneof.io.columns import (
     Column,
     align_columns,
@@ -27,6 +26,14 @@ from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.dialect import Dialect, make_dialect
 from oneof.io.formats.source import stem_of
 from oneof.io.frames import table_from_rows
+from oneof.io.known_labels import (
+    CheckedLabels,
+    check_new_labels,
+    new_label_note,
+    read_checked_labels,
+    read_truth,
+    use_checked_labels,
+)
 from oneof.io.label_columns import (
     cells_without_weights,
     certain_rows,
@@ -36,7 +43,6 @@ from oneof.io.label_columns import (
     list_labels,
     merge_ranked_columns,
     read_labels,
-    read_truth,
     single_row_classes,
     suspicious_labels,
 )
@@ -61,6 +67,7 @@ __all__ = [
     "align_columns",
     "cells_without_weights",
     "certain_rows",
+    "check_new_labels",
     "check_no_weights",
     "check_texts",
     "choose_columns",
@@ -76,6 +83,7 @@ __all__ = [
     "make_encoder",
     "match_columns",
     "misspelled_classes",
+    "new_label_note",
     "read_answers_npz",
     "read_checked_labels",
     "choose_features",

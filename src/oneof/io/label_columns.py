@@ -2,11 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.columns import (
@@ -14,7 +12,6 @@ from oneof.candidates.columns import (
     detect_separator,
     fold_case,
     fold_labels,
-    match_true_labels,
     read_label_columns,
 )
 from oneof.candidates.labels import labels_with_weights
@@ -25,7 +22,6 @@ from oneof.errors import DataError, LabelError
 from oneof.io.columns import find_column
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS, CellFormat, missing_numbers
 from oneof.io.table import Table
-from oneof.typing import Labels
 from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:
@@ -201,51 +197,6 @@ def read_labels(
         raise error.at(f"labels {quoted} of {table.path}") from None
 
 
-def read_truth(table: Table, column: str, classes: Labels) -> Labels:
-    """Return a column of true labels, which are used for evaluation only.
-
-    Parameters
-    ----------
-    table : Table
-    column : str
-    classes : ndarray of shape (n_classes,)
-        The classes of the candidate sets.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,)
-        Members of `classes`; None if the true label is missing.
-
-    Raises
-    ------
-    DataError
-        If the column does not exist, has no label, or has a label that is not a class; the error names the row.
-    """
-    import polars as pl
-
-    cells = label_frame(table, [column]).to_series()
-    source = str(table.path)
-    if cells.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and not cells.dtype.is_numeric():
-        raise DataError(
-            f"the truth column {column!r} must have one label per row; got values of type {cells.dtype}.", source=source
-        )
-    truth, error = match_true_labels(list_labels(cells, table.cell_format), classes)
-    if error is not None:
-        remedy = "If it is a class, name all classes in fit (--classes)."
-        if fold_case(str(error.label)) in {fold_case(str(label)) for label in classes.tolist()}:
-            remedy = "It is the name of a class in another case: add --fold-case."
-        raise DataError(
-            f"the truth column {column!r} contains {error.label!r}, which is not a class of the candidate sets. "
-            f"{remedy} If the true label is unknown, leave the cell empty." + error.reason,
-            source=source,
-            row=error.row,
-        )
-    missing = np.asarray([label is None for label in truth])
-    if missing.all():
-        raise DataError(f"the truth column {column!r} has no labels.", source=source)
-    return truth if missing.any() else np.asarray(truth.tolist(), dtype=classes.dtype)
-
-
 def check_no_weights(classes: Iterable[Any], source: Any) -> None:
     """Raise if most classes are labels with a weight, such as "finch:0.7", although weights are not requested."""
     pairs = labels_with_weights(classes)
@@ -272,7 +223,7 @@ def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
         )
     for other in _SEPARATORS if not lists else ():
         single = {label for label in labels if other not in label}
-        joined = [label for label in labels if other in label and all(m.strip() in single for m in label.split(other))]
+        joined = [label for label in labels if _is_joined(label, other, single)]
         if joined and other not in separators_of(separator):
             condition = "if they are sets" if len(joined) > 1 else "if it is a set"
             advice = f"{condition} of labels, add --separator '{other}'"
@@ -281,6 +232,15 @@ def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
                 advice += f", or --separator '{' '.join(both)}' if other cells are separated by {separator!r}"
             notes.append(_read_as_one_class(joined, advice))
     return notes + _misspelled(labels)
+
+
+def has_several_classes(text: str, names: Collection[str]) -> bool:
+    """Return whether a text is several names of classes with a usual separator between them."""
+    return any(_is_joined(text, separator, names) for separator in _SEPARATORS)
+
+
+def _is_joined(text: str, separator: str, names: Collection[str]) -> bool:
+    return separator in text and all(part.strip() in names for part in text.split(separator))
 
 
 def cells_without_weights(cells: Iterable[str | None], classes: Iterable[Any]) -> list[str]:

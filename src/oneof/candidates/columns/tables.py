@@ -136,26 +136,19 @@ def read_label_columns(
     return candidates
 
 
-def match_true_labels(cells: Iterable[Any], classes: Labels) -> tuple[Labels, "LabelError | None"]:
-    """Return the class of each cell, None for a missing label, and an error about the cells that are not a class."""
+def match_true_labels(cells: Iterable[Any], classes: Labels) -> tuple[Labels, dict[int, str]]:
+    """Return the class of each cell, None for a missing label, and by row the texts of cells that are not a class."""
     by_text = {_as_written(label): label for label in classes.tolist()}
     values = list(cells)
     truth = np.full(len(values), None, dtype=object)
-    errors: dict[str, LabelError] = {}
-    n_unknown = 0
+    unknown: dict[int, str] = {}
     for row, cell in enumerate(values):
         text = "" if cell is None else _as_written(cell)
         if text in by_text:
             truth[row] = by_text[text]
         elif text not in ("", "nan"):
-            n_unknown += 1
-            if text not in errors:
-                errors[text] = LabelError("", row=row, label=text, cause="unknown label")
-    try:
-        raise_together(list(errors.values()), n_unknown)
-    except LabelError as error:
-        return truth, error
-    return truth, None
+            unknown[row] = text
+    return truth, unknown
 
 
 def match_checked_labels(

@@ -237,7 +237,7 @@ def predict(
     unless `table_options.strict`.
     """
     from oneof.cli.tables.inputs import insert_identifiers
-    from oneof.io import new_categories, read_truth
+    from oneof.io import new_categories, new_label_note, read_truth
     from oneof.io.columns import match_columns
     from oneof.io.findings import dialect_sentences
     from oneof.metrics import covering_rate
@@ -246,7 +246,7 @@ def predict(
     named = {*label_columns(model), *([truth] if truth else [])}
     table = open_table(model, table_file, table_options, as_text=[*identifiers(model), *keep], labels=named)
     copied = match_columns(keep, table.frame.columns, table.path)
-    true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_)
+    true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_, allows_new=True)
     check_truth(model, truth)
     aligned = align_rows(model, table, table_options)
     labels = model.pipeline.predict(aligned.rows)
@@ -269,7 +269,9 @@ def predict(
         if table.frame[name].dtype.is_nested():
             raise InputError(f"--keep {name}: a column of lists cannot be written to CSV. Leave it out.")
     frame = insert_identifiers(frame, table.frame, dict.fromkeys([*copied, *identifiers(model)]))
-    n_true = 0 if true_labels is None else sum(label is not None for label in true_labels.tolist())
+    given = [] if true_labels is None else [label for label in true_labels.tolist() if label is not None]
+    if new_labels := [label for label in given if label not in model.pipeline.classes_]:
+        notes.append(new_label_note(new_labels, len(given)))
     return PredictionResult(
         frame=frame,
         method=model.method,
@@ -279,7 +281,7 @@ def predict(
         unreadable=aligned.unreadable.to_dict(),
         new_categories=new_categories.to_dict(aligned.new_categories),
         sets=summary,
-        n_true=n_true,
+        n_true=len(given),
     )
 
 

@@ -16,7 +16,7 @@ from oneof.cli.prediction.predictions import (
     to_frame,
     weight_arguments,
 )
-from oneof.errors import DataError, InputError
+from oneof.errors import DataError, InputError, LabelError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -131,6 +131,7 @@ class StreamPrediction:
         )
         self._n_covered = 0.0
         self._n_labeled = self._n_correct = self._n_true = 0
+        self._new_labels: list[str] = []
 
     @property
     def covering_rate(self) -> float | None:
@@ -144,7 +145,7 @@ class StreamPrediction:
 
     def frames(self) -> Iterator["pl.DataFrame"]:
         """Yield the predictions of each batch: row, label, confidence, and a score for each class."""
-        from oneof.io import align_columns
+        from oneof.io import align_columns, new_label_note
         from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
         from oneof.io.columns import absent_columns
 
@@ -185,6 +186,8 @@ class StreamPrediction:
         if self.rows == 0:
             raise InputError(f"{self._source.display_name} has no rows.")
         self.notes += dict.fromkeys(remark for remarks in self._remarks.values() for remark in remarks)
+        if self._new_labels:
+            self.notes.append(new_label_note(self._new_labels, self._n_true))
         if self._absent:
             absent = [column.name for column in columns if column.name in self._absent]
             self.notes.append(absent_columns(absent, self._source.display_name))
@@ -193,7 +196,7 @@ class StreamPrediction:
         import numpy as np
 
         from oneof.candidates.columns import label_to_text
-        from oneof.io import find_column, list_labels
+        from oneof.io import check_new_labels, find_column, list_labels
         from oneof.likelihoods import constant_rows
 
         names = batch.content.columns if self._model.columns else ()
@@ -202,12 +205,17 @@ class StreamPrediction:
             cells = list_labels(column, self._table_options.cell_format)
             true = np.array(["" if cell is None else label_to_text(cell) for cell in cells], dtype=object)
             known = true != ""
-            for row in np.flatnonzero(known & ~np.isin(true, self._model.classes)):
+            unknown = {int(row): true[row] for row in np.flatnonzero(known & ~np.isin(true, self._model.classes))}
+            n_known = int(known.sum()) - len(unknown) + self._n_true - len(self._new_labels)
+            try:
+                check_new_labels(unknown, self._model.classes, n_known=n_known - len(self._new_labels))
+            except LabelError as error:
                 raise DataError(
-                    f"the truth column {self._truth!r} contains {true[row]!r}, which is not a class of the model. "
-                    "Leave the cell empty if the true label is unknown.",
-                    row=int(row),
-                )
+                    f"the truth column {self._truth!r} contains {error.label!r}, which is not a class of the model. "
+                    f"{error.reason}",
+                    row=error.row,
+                ) from None
+            self._new_labels += unknown.values()
             self._n_true += int(known.sum())
             self._n_correct += int((labels[known] == true[known]).sum())
         if self._reader is None or not set(label_columns(self._model)) <= set(names):

@@ -1,18 +1,116 @@
-"""Checked labels of some rows of a table, which replace the labels of these rows."""
+"""Known labels of some rows of a table: true labels, for evaluation only, and checked ones, which replace sets."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.checked_labels import insert_checked_labels
-from oneof.candidates.columns import label_to_text, match_checked_labels
+from oneof.candidates.columns import fold_case, label_to_text, match_checked_labels, match_true_labels
+from oneof.candidates.columns.cells import raise_together
 from oneof.errors import DataError, LabelError
-from oneof.io.label_columns import label_frame
+from oneof.io.label_columns import has_several_classes, label_frame, list_labels
 from oneof.io.table import Table
 from oneof.typing import Labels, Mask
 from oneof.wording import enumerate_items
 
 _MAX_LISTED = 3
+
+
+def read_truth(table: Table, column: str, classes: Labels, *, allows_new: bool = False) -> Labels:
+    """Return a column of true labels, which are used for evaluation only.
+
+    Parameters
+    ----------
+    table : Table
+    column : str
+    classes : ndarray of shape (n_classes,)
+        The classes of the candidate sets.
+    allows_new : bool, default=False
+        Whether labels may be no class, if at least half of them are one; see `check_new_labels`.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        Members of `classes`; None if the true label is missing; a label that is no class as its text, or as a
+        number if the classes are numbers.
+
+    Raises
+    ------
+    DataError
+        If the column does not exist, has no label, or has a label that is not a class; the error names the row.
+    """
+    import polars as pl
+
+    cells = label_frame(table, [column]).to_series()
+    source = str(table.path)
+    if cells.dtype not in (pl.String, pl.Categorical, pl.Enum, pl.Boolean) and not cells.dtype.is_numeric():
+        raise DataError(
+            f"the truth column {column!r} must have one label per row; got values of type {cells.dtype}.", source=source
+        )
+    truth, unknown = match_true_labels(list_labels(cells, table.cell_format), classes)
+    is_known = np.array([label is not None for label in truth])
+    try:
+        check_new_labels(unknown, classes.tolist(), n_known=int(is_known.sum()) if allows_new else 0)
+    except LabelError as error:
+        raise DataError(
+            f"the truth column {column!r} contains {error.label!r}, which is not a class of the "
+            f"{'model' if allows_new else 'candidate sets'}. {error.reason}",
+            source=source,
+            row=error.row,
+        ) from None
+    for row, text in unknown.items():
+        truth[row] = int(text) if classes.dtype.kind in "iu" and text.isdecimal() else text
+    if not is_known.any():
+        raise DataError(f"the truth column {column!r} has no labels.", source=source)
+    return np.asarray(truth.tolist(), dtype=classes.dtype) if is_known.all() else truth
+
+
+def check_new_labels(unknown: Mapping[int, str], classes: Sequence[Any], *, n_known: int) -> None:
+    """Raise unless labels of a new table that are not classes are probably new classes.
+
+    They are if they are at most as many as the labels that are classes, and none is a class in another case or several
+    classes.
+
+    Parameters
+    ----------
+    unknown : dict of int to str
+        The labels that are not a class by row.
+    classes : sequence
+    n_known : int
+        The number of labels that are a class.
+
+    Raises
+    ------
+    LabelError
+        With the row, the label and the remedy.
+    """
+    names = {str(label) for label in classes}
+    folded = {fold_case(name) for name in names}
+    errors: dict[str, LabelError] = {}
+    for row, text in unknown.items():
+        if fold_case(text) in folded:
+            remedy = "It is the name of a class in another case: add --fold-case."
+        elif has_several_classes(text, names):
+            remedy = "It has several classes: name one."
+        elif len(unknown) > n_known:
+            remedy = "If it is a class, name all classes in fit (--classes)."
+        else:
+            continue
+        remedy += " If the true label is unknown, leave the cell empty."
+        errors.setdefault(text, LabelError(remedy, row=row, label=text, cause="unknown label"))
+    raise_together([*errors.values()], sum(text in errors for text in unknown.values()))
+
+
+def new_label_note(labels: Sequence[Any], n_true: int) -> str:
+    """Return a note on the true labels of a new table that are not classes."""
+    listed = enumerate_items([*map(repr, dict.fromkeys(labels))], _MAX_LISTED)
+    are = "is not a class" if len(labels) == 1 else "are not classes"
+    return (
+        f"{len(labels):,} of {n_true:,} true labels {are} of the model ({listed}); the prediction of such a row counts "
+        "as wrong."
+    )
 
 
 class CheckedLabels(NamedTuple):

@@ -59,6 +59,16 @@ def test_scores_equal_the_oracle(randomized):
             assert aps[i, k] == pytest.approx(oracle.aps_score(row, k, 1.0 if u is None else u[i]), abs=1e-12)
 
 
+def test_equal_probabilities_with_rounding_errors_have_equal_scores():
+    """A classifier may compute one probability in two ways; its rounding errors must not rank the classes."""
+    rng = np.random.default_rng(1)
+    proba = rng.integers(1, 4, size=(200, 6)) / 1.0
+    proba /= proba.sum(axis=1, keepdims=True)
+    u = rng.random(200)
+    noisy = proba * (1 + rng.uniform(-1e-14, 1e-14, size=proba.shape))
+    np.testing.assert_allclose(aps_scores(noisy, u), aps_scores(proba, u), rtol=0, atol=1e-12)
+
+
 @pytest.mark.parametrize("n", [9, 10, 19, 100, 137])
 @pytest.mark.parametrize("coverage", [0.1, 0.5, 0.8, 0.9, 0.95])
 def test_sets_of_exact_rows_equal_those_of_the_quantile(n, coverage):

@@ -33,6 +33,9 @@ Rule = Literal["conservative", "optimistic", "sampled"]
 P_VALUE_TOL = 1e-10
 """Tolerance of p-values, which are fractions of counts, for the rounding errors of a and of sums of weights."""
 
+TIE_TOL = 1e-9
+"""Relative difference up to which probabilities are equal: two computations of one value differ by rounding errors."""
+
 
 def lac_scores(proba: Floats) -> Floats:
     """Return 1 - p_k for (n, K) probabilities (Sadinle, Lei & Wasserman, JASA 2019)."""
@@ -60,7 +63,7 @@ def aps_scores(proba: Floats, uniform: Floats | None = None) -> Floats:
     total = np.cumsum(ranked, axis=1)
     total[:, -1] = 1.0  # the sum of probabilities has a rounding error
     before = np.concatenate([np.zeros((len(proba), 1)), total[:, :-1]], axis=1)
-    differs = ranked[:, 1:] != ranked[:, :-1]
+    differs = ranked[:, :-1] - ranked[:, 1:] > TIE_TOL * ranked[:, :-1]
     edge = np.ones((len(proba), 1), dtype=bool)
     lower = np.maximum.accumulate(np.where(np.hstack([edge, differs]), before, 0.0), axis=1)
     upper = np.where(np.hstack([differs, edge]), total, np.inf)

@@ -68,7 +68,7 @@ def _measure_draw(name, noise_rate, max_distractors, draw):
     )
     issues = find_label_issues(X[rows], y_sets, random_state=draw)
     result = {}
-    for labels, used, fitted_to in (("as they are", None, y_sets), ("corrected", issues, issues.corrected())):
+    for labels, used, fitted_to in (("as they are", None, y_sets), ("corrected", issues.posterior, issues.corrected())):
         calibration = held_out_calibration(comparison, y_sets, draw, used)
         model = LOORidge().fit(X[rows], fitted_to)
         options = SetOptions(COVERAGE)

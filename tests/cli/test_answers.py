@@ -15,10 +15,14 @@ from oneof import io
 from oneof.cli.answers.files import AnswerOptions, read_answers
 from oneof.cli.auditing.issues import find_issues
 from oneof.cli.tables.inputs import prepare
+from oneof.cli.tables.methods import resolve_methods
 from oneof.cli.tables.read_options import ReadOptions
+from oneof.comparison import compare
+from oneof.comparison.folds import check_task, make_folds
 from oneof.crowd import Answers, CrowdClassifier
-from oneof.io import Column, align_columns, read_table
+from oneof.io import Column, Overrides, align_columns, read_table
 from oneof.persistence import load
+from oneof.solvers.conformal import candidate_proba
 from tests.cli.conftest import Result, Run, check_error, make_birds
 
 NAMES = ["finch", "owl", "wren"]
@@ -325,11 +329,32 @@ def test_the_estimated_accuracy_contains_that_of_the_held_out_predictions(run: R
     assert single["estimated_accuracy"] is None
 
 
-def test_prediction_sets_of_answers_are_refused(run: Run, table: Path) -> None:
-    """The message names what has them, and does not ask for another fit."""
-    assert run("fit", "table.csv", *ANSWERS, "--truth", "truth", "--method", "PLEM", "--folds", "2").code == 0
-    message = "a model of `oneof fit --answers` has none. In Python, fit oneof.conformal.ConformalClassifier to the"
-    check_error(run, "predict", "table-oneof/model.skops", "table.csv", "--coverage", "0.9", message=message)
+@pytest.mark.parametrize("method", ["LOORidge", "PLEM"])
+def test_prediction_sets_of_answers(run: Run, table: Path, method: str) -> None:
+    """The labels of calibration rows have the probabilities by the answers and the predictions of the comparison."""
+    args = ("fit", "table.csv", *ANSWERS, "--drop", "truth", "--method", method, "--folds", "3", "--json")
+    summary = json.loads(run(*args).out)
+    calibration = load("table-oneof/model.skops").calibration
+    rows = calibration["rows"]
+    answers = AnswerOptions(Path("answers.csv"), "id", "worker", "label")
+    prepared = prepare(Path("table.csv"), ReadOptions((), answers=answers, overrides=Overrides(drop=("truth",))))
+    methods, _ = resolve_methods(prepared, method, 0)
+    task = check_task(prepared.frame, prepared.candidates, None)
+    folds = make_folds(task, 3, 0)
+    comparison = compare(
+        prepared.frame, prepared.candidates, methods, cv=folds, refit=False, keep_predictions="labeled", random_state=0
+    )
+    prior = comparison.results[0].probabilities[np.searchsorted(comparison.held_out_rows, rows)]
+    expected = candidate_proba(prior, prepared.candidates[rows].evidence)
+    stored = candidate_proba(calibration["proba"].astype(float), calibration["evidence"].astype(float))
+    np.testing.assert_allclose(stored, expected, atol=2e-3)
+    assert summary["prediction_sets"]["coverage"] is None
+    assert 0.8 < summary["prediction_sets"]["expected_coverage"] <= 1.0
+    report = Path("table-oneof/report.html").read_text()
+    assert "by the answers and held-out predictions" in " ".join(report.split())
+    result = run("predict", "table-oneof/model.skops", "table.csv", "--coverage", "0.9", "--truth", "truth", "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["prediction_sets"]["coverage"] >= 0.8
 
 
 def test_a_column_for_each_annotator(run: Run, table: Path) -> None:

@@ -7,6 +7,8 @@
 Held-out scores are those of models that were not fitted to the answers of the row.
 """
 
+import copy
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -146,6 +148,31 @@ class SoftLabelLearner(WeightLearner):
         with reraise_as_input_error():
             rows = X if hasattr(X, "shape") else as_array(X, "X")
             return predict_columns(model, self.columns, rows, len(classes))
+
+
+def cross_fitted_proba(crowd: Any, rows: Any, folds: Sequence[tuple[Ints, Ints]]) -> Floats:
+    """Return probabilities of the test rows of folds by a classifier that is fitted to the labels of the other rows.
+
+    The labels are those of the last round: the probabilities have the scale of ``crowd.predict_proba``.
+
+    Parameters
+    ----------
+    crowd : CrowdClassifier
+        Fitted to the rows.
+    rows : array, sparse array or DataFrame of shape (n_samples, n_features)
+    folds : sequence of (train, test)
+
+    Returns
+    -------
+    ndarray of shape (n_samples, n_classes)
+        NaN for rows that no fold tests; of several folds, those of the last one.
+    """
+    learner, model = copy.copy(crowd._learner), crowd.annotator_model_
+    proba = np.full(model.posterior_.shape, np.nan)
+    for train, test in folds:
+        fitted = learner.fit(_safe_indexing(rows, train), model.candidates_[train], model.posterior_[train])
+        proba[test] = learner.predict_proba(fitted, _safe_indexing(rows, test), crowd.classes_)
+    return proba
 
 
 def _without_unlabeled(labels: Floats, candidates: CandidateSets) -> Floats:

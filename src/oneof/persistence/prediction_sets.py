@@ -52,14 +52,9 @@ def check_calibrated(model: ModelLike, subject: str = "prediction sets need") ->
         return
     if not hasattr(model.pipeline, "predict_proba"):
         raise InputError(f"{subject} probabilities; {model.method} has scores only. Fit another method.")
-    if model.summary.get("has_answers"):
-        advice = (
-            "a model of `oneof fit --answers` has none. In Python, fit oneof.conformal.ConformalClassifier to the "
-            "`candidates_` of an AnnotatorModel."
-        )
-    else:
-        advice = "models of an earlier version have none. Fit the model again."
-    raise InputError(f"{subject} a model with calibration rows; {advice}")
+    raise InputError(
+        f"{subject} a model with calibration rows; models of an earlier version have none. Fit the model again."
+    )
 
 
 def predict_sets(model: ModelLike, proba: Floats, options: CoverageOptions) -> tuple[CandidateSets, list[str]]:

@@ -9,8 +9,10 @@ from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
+    from oneof.comparison import Comparison
     from oneof.crowd import Answers, CrowdClassifier
     from oneof.report import AnnotatorSummary
+    from oneof.typing import Floats
 
 ANNOTATORS_FILE = "annotators.csv"
 WEIGHTS_NOTE = (
@@ -35,6 +37,39 @@ def fit_crowd(estimator: Any, frame: Any, given: TableAnswers, seed: int, progre
     from oneof.crowd import CrowdClassifier
 
     return CrowdClassifier(estimator, random_state=seed).fit(frame, given.answers, given.gold, progress=progress)
+
+
+def held_out_labels(
+    crowd: "CrowdClassifier",
+    comparison: "Comparison",
+    frame: Any,
+    candidates: "CandidateSets",
+    folds: Any,
+) -> "tuple[Floats | None, Floats | None]":
+    """Return held-out probabilities of the classifier, and the probabilities of the labels, which calibrate its sets.
+
+    The classifier is fitted to labels that follow its own predictions. Held-out predictions of such a fit have its
+    scale, but as a prior of the labels they are overconfident: the sets would be too small. The prior is therefore the
+    held-out predictions of the comparison, which was fitted to the answers alone. None without probabilities.
+
+    Returns
+    -------
+    proba : ndarray of shape (n_held_out_rows, n_classes), or None
+        For the rows `comparison.held_out_rows`.
+    posterior : ndarray of shape (n_samples, n_classes), or None
+        For all rows; 0 for rows that were not held out.
+    """
+    import numpy as np
+
+    from oneof.crowd.learners import cross_fitted_proba
+    from oneof.solvers.conformal import candidate_proba
+
+    prior, rows = comparison.results[0].probabilities, comparison.held_out_rows
+    if prior is None or rows is None:
+        return None, None
+    posterior = np.zeros(candidates.shape)
+    posterior[rows] = candidate_proba(prior, candidates[rows].evidence)
+    return cross_fitted_proba(crowd, frame, folds)[rows], posterior
 
 
 def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "AnnotatorSummary":

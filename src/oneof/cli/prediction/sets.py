@@ -13,7 +13,6 @@ from oneof.persistence import prediction_sets
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.audit import LabelIssues
     from oneof.candidates import CandidateSets
     from oneof.comparison import Comparison
     from oneof.conformal import SetEvaluation
@@ -49,21 +48,33 @@ def held_out_calibration(
     comparison: "Comparison",
     candidates: "CandidateSets",
     seed: int,
-    issues: "LabelIssues | None" = None,
+    posterior: "Floats | None" = None,
     truth: Any = None,
+    proba: "Floats | None" = None,
 ) -> dict[str, Any] | None:
     """Return the held-out rows that calibrate the model, with probabilities and candidates.
 
     None if the method has no probabilities, or there are no such rows. Of many rows, a random sample is kept. Enough
-    labeled rows with a true label calibrate alone, by this label. Otherwise, with the issues of an audit, the evidence
-    is such that the probabilities of the classes are those of `issues.posterior`: sets that lack the true class would
-    make the prediction sets far too large.
+    labeled rows with a true label calibrate alone, by this label.
+
+    Parameters
+    ----------
+    comparison : Comparison
+    candidates : CandidateSets
+    seed : int
+    posterior : ndarray of shape (n_samples, n_classes), optional
+        Probabilities of the classes of each row, such as those of an audit: sets that lack the true class would make
+        the prediction sets far too large. The evidence of the calibration rows is such that it gives them.
+    truth : ndarray of shape (n_samples,), optional
+    proba : ndarray of shape (n_held_out_rows, n_classes), optional
+        Held-out probabilities in place of those of the best method of the comparison.
     """
     import numpy as np
 
-    proba, rows = comparison.results[0].probabilities, comparison.held_out_rows
-    if proba is None or rows is None:
+    measured, rows = comparison.results[0].probabilities, comparison.held_out_rows
+    if measured is None or rows is None:
         return None
+    proba = measured if proba is None else proba
     checked = find_checked_rows(comparison, candidates, truth)
     by_truth = len(checked) >= MIN_CHECKED_ROWS
     kept = checked if by_truth else np.flatnonzero(~candidates.is_unlabeled[rows])
@@ -75,8 +86,8 @@ def held_out_calibration(
     evidence: Any = candidates[rows[kept]].evidence
     if by_truth:
         evidence = truth[rows[kept]][:, None] == candidates.classes
-    elif issues is not None and not issues.is_rate_unknown:
-        evidence = _evidence_of(issues.posterior[rows[kept]], proba[kept])
+    elif posterior is not None:
+        evidence = _evidence_of(posterior[rows[kept]], proba[kept])
     as_stored = evidence if evidence.dtype == bool else evidence.astype(np.float32)
     return {"rows": rows[kept], "proba": proba[kept].astype(np.float32), "evidence": as_stored}
 
@@ -104,12 +115,12 @@ def _evidence_of(posterior: "Floats", proba: "Floats") -> "Floats":
 
 
 def evaluate_calibration(
-    calibration: dict[str, Any], candidates: "CandidateSets", truth: Any, issues: "LabelIssues | None" = None
+    calibration: dict[str, Any], candidates: "CandidateSets", truth: Any, posterior: "Floats | None" = None
 ) -> "tuple[SetEvaluation, float | None]":
     """Return coverage and size of the sets of the calibration rows, each half calibrated by the other one.
 
     Without true labels the coverage is that of the rows with a single candidate. The second value is the expected
-    coverage by the posterior of an audit; None without an audit, with an unknown noise rate, or with true labels.
+    coverage by the posterior of `held_out_calibration`; None without it, or with true labels.
     """
     import numpy as np
 
@@ -131,8 +142,8 @@ def evaluate_calibration(
     has_truth = known is not None and any(label is not None for label in known.tolist())
     sets = CandidateSets(mask, candidates.classes)
     expected = None
-    if issues is not None and not issues.is_rate_unknown and not has_truth:
-        expected = float((issues.posterior[rows] * mask).sum(axis=1).mean())
+    if posterior is not None and not has_truth:
+        expected = float((posterior[rows] * mask).sum(axis=1).mean())
     return evaluate_sets(sets, known if has_truth else candidates[rows]), expected
 
 

@@ -143,7 +143,6 @@ def write_model(
             "identifiers": list(dict.fromkeys([*prepared.answer_rows, *prepared.identifiers])),
             "weights": asdict(read_options.weights),
             "cells": describe_cells(prepared.columns, prepared.table.cell_format),
-            "has_answers": prepared.answers is not None,
         },
         calibration=calibration,
     )

@@ -1,12 +1,18 @@
 """Training on a table: the held-out estimate, the fit, and the folder that `oneof fit` writes."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from json import dumps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.answers.annotators import ANNOTATORS_FILE, fit_crowd, summarize_annotators, write_annotators
+from oneof.cli.answers.annotators import (
+    ANNOTATORS_FILE,
+    fit_crowd,
+    held_out_labels,
+    summarize_annotators,
+    write_annotators,
+)
 from oneof.cli.answers.annotators import to_dict as annotators_to_dict
 from oneof.cli.auditing.issues import count_folds, describe_rest, find_issues
 from oneof.cli.auditing.issues import summarize as summarize_issues
@@ -20,8 +26,9 @@ from oneof.cli.prediction.sets import (
     to_dict,
 )
 from oneof.cli.tables.gold import check_unchecked_rows
-from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, RATES, WRITE_SECONDS, WRITING
+from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, RATES, WRITING
 from oneof.cli.training.corrected import Audit, compare_corrected
+from oneof.cli.training.estimate import make_plan
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
 from oneof.cli.training.headline import (
     describe_checked_rows,
@@ -127,7 +134,7 @@ def train(
         for sentence in describe_comparison(len(methods), budget, len(splits[0][0])):
             announce(sentence)
     comparison, curve = _compare(prepared, methods, task, splits, budget, seed, steps=steps, add_note=add_note)
-    crowd = annotators = issues = calibration = sets = expected_coverage = None
+    crowd = annotators = issues = posterior = sets = expected_coverage = None
     if prepared.answers is None:
         fitted_to = candidates
         if noise_rate is not None:
@@ -146,14 +153,14 @@ def train(
                 add_note(sentence)
             else:
                 steps.skip(RATES)
-        calibration = held_out_calibration(comparison, candidates, seed, issues, truth)
+        if issues is not None and not issues.is_rate_unknown:
+            posterior = issues.posterior
+        calibration = held_out_calibration(comparison, candidates, seed, posterior, truth)
         for sentence in (
             *describe_lists(comparison, candidates),
             *describe_checked_rows(comparison, candidates, truth),
         ):
             add_note(sentence)
-        if calibration is not None:
-            sets, expected_coverage = evaluate_calibration(calibration, candidates, truth, issues)
         with steps.step(FINAL):
             model = fit_with_class_weights(comparison.best_estimator, frame, fitted_to, class_weight)
         if issues is None and has_suspects(model[-1]):
@@ -174,14 +181,22 @@ def train(
         )
         with steps.step(FINAL) as bar:
             crowd = fit_crowd(comparison.best_estimator, frame, prepared.answers, seed, bar)
+            proba, posterior = held_out_labels(crowd, comparison, frame, candidates, splits)
+        calibration = held_out_calibration(comparison, candidates, seed, posterior, truth, proba)
         annotators = summarize_annotators(crowd, prepared.answers)
         model = crowd.estimator_
         decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
+    if calibration is not None:
+        sets, expected_coverage = evaluate_calibration(calibration, candidates, truth, posterior)
     given = None if prepared.answers is None else prepared.answers.answers
     audited, checked = None if noise_rate is None else issues, prepared.is_checked
     accuracy = held_out_accuracy(comparison, candidates, given, audited, checked)
     headline = make_headline(comparison, candidates, accuracy)
-    is_noisy = noise_rate is None and len(find_checked_rows(comparison, candidates, truth)) < MIN_CHECKED_ROWS
+    is_noisy = (
+        noise_rate is None
+        and given is None
+        and len(find_checked_rows(comparison, candidates, truth)) < MIN_CHECKED_ROWS
+    )
     if is_noisy and calibration is not None:
         for sentence in describe_noise(accuracy or issues, has_checked=checked is not None):
             add_note(sentence)
@@ -296,102 +311,3 @@ def _measured_seconds(comparison: "Comparison", splits: Sequence[Any]) -> dict[s
     seconds = [fold.seconds for fold in comparison.results[0].folds]
     n_fits = count_fits([len(train) for train, _ in splits], comparison.n_rows)
     return {title: number * sum(seconds) / n_fits[HELD_OUT] for title, number in n_fits.items()}
-
-
-def make_plan(
-    prepared: "PreparedTable",
-    read_options: "ReadOptions",
-    methods: Mapping[str, Any],
-    task: Any,
-    splits: Sequence[Any],
-    budget: float | None,
-    seed: int,
-    noise_rate: float | str | None = None,
-) -> "Plan":
-    """Return the facts of a table with the methods and the time of their fit."""
-    from oneof.cli.tables.methods import resolve_methods
-    from oneof.cli.tables.times import (
-        count_audit_fits,
-        count_audit_models,
-        count_fits,
-        count_fits_of_rounds,
-        estimate_noise_seconds,
-        estimate_seconds,
-        find_faster_methods,
-    )
-    from oneof.comparison.methods import DEFAULT_METHOD
-
-    facts = describe_prepared(prepared, read_options)
-    facts = replace(facts, noise_rate=noise_rate, class_weight=task.class_weight)
-    if len(methods) > 1:
-        titles = [COMPARING, CURVE, *[AUDIT, RATES] * (noise_rate is not None), FINAL]
-        titles += [AUDIT] * (noise_rate is None and facts.answers is None and DEFAULT_METHOD in methods)
-        seconds_of = dict.fromkeys(titles) | {WRITING: WRITE_SECONDS}
-        best = f"the best of {len(methods)} methods"
-        return replace(facts, method=best, limit_minutes=budget, step_seconds=seconds_of)
-    [(name, estimator)] = methods.items()
-    n, test, candidates = len(task.candidates), splits[0][1], task.candidates
-    n_fits, n_fits_of_one_split = (count_fits([len(train) for train, _ in parts], n) for parts in (splits, splits[:1]))
-    n_audit_fits = 0
-    if noise_rate is not None:
-        is_grouped = prepared.groups is not None
-        n_audit_fits = count_audit_fits(candidates, count_folds(prepared), is_default=True, is_grouped=is_grouped)
-    total = sum(n_fits.values()) + n_audit_fits * (name == DEFAULT_METHOD)
-    seconds = estimate_seconds(estimator, task, test, total, seed)
-    fit_seconds = None if seconds is None else seconds / total
-    steps: dict[str, float | None] = {
-        step: None if fit_seconds is None else number * fit_seconds for step, number in n_fits.items()
-    }
-    if noise_rate is not None or (name == DEFAULT_METHOD and facts.answers is None):
-        audit_fit_seconds = fit_seconds
-        if n_audit_fits and name != DEFAULT_METHOD:
-            [auditor] = resolve_methods(prepared, DEFAULT_METHOD, seed)[0].values()
-            audit_fit_seconds = estimate_seconds(auditor, task, test, 1, seed)
-        n_models = count_audit_models(candidates) if n_audit_fits else 1
-        steps[AUDIT] = n_audit_fits * (audit_fit_seconds or 0.0) + n_models * estimate_noise_seconds(candidates, seed)
-    if noise_rate is not None:  # before the final fit
-        share = sum(len(train) for train, _ in splits) / n
-        audit_seconds = steps[AUDIT] or 0.0
-        steps[RATES] = None if fit_seconds is None else share * (audit_seconds + fit_seconds)
-        steps[FINAL] = steps.pop(FINAL)
-    steps[WRITING] = WRITE_SECONDS
-    if hasattr(estimator, "predict_proba"):  # for the estimated accuracy
-        steps[WRITING] = WRITE_SECONDS + estimate_noise_seconds(candidates, seed)
-    facts = replace(facts, method=name, step_seconds=steps)
-    if fit_seconds is None:
-        return facts
-    seconds = sum(value or 0.0 for value in steps.values())
-    if facts.answers is not None:
-        steps[FINAL] = fit_seconds * count_fits_of_rounds()  # the bar includes the rounds
-    faster: tuple[tuple[str, float], ...] = ()  # with a noise rate, most of the time is that of the audits
-    if noise_rate is None:
-        faster = find_faster_methods(prepared, task, test, sum(n_fits.values()), seconds, seed)
-        faster = tuple(method for method in faster if method[0] != name)
-    saved = fit_seconds * (sum(n_fits.values()) - sum(n_fits_of_one_split.values()))
-    return replace(
-        facts,
-        seconds=seconds,
-        faster=faster,
-        one_split_seconds=seconds - saved if len(splits) > 1 else None,
-        round_seconds=None if facts.answers is None else fit_seconds * count_fits_of_rounds(),
-    )
-
-
-def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") -> "Plan":
-    """Return the facts of a table with labels."""
-    from oneof.cli.tables.plan import AnswerFacts, GroupFacts, describe
-
-    facts = describe(
-        prepared.table,
-        prepared.columns,
-        prepared.frame,
-        labels=read_options.label_columns,
-        candidates=prepared.candidates,
-        exclude=sorted(read_options.text_columns),
-    )
-    if prepared.n_groups is not None:
-        facts = replace(facts, groups=GroupFacts(str(read_options.groups), prepared.n_groups))
-    if prepared.answers is None or read_options.answers is None:
-        return facts
-    given = prepared.answers.answers
-    return replace(facts, answers=AnswerFacts(str(read_options.answers.path), given.n_answers, len(given.annotators)))

@@ -246,6 +246,10 @@ THEMES: dict[str, dict[str, Part]] = {
             "conformal_noise",
             ("noise", "prediction sets of labels that lack the truth; writes docs/conformal_noise.csv", "10 min"),
         ),
+        **_parts(
+            "conformal_crowds",
+            ("crowds", "prediction sets of models of answers; writes docs/conformal_crowds.csv", "10 min"),
+        ),
     },
     "audit": _parts(
         "audit",

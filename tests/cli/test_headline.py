@@ -124,6 +124,18 @@ def test_classes_ruled_out_by_a_posterior_have_a_note(tmp_path: Path) -> None:
         assert len(describe_rest(read_options, prepare(tmp_path / "t.csv", read_options))) == n_notes
 
 
+def test_an_estimate_by_posteriors_without_rest_has_a_note(run: Run) -> None:
+    rng = np.random.default_rng(0)
+    k = rng.integers(0, 3, 120)
+    labels = [f"{'abc'[i]}:0.7|{'abc'[(i + 1) % 3]}:0.3" for i in k]
+    pl.DataFrame({"x": k + 0.1 * rng.normal(size=120), "y": labels}).write_csv("t.csv")
+    words = ("fit", "t.csv", "--labels", "y", "--weighted", "--kind", "posterior", "--method", "PLEM", "--folds", "2")
+    for more, has_note in (((), True), (("--rest", "auto"), False)):
+        summary = json.loads(run(*words, *more, "--json").out)
+        assert summary["headline"]["measure"] == "estimated accuracy"
+        assert any("add --rest auto" in sentence for sentence in summary["notes"]) == has_note
+
+
 def test_too_confident_training_labels_have_a_note() -> None:
     """With true labels, the confidences of training labels are compared with the fraction of right ones."""
     truth = np.array(["finch"] * 60 + ["owl"] * 40, dtype=object)

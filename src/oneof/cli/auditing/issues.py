@@ -68,7 +68,7 @@ def describe_rest(read_options: "ReadOptions", prepared: "PreparedTable") -> lis
         return []
     return [
         "classes that a row does not list are ruled out, without --rest. If the probabilities of the listed ones are "
-        "too close to 0 and 1, the noise rate is too high: add --rest auto."
+        "too close to 0 and 1, the noise rate is too high and the estimated accuracy too low: add --rest auto."
     ]
 
 

@@ -61,7 +61,9 @@ def held_out_accuracy(
         candidates[rows[labeled]],
         None if checked is None else checked[rows[labeled]],
     )
-    if accuracy is None or issues is None or issues.is_rate_unknown or issues.is_rate_given:
+    if accuracy is None or accuracy.n_checked == accuracy.n_rows:  # the estimate has no noise rate
+        return accuracy
+    if issues is None or issues.is_rate_unknown or issues.is_rate_given:
         return accuracy
     return accuracy._replace(noise_rate=issues.noise_rate, noise_rate_interval=issues.noise_rate_interval)
 

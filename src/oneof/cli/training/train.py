@@ -192,6 +192,8 @@ def train(
     audited, checked = None if noise_rate is None else issues, prepared.is_checked
     accuracy = held_out_accuracy(comparison, candidates, given, audited, checked)
     headline = make_headline(comparison, candidates, accuracy)
+    for sentence in describe_rest(read_options, prepared) if noise_rate is None and accuracy is not None else ():
+        add_note(sentence)
     is_noisy = (
         noise_rate is None
         and given is None

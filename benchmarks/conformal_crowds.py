@@ -23,7 +23,7 @@ SETS = (
     "mfeat_morphological",
     "segment",
     "pendigits",
-    "yeast",
+    "mfeat_zernike",
     "ecoli",
     "labelme_crowd",
 )

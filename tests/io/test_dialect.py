@@ -7,7 +7,7 @@ import pytest
 
 from oneof.errors import DataError, InputError
 from oneof.io import CellFormat, Column, Dialect, align_columns, choose_features, make_dialect, read_table
-from oneof.io.formats.dialect import detect_dialect, detect_encoding
+from oneof.io.formats.csv.dialect import detect_dialect, detect_encoding
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import polars as pl
 import pytest
 
 from oneof.io import Column, make_encoder
-from oneof.io.new_ranges import find_new_ranges, sentences
+from oneof.io.notes.new_ranges import find_new_ranges, sentences
 
 COLUMNS = [Column("color", "category"), Column("length", "number"), Column("pitch", "number")]
 

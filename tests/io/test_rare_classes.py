@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneof.candidates import CandidateSets
-from oneof.io import misspelled_classes, rare_classes
+from oneof.io import misspelled_classes
+from oneof.io.labels import rare_classes
 
 
 def describe(counts: dict[str, int]) -> list[str]:

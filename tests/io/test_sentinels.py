@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from oneof.io import CellFormat, Table, choose_columns
-from oneof.io.sentinels import find_sentinels, recurring
+from oneof.io.notes.sentinels import find_sentinels, recurring
 
 N = 300
 

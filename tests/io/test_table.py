@@ -14,7 +14,7 @@ import pytest
 
 from oneof.errors import DataError, InputTypeError
 from oneof.io import Dialect, Overrides, align_columns, choose_columns, find_column, read_table
-from oneof.io.formats.csv_reader import CsvReader
+from oneof.io.formats.csv.reader import CsvReader
 from oneof.io.formats.records import long_cells
 from oneof.stream import read_batches
 

@@ -24,8 +24,8 @@ from oneof.io import (
     saved_columns,
 )
 from oneof.io.batches import BatchSpec, iterate_batches
-from oneof.io.findings import MAX_CELLS
-from oneof.io.formats.csv_reader import CsvReader
+from oneof.io.formats.csv.reader import CsvReader
+from oneof.io.notes.findings import MAX_CELLS
 from oneof.stream import open_source
 from tests.io.spreadsheets import WRITERS
 from tests.io.zoo import CITIES, FAULTS, FORMS, REFUSED, Sheet, make_zoo

@@ -1,12 +1,10 @@
 """Reading of tables and streams. A table is a stream of one batch, so there is one reader for each format.
 
 Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
-choice of columns), `findings` (notes about them), `batches` (the rows of all formats), `table` (whole files),
-`units_row` (units below the header), `frames` (rows that a program has as a DataFrame or a list), `table_options`
-(options of both), `label_columns` (their labels), `known_labels` (true and checked labels), `rare_classes`
-(misspelled classes), `encoder` and `imputer` (the values as input of an estimator), `row_encoder` and `encoder_blocks`
-(encoding of a few rows), `new_categories` and `new_ranges` (categories, and ranges of numbers, that
-training lacks).
+choice of columns), `batches` (the rows of all formats), `table` (whole files), `frames` (rows that a program has as a
+DataFrame or a list), `table_options` (options of both), `labels` (columns of labels), `notes` (what the user should
+know about a table), `encoder` and `imputer` (the values as input of an estimator), `row_encoder` and `encoder_blocks`
+(encoding of a few rows).
 """
 
 from oneof.io.columns import (
@@ -20,13 +18,12 @@ from oneof.io.columns import (
 )
 from oneof.io.encoder import TextOptions, check_texts, make_encoder, read_text_options
 from oneof.io.features import Overrides, TableFeatures, choose_columns, choose_features
-from oneof.io.findings import ColumnFinding, Kind, TableFindings, UnreadableCells
 from oneof.io.formats.binary import read_answers_npz
 from oneof.io.formats.cells import CellFormat
-from oneof.io.formats.dialect import Dialect, make_dialect
+from oneof.io.formats.csv.dialect import Dialect, make_dialect
 from oneof.io.formats.source import stem_of
 from oneof.io.frames import table_from_rows
-from oneof.io.known_labels import (
+from oneof.io.labels.known_labels import (
     CheckedLabels,
     check_new_labels,
     new_label_note,
@@ -34,7 +31,7 @@ from oneof.io.known_labels import (
     read_truth,
     use_checked_labels,
 )
-from oneof.io.label_columns import (
+from oneof.io.labels.label_columns import (
     cells_without_weights,
     certain_rows,
     check_no_weights,
@@ -46,7 +43,8 @@ from oneof.io.label_columns import (
     single_row_classes,
     suspicious_labels,
 )
-from oneof.io.rare_classes import misspelled_classes
+from oneof.io.labels.rare_classes import misspelled_classes
+from oneof.io.notes.findings import ColumnFinding, Kind, TableFindings, UnreadableCells
 from oneof.io.table import Table, is_whole_table, read_table
 from oneof.io.table_options import TableOptions
 

@@ -13,10 +13,10 @@ from oneof.errors import DataError, InputError
 from oneof.io.columns import Column, find_column
 from oneof.io.formats import binary
 from oneof.io.formats.cells import CellFormat
-from oneof.io.formats.csv_reader import CsvReader
-from oneof.io.formats.csv_table import as_plain_numbers
+from oneof.io.formats.csv.dialect import Dialect
+from oneof.io.formats.csv.reader import CsvReader
+from oneof.io.formats.csv.table import as_plain_numbers
 from oneof.io.formats.decoding import check_decodable
-from oneof.io.formats.dialect import Dialect
 from oneof.io.formats.json_lines import JsonLinesReader, objects_to_frame
 from oneof.io.formats.names import format_names, match_all
 from oneof.io.formats.records import RecordOffset

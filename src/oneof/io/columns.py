@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import DataError
-from oneof.io.findings import KINDS, MAX_CELLS, Kind, UnreadableCells
 from oneof.io.formats.cells import (
     NUMBER_FORMATS,
     CellFormat,
@@ -21,9 +20,10 @@ from oneof.io.formats.cells import (
     strip_missing_numbers,
     strip_text,
 )
+from oneof.io.formats.csv.header_lines import COMMENT
 from oneof.io.formats.dates import UNAMBIGUOUS_DATES, dates_to_days, read_dates, read_durations, to_hours
-from oneof.io.formats.header_lines import COMMENT
 from oneof.io.formats.names import format_names, is_pattern, matching
+from oneof.io.notes.findings import KINDS, MAX_CELLS, Kind, UnreadableCells
 from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:

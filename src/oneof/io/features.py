@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 from oneof.errors import DataError
 from oneof.io.columns import Column, match_columns, to_text, unreadable_cell
-from oneof.io.findings import ColumnFinding, Kind, TableFindings
 from oneof.io.kinds import check_kind, infer_kind
-from oneof.io.sentinels import recurring
+from oneof.io.notes.findings import ColumnFinding, Kind, TableFindings
+from oneof.io.notes.sentinels import recurring
 
 if TYPE_CHECKING:
     import polars as pl

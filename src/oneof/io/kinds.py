@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from oneof.candidates.columns import name_type
 from oneof.io.columns import Column, list_cells, to_text, to_values, unreadable_cell
-from oneof.io.findings import KINDS, ColumnFinding, Kind
 from oneof.io.formats.cells import (
     GROUPS,
     CellFormat,
@@ -34,7 +33,8 @@ from oneof.io.formats.dates import (
     read_dates,
     read_durations,
 )
-from oneof.io.sentinels import find_sentinels
+from oneof.io.notes.findings import KINDS, ColumnFinding, Kind
+from oneof.io.notes.sentinels import find_sentinels
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,7 +16,6 @@ import scipy.sparse as sp
 from oneof.errors import DataError, InputTypeError
 from oneof.io.columns import Column, align_columns, misspelled_column, to_values
 from oneof.io.encoder_blocks import Cells, compile_blocks, to_frame
-from oneof.io.findings import KINDS, Kind
 from oneof.io.formats.cells import (
     NUMBER_FORMATS,
     CellFormat,
@@ -27,7 +26,8 @@ from oneof.io.formats.cells import (
     strip_text,
 )
 from oneof.io.formats.names import format_names
-from oneof.io.new_categories import known_categories
+from oneof.io.notes.findings import KINDS, Kind
+from oneof.io.notes.new_categories import known_categories
 from oneof.typing import FeatureMatrix
 
 if TYPE_CHECKING:

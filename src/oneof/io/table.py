@@ -11,7 +11,7 @@ from oneof.files import as_path
 from oneof.io.batches import BatchSpec, check_options, iterate_batches
 from oneof.io.formats.binary import read_sparse_npz
 from oneof.io.formats.cells import CellFormat
-from oneof.io.formats.dialect import Dialect
+from oneof.io.formats.csv.dialect import Dialect
 from oneof.io.formats.plain_file import plain_file
 from oneof.io.formats.source import (
     STANDARD_INPUT,
@@ -22,7 +22,7 @@ from oneof.io.formats.source import (
     format_of,
     suffixes_of,
 )
-from oneof.io.units_row import drop_units_row
+from oneof.io.notes.units_row import drop_units_row
 
 if TYPE_CHECKING:
     import polars as pl
@@ -113,7 +113,7 @@ def read_table(
     sheet : str, optional
         The sheet of a spreadsheet; by default the first one.
     drop_units : bool, default=True
-        Whether a row of units below the header is left out, with a remark; see `oneof.io.units_row`.
+        Whether a row of units below the header is left out, with a remark; see `oneof.io.notes.units_row`.
 
     Returns
     -------

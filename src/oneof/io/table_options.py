@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from oneof.io.columns import Column, align_columns
-from oneof.io.findings import UnreadableCells
 from oneof.io.formats.cells import CellFormat
-from oneof.io.formats.dialect import Dialect
+from oneof.io.formats.csv.dialect import Dialect
+from oneof.io.notes.findings import UnreadableCells
 from oneof.io.table import Table, read_table
 
 if TYPE_CHECKING:

@@ -14,13 +14,12 @@ from oneof.io import (
     Table,
     TableOptions,
     UnreadableCells,
-    new_categories,
-    new_ranges,
     saved_columns,
     table_from_rows,
 )
 from oneof.io.columns import absent_columns, misspelled_column
 from oneof.io.formats.source import format_of
+from oneof.io.notes import new_categories, new_ranges
 from oneof.persistence.protocols import ModelLike
 
 if TYPE_CHECKING:

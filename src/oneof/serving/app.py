@@ -21,7 +21,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from oneof.errors import InputError, InputTypeError, OneofError
-from oneof.io.findings import UnreadableCells
+from oneof.io.notes.findings import UnreadableCells
 from oneof.serving.hosts import HostMiddleware
 from oneof.serving.limits import MAX_BODY_BYTES, MAX_BODY_SECONDS, MAX_REQUESTS, MAX_ROWS, Limits
 from oneof.serving.openapi import describe

@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import CandidateClassifier
 from oneof.io.columns import saved_columns
-from oneof.io.findings import Kind
+from oneof.io.notes.findings import Kind
 from oneof.io.row_encoder import RowEncoder, UnreadableCell
 from oneof.likelihoods import softmax
 from oneof.persistence import SavedModel

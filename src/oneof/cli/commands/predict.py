@@ -237,9 +237,10 @@ def predict(
     unless `table_options.strict`.
     """
     from oneof.cli.tables.inputs import insert_identifiers
-    from oneof.io import new_categories, new_label_note, read_truth
+    from oneof.io import new_label_note, read_truth
     from oneof.io.columns import match_columns
-    from oneof.io.findings import dialect_sentences
+    from oneof.io.notes import new_categories
+    from oneof.io.notes.findings import dialect_sentences
     from oneof.metrics import covering_rate
     from oneof.persistence.tables import align_rows, open_table
 

@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 
 from oneof.archives import GZIP
 from oneof.errors import DataError
-from oneof.io.formats.dialect import Dialect, Utf8File, has_carriage_returns_only, with_defaults
+from oneof.io.formats.csv.dialect import Dialect, Utf8File, has_carriage_returns_only, with_defaults
 from oneof.io.formats.source import CHUNK_BYTES, HEAD_BYTES, STANDARD_INPUT, display_path, open_standard_input
 
 _MAX_RECORD_BYTES = 2**28

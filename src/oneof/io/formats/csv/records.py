@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from oneof.errors import DataError
-from oneof.io.formats.dialect import Dialect
-from oneof.io.formats.header_lines import COMMENT
+from oneof.io.formats.csv.dialect import Dialect
+from oneof.io.formats.csv.header_lines import COMMENT
 from oneof.io.formats.names import make_unique
 from oneof.io.formats.records import TextBlock, long_cells
 

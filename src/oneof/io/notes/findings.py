@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
+from oneof.io.formats.csv.dialect import COMMON, Dialect
 from oneof.io.formats.dates import COMPACT_DATE
-from oneof.io.formats.dialect import COMMON, Dialect
 from oneof.io.formats.names import format_names
 from oneof.wording import enumerate_items
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from oneof.io.columns import Column
-from oneof.io.findings import MAX_CELLS
+from oneof.io.notes.findings import MAX_CELLS
 from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:

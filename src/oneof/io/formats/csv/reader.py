@@ -1,6 +1,6 @@
 """Reader of CSV and TSV files.
 
-polars parses the cells. `csv_records` checks the lines, and `csv_table` infers the types of the columns of a whole
+polars parses the cells. `records` checks the lines, and `table` infers the types of the columns of a whole
 file. A column is numbers if all of its cells are, and text otherwise; `features` recognizes numbers with missing
 tokens, dates and other kinds in the text.
 """
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError
-from oneof.io.formats.csv_records import Header, RecordChecker, read_header
-from oneof.io.formats.csv_table import TableParser, number_types
-from oneof.io.formats.dialect import Dialect, detect_dialect, detect_file_encoding, with_defaults
+from oneof.io.formats.csv.dialect import Dialect, detect_dialect, detect_file_encoding, with_defaults
+from oneof.io.formats.csv.records import Header, RecordChecker, read_header
+from oneof.io.formats.csv.table import TableParser, number_types
 from oneof.io.formats.names import match_all, unnamed_columns
 from oneof.io.formats.records import IrregularRecordsError, RecordOffset, RecordReader, TextBlock
 from oneof.io.formats.source import polars_errors_as_data_errors

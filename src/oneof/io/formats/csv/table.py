@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from oneof.io.formats.cells import CellFormat, read_numbers, strip_text
-from oneof.io.formats.csv_records import Header, are_complete
-from oneof.io.formats.dialect import Dialect
+from oneof.io.formats.csv.dialect import Dialect
+from oneof.io.formats.csv.records import Header, are_complete
 from oneof.io.formats.records import IrregularRecordsError
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from oneof.errors import DataError, InputError
-from oneof.io.formats.header_lines import SAMPLE_RECORDS, count_lines_above
+from oneof.io.formats.csv.header_lines import SAMPLE_RECORDS, count_lines_above
 from oneof.io.formats.source import HEAD_BYTES
 
 _SCANNED_BYTES = 2**20

@@ -10,7 +10,7 @@ from oneof.candidates.checked_labels import insert_checked_labels
 from oneof.candidates.columns import fold_case, label_to_text, match_checked_labels, match_true_labels
 from oneof.candidates.columns.cells import raise_together
 from oneof.errors import DataError, LabelError
-from oneof.io.label_columns import has_several_classes, label_frame, list_labels
+from oneof.io.labels.label_columns import has_several_classes, label_frame, list_labels
 from oneof.io.table import Table
 from oneof.typing import Labels, Mask
 from oneof.wording import enumerate_items

@@ -1,0 +1,1 @@
+"""Labels of tables: columns of labels and weights, known labels of some rows, and classes that may be misspelled."""

@@ -361,3 +361,12 @@ def test_numpy_integers_are_the_decimal_classes_that_they_equal():
         [False, True],
     ]
     assert CandidateSets.from_sets([[np.int64(1)], [Decimal(2)]]).classes.tolist() == [1, 2]
+
+
+def test_minus_one_as_a_row_and_in_a_set_has_a_warning():
+    """A row of -1 is unlabeled, so that -1 in a set is hardly a class; with `classes` it is one in both."""
+    with pytest.warns(UserWarning, match="-1 is a class in the set of row 2"):
+        y = CandidateSets.from_sets([[0, 1], -1, [-1], [1]])
+    assert y.to_sets() == [{0, 1}, {-1, 0, 1}, {-1}, {1}]
+    y = CandidateSets.from_sets([[0, 1], -1, [-1], [1]], classes=[-1, 0, 1])
+    assert y.to_sets() == [{0, 1}, {-1}, {-1}, {1}]

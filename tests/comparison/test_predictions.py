@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from oneof import PLKNN, CandidateSets, compare
 from oneof.comparison import learning_curve
 from oneof.errors import InputError, InputTypeError
+from oneof.model_selection import cross_val_predict
 
 NAMES = np.array([str(k) for k in range(12)])  # sorted as text, 10 and 11 are before 2
 
@@ -103,3 +104,58 @@ def test_a_name_is_no_estimator_of_a_learning_curve() -> None:
     X, y = simulate()
     with pytest.raises(InputTypeError, match=r"`estimator` must be an estimator; got 'PLKNN'"):
         learning_curve("PLKNN", X, y)
+
+
+class Fixed(NearestMean):
+    """Fixed probabilities of the first two classes, and predictions of any shape."""
+
+    def __init__(self, first: float = 0.5, second: float = 0.5, n_columns: int = 0) -> None:
+        self.first = first
+        self.second = second
+        self.n_columns = n_columns
+
+    def fit(self, X: Any, y: CandidateSets) -> Self:
+        self.n_features_in_ = X.shape[1]
+        self.classes_ = y.classes
+        return self
+
+    def predict(self, X: Any) -> Any:
+        labels = np.repeat(self.classes_[:1], len(X))
+        return np.tile(labels[:, None], self.n_columns) if self.n_columns else labels
+
+    def predict_proba(self, X: Any) -> Any:
+        return np.tile([self.first, self.second], (len(X), 1))
+
+
+def test_kept_probabilities_have_the_precision_of_the_method() -> None:
+    """A probability of 1e-12 beside one of nearly 1 is not rounded to 0."""
+    X, y = np.zeros((40, 1)), ["a", "b"] * 20
+    result = compare(X, y, {"sure": Fixed(1.0 - 1e-12, 1e-12)}, cv=2, refit=False, keep_predictions=True).results[0]
+    np.testing.assert_array_equal(result.probabilities, np.tile([1.0 - 1e-12, 1e-12], (40, 1)))
+
+
+def test_probabilities_and_predictions_of_a_wrong_form() -> None:
+    """Probabilities that sum to 3 have a warning, and a column of predictions is an error of the method."""
+    X, y = np.zeros((40, 1)), ["a", "b"] * 20
+    with pytest.warns(
+        UserWarning, match="the probabilities of Fixed must sum to 1 in each row; those of a row sum to 3"
+    ):
+        compare(X, y, {"three": Fixed(2.0, 1.0)}, cv=2, refit=False)
+    with pytest.raises(InputError, match=r"predict of Fixed must return a vector .* got shape \(20, 1\)"):
+        compare(X, y, {"column": Fixed(n_columns=1)}, cv=2, refit=False)
+
+
+def test_rows_in_both_subsets_of_a_fold_have_a_warning() -> None:
+    """Rates of rows that were fitted are too high; unlabeled rows may be in both."""
+    X, y = np.arange(12.0)[:, None], ["a", "b", None] * 4
+    rows = np.arange(12)
+    message = "`cv` has 2 of 4 test rows of fold 0 in its training rows as well"
+    with pytest.warns(UserWarning, match=message):
+        compare(X, y, {"near": PLKNN(n_neighbors=1)}, cv=[(rows[:8], rows[6:10])], refit=False)
+    with pytest.warns(UserWarning, match="`cv` has 1 of 6 test rows of fold 0"):
+        cross_val_predict(PLKNN(n_neighbors=1), X, y, cv=[(rows[:7], rows[6:]), (rows[6:], rows[:6])])
+    unlabeled = rows[2::3]
+    folds = [(np.union1d(rows[:6], unlabeled), rows[6:]), (np.union1d(rows[6:], unlabeled), rows[:6])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        compare(X, y, {"near": PLKNN(n_neighbors=1)}, cv=folds, refit=False)

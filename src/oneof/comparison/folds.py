@@ -30,6 +30,7 @@ from oneof.model_selection.folds import (
     fold_of_groups,
     fold_of_rows,
     group_split,
+    warn_of_common_rows,
 )
 from oneof.model_selection.prediction import as_targets
 from oneof.typing import Floats, Ints
@@ -47,6 +48,8 @@ MAX_HELD_OUT_ROWS = 10_000
 """Maximum number of labeled rows held out by one split; the standard error of a rate is then at most 0.005."""
 MAX_TRAIN_ROWS = 100_000
 """Maximum number of training rows of one split, labeled or not; the final model is fitted on all rows."""
+MAX_SUM_ERROR = 0.01
+"""Difference of the sum of the probabilities of a row from 1 that is no error of rounding."""
 MIN_TRUE_RATE, MIN_JUDGED_ROWS = 0.5, 10
 """Fraction of true labels among the labels of their rows, of this number of rows, below which a warning is given."""
 MIN_ORDER_GAIN = 0.1
@@ -164,6 +167,7 @@ def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> li
             raise InputError(f"`cv` must contain row indices from 0 to {n_rows - 1}; got {int(outside.flat[0])}.")
     if group is not None:
         check_disjoint(folds, group, groups)
+    warn_of_common_rows(folds, ~candidates.is_unlabeled)
     return folds
 
 
@@ -257,7 +261,7 @@ def fit_and_score(
     _check_predicted(model, predicted, sets)
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
         proba, has_proba = get_proba(model, rows)
-        _check_order(model, predicted, proba[:n_test])
+        _check_proba(model, predicted, proba[:n_test], has_proba=has_proba)
         if n_test:
             approximated = approximated_accuracy(sets, proba[:n_test], classes=model.classes_)
     n_true = 0 if truth is None else int((~truth.is_unlabeled[test]).sum())
@@ -288,6 +292,11 @@ def _check_predicted(model: Any, predicted: Any, sets: CandidateSets) -> None:
 
     A method with sorted ``classes_`` and columns in the order of ``y.classes`` predicts wrong names of right columns.
     """
+    if np.ndim(predicted) != 1:
+        raise InputError(
+            f"predict of {type(model).__name__} must return a vector with one label for each row; got shape "
+            f"{np.shape(predicted)}."
+        )
     labels, classes = np.asarray(predicted).tolist(), sets.classes.tolist()
     unknown = [label for label in labels if label not in set(classes)]
     if unknown:
@@ -313,8 +322,20 @@ def _check_predicted(model: Any, predicted: Any, sets: CandidateSets) -> None:
         )
 
 
-def _check_order(model: Any, predicted: Any, proba: Floats) -> None:
-    """Warn if most predictions are not the class of the largest probability, as with columns in another order."""
+def _check_proba(model: Any, predicted: Any, proba: Floats, *, has_proba: bool) -> None:
+    """Warn if probabilities do not sum to 1, or most predictions are not the class of the largest probability.
+
+    The second is a sign of columns in another order.
+    """
+    sums = proba.sum(axis=1)
+    if has_proba and (np.abs(sums - 1.0) > MAX_SUM_ERROR).any():
+        row = int(np.abs(sums - 1.0).argmax())
+        warnings.warn(
+            f"the probabilities of {type(model).__name__} must sum to 1 in each row; those of a row sum to "
+            f"{sums[row]:.3g}.",
+            UserWarning,
+            stacklevel=3,
+        )
     if len(proba) < MIN_JUDGED_ROWS:
         return
     rate = float(np.mean(np.asarray(model.classes_)[proba.argmax(axis=1)] == np.asarray(predicted)))
@@ -331,7 +352,7 @@ def _as_columns(candidates: CandidateSets, predicted: Any, proba: Any, has_proba
     """Return predictions and probabilities in the order of the classes of the sets; -1 for other labels."""
     column = {label: k for k, label in enumerate(candidates.classes.tolist())}
     codes = np.array([column.get(label, -1) for label in np.asarray(predicted).tolist()], dtype=np.int64)
-    aligned = np.zeros((len(codes), len(column)), dtype=np.float32)
+    aligned = np.zeros((len(codes), len(column)), dtype=np.float32 if proba is None else proba.dtype)
     if proba is None:
         aligned[codes >= 0, codes[codes >= 0]] = 1.0
     else:

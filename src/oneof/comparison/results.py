@@ -94,7 +94,8 @@ class MethodResult:
         Held-out predictions of the rows `Comparison.held_out_rows`, by the last fold that tests a row; None without
         ``keep_predictions=True``, or if folds are missing.
     probabilities : ndarray of shape (n_held_out_rows, n_classes) or None
-        Held-out probabilities of these rows, in float32; None if the method has no `predict_proba`.
+        Held-out probabilities of these rows, of the type that the method returns, such as float32 for features in
+        float32; None if the method has no `predict_proba`.
 
     Examples
     --------

@@ -78,7 +78,9 @@ def held_out_predictions(
         return {}
     n_rows, n_classes = candidates.shape
     codes = np.full(n_rows, -1, dtype=np.int64)
-    proba = np.zeros((n_rows, n_classes), dtype=np.float32) if all(output.has_proba for output in outputs) else None
+    proba = None
+    if all(output.has_proba for output in outputs):
+        proba = np.zeros((n_rows, n_classes), dtype=np.result_type(*(output.proba for output in outputs)))
     for output, (_, test, further) in zip(outputs, parts, strict=True):
         predicted_rows = np.concatenate([np.arange(n_rows)[test], further])
         codes[predicted_rows] = output.predicted

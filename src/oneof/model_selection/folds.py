@@ -1,6 +1,7 @@
 """Splitters for candidate sets: stratified folds of rows, and of groups of rows."""
 
 import numbers
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -305,3 +306,21 @@ def check_disjoint(folds: Sequence[tuple[Ints, Ints]], group: Ints, groups: Any)
                 f"`cv` must not have a group in the training and the test rows of a fold; fold {k} has "
                 f"{str(value)!r} in both. Pass an integer, or a splitter that uses groups."
             )
+
+
+def warn_of_common_rows(folds: Sequence[tuple[Ints, Ints]], labeled: Mask) -> None:
+    """Warn if a labeled row is in the training and in the test rows of a fold."""
+    for k, (train, test) in enumerate(folds):
+        if train.dtype.kind not in "iu" or test.dtype.kind not in "iu":
+            continue
+        is_train = np.zeros(len(labeled), dtype=bool)
+        is_train[train] = True
+        n_common = int((is_train & labeled)[test].sum())
+        if n_common:
+            warnings.warn(
+                f"`cv` has {n_common:,} of {len(test):,} test rows of fold {k} in its training rows as well: the rates "
+                "are too high, since these rows were fitted.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return

@@ -20,6 +20,7 @@ from oneof.model_selection.folds import (
     check_disjoint,
     check_stratification,
     encode_groups,
+    warn_of_common_rows,
 )
 from oneof.typing import Floats, Ints, Labels
 from oneof.validation import as_array, check_choice, check_estimator, check_n_jobs
@@ -184,6 +185,7 @@ def predicted_folds(
         )
     if group is not None:
         check_disjoint(folds, group, groups)
+    warn_of_common_rows(folds, ~candidates.is_unlabeled)
     further = unlabeled_rows_by_fold(candidates, folds)
     return [(train, np.concatenate([test, rows])) for (train, test), rows in zip(folds, further, strict=True)]
 

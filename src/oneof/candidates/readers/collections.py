@@ -2,6 +2,7 @@
 
 import itertools
 import re
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -175,12 +176,27 @@ def flatten_sets(sets: Any, classes: Any = None) -> tuple[list[Any], Ints, Mask]
         classes = as_classes(classes)
     rows = as_rows(sets)
     if not all(kind in _CONTAINERS and kind is not np.ndarray for kind in set(map(type, rows))):
+        has_minus_one = any(is_minus_one(value) for value in rows)
         rows = [_as_collection(value, classes) for value in rows]
+        if has_minus_one and classes is None:
+            _warn_of_minus_one(rows)
     unlabeled = np.fromiter((value is None for value in rows), dtype=bool, count=len(rows))
     if unlabeled.any():
         rows = [() if value is None else value for value in rows]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
     return without_numpy_numbers(list(itertools.chain.from_iterable(rows))), lengths, unlabeled
+
+
+def _warn_of_minus_one(rows: list[Any]) -> None:
+    """Warn if -1 is a label of a set, while a row of -1 alone is unlabeled."""
+    row = next((i for i, value in enumerate(rows) if value is not None and any(map(is_minus_one, value))), None)
+    if row is not None:
+        warnings.warn(
+            f"a row of -1 is unlabeled, but -1 is a class in the set of row {row}. Write None for unlabeled rows and "
+            "remove -1 from sets; or pass `classes` with -1 if it is a class.",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def collect_classes(flat: list[Any], rows: Ints) -> Labels:

@@ -295,6 +295,33 @@ def test_results_do_not_depend_on_the_order_of_records_rows_and_annotators():
     np.testing.assert_allclose(permuted.posterior_, model.posterior_[order], atol=1e-6)
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_accuracies_and_labels_beside_a_copy(seed):
+    """A copy of 90 % of the answers of the best annotator: the intervals hold, and own answers count in full.
+
+    The best annotator differs from another one in rows that the copy did not answer.
+    """
+    rng = np.random.default_rng(seed)
+    n = 1500
+    y = rng.choice(5, n, p=[0.35, 0.25, 0.2, 0.12, 0.08])
+
+    def answers_of(accuracy):
+        return np.where(rng.random(n) < accuracy, y, (y + rng.integers(1, 5, n)) % 5)
+
+    best = answers_of(0.92)
+    others = [answers_of(accuracy) for accuracy in (0.83, 0.74, 0.3)]
+    copy = np.where(rng.random(n) < 0.9, best, answers_of(0.7))
+    table = np.column_stack([best, copy, *others])
+    table[rng.random(table.shape) < 0.2] = -1
+    realized = np.array([(column[column >= 0] == y[column >= 0]).mean() for column in table.T])
+    model = AnnotatorModel().fit(np.where(table >= 0, table, None))
+    assert model.copies_ == [[0, 1]]
+    np.testing.assert_allclose(model.accuracy_, realized, atol=0.04)
+    alone = (table[:, 0] >= 0) & (table[:, 1] < 0) & (table[:, 2] < 0) & (table[:, 3] >= 0)
+    rows = np.flatnonzero(alone & (table[:, 0] != table[:, 3]))
+    assert model.posterior_[rows, table[rows, 0]].mean() > 0.5
+
+
 def test_copies_are_named_in_the_notes():
     """The groups of copies are named, with their effect; so is the closest pair of few annotators."""
     _, table, _ = crowd([*HONEST, "honest", "copy"], np.random.default_rng(0))

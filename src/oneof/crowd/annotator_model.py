@@ -54,8 +54,9 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         Strength of the priors of the annotators: the number of answers that they count for. 0 is no prior. "auto" is
         the most likely strength. For rules it is the number of rows, and "auto" is half of all rows.
     merge_copies : bool, default=True
-        Count annotators that are copies of one another as one: the weights of their answers sum to that of one. Copies
-        among rules are not detected.
+        Count equal answers of annotators that are copies of one another as one: their weights sum to that of one
+        answer. An answer in which they differ was not copied, and has its whole weight. Copies among rules are not
+        detected.
     classes : array-like of shape (n_classes,), optional
         The classes; by default those of the answers.
     coverage : float, default=0.9
@@ -154,7 +155,7 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
     """
 
     selection_: ModelSelection
-    _source_weight: Floats
+    _answer_weight: Floats
     _log_likelihood: Floats
 
     def __init__(
@@ -235,12 +236,12 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
             evidence=evidence,
             strength=None if isinstance(self.strength, str) else float(self.strength),
             initial_strengths=(source.strength, source.coin_strength),
-            source_weight=power * self._source_weight,
+            answer_weight=power * self._answer_weight,
             selects_rows=answers.select_rows,
             max_iter=max_iter,
             tol=float(self.tol),
         )
-        self._set_attributes(answers, columns, solution, evidence, self._source_weight)
+        self._set_attributes(answers, columns, solution, evidence, self._answer_weight)
         self._log_likelihood = self._log_likelihood / power
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -271,7 +272,7 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         }  # fmt: skip
         if answers.select_rows:
             solution = solve_annotators(columns, start, selects_rows=True, **options)
-            return solution, None, np.ones(columns.n_sources)
+            return solution, None, np.ones(len(columns.row))
         return solve_independent(columns, start, merge_copies=self.merge_copies, **options)
 
     def _set_attributes(
@@ -291,7 +292,7 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         self.class_prior_ /= self.class_prior_.sum()
         source = solution.model
         self.strength_ = source.strength if source.uses_confusion.any() else source.coin_strength
-        self._source_model, self._answer_columns, self._source_weight = solution.model, columns, weight
+        self._source_model, self._answer_columns, self._answer_weight = solution.model, columns, weight
         estimates = estimate_accuracies(columns, solution.posterior, coverage=float(self.coverage))
         self.accuracy_, self.accuracy_interval_ = estimates.accuracy, estimates.interval
         self.n_answers_ = estimates.n_answers.astype(np.int64)

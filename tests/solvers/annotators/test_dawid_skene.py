@@ -140,7 +140,11 @@ def test_known_labels_are_fixed_and_copies_of_weight_one_half_count_once(table, 
     kwargs = {"strength": 2.0, "prior": np.full(3, 1 / 3)}
     once = solve_annotators(columns, vote_shares(columns), uses_confusion=all_confusion(columns), **kwargs)
     halves = solve_annotators(
-        twice, vote_shares(twice), uses_confusion=all_confusion(twice), source_weight=np.full(12, 0.5), **kwargs
+        twice,
+        vote_shares(twice),
+        uses_confusion=all_confusion(twice),
+        answer_weight=np.full(len(twice.row), 0.5),
+        **kwargs,
     )
     # The smoothing of the pooled confusion matrix counts half as much.
     np.testing.assert_allclose(halves.posterior, once.posterior, atol=0.02)

@@ -58,10 +58,11 @@ class AnswerColumns:
         """(m,): the source of each answer."""
         return self.source[self.column]
 
-    def counts(self, selected: Any = slice(None)) -> sp.csr_array:
-        """Return the (n, P) matrix of the numbers of answers, of all or of the selected ones."""
+    def counts(self, selected: Any = slice(None), weight: Floats | None = None) -> sp.csr_array:
+        """Return the (n, P) matrix of the numbers of answers, or the sums of their weights, (m,)."""
         row, column = self.row[selected], self.column[selected]
-        return sp.csr_array((np.ones(len(row)), (row, column)), shape=(self.n_rows, len(self.source)))
+        values = np.ones(len(row)) if weight is None else weight[selected]
+        return sp.csr_array((values, (row, column)), shape=(self.n_rows, len(self.source)))
 
     def sum_by_source(self, columns: Mask | None = None) -> sp.csr_array:
         """Return the (J, P) 0/1 matrix that sums columns, or some of them, by source."""

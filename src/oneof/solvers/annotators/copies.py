@@ -2,7 +2,7 @@
 
 Copies are counted as independent evidence by the model, and confirm one another: their estimated accuracy is then near
 1, and their agreement is as expected. Therefore the test is made in a model in which sources that agree unusually often
-count as one (`group_copies`, v_j in `dawid_skene`). The expected agreement is that given the other sources.
+count as one where their answers are equal (`group_copies`, v_ij in `dawid_skene`). The expected agreement is that given the other sources.
 
 Let mu^-jh be the posterior of the labels without the answers of j and h. The expected number of agreements about the
 rows that both answered is E = sum_i e_i, with e_i = sum_k mu^-jh_ik sum_a theta_jka theta_hka. Its variance is
@@ -143,8 +143,8 @@ def find_copies(
         The logarithms of the posterior of the labels, up to a constant for each row.
     log_likelihoods : ndarray of shape (P, K)
         log p(answer | class) of the columns.
-    weight : ndarray of shape (J,)
-        The weights of the sources in `log_joint`.
+    weight : ndarray of shape (m,)
+        The weights of the answers in `log_joint`.
     """
     n_pairs = len(pairs.first)
     likely = np.argsort(-(pairs.equal - 0.5 * pairs.shared) / np.sqrt(pairs.shared), kind="stable")[:MAX_TESTED]
@@ -155,8 +155,10 @@ def find_copies(
     for j, h, o in zip(pairs.first[likely], pairs.second[likely], pairs.equal[likely]):
         a, b = (order[starts[s] : starts[s + 1]] for s in (j, h))
         rows, in_a, in_b = np.intersect1d(columns.row[a], columns.row[b], return_indices=True)
-        a, b = columns.column[a[in_a]], columns.column[b[in_b]]
-        labels = softmax(log_joint[rows] - weight[j] * log_likelihoods[a] - weight[h] * log_likelihoods[b])
+        a, b = a[in_a], b[in_b]
+        v, w = weight[a][:, None], weight[b][:, None]
+        a, b = columns.column[a], columns.column[b]
+        labels = softmax(log_joint[rows] - v * log_likelihoods[a] - w * log_likelihoods[b])
         e = np.zeros(len(rows))
         for s in np.unique(sizes[a[sizes[a] == sizes[b]]]):
             alike = (sizes[a] == s) & (sizes[b] == s)
@@ -176,7 +178,7 @@ def find_copies(
 def solve_independent(
     columns: AnswerColumns, start: Floats, *, merge_copies: bool, **options: Any
 ) -> tuple[AnnotatorSolution, CopiedPairs, Floats]:
-    """Return the solution in which copies count as one, the pairs of copies, and the weights of the sources, (J,).
+    """Return the solution in which copies count as one, the pairs of copies, and the weights of the answers, (m,).
 
     Parameters
     ----------
@@ -189,14 +191,16 @@ def solve_independent(
     """
 
     def solve(weight: Floats) -> AnnotatorSolution:
-        return solve_annotators(columns, start, source_weight=None if (weight == 1.0).all() else weight, **options)
+        return solve_annotators(columns, start, answer_weight=None if (weight == 1.0).all() else weight, **options)
 
     shared = count_shared_answers(columns)
-    weight = group_weights(group_copies(shared, columns.n_sources))
+    weight = copy_weights(columns, group_copies(shared, columns.n_sources))
     solution = solve(weight)
     pairs = find_copies(columns, shared, solution.log_joint, solution.model.log_likelihoods(columns), weight)
     pairs = _confirm_copies(columns, pairs, solve)
-    copies = group_weights(groups_of_pairs(pairs, columns.n_sources)) if merge_copies else np.ones(columns.n_sources)
+    copies = (
+        copy_weights(columns, groups_of_pairs(pairs, columns.n_sources)) if merge_copies else np.ones(len(columns.row))
+    )
     return (solution if np.array_equal(copies, weight) else solve(copies)), pairs, copies
 
 
@@ -212,14 +216,14 @@ def _confirm_copies(
     groups = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes > 1)]
     if not len(groups):
         return pairs
-    with_copies = copy_log_likelihoods(columns, solve(group_weights(group)), group)
+    with_copies = copy_log_likelihoods(columns, solve(copy_weights(columns, group)), group)
     confirmed = np.ones(len(pairs.first), dtype=bool)
     for tested in (*groups[:MAX_GROUPS, None], groups[MAX_GROUPS:]):
         in_tested = np.isin(group, tested)
         if in_tested.any():
             apart = np.where(in_tested, len(sizes) + np.arange(len(group)), group)
             apart = np.unique(apart, return_inverse=True)[1].ravel()
-            gains = with_copies - copy_log_likelihoods(columns, solve(group_weights(apart)), apart)
+            gains = with_copies - copy_log_likelihoods(columns, solve(copy_weights(columns, apart)), apart)
             if gains.sum() <= N_STANDARD_ERRORS * gains.std() * np.sqrt(len(gains)):
                 confirmed &= ~in_tested[pairs.first]
     return CopiedPairs(*(getattr(pairs, field.name)[confirmed] for field in fields(pairs)))
@@ -282,9 +286,12 @@ def _running_count(values: Ints) -> Ints:
     return np.arange(len(values)) - np.repeat(starts, np.diff(np.append(starts, len(values))))
 
 
-def group_weights(group: Ints) -> Floats:
-    """Return 1 / size of the group of each source."""
-    return np.asarray(1.0 / np.bincount(group)[group])
+def copy_weights(columns: AnswerColumns, group: Ints) -> Floats:
+    """Return 1/q for each answer, (m,), that q sources of its group gave to its row."""
+    n_answers = int(columns.answer.max(initial=0)) + 1
+    key = (columns.row * len(group) + group[columns.answer_source]) * n_answers + columns.answer[columns.column]
+    _, place, count = np.unique(key, return_inverse=True, return_counts=True)
+    return np.asarray(1.0 / count[place.ravel()])
 
 
 def groups_of_pairs(pairs: CopiedPairs, n_sources: int) -> Ints:

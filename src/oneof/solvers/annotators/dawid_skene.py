@@ -8,13 +8,13 @@ size, its probability is
 
 EM alternates
 
-    E:  mu_ik ~ g_ik prior_k prod_j p(a_ij | k)^(v_j),
+    E:  mu_ik ~ g_ik prior_k prod_j p(a_ij | k)^(v_ij),
     M:  theta_jka = (c_jka + s m_ka) / (c_jk + s),   r_j = (c_j + t r) / (n_j + t),   prior_k ~ sum_i mu_ik if fitted,
 
 where c_jka is the expected number of answers a of source j to rows of class k, and c_jk its sum over a. c_j is the
 expected number of the n_j answers that name the true class. m is the confusion matrix of all sources together, r their
 accuracy; the strengths s and t are given or fitted (`pooling`). Without pooling (s = 0) and with a fitted prior this is
-the model of Dawid & Skene. g is the evidence of rows with known labels, v_j = 1/q for a source that is one of q copies.
+the model of Dawid & Skene. g is the evidence of rows with known labels, v_ij = 1/q if q copies gave the same answer.
 The prior may differ between rows; a classifier's out-of-fold probabilities make it the model of Raykar et al. (2010).
 
 With few answers per row, a fitted prior and m can explain the same answers: a class may vanish, or take rows of another
@@ -109,7 +109,7 @@ class AnnotatorSolution:
     posterior: Floats
     """mu, (n, K)."""
     log_likelihood: Floats
-    """sum_j v_j log p(a_ij | k), (n, K), without the prior and without g."""
+    """sum_j v_ij log p(a_ij | k), (n, K), without the prior and without g."""
     log_joint: Floats
     """log(g_ik prior_k) + log_likelihood_ik, (n, K)."""
     prior: Floats
@@ -143,7 +143,7 @@ def solve_annotators(
     evidence: Floats | None = None,
     strength: float | None = None,
     initial_strengths: tuple[float, float] = (START_STRENGTH, START_STRENGTH),
-    source_weight: Floats | None = None,
+    answer_weight: Floats | None = None,
     selects_rows: bool = False,
     max_iter: int = 200,
     tol: float = 1e-5,
@@ -165,7 +165,7 @@ def solve_annotators(
         Strength of both priors, 0 for none; fitted if None.
     initial_strengths : tuple of float
         Strengths s and t of the start, if they are fitted.
-    source_weight : ndarray of shape (J,), optional
+    answer_weight : ndarray of shape (m,), optional
         v, in (0, 1].
     selects_rows : bool
         Whether the sources are rules, with rates of votes.
@@ -175,7 +175,7 @@ def solve_annotators(
     counts = columns.counts()
     transposed = counts.T.tocsr()
     log_evidence = None if evidence is None else _log(evidence)
-    column_weight = None if source_weight is None else source_weight[columns.source][:, None]
+    weighted = counts if answer_weight is None else columns.counts(weight=answer_weight)
     maximize = _Maximization(columns, uses_confusion, np.asarray(counts.sum(axis=0)), strength)
     used = np.diff(counts.indptr) > 0
     answered = used[:, None].copy()
@@ -197,9 +197,9 @@ def solve_annotators(
             means = mu[used].mean(axis=0) if used.any() else np.full(columns.n_classes, 1.0 / columns.n_classes)
             frequencies = (1.0 - shrinkage) * means + shrinkage / columns.n_classes
         logs = model.log_likelihoods(columns)
-        log_likelihood = np.asarray(counts @ (logs if column_weight is None else logs * column_weight))
+        log_likelihood = np.asarray(weighted @ logs)
         if model.vote_rates is not None:
-            log_likelihood += answered * log_absences(model.vote_rates, column_weight)
+            log_likelihood += answered * log_absences(model.vote_rates)
         joint = log_likelihood + _log(np.maximum(frequencies, MIN_RATE))
         if log_evidence is not None:
             joint += log_evidence

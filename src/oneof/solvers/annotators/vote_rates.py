@@ -65,7 +65,6 @@ def log_votes(rates: Floats) -> Floats:
     return np.asarray(np.log(rates) - ABSENCE_POWER * np.log1p(-rates))
 
 
-def log_absences(rates: Floats, weight: Floats | None = None) -> Floats:
-    """Return the log-likelihood of a row without any vote, (K,); the columns may have weights, (P, 1)."""
-    logs = np.log1p(-rates)
-    return np.asarray(ABSENCE_POWER * (logs if weight is None else logs * weight).sum(axis=0))
+def log_absences(rates: Floats) -> Floats:
+    """Return the log-likelihood of a row without any vote, (K,)."""
+    return np.asarray(ABSENCE_POWER * np.log1p(-rates).sum(axis=0))

@@ -1,8 +1,9 @@
 """Pairs of sources that agree more often than the model expects: one copies the other, or both a third one.
 
 Copies are counted as independent evidence by the model, and confirm one another: their estimated accuracy is then near
-1, and their agreement is as expected. Therefore the test is made in a model in which sources that agree unusually often
-count as one where their answers are equal (`group_copies`, v_ij in `dawid_skene`). The expected agreement is that given the other sources.
+1, and their agreement is as expected. Therefore the test is made in a model in which equal answers of sources that
+agree unusually often count as one (`group_copies`, v_ij in `dawid_skene`). An answer in which they differ was not
+copied, and counts in full. The expected agreement is that given the other sources.
 
 Let mu^-jh be the posterior of the labels without the answers of j and h. The expected number of agreements about the
 rows that both answered is E = sum_i e_i, with e_i = sum_k mu^-jh_ik sum_a theta_jka theta_hka. Its variance is

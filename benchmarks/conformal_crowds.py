@@ -73,7 +73,8 @@ def _measure_draw(name, draw):
     answers = data.annotations
     n_rows = len(data.y) if answers is None else len(answers)
     order = rng.permutation(n_rows)[:MAX_ROWS]
-    X, y = data.X[order].astype(np.float64), np.unique(data.y, return_inverse=True)[1][:n_rows][order]
+    code = {label: k for k, label in enumerate(data.classes.tolist())}
+    X, y = data.X[order].astype(np.float64), np.array([code[label] for label in data.y[order].tolist()])
     X = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-12)
     answers = _simulate(y, n_classes, rng) if answers is None else answers[order]
     rows, test = np.split(np.arange(len(y)), [len(y) * 5 // 8])

@@ -322,6 +322,43 @@ def test_accuracies_and_labels_beside_a_copy(seed):
     assert model.posterior_[rows, table[rows, 0]].mean() > 0.5
 
 
+@pytest.mark.parametrize("n_annotators", [1, 2])
+def test_an_accuracy_without_common_rows_is_unknown(n_annotators):
+    """Any accuracy explains answers that cannot be compared: the interval is wide, and known labels narrow it."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 600)
+    answers = np.where(rng.random(600) < 0.74, y, (y + rng.integers(1, 4, 600)) % 4)
+    table = np.full((600, n_annotators), None, dtype=object)
+    for i, label in enumerate(answers.tolist()):
+        table[i, i % n_annotators] = label
+    model = AnnotatorModel().fit(table)
+    assert (model.accuracy_interval_[:, 0] < 0.3).all()
+    assert (model.accuracy_interval_[:, 1] > 0.9).all()
+    assert any("accuracies cannot be estimated" in note for note in model.notes_)
+    assert model.no_better_than_chance_ == []
+    assert (model.transduction_ == answers).all()
+    known = AnnotatorModel().fit(table, gold=dict(enumerate(y[:200].tolist())))
+    realized = [(answers[j:200:n_annotators] == y[j:200:n_annotators]).mean() for j in range(n_annotators)]
+    np.testing.assert_allclose(known.accuracy_, realized, atol=0.06)
+    assert known.notes_ == []
+
+
+def test_an_annotator_without_common_rows_is_like_the_others():
+    """The accuracy is that of the others, with a wide interval, and theirs does not depend on the lone answers."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 4, 900)
+    table = np.full((900, 4), None, dtype=object)
+    for j, accuracy in enumerate((0.9, 0.8, 0.7)):
+        table[:600, j] = np.where(rng.random(600) < accuracy, y[:600], (y[:600] + rng.integers(1, 4, 600)) % 4)
+    alone = AnnotatorModel().fit(table[:600, :3])
+    table[600:, 3] = (y[600:] + 1) % 4
+    model = AnnotatorModel(class_prior="uniform").fit(table)
+    assert abs(model.accuracy_[3] - model.accuracy_[:3].mean()) < 0.02
+    assert model.accuracy_interval_[3, 0] < 0.5
+    np.testing.assert_allclose(model.accuracy_[:3], alone.accuracy_, atol=0.01)
+    assert any("that of the other annotators" in note for note in model.notes_)
+
+
 def test_copies_are_named_in_the_notes():
     """The groups of copies are named, with their effect; so is the closest pair of few annotators."""
     _, table, _ = crowd([*HONEST, "honest", "copy"], np.random.default_rng(0))

@@ -293,11 +293,15 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         source = solution.model
         self.strength_ = source.strength if source.uses_confusion.any() else source.coin_strength
         self._source_model, self._answer_columns, self._answer_weight = solution.model, columns, weight
-        estimates = estimate_accuracies(columns, solution.posterior, coverage=float(self.coverage))
+        compared = columns.compared_sources(evidence)
+        if answers.select_rows or solution.prior.ndim == 2:
+            compared[:] = True
+        estimates = estimate_accuracies(columns, solution.posterior, coverage=float(self.coverage), compared=compared)
         self.accuracy_, self.accuracy_interval_ = estimates.accuracy, estimates.interval
         self.n_answers_ = estimates.n_answers.astype(np.int64)
         chance = chance_accuracies(columns, solution.posterior)
         is_chance = estimates.interval[:, 0] <= chance
-        self._is_below_chance = estimates.interval[:, 1] < chance
-        self.no_better_than_chance_ = answers.annotators[is_chance & (self.n_answers_ > 0)].tolist()
+        self._is_below_chance = (estimates.interval[:, 1] < chance) & compared
+        self._is_unknown = ~compared & (self.n_answers_ > 0)
+        self.no_better_than_chance_ = answers.annotators[is_chance & compared & (self.n_answers_ > 0)].tolist()
         self.few_answers_ = answers.annotators[self.n_answers_ < MIN_ANSWERS].tolist()

@@ -42,6 +42,8 @@ class AnnotatorResults:
     accuracy_: Floats
     no_better_than_chance_: list[Any]
     _is_below_chance: Mask
+    _is_unknown: Mask
+    n_answers_: Ints
     few_answers_: list[Any]
     merge_copies: bool
     copies_: list[list[Any]]
@@ -64,7 +66,7 @@ class AnnotatorResults:
 
     @property
     def notes_(self) -> list[str]:
-        """Sentences on careless annotators, on few answers, on accuracies that differ by class, and on copies.
+        """Sentences on careless annotators, unknown accuracies, few answers, differences between classes, and copies.
 
         Annotators with few answers are named as careless only if their accuracy is below chance.
         """
@@ -73,6 +75,10 @@ class AnnotatorResults:
         below = set(self.annotators_[self._is_below_chance].tolist())
         careless = [name for name in self.no_better_than_chance_ if name not in few or name in below]
         notes = [_describe_careless(careless)] if careless else []
+        unknown = self.annotators_[self._is_unknown].tolist()
+        notes += (
+            [_describe_unknown(unknown, everyone=len(unknown) == np.count_nonzero(self.n_answers_))] if unknown else []
+        )
         notes += [_describe_few_answers(self.few_answers_)] if self.few_answers_ else []
         differing = self.annotators_[self.class_accuracies().differs.any(axis=1)].tolist()
         notes += [_describe_differences(differing, self.model_)] if differing else []
@@ -185,6 +191,17 @@ def _describe_careless(names: Sequence[Any]) -> str:
         f"The {accuracy} of {_enumerate(names)} may be no better than chance: {interval} not above the accuracy of "
         "answers at random. Check the answers."
     )
+
+
+def _describe_unknown(names: Sequence[Any], *, everyone: bool) -> str:
+    """Return a note on annotators whose answers cannot be compared with other answers or known labels."""
+    no_row = f"No row that {_enumerate(names)} answered has another answer or a known label"
+    if everyone:
+        return (
+            f"{no_row}: accuracies cannot be estimated, and one is assumed. Give the true labels of some rows (gold)."
+        )
+    verb = "accuracy cannot be estimated, and is" if len(names) == 1 else "accuracies cannot be estimated, and are"
+    return f"{no_row}: the {verb} assumed to be that of the other annotators."
 
 
 def _describe_few_answers(names: Sequence[Any]) -> str:

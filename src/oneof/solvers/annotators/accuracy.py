@@ -11,6 +11,9 @@ information of the labels that are missing is the covariance of z_ij = [a_ij nam
 
 The variance of r_j is (r_j (1 - r_j))^2 (I^-1)_jj, and the interval is that of the Beta distribution of this mean and
 variance. With many sources only the diagonal of I is used.
+
+A source whose answers cannot be compared (`AnswerColumns.compared_sources`) has the accuracy r of the others. It counts
+as an unknown one of them: its prior has at most as many answers as there are others.
 """
 
 from dataclasses import dataclass
@@ -20,14 +23,14 @@ import scipy.sparse as sp
 from scipy.stats import beta
 
 from oneof.solvers.annotators.answers import AnswerColumns
-from oneof.solvers.annotators.pooling import pooled_rate, update_beta_strength
-from oneof.typing import Floats
+from oneof.solvers.annotators.pooling import pooled_rate, unknown_rate, update_beta_strength
+from oneof.typing import Floats, Mask
 
 MAX_JOINT_SOURCES, MAX_JOINT_PAIRS = 1000, 20_000_000
 """Limits of the sources, and of the pairs of answers to one row, up to which I is a matrix."""
 MIN_INFORMATION = 0.02
 """Lower bound of an eigenvalue of I relative to complete information: a direction that the answers do not determine."""
-N_STRENGTH_STEPS = 50
+START_STRENGTH, N_STRENGTH_STEPS = 4.0, 50
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,9 @@ class SourceAccuracies:
     """(J,)."""
 
 
-def estimate_accuracies(columns: AnswerColumns, posterior: Floats, *, coverage: float) -> SourceAccuracies:
+def estimate_accuracies(
+    columns: AnswerColumns, posterior: Floats, *, coverage: float, compared: Mask | None = None
+) -> SourceAccuracies:
     """Return the accuracies of the sources, with equal-tailed intervals of some probability.
 
     Parameters
@@ -52,24 +57,34 @@ def estimate_accuracies(columns: AnswerColumns, posterior: Floats, *, coverage: 
         mu, of all answers.
     coverage : float
         In (0, 1).
+    compared : ndarray of shape (J,), bool, optional
+        The sources whose answers can be compared; by default all.
     """
     J, source = columns.n_sources, columns.answer_source
     proba = columns.answer_probabilities(posterior)
-    totals = np.bincount(source, minlength=J).astype(np.float64)
-    right: Floats = np.bincount(source, weights=proba, minlength=J).astype(np.float64)
-    rate, t, used = pooled_rate(right, totals), 4.0, totals > 0
-    for _ in range(N_STRENGTH_STEPS):
+    n_answers = np.bincount(source, minlength=J).astype(np.float64)
+    counted = np.ones(J) if compared is None else compared.astype(np.float64)
+    totals = n_answers * counted
+    right = np.bincount(source, weights=proba, minlength=J) * counted
+    used = totals > 0
+    rate, t = pooled_rate(right, totals), START_STRENGTH
+    if not used.any():
+        rate = unknown_rate(float(columns.sets[columns.column].mean()) if len(columns.column) else 0.0)
+    for _ in range(N_STRENGTH_STEPS * bool(used.any())):
         t = update_beta_strength(t, right[used], totals[used], rate)
-    accuracy = (right + t * rate) / (totals + t)
-    complete = (totals + t) * accuracy * (1.0 - accuracy)
+    unknown = (counted == 0) & (n_answers > 0)
+    strength = np.where(unknown, min(t, max(START_STRENGTH, float(used.sum()))), t)
+    accuracy = (right + strength * rate) / (totals + strength)
+    complete = (totals + strength) * accuracy * (1.0 - accuracy)
     missing = _missing_information(columns, posterior, proba)
+    missing = missing * (counted if missing.ndim == 1 else counted[:, None] * counted)
     if missing.ndim == 2:
         scale = 1.0 / np.sqrt(complete)
         values, vectors = np.linalg.eigh(np.eye(J) - scale[:, None] * missing * scale)
         variance = scale**2 * (vectors**2 @ (1.0 / np.maximum(values, MIN_INFORMATION)))
     else:
         variance = 1.0 / np.maximum(complete - missing, MIN_INFORMATION * complete)
-    return SourceAccuracies(accuracy, beta_intervals(accuracy, variance, coverage), totals)
+    return SourceAccuracies(accuracy, beta_intervals(accuracy, variance, coverage), n_answers)
 
 
 def beta_intervals(accuracy: Floats, variance: Floats, coverage: float) -> Floats:

@@ -69,6 +69,18 @@ class AnswerColumns:
         kept = np.arange(len(self.source)) if columns is None else np.flatnonzero(columns)
         return sp.csr_array((np.ones(len(kept)), (self.source[kept], kept)), shape=(self.n_sources, len(self.source)))
 
+    def compared_sources(self, evidence: Floats | None = None) -> Mask:
+        """Return whether a source has an answer to a row with another answer, or with evidence of its label, (J,).
+
+        The answers of other sources contain no information about their accuracy.
+        """
+        is_compared = np.bincount(self.row, minlength=self.n_rows) > 1
+        if evidence is not None:
+            is_compared |= evidence.min(axis=1) < evidence.max(axis=1)
+        compared = np.zeros(self.n_sources, dtype=bool)
+        compared[self.answer_source[is_compared[self.row]]] = True
+        return compared
+
     def answer_probabilities(self, posterior: Floats, block: int = 200_000) -> Floats:
         """Return the posterior probability that each answer names the true class, (m,)."""
         proba = np.empty(len(self.row))

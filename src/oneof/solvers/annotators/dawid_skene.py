@@ -21,7 +21,8 @@ With few answers per row, a fitted prior and m can explain the same answers: a c
 one, which makes m asymmetric. Two priors prevent it. m has a Dirichlet prior at the symmetric mean of m and its
 transpose, which counts as much as all answers; and a fitted prior is shrunk to equal frequencies,
 prior_k = (1 - h) mean_i mu_ik + h / K, the mean over rows with answers. The accuracy r is at least that of answers at
-random. Rules have another model (`vote_rates`).
+random. Sources without an answer to a row that another source answered, or whose label is known, have no counts: any
+accuracy explains their answers equally well, so they have that of the others. Rules have another model (`vote_rates`).
 """
 
 from dataclasses import dataclass, replace
@@ -32,7 +33,7 @@ from scipy.special import gammaln, logsumexp
 
 from oneof.likelihoods import softmax
 from oneof.solvers.annotators.answers import AnswerColumns
-from oneof.solvers.annotators.pooling import pooled_rate, update_beta_strength, update_strength
+from oneof.solvers.annotators.pooling import pooled_rate, unknown_rate, update_beta_strength, update_strength
 from oneof.solvers.annotators.vote_rates import log_absences, log_votes, vote_rates
 from oneof.typing import Floats, Mask
 
@@ -173,12 +174,15 @@ def solve_annotators(
     tol : float
     """
     counts = columns.counts()
-    transposed = counts.T.tocsr()
     log_evidence = None if evidence is None else _log(evidence)
     weighted = counts if answer_weight is None else columns.counts(weight=answer_weight)
-    maximize = _Maximization(columns, uses_confusion, np.asarray(counts.sum(axis=0)), strength)
     used = np.diff(counts.indptr) > 0
     answered = used[:, None].copy()
+    compared = columns.compared_sources(evidence)
+    if selects_rows or np.ndim(prior) == 2:  # predictions of a classifier are evidence of all labels
+        compared[:] = True
+    transposed = columns.counts(compared[columns.answer_source]).T.tocsr()
+    maximize = _Maximization(columns, uses_confusion, np.asarray(counts.sum(axis=0)), compared, strength)
     if evidence is not None:
         used |= evidence.min(axis=1) < evidence.max(axis=1)
     s, t = initial_strengths if strength is None else (strength, strength)
@@ -213,16 +217,19 @@ def solve_annotators(
 class _Maximization:
     """The M-step of the sources."""
 
-    def __init__(self, columns: AnswerColumns, uses_confusion: Mask, answers: Floats, strength: float | None) -> None:
+    def __init__(
+        self, columns: AnswerColumns, uses_confusion: Mask, answers: Floats, compared: Mask, strength: float | None
+    ) -> None:
         self.columns, self.uses_confusion, self.has_prior = columns, uses_confusion, strength is None or strength > 0
         self.by_source = columns.sum_by_source(uses_confusion)
         self.by_coin = columns.sum_by_source(~uses_confusion)
         kept = np.flatnonzero(uses_confusion)
         K = columns.n_classes
         self.by_label = sp.csr_array((np.ones(len(kept)), (columns.label[kept], kept)), shape=(K, len(columns.source)))
-        self.coin_totals = np.asarray(self.by_coin @ answers)
+        totals = np.asarray(self.by_coin @ answers)
         chances = np.asarray(self.by_coin @ (answers * columns.sets.mean(axis=1)))
-        self.chance = float(chances.sum() / max(self.coin_totals.sum(), 1.0))
+        self.chance = float(chances.sum() / max(totals.sum(), 1.0))
+        self.coin_totals = totals * compared
         self.label = columns.label
         self.strength_step = 1 + len(kept) * K // MAX_STRENGTH_ENTRIES
         self.strength_columns = kept[columns.source[kept] % self.strength_step == 0]
@@ -257,7 +264,12 @@ class _Maximization:
         return s, t
 
     def _coin_rate(self, right: Floats) -> float:
-        """Return the accuracy r of all sources, at least that of answers at random."""
+        """Return the accuracy r of all sources, at least that of answers at random.
+
+        Without answers that can be compared it is unknown; `unknown_rate` is then assumed.
+        """
+        if not self.coin_totals.any():
+            return unknown_rate(self.chance)
         return max(pooled_rate(right, self.coin_totals), self.chance)
 
 

@@ -47,3 +47,8 @@ def update_beta_strength(strength: float, successes: Floats, totals: Floats, mea
 def pooled_rate(successes: Floats, totals: Floats) -> float:
     """Return the success rate of all sources, with one additional success and failure."""
     return float((successes.sum() + 1.0) / (totals.sum() + 2.0))
+
+
+def unknown_rate(chance: float) -> float:
+    """Return the accuracy that is assumed if nothing is known of it: the mean of its range, from chance to 1."""
+    return (1.0 + chance) / 2.0

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 
 import oneof
-from benchmarks import conformal_noise
+from benchmarks import conformal_crowds, conformal_noise
 from benchmarks.common import DOCS, candidate_columns, write_csv
 from oneof import LOORidge, make_partial_labels
 from oneof.conformal import ConformalClassifier
@@ -126,6 +126,8 @@ def summary():
                 print("| " + " | ".join([row, *(cells.get((row, column), "") for column in columns)]) + " |")
             print()
     conformal_noise.print_table()
+    print()
+    conformal_crowds.print_table()
 
 
 def _by_model(line):

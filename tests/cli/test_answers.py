@@ -357,6 +357,25 @@ def test_prediction_sets_of_answers(run: Run, table: Path, method: str) -> None:
     assert json.loads(result.out)["prediction_sets"]["coverage"] >= 0.8
 
 
+def test_tokens_of_missing_labels_are_no_answers(run: Run, table: Path) -> None:
+    """A token of --missing is no answer in records and in the column of an annotator; a row may have its name."""
+    answers = make_answers().with_columns(id=pl.col("id").replace("b0", "unsure"))
+    pl.read_csv("table.csv").with_columns(id=pl.col("id").replace("b0", "unsure")).write_csv("table.csv")
+    is_unsure = pl.arange(0, pl.len()) % 7 == 3
+    for name, label in (("unsure.csv", pl.lit("Unsure")), ("empty.csv", pl.lit(None))):
+        given = answers.with_columns(label=pl.when(is_unsure).then(label).otherwise("label"))
+        given.write_csv(name)
+        given.pivot("worker", index="id", values="label").write_csv(f"wide-{name}")
+    rest = ("--row", "id", "--truth", "truth", "--method", "CLPL", "--folds", "2", "--missing", "unsure", "--json")
+    found = [
+        json.loads(run("fit", "table.csv", "--answers", name, *rest).out)["answers"]["annotators"]
+        for name in ("empty.csv", "unsure.csv", "wide-empty.csv", "wide-unsure.csv")
+    ]
+    assert found[0] == found[1]
+    assert found[2] == found[3]
+    assert sum(one["answers"] for one in found[0]) == answers.filter(~is_unsure).height
+
+
 def test_a_column_for_each_annotator(run: Run, table: Path) -> None:
     """A table with the column of the rows and one for each annotator has the result of its records."""
     expected = json.loads(fit(run, "--json").out)["answers"]["annotators"]

@@ -158,3 +158,12 @@ def test_a_dict_and_records_without_names_have_a_remedy():
         AnnotatorModel().fit({"Ann": ["a", "b"], "Bob": ["a", "a"]})
     with pytest.raises(LabelError, match=r"one type.*Answers.from_records\(rows, annotators, answers\)"):
         AnnotatorModel().fit([(1, "Ann", "a"), (1, "Bob", "b")])
+
+
+def test_records_with_other_names_of_columns_are_not_annotators():
+    """A file of one answer per line, as the command line reads it, is not read as a table of three annotators."""
+    records = pd.DataFrame({"id": ["r1", "r1"], "worker": ["Ann", "Bob"], "label": ["owl", "wren"]})
+    for read in (as_answers, Answers.from_records):
+        with pytest.raises(InputError, match=r"Rename those of the row, the annotator and the answer to 'row'"):
+            read(records)
+    assert as_answers(records.set_axis(["row", "annotator", "answer"], axis=1)).n_answers == 2

@@ -106,7 +106,8 @@ def test_an_import_does_not_overwrite(begin: Begin, table: LabelTable, tmp_path:
     session = begin(table=table)
     session.answer(session.question_for(4, "w1"), "wren")
     path = write(tmp_path / "long.csv", "item,worker,label\nbird 4,w1,owl\n")
-    assert session.import_annotations(path, match="name") == 0
+    with pytest.warns(UserWarning, match=r"1 of 1 answers .* which are kept \(first: item 'bird 4', w1\)"):
+        assert session.import_annotations(path, match="name") == 0
     assert session.candidates().to_sets()[4] == {"wren"}
 
 

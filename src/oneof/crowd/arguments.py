@@ -57,7 +57,10 @@ def read_gold(gold: Any, answers: Answers) -> Floats | None:
         listed = [None] * len(answers)
         for name, label in gold.items():
             if name not in position:
-                raise InputError(f"`gold` names the row {name!r}, which the answers do not have. Correct the name.")
+                raise InputError(
+                    f"`gold` names the row {name!r}, which the answers do not have. Correct the name; or, if no "
+                    "annotator answered the row, leave it out, or name all rows by Answers.from_records(index=)."
+                )
             listed[position[name]] = label
         gold = listed
     try:

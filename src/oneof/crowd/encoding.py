@@ -22,6 +22,8 @@ from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.typing import Ints, Labels, Mask
 
 RECORD_COLUMNS = ("row", "annotator", "answer")
+_ANNOTATOR, _ANSWER = {"annotator", "worker"}, {"answer", "label"}
+"""Names of columns that are hardly names of two annotators."""
 MIN_NAMES = 20
 """Number of answers, all of them different, from which they are taken for names of rows."""
 _RECORDS = (
@@ -70,10 +72,16 @@ def rows_in(names: Labels, row: Ints, source: Ints, own: tuple[Labels, Labels]) 
 
 
 def has_record_columns(answers: Any) -> bool:
-    """Return whether answers are a DataFrame of records; raise if exactly one of their columns is missing."""
+    """Return whether answers are a DataFrame of records; raise if it is one with other names of the columns."""
     if not hasattr(answers, "columns"):
         return False
-    missing = [name for name in RECORD_COLUMNS if name not in list(answers.columns)]
+    names = list(answers.columns)
+    missing = [name for name in RECORD_COLUMNS if name not in names]
+    if len(missing) > 1 and _ANNOTATOR & set(names) and _ANSWER & set(names):
+        raise InputError(
+            f"the DataFrame of answers has the columns {', '.join(map(repr, names[:6]))}, as with one answer in each "
+            "line. Rename those of the row, the annotator and the answer to 'row', 'annotator' and 'answer'."
+        )
     if len(missing) == 1:
         raise InputError(
             f"the DataFrame of answers has no column {missing[0]!r}, but the other columns of records. Rename a column "

@@ -1,6 +1,7 @@
 """Results of a session: the combined answers, the reliabilities of the annotators, and files."""
 
 import os
+import warnings
 from pathlib import Path
 
 from oneof.candidates import CandidateSets
@@ -129,10 +130,31 @@ class ResultAPI(AnswerAPI):
         int
             The number of new answers. If one of them cannot be read, none is written. Existing answers of an annotator
             are not replaced.
+
+        Warns
+        -----
+        UserWarning
+            If the file has other labels than an existing answer.
         """
         annotations = importing.read_annotations(as_path(path), match, **columns)
         rows = self._rows.shape[0] if match is None else row_index(self.table.frame, match)
         entries = importing.to_entries(annotations, rows, self.classes)
+        current = self.answers.current_answers()
+        kept = [
+            entry
+            for entry in entries
+            if importing.differs(entry, current.get(entry.row, {}).get(entry.annotator), len(self.classes))
+        ]
         n_new = self.answers.import_entries(entries)
+        if kept:
+            row = kept[0].row
+            name = row if match is None else self.table.frame[match][row]
+            warnings.warn(
+                f"{len(kept):,} of {len(entries):,} answers of {path} have other labels than those of the same "
+                f"annotator in the session, which are kept (first: item {str(name)!r}, {kept[0].annotator}). Correct "
+                "them on the page, or import all answers into a new session.",
+                UserWarning,
+                stacklevel=2,
+            )
         self._wake()
         return n_new

@@ -10,7 +10,7 @@ from oneof.cli.answers.row_names import ROW, check_row_column, describe_row_opti
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.crowd import Answers
-    from oneof.io import Table
+    from oneof.io import CellFormat, Table
 
 
 ITEM = "item"
@@ -95,11 +95,10 @@ def read_answers(
                 source=str(table.path),
                 row=i,
             )
-    folds_case = table.cell_format.folds_labels
     if is_export(options.path):
-        records = _read_export(options, classes, folds_case=folds_case)
+        records = _read_export(options, classes, table.cell_format)
     else:
-        records = _read_records(options, table.path, separator, classes, folds_case=folds_case)
+        records = _read_records(options, table.path, separator, classes, table.cell_format)
     records, omitted = _omit_unknown_rows(records, position, table)
     try:
         answers = Answers.from_records(
@@ -215,16 +214,20 @@ def _read_records(
     table_path: Path,
     separator: str | None,
     classes: tuple[str, ...] | None,
-    *,
-    folds_case: bool,
+    label_format: "CellFormat",
 ) -> _Records:
-    """Read a table of answers about a table, with a line for each answer or a column for each annotator."""
+    """Read a table of answers about a table, with a line for each answer or a column for each annotator.
+
+    `label_format` is the format of the labels of the table: tokens of missing labels, and whether case is folded.
+    """
     from oneof.errors import DataError
     from oneof.io import CellFormat, find_separator, misspelled_classes, read_labels, read_table, select_column
     from oneof.io.formats.annotations import describe_omitted
 
-    cell_format = CellFormat(folds_labels=folds_case)
-    records = read_table(options.path, as_text=("*",), cell_format=cell_format, drop_units=False)
+    records = read_table(options.path, as_text=("*",), drop_units=False)
+    # Only labels have these tokens: the name of a row or of an annotator may be one of them.
+    cell_format = CellFormat(missing=label_format.missing, folds_labels=label_format.folds_labels)
+    records = replace(records, cell_format=cell_format)
     columns = records.frame.columns
     try:
         row = select_column(None, (options.row or ROW, ITEM), columns, options.path)
@@ -297,8 +300,8 @@ def _read_wide(table: "Table", row: str, separator: str | None, classes: tuple[s
     )
 
 
-def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, *, folds_case: bool) -> _Records:
-    """Read an export of Label Studio or doccano."""
+def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_format: "CellFormat") -> _Records:
+    """Read an export of Label Studio or doccano; see `_read_records` for the format of the labels."""
     from oneof.candidates.columns import DEFAULT_SEPARATOR, fold_case
     from oneof.crowd.encoding import list_labels
     from oneof.errors import DataError, InputError
@@ -308,11 +311,17 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, *, fol
         raise InputError(
             f"--annotator has no use with the export {options.path}, which names its annotators. Remove it."
         )
-    given, omitted = drop_empty(read_export(options.path, item=options.row or ROW, choice=options.answer))
+    tokens = {token.strip().casefold() for token in label_format.missing}
+    exported = read_export(options.path, item=options.row or ROW, choice=options.answer)
+    known = [
+        one._replace(labels=tuple(label for label in one.labels if label.strip().casefold() not in tokens))
+        for one in exported
+    ]
+    given, omitted = drop_empty(known)
     if not given:
         raise DataError("the export has no answers.", source=str(options.path))
     rows, annotators, labels, locations = zip(*given, strict=True)
-    if folds_case:
+    if label_format.folds_labels:
         labels = tuple(list(dict.fromkeys(map(fold_case, one))) for one in labels)
         classes = None if classes is None else tuple(map(fold_case, classes))
     notes = (describe_omitted(omitted),) if omitted else ()

@@ -214,6 +214,8 @@ def _label(
                 "classes": session.classes.tolist(),
                 "n_imported": n_imported,
             }
+            if imports and not json:
+                terminal.print_line(f"New answers imported: {n_imported:,}.")
             if annotator_group.progress:
                 print_annotators(session.progress(), summary if json else None)
                 return

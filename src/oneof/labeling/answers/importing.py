@@ -222,6 +222,13 @@ def to_entries(annotations: Iterable[StatedAnnotation], rows: Mapping[str, int] 
     return entries
 
 
+def differs(entry: Entry, current: Entry | None, n_classes: int) -> bool:
+    """Return whether an annotator has a current answer of other labels, or of another degree, than an entry."""
+    if current is None:
+        return False
+    return (allowed_classes(current, n_classes), current.degree) != (allowed_classes(entry, n_classes), entry.degree)
+
+
 def _merge_labels(annotations: Iterable[StatedAnnotation]) -> list[StatedAnnotation]:
     """Merge the labels of a worker for one item; errors name the first line or task."""
     sets: dict[tuple[str, str], StatedAnnotation] = {}

@@ -167,3 +167,10 @@ def test_records_with_other_names_of_columns_are_not_annotators():
         with pytest.raises(InputError, match=r"Rename those of the row, the annotator and the answer to 'row'"):
             read(records)
     assert as_answers(records.set_axis(["row", "annotator", "answer"], axis=1)).n_answers == 2
+
+
+def test_all_rows_with_two_answers_of_one_annotator_are_listed():
+    rows, annotators = [0, 1, 2, 0, 1, 1], ["Ann", "Ann", "Ann", "Ann", "Ann", "Bob"]
+    message = "answered the row 0 twice, with 'a' and 'b'.* So did others: 1 by 'Ann'"
+    with pytest.raises(InputError, match=message):
+        Answers.from_records(rows, annotators, ["a", "a", "a", "b", "b", "b"])

@@ -20,10 +20,13 @@ from oneof.candidates.readers.annotations import encode_cells
 from oneof.candidates.readers.collections import is_collection
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.typing import Ints, Labels, Mask
+from oneof.wording import enumerate_items
 
 RECORD_COLUMNS = ("row", "annotator", "answer")
 _ANNOTATOR, _ANSWER = {"annotator", "worker"}, {"answer", "label"}
 """Names of columns that are hardly names of two annotators."""
+MAX_LISTED = 9
+"""Number of further rows with several answers of one annotator that an error lists."""
 MIN_NAMES = 20
 """Number of answers, all of them different, from which they are taken for names of rows."""
 _RECORDS = (
@@ -242,9 +245,14 @@ def _check_single(
     row_names, source_names, classes = names
     one, other = (" or ".join(map(str, classes[sets[code[i]]].tolist())) for i in (first, second))
     annotator, name = source_names.tolist()[source[first]], row_names.tolist()[row[first]]
+    pairs = {(int(row[order[i]]), int(source[order[i]])) for i in repeated.tolist()} - {
+        (int(row[first]), int(source[first]))
+    }
+    listed = [f"{row_names.tolist()[i]!r} by {source_names.tolist()[j]!r}" for i, j in sorted(pairs)]
+    more = f" So did others: {enumerate_items(listed, MAX_LISTED)}." if listed else ""
     raise InputError(
         f"annotator {annotator!r} answered the row {name!r} twice, with {one!r} and {other!r}. Keep one answer, or "
-        "give their set.",
+        f"give their set.{more}",
         row=int(record[second]),
     )
 

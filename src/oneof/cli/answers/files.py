@@ -232,9 +232,13 @@ def _read_records(
     try:
         row = select_column(None, (options.row or ROW, ITEM), columns, options.path)
     except DataError as error:
+        remedy = describe_row_option(table_path, options.path)
         if options.row is None:
-            raise
-        raise error.because(f"{error.reason} {describe_row_option(table_path, options.path)}") from None
+            remedy = (
+                f"--row COLUMN names the column of the rows in both files. If the lines are in the order of {table_path}, "
+                "add a column 'row' with the numbers from 0."
+            )
+        raise error.because(f"{error.reason} {remedy}") from None
     if options.annotator is None and options.answer is None and not {*ANNOTATOR, *ANSWER} & set(columns):
         return _read_wide(records, row, separator, classes)
     annotator = select_column(options.annotator, ANNOTATOR, columns, options.path)

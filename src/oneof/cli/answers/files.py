@@ -235,8 +235,8 @@ def _read_records(
         remedy = describe_row_option(table_path, options.path)
         if options.row is None:
             remedy = (
-                f"--row COLUMN names the column of the rows in both files. If the lines are in the order of {table_path}, "
-                "add a column 'row' with the numbers from 0."
+                "--row COLUMN names the column of the rows in both files. If the lines are in the order of "
+                f"{table_path}, add a column 'row' with the numbers from 0."
             )
         raise error.because(f"{error.reason} {remedy}") from None
     if options.annotator is None and options.answer is None and not {*ANNOTATOR, *ANSWER} & set(columns):

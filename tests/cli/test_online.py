@@ -239,3 +239,40 @@ def test_every_command_of_the_page_runs(run: Run) -> None:
     for folder in ("clicks-oneof", "model", "piped", "words-oneof"):
         assert Path(folder, "model.skops").exists()
     assert Path("new-predictions.csv").exists()
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("extension", ["csv", "parquet"])
+def test_tokens_of_missing_labels_are_unlabeled_rows(run: Run, weighted: bool, extension: str) -> None:
+    """A refusal such as "N/A", alone or in a list, is no class; the model is that of a table without it."""
+    birds = make_birds()
+    suffix = ":0.5" if weighted else ""
+    labels = [
+        "" if i % 6 == 5 else "|".join(f"{name}{suffix}" for name in sorted({truth, "owl"}))
+        for i, truth in enumerate(birds["truth"])
+    ]
+    refused = ["N/A" if not text else f"{text}|n/a{suffix}" if i % 4 == 0 else text for i, text in enumerate(labels)]
+    for name, cells in (("plain", labels), ("refused", refused)):
+        frame = birds.with_columns(species=pl.Series(cells))
+        path = f"{name}.{extension}"
+        frame.write_csv(path) if extension == "csv" else frame.write_parquet(path)
+        words = (
+            "--labels",
+            "species",
+            "--drop",
+            "truth,id",
+            "--online",
+            "--hash-bits",
+            "8",
+            "--missing",
+            "n/a",
+            "--json",
+        )
+        result = run("fit", path, *words, *["--weighted"] * weighted, "--out", name)
+        assert result.code == 0, result.err
+        assert "read as a class" not in result.err
+        facts = json.loads(result.out)
+        assert facts["classes"] == ["finch", "owl", "wren"]
+        assert facts["unlabeled"] == 10
+        assert run("predict", f"{name}/model.skops", path, "--truth", "truth", "--out", f"{name}-p.csv").code == 0
+    assert Path("plain-p.csv").read_text() == Path("refused-p.csv").read_text()

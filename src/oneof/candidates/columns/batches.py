@@ -6,7 +6,7 @@ empty cell is an unlabeled row, and so is -1 unless it is named as a class.
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from oneof.candidates.columns.cells import (
     check_nonempty_sets,
     contains_nested_lists,
     drop_empty_json,
+    drop_missing_labels,
     empty_set,
     fold_labels,
     fold_names,
@@ -27,8 +28,8 @@ from oneof.candidates.columns.cells import (
     texts_or_lists,
 )
 from oneof.candidates.columns.tables import read_indicator_columns
-from oneof.candidates.columns.weights import read_weight_cells, read_weight_matrix
-from oneof.candidates.labels import fold_case, format_classes
+from oneof.candidates.columns.weights import drop_missing_pairs, read_weight_cells, read_weight_matrix
+from oneof.candidates.labels import format_classes
 from oneof.candidates.readers.collections import read_strings
 from oneof.candidates.readers.pairs import PairRows, fold_pairs
 from oneof.candidates.readers.weights import read_pairs
@@ -36,6 +37,9 @@ from oneof.candidates.row_weights import WeightOptions, general_warnings
 from oneof.candidates.sets import CandidateSets
 from oneof.errors import InputError, LabelError
 from oneof.typing import Evidence, Floats, Mask
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 class LabelReader:
@@ -50,7 +54,7 @@ class LabelReader:
         The text between two labels; "[]" if cells are lists written as text.
     classes : sequence of str, optional
         All classes; without them, only `names` can be called.
-    weighted, weights, kind, prior, rest, folds_case
+    weighted, weights, kind, prior, rest, folds_case, missing
         See `read_label_columns`. Posteriors require a prior, because a batch has no mean of all rows.
 
     Attributes
@@ -71,10 +75,11 @@ class LabelReader:
         prior: Any = None,
         rest: bool | str = False,
         folds_case: bool = False,
+        missing: Sequence[str] = (),
     ) -> None:
         if folds_case:
             classes, rest = fold_names(columns, classes, rest)
-        self.folds_case = folds_case
+        self.folds_case, self.missing = folds_case, missing
         self.options = WeightOptions(kind, prior, rest)
         if kind == "posterior" and prior is None:
             raise InputError('`prior` must be given for kind="posterior"; a batch does not contain all rows.')
@@ -178,11 +183,17 @@ class LabelReader:
 
     def _sets(self, labels: Any) -> tuple[list[Any], dict[Any, Iterable[str]]]:
         """Return a key for each row, and the labels of each distinct key of a labeled row."""
-        if isinstance(labels, list):
-            cells = [text and fold_case(text) for text in labels] if self.folds_case else labels
+        import polars as pl
+
+        if isinstance(labels, list) and not (self.missing or self.folds_case):
+            cells: Any = labels
         else:
-            column = parse_lists(labels[self.columns[0]], self.separator)
-            cells = texts_or_lists(fold_labels(column) if self.folds_case else column)
+            is_text = isinstance(labels, list)
+            column = (
+                pl.Series(labels, dtype=pl.String) if is_text else parse_lists(labels[self.columns[0]], self.separator)
+            )
+            column = fold_labels(column) if self.folds_case else column
+            cells = texts_or_lists(self._drop_missing(column) if self.missing else column)
         sets: dict[Any, Iterable[str]] = {}
         if not isinstance(cells, list):
             check_flat_lists(cells)
@@ -218,12 +229,28 @@ class LabelReader:
             check_nonempty_sets(cells.to_list(), self.separator)
         pairs, is_set = read_weight_cells(cells, weights, self.separator)
         rows: PairRows = [row and [(label_to_text(label), weight) for label, weight in row] for row in pairs]
+        if self.missing:
+            rows, is_set = drop_missing_pairs(rows, is_set, self.missing)
         if self.folds_case:
             rows = fold_pairs(rows)
         for i, row in enumerate(rows):
             if row is not None and len(row) == 1 and self._is_unlabeled(row[0][0]):
                 rows[i], is_set[i] = None, True
         return rows, is_set
+
+    def _drop_missing(self, column: "pl.Series") -> "pl.Series":
+        """Return texts or lists of texts without missing labels."""
+        import polars as pl
+
+        if column.dtype in (pl.Categorical, pl.Enum):
+            column = column.cast(pl.String)
+        elif isinstance(column.dtype, pl.List | pl.Array) and column.dtype.inner in (
+            pl.Categorical,
+            pl.Enum,
+            pl.String,
+        ):
+            column = column.cast(pl.List(pl.String))
+        return drop_missing_labels(column, self.separator, self.missing)
 
     def _split(self, cells: list[Any], distinct: list[str]) -> CandidateSets:
         try:

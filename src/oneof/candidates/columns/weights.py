@@ -75,7 +75,7 @@ def read_weighted_columns(
         numeric = not any(isinstance(label, str) for row in rows for label, _ in row or ())
     known = typed_classes(classes, numbers=numeric)
     if missing:
-        rows, is_set = _drop_missing_labels(rows, is_set, missing)
+        rows, is_set = drop_missing_pairs(rows, is_set, missing)
     if numeric:
         rows, is_set = _drop_minus_one(rows, is_set, known)
     elif folds_case:
@@ -176,7 +176,7 @@ def _split_weights(row: int, text: str | None, separator: str) -> list[float] | 
     return [weight for weight in weights if weight is not None]
 
 
-def _drop_missing_labels(rows: PairRows, is_set: Mask, missing: Sequence[str]) -> tuple[PairRows, Mask]:
+def drop_missing_pairs(rows: PairRows, is_set: Mask, missing: Sequence[str]) -> tuple[PairRows, Mask]:
     """Return the rows without the pairs of these labels; a row with no other pair is unlabeled."""
     kept: PairRows = [
         row and ([pair for pair in row if str(pair[0]).strip().lower() not in missing] or None) for row in rows

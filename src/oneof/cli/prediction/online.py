@@ -128,6 +128,7 @@ class StreamPrediction:
             [str(label) for label in model.classes],
             **weight_arguments(model),
             folds_case=self._table_options.cell_format.folds_labels,
+            missing=[token.strip().lower() for token in self._table_options.cell_format.missing],
         )
         self._n_covered = 0.0
         self._n_labeled = self._n_correct = self._n_true = 0
@@ -203,7 +204,9 @@ class StreamPrediction:
         if self._truth is not None:
             column = batch.content[find_column(self._truth, names, batch.path)]
             cells = list_labels(column, self._table_options.cell_format)
-            true = np.array(["" if cell is None else label_to_text(cell) for cell in cells], dtype=object)
+            tokens = {token.strip().lower() for token in self._table_options.cell_format.missing}
+            texts = ["" if cell is None else label_to_text(cell) for cell in cells]
+            true = np.array(["" if text.strip().lower() in tokens else text for text in texts], dtype=object)
             known = true != ""
             unknown = {int(row): true[row] for row in np.flatnonzero(known & ~np.isin(true, self._model.classes))}
             n_known = int(known.sum()) - len(unknown) + self._n_true - len(self._new_labels)

@@ -81,7 +81,7 @@ def test_errors_of_first_labels_include_those_of_sets() -> None:
     W = np.where(np.arange(200)[:, None] % 2, np.eye(3)[truth], 0.6 * np.eye(3)[truth] + 0.2)
     X = 4 * np.eye(3)[truth] + rng.normal(size=(200, 3))
     issues = find_label_issues(X, CandidateSets.from_weights(W), noise_rate=0.1, random_state=0)
-    wrong = first_label_errors(issues)
+    wrong = first_label_errors(issues, issues.candidates.weights[issues.ranking].argmax(axis=1))
     of_sets = issues.probability[issues.ranking]
     assert (wrong >= of_sets - 1e-12).all()
     is_exact = issues.candidates.is_exact[issues.ranking]
@@ -297,3 +297,29 @@ def test_weighted_rows_with_a_wrong_first_label_are_listed(run: Run) -> None:
         assert given == names[first[int(row)]] != probable
         n_right += probable == names[truth[int(row)]]
     assert n_right >= 4
+
+
+def test_first_labels_are_those_of_the_table(run: Run) -> None:
+    """Posteriors are divided by their mean; the first label is the one of the largest probability in the cell."""
+    rng = np.random.default_rng(0)
+    truth = rng.choice(3, 300, p=[0.8, 0.17, 0.03])
+    first = np.where(rng.random(300) < 0.8, truth, rng.integers(0, 3, 300))
+    names = ["finch", "owl", "wren"]
+    cells = [f"{names[k]}:0.5|{names[(k + 1) % 3]}:0.3" for k in first]
+    X = np.eye(3)[truth] + 0.2 * rng.normal(size=(300, 3))
+    pl.DataFrame({**{f"x{j}": X[:, j] for j in range(3)}, "y": cells}).write_csv("weights.csv")
+    words = ("audit", "weights.csv", "--labels", "y", "--weighted", "--kind", "posterior", "--rest", "auto")
+    result = run(*words, "--method", "PLEM", "--out", "issues.csv", "--json")
+    assert result.code == 0, result.err
+    table = pl.read_csv("issues.csv")
+    assert table["first"].to_list() == [names[first[row]] for row in table["row"]]
+    assert table["labels"].to_list() == [cells[row] for row in table["row"]]
+    facts = json.loads(result.out)
+    assert facts["n_wrong_first_labels"] == pytest.approx(table["first_wrong"].sum())
+    rows = [one["row"] for one in facts["first_labels"]]
+    assert set(rows) == set(table.filter(pl.col("first_wrong") > 0.5)["row"])
+    wrong = first[rows] != truth[rows]
+    assert len(wrong) > 20
+    assert wrong.mean() > 0.8
+    shown = run(*words, "--method", "PLEM").out
+    assert "finch:0.5|owl:0.3" in shown

@@ -4,7 +4,9 @@ import datetime
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from oneof.cli.auditing.issues import find_first_labels, written_labels
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
@@ -12,15 +14,18 @@ if TYPE_CHECKING:
 
 
 def write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") -> None:
-    """Write all labeled rows as CSV, the most probably wrong first."""
+    """Write all labeled rows as CSV, the most probably wrong first; of weighted labels also the first label.
+
+    `first_wrong` is the probability that the label of largest weight is wrong.
+    """
     import polars as pl
 
     from oneof.cli.tables.inputs import insert_identifiers
 
-    texts = issues.candidates.to_strings(separator=prepared.separator)
+    texts = written_labels(issues, prepared)
     names = None if prepared.answers is None else prepared.answers.row_names
     listed = issues.top(len(issues.ranking))
-    columns = {
+    columns: dict[str, Any] = {
         "row": [issue.row for issue in listed],
         **({} if names is None else {"id": [names[issue.row] for issue in listed]}),
         "labels": [texts[issue.row] for issue in listed],
@@ -29,6 +34,13 @@ def write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") ->
         "runner_up": [issue.runner_up for issue in listed],
         "suspected": issues.is_issue[issues.ranking].tolist(),
     }
+    if issues.candidates.is_weighted.any() and not issues.is_rate_unknown:
+        labels, classes = find_first_labels(issues, prepared), issues.candidates.classes
+        columns |= {
+            "first": classes[labels.first].tolist(),
+            "most_probable": classes[labels.probable].tolist(),
+            "first_wrong": labels.wrong.tolist(),
+        }
     texts_of_rows = [column.name for column in prepared.columns if column.kind == "text"]
     names_of_rows = [*prepared.identifiers, *texts_of_rows]
     insert_identifiers(pl.DataFrame(columns), prepared.table.frame, names_of_rows).write_csv(path)

@@ -1,6 +1,6 @@
 """Audit of a table: its held-out predictions, their time, and the result in words and for JSON."""
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import Progress
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from oneof.audit import LabelIssues
     from oneof.cli.tables.inputs import PreparedTable
     from oneof.cli.tables.read_options import ReadOptions
-    from oneof.typing import Floats
+    from oneof.typing import Floats, Ints
 
 MIN_TIMED_ROWS = 5_000
 """Number of rows, times the number of fits, from which the time of the default method is estimated beforehand."""
@@ -126,8 +126,45 @@ def format_probability(probability: float) -> str:
     return ">0.99" if probability > MAX_PRINTED else f"{probability:.2f}"
 
 
-def first_label_errors(issues: "LabelIssues") -> "Floats":
-    """Return the probability of each labeled row that its label of largest weight is wrong.
+class FirstLabels(NamedTuple):
+    """The label of largest weight of each labeled row, in the order of `LabelIssues.ranking`."""
+
+    first: "Ints"
+    """Its class code."""
+    probable: "Ints"
+    """The code of the most probable class."""
+    wrong: "Floats"
+    """The probability that the first label is wrong."""
+
+    @property
+    def n_wrong(self) -> int:
+        """The number of rows whose first label is more probably wrong than right."""
+        return int((self.wrong > 0.5).sum())
+
+    def order(self) -> "Ints":
+        """Return the positions of these rows, the most probably wrong first."""
+        import numpy as np
+
+        return np.argsort(-self.wrong, kind="stable")[: self.n_wrong]
+
+
+def find_first_labels(issues: "LabelIssues", prepared: "PreparedTable") -> FirstLabels:
+    """Return the first label of each labeled row, by the weights as they are in the table, and its errors."""
+    import numpy as np
+
+    weights = np.asarray(issues.candidates.weights, dtype=np.float64)
+    if prepared.read_as_written is not None:
+        written = prepared.read_as_written()
+        column = {label: k for k, label in enumerate(issues.candidates.classes.tolist())}
+        weights = np.zeros(weights.shape)
+        weights[:, [column[label] for label in written.classes.tolist()]] = written.weights
+    rows = issues.ranking
+    first = weights[rows].argmax(axis=1)
+    return FirstLabels(first, issues.posterior[rows].argmax(axis=1), first_label_errors(issues, first))
+
+
+def first_label_errors(issues: "LabelIssues", first: "Ints") -> "Floats":
+    """Return the probability of each labeled row that its first label, of these class codes, is wrong.
 
     It is that of a set without the true label, or of another label of the set: its labels have probabilities in
     proportion to their weight times the held-out prediction.
@@ -137,14 +174,30 @@ def first_label_errors(issues: "LabelIssues") -> "Floats":
     rows = issues.ranking
     weights = np.asarray(issues.candidates.weights, dtype=np.float64)[rows]
     joint = weights * np.maximum(issues.proba[rows], MIN_PROBABILITY)
-    first = joint[np.arange(len(rows)), weights.argmax(axis=1)] / joint.sum(axis=1)
-    return np.asarray(1.0 - (1.0 - issues.probability[rows]) * first)
+    share = joint[np.arange(len(rows)), first] / joint.sum(axis=1)
+    return np.asarray(1.0 - (1.0 - issues.probability[rows]) * share)
 
 
-def summarize(issues: "LabelIssues", separator: str) -> dict[str, Any]:
-    """Return the issues for JSON."""
-    texts = issues.candidates.to_strings(separator=separator)
-    return {
+def written_labels(issues: "LabelIssues", prepared: "PreparedTable") -> list[str]:
+    """Return the labels of each row as text: the cell if the labels have weights and are one column of text."""
+    import polars as pl
+
+    from oneof.io import find_column
+
+    texts = issues.candidates.to_strings(separator=prepared.separator)
+    if prepared.label_column is None or not issues.candidates.is_weighted.any():
+        return texts
+    frame = prepared.table.frame
+    cells = frame[find_column(prepared.label_column, frame.columns, prepared.table.path)]
+    if cells.dtype != pl.String:
+        return texts
+    return [text if cell is None else " ".join(cell.split()) for cell, text in zip(cells.to_list(), texts, strict=True)]
+
+
+def summarize(issues: "LabelIssues", prepared: "PreparedTable") -> dict[str, Any]:
+    """Return the issues for JSON, with the first labels that are probably wrong if labels have weights."""
+    texts = written_labels(issues, prepared)
+    facts = {
         "rows": len(issues.candidates),
         "labeled": len(issues.ranking),
         "n_wrong": issues.n_wrong,
@@ -156,3 +209,16 @@ def summarize(issues: "LabelIssues", separator: str) -> dict[str, Any]:
         "noise_rate_by_label": issues.noise_rate_by_label,
         "issues": [issue._asdict() | {"candidates": texts[issue.row]} for issue in issues.top()],
     }
+    if issues.candidates.is_weighted.any() and not issues.is_rate_unknown:
+        labels, classes = find_first_labels(issues, prepared), issues.candidates.classes.tolist()
+        facts["n_wrong_first_labels"] = float(labels.wrong.sum())
+        facts["first_labels"] = [
+            {
+                "row": int(issues.ranking[i]),
+                "first": classes[labels.first[i]],
+                "most_probable": classes[labels.probable[i]],
+                "probability": float(labels.wrong[i]),
+            }
+            for i in labels.order().tolist()
+        ]
+    return facts

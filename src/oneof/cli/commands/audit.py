@@ -15,10 +15,11 @@ from oneof.cli.auditing.issues import (
     describe_rate,
     describe_rest,
     estimate_time,
+    find_first_labels,
     find_issues,
-    first_label_errors,
     format_probability,
     summarize,
+    written_labels,
 )
 from oneof.cli.option_groups import AnswerGroup, FeatureGroup, FileGroup, LabelGroup, make_read_options
 from oneof.cli.output import terminal
@@ -128,7 +129,6 @@ def run(
         )
         prepared = prepare(table, read_options)
         check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --gold to audit the labels themselves")
-        separator = prepared.separator
         extra = [*([] if prepared.answers is None else [WEIGHTS_NOTE]), *describe_rest(read_options, prepared)]
         if prepared.answers is None and share_lists(prepared.candidates):
             extra.append(LISTS_NOTE)
@@ -153,7 +153,7 @@ def run(
                     write_page(temporary, issues, prepared, name)
         if json:
             facts = {"method": name, "groups": groups, "n_groups": prepared.n_groups, "files": list(map(str, outputs))}
-            terminal.print_json(summarize(issues, separator) | facts)
+            terminal.print_json(summarize(issues, prepared) | facts)
             return
         print_issues(issues, table, prepared, top=top)
         if prepared.n_groups is not None:
@@ -198,23 +198,22 @@ def print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", 
 
 def _print_first_labels(issues: "LabelIssues", prepared: "PreparedTable", top: int) -> None:
     """Print the rows whose label of largest weight is probably wrong, with the most probable label."""
-    import numpy as np
-
-    wrong, classes = first_label_errors(issues), issues.candidates.classes
-    n_wrong = int((wrong > 0.5).sum())
+    labels, classes = find_first_labels(issues, prepared), issues.candidates.classes
     terminal.print_line(
-        f"The first label, that of largest weight, is wrong in about {wrong.sum():.0f} rows, and more probably "
-        f"wrong than right in {n_wrong:,}."
+        f"The first label, that of largest weight, is wrong in about {labels.wrong.sum():.0f} rows, and more probably "
+        f"wrong than right in {labels.n_wrong:,}."
     )
-    order = np.argsort(-wrong, kind="stable")[: min(top, n_wrong)]
-    selected = issues.ranking[order]
-    first, probable = issues.candidates.weights[selected].argmax(axis=1), issues.posterior[selected].argmax(axis=1)
     rows = [
-        (int(row), str(classes[j]), str(classes[k]), format_probability(float(probability)))
-        for row, j, k, probability in zip(selected, first, probable, wrong[order], strict=True)
+        (
+            int(issues.ranking[i]),
+            str(classes[labels.first[i]]),
+            str(classes[labels.probable[i]]),
+            format_probability(float(labels.wrong[i])),
+        )
+        for i in labels.order()[:top].tolist()
     ]
     if rows:
-        title = f"Rows whose first label is probably wrong, counted from 0 ({len(rows)} of {n_wrong:,})"
+        title = f"Rows whose first label is probably wrong, counted from 0 ({len(rows)} of {labels.n_wrong:,})"
         _print_rows(title, rows, ("first", "most probable", "probability"), issues, prepared)
 
 
@@ -229,7 +228,7 @@ def _print_rows(
     from oneof.cli.answers.annotators import describe_answers
 
     if prepared.answers is None:
-        texts = dict(enumerate(issues.candidates.to_strings(separator=prepared.separator)))
+        texts = {row: _first_words(text) for row, text in enumerate(written_labels(issues, prepared))}
     else:
         texts = {row: describe_answers(prepared.answers.answers, row) for row, *_ in rows}
     names = _shown_columns(prepared)

@@ -1,6 +1,6 @@
 """Reading of a training table as candidate sets, true labels and features."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -74,6 +74,10 @@ class PreparedTable:
         The group of each row, which folds keep together.
     is_checked : ndarray of bool, or None
         The rows with a checked label, which replaces their labels; None without a column of checked labels.
+    label_column : str or None
+        The column of the labels; None with several of them, or with answers.
+    read_as_written : callable or None
+        Returns the sets with the probabilities in the table as weights; None unless they are divided by their mean.
     """
 
     table: Table
@@ -88,6 +92,8 @@ class PreparedTable:
     answers: TableAnswers | None = None
     groups: list[str] | None = None
     is_checked: "Mask | None" = None
+    label_column: str | None = None
+    read_as_written: Callable[[], CandidateSets] | None = None
 
     @property
     def n_groups(self) -> int | None:
@@ -144,12 +150,15 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     if len(labels) > 1 and read_options.weight_columns:
         label_table = merge_ranked_columns(table, labels, read_options.weight_columns)
         labels, weighting = labels[:1], replace(weighting, weights=read_options.weight_columns[0])
-    given = read_again = None
+    given = read_again = read_as_written = None
     separator_notes: tuple[str, ...] = ()
     if read_options.answers is None:
         separator, separator_notes = resolve_separator(table, read_options)
         read = partial(read_labels, label_table, labels, separator=separator, **asdict(weighting))
         candidates = read(classes=read_options.classes)
+        if weighting.weighted and weighting.kind == "posterior":
+            rest = weighting.rest if isinstance(weighting.rest, str) else False
+            read_as_written = partial(read, classes=read_options.classes, kind="likelihood", rest=rest)
         read_again = (lambda classes: read(classes=classes)) if len(labels) == 1 else None
     else:
         given = read_answers(
@@ -195,6 +204,8 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         answers=given,
         groups=groups,
         is_checked=is_checked,
+        label_column=read_options.labels[0] if len(read_options.labels) == 1 and given is None else None,
+        read_as_written=read_as_written,
     )
 
 

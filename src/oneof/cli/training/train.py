@@ -210,7 +210,7 @@ def train(
         nominal = {"nominal_coverage": REPORT_COVERAGE, "expected_coverage": expected_coverage}
         summary |= {"prediction_sets": nominal | to_dict(sets)}
     if noise_rate is not None and issues is not None:
-        summary |= {"audit": summarize_issues(issues, prepared.separator)}
+        summary |= {"audit": summarize_issues(issues, prepared)}
     command = command_line(
         path,
         read_options,

@@ -370,3 +370,22 @@ def test_minus_one_as_a_row_and_in_a_set_has_a_warning():
     assert y.to_sets() == [{0, 1}, {-1, 0, 1}, {-1}, {1}]
     y = CandidateSets.from_sets([[0, 1], -1, [-1], [1]], classes=[-1, 0, 1])
     assert y.to_sets() == [{0, 1}, {-1}, {-1}, {1}]
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_missing_labels_are_left_out_of_text(weighted):
+    """A token alone is an unlabeled row, one of several labels is left out, and a case is no other token."""
+    texts = ["a|b", "N/A", "a|n/a", "unsure", "b"]
+    plain = CandidateSets.from_strings(["a|b", "", "a", None, "b"], weighted=weighted)
+    assert CandidateSets.from_strings(texts, missing=["n/a", "Unsure"], weighted=weighted) == plain
+    with pytest.warns(UserWarning, match=r"'N/A' is read as a class. .* pass missing=\['N/A'\]"):
+        CandidateSets.from_strings(["a|b", "N/A", "b"], weighted=weighted)
+    for wrong in ("n/a", 3, [1]):
+        with pytest.raises(InputError, match="`missing` must"):
+            CandidateSets.from_strings(texts, missing=wrong, weighted=weighted)
+
+
+def test_null_of_json_is_an_unlabeled_row():
+    y = CandidateSets.from_strings(['{"a": 0.6, "b": 0.2}', "null", '{"b": 1}'], weighted=True)
+    assert y.classes.tolist() == ["a", "b"]
+    assert y.is_unlabeled.tolist() == [False, True, False]

@@ -2,16 +2,19 @@
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
 
 from oneof.candidates import CandidateSets
 from oneof.errors import DataError, InputError, InputTypeError
-from oneof.persistence import SavedModel, load
+from oneof.persistence import SavedModel, load, save
 from tests.cli.conftest import Run, make_birds, run
 
 __all__ = ["run"]  # a fixture
@@ -166,3 +169,13 @@ def test_models_of_other_files(run: Run) -> None:
     assert fitted.code == 0, fitted.err
     written = json.loads(run("predict", "rows/model.skops", "rows.npz", "--out", "-", "--json").out)["predictions"]
     assert load("rows/model.skops").predict("rows.npz").tolist() == [row["label"] for row in written]
+
+
+def test_a_wrapped_pipeline_is_refused(run: Run, tmp_path: Path) -> None:
+    """Only the last step of a pipeline can be wrapped, such as by a calibration: the first steps encode the table."""
+    model = fit(run, "--method", "PLEM")
+    calibrated = CalibratedClassifierCV(FrozenEstimator(model.pipeline[-1]))
+    calibrated.fit(np.zeros((60, model.pipeline[-1].n_features_in_)), ["finch", "owl", "wren"] * 20)
+    with pytest.raises(InputTypeError, match=r"must be a Pipeline .* got CalibratedClassifierCV. Wrap the last step"):
+        save(tmp_path / "wrapped.skops", replace(model, pipeline=calibrated))
+    assert not (tmp_path / "wrapped.skops").exists()

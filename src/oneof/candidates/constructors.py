@@ -7,19 +7,19 @@ from oneof.candidates.labels import (
     codes_to_mask,
     encode_labels,
     joined_weights,
-    label_vector,
     labels_with_weights,
     lists_as_text,
+    missing_tokens,
+    warn_of_placeholders,
 )
 from oneof.candidates.labels import (
     fold_case as fold_label,
 )
 from oneof.candidates.readers import annotations, collections, indicator
-from oneof.candidates.readers.literals import LISTS
-from oneof.candidates.readers.separators import DEFAULT_SEPARATOR, detect_separator
+from oneof.candidates.readers.separators import other_separator, separator_of_texts
 from oneof.candidates.readers.weights import read_weighted_strings, read_weights
 from oneof.candidates.row_weights import RowWeights, WeightOptions, split_weights
-from oneof.errors import InputError, LabelError
+from oneof.errors import InputError
 from oneof.typing import Floats, Labels, Mask
 
 
@@ -284,6 +284,7 @@ class Constructors:
         separator: str = "|",
         classes: Any = None,
         fold_case: bool = False,
+        missing: Any = (),
         weighted: bool = False,
         kind: Literal["likelihood", "posterior"] = "likelihood",
         prior: Any = None,
@@ -308,6 +309,9 @@ class Constructors:
             Read labels, `classes` and the label of the rest without upper case, underscores and repeated spaces, so
             that "Finch" and "finch" are one class, "finch". Weights of such
             spellings in a row are those of a repeated label.
+        missing : sequence of str, default=()
+            Labels that are left out, in any case, such as the refusals "n/a" and "unsure". A text without another label
+            is unlabeled.
         weighted : bool, default=False
             Read the number after the last colon of a label as its weight. A label without a number has the weight 1. A
             colon within a label is escaped by a backslash. A row without any number is a candidate set, to which `kind`
@@ -340,10 +344,14 @@ class Constructors:
                 classes = [fold_label(name) if isinstance(name, str) else name for name in classes]
             rest = fold_label(rest) if isinstance(rest, str) else rest
         if separator == "auto":
-            separator = _detect_separator(y, classes, fold_case=fold_case, weighted=weighted)
+            separator = separator_of_texts(y, classes, fold_case=fold_case, weighted=weighted)
         options = WeightOptions(kind, prior, rest)
+        tokens = missing_tokens(missing)
         if weighted:
-            likelihoods, known = read_weighted_strings(y, separator, classes, options, folds_case=fold_case)
+            likelihoods, known = read_weighted_strings(
+                y, separator, classes, options, folds_case=fold_case, missing=tokens
+            )
+            warn_of_placeholders(known, classes)
             if classes is None and (joined := joined_weights(known.tolist())):
                 warnings.warn(
                     f"{joined[0]!r} is read as one label. Pass `separator` if it is a list of labels with weights.",
@@ -353,8 +361,9 @@ class Constructors:
             return cls._from_likelihoods(likelihoods, known)
         if options != WeightOptions():
             raise InputError("`kind`, `prior` and `rest` apply to weights only. Pass weighted=True.")
-        mask, known = collections.read_strings(y, separator, classes, folds_case=fold_case)
-        if classes is None and (other := _other_separator(y, separator)):
+        mask, known = collections.read_strings(y, separator, classes, folds_case=fold_case, missing=tokens)
+        warn_of_placeholders(known, classes)
+        if classes is None and (other := other_separator(y, separator)):
             warnings.warn(
                 f"each text is read as one label, but {other!r} seems to separate labels. Pass separator={other!r}, or "
                 "separator='auto'.",
@@ -375,23 +384,3 @@ class Constructors:
                 stacklevel=2,
             )
         return cls._from_validated(mask, known)
-
-
-def _other_separator(y: Any, separator: str) -> str | None:
-    """Return a sign that plainly separates labels in texts without the default one; None otherwise."""
-    if separator != DEFAULT_SEPARATOR:
-        return None
-    try:
-        detected = _detect_separator(y, None, fold_case=False, weighted=False)
-    except LabelError:  # texts that may be sets or labels
-        return None
-    return None if detected in (DEFAULT_SEPARATOR, LISTS) else detected
-
-
-def _detect_separator(y: Any, classes: Any, *, fold_case: bool, weighted: bool) -> str:
-    """Return the separator of the texts; a value that is not text is an error of the reader."""
-    texts = [text if isinstance(text, str) else None for text in label_vector(y).tolist()]
-    if fold_case:
-        texts = [text and fold_label(text) for text in texts]
-    names = None if classes is None else [name for name in label_vector(classes).tolist() if isinstance(name, str)]
-    return detect_separator(texts, names, weighted=weighted, setting="Pass separator=")

@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.errors import LabelError
+from oneof.errors import InputError, LabelError
 from oneof.typing import Ints, Labels, Mask
 
 SignPolicy = Literal["error", "warn"]
@@ -31,6 +31,8 @@ _SPACES = re.compile(r"(?:[^\S\t\r\n]|_)+")
 """Spaces and underscores within a label; a tabulator or a line end may separate labels."""
 
 MISSING = -1
+PLACEHOLDERS = frozenset({"na", "n/a", "n.a.", "none", "null", "-1", "-", "?"})
+"""Texts that stand for a missing label and are hardly classes, in lower case."""
 """The code of a row without a label."""
 
 USE_FROM_WEIGHTS = (
@@ -225,6 +227,27 @@ def format_classes(names: Sequence[str]) -> str:
 def fold_case(text: str) -> str:
     """Return text without upper case and repeated spaces, so that "Sea Eagle" and "sea_eagle" are "sea eagle"."""
     return _SPACES.sub(" ", text.casefold()).strip(" ") or text.strip(" ")
+
+
+def missing_tokens(missing: Any) -> set[str]:
+    """Return the labels that a user names as missing, in lower case."""
+    if isinstance(missing, str) or not isinstance(missing, Iterable):
+        raise InputError(f"`missing` must be a sequence of labels, such as ['n/a']; got {missing!r}.")
+    tokens = list(missing)
+    if not all(isinstance(token, str) for token in tokens):
+        raise InputError(f"`missing` must contain text only; got {missing!r}.")
+    return {token.strip().lower() for token in tokens}
+
+
+def warn_of_placeholders(known: Labels, classes: Any) -> None:
+    """Warn if classes that the user has not named are texts such as "n/a", which are hardly classes."""
+    found = [label for label in known.tolist() if isinstance(label, str) and label.lower() in PLACEHOLDERS - {"-1"}]
+    if classes is None and found:
+        warnings.warn(
+            f"{found[0]!r} is read as a class. If it stands for a missing label, pass missing=[{found[0]!r}].",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def labels_with_weights(labels: Iterable[Any]) -> list[str]:

@@ -55,7 +55,8 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     Raises
     ------
     InputTypeError
-        If `model` is not a fitted estimator, or contains types that `load` does not trust.
+        If `model` is not a fitted estimator, contains types that `load` does not trust, or is a `SavedModel` of a table
+        without a `Pipeline`.
     WriteError
         If the file cannot be written, for example because the disk is full.
     MissingExtraError
@@ -73,6 +74,7 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     ['a', 'a', 'b', 'b']
     """
     from sklearn.exceptions import NotFittedError
+    from sklearn.pipeline import Pipeline
     from sklearn.utils.validation import check_is_fitted
 
     skops_io = archive.import_skops()
@@ -80,6 +82,11 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     estimator = model.pipeline if saved else model
     if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise InputTypeError(f"`model` must be a fitted estimator; got {estimator!r}. Call save(path, model).")
+    if saved and model.columns and not isinstance(estimator, Pipeline):
+        raise InputTypeError(
+            "the `pipeline` of a SavedModel must be a Pipeline whose first step reads the columns of a table; got "
+            f"{type(estimator).__name__}. Wrap the last step of a pipeline instead of the whole one."
+        )
     try:
         check_is_fitted(estimator)
     except NotFittedError:

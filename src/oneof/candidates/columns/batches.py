@@ -28,10 +28,10 @@ from oneof.candidates.columns.cells import (
     texts_or_lists,
 )
 from oneof.candidates.columns.tables import read_indicator_columns
-from oneof.candidates.columns.weights import drop_missing_pairs, read_weight_cells, read_weight_matrix
+from oneof.candidates.columns.weights import read_weight_cells, read_weight_matrix
 from oneof.candidates.labels import format_classes
 from oneof.candidates.readers.collections import read_strings
-from oneof.candidates.readers.pairs import PairRows, fold_pairs
+from oneof.candidates.readers.pairs import PairRows, drop_missing_pairs, fold_pairs
 from oneof.candidates.readers.weights import read_pairs
 from oneof.candidates.row_weights import WeightOptions, general_warnings
 from oneof.candidates.sets import CandidateSets

@@ -34,7 +34,7 @@ from oneof.candidates.columns.cells import (
     whole_numbers,
 )
 from oneof.candidates.columns.weights import read_weighted_columns
-from oneof.candidates.labels import fold_case, sort_labels, unknown_label
+from oneof.candidates.labels import PLACEHOLDERS, fold_case, sort_labels, unknown_label
 from oneof.candidates.readers.collections import read_strings, split_text
 from oneof.candidates.readers.literals import LISTS, read_list
 from oneof.candidates.readers.pairs import read_pairs_text
@@ -50,10 +50,6 @@ _ALL_SETS_FULL = (
     "every row is unlabeled, so there is nothing to learn from: a set of all classes counts as a missing label. "
     "Name the classes (--classes) if there are more than those in the column."
 )
-
-
-_PLACEHOLDERS = frozenset({"na", "n/a", "n.a.", "none", "null", "-1", "-", "?"})
-"""Texts of unchecked rows that cannot be new classes, in lower case."""
 
 
 def read_label_columns(
@@ -255,7 +251,7 @@ def _match(row: int, text: str, by_text: Mapping[str, Any], classes: Labels, *, 
             row=row,
             label=text,
         )
-    if adds_classes and text.lower() in _PLACEHOLDERS:
+    if adds_classes and text.lower() in PLACEHOLDERS:
         raise LabelError(
             f"{text!r} is not a class. Leave the cells of rows without a checked label empty, or add --missing {text}.",
             row=row,

@@ -23,6 +23,7 @@ from oneof.candidates.readers.literals import parse_text
 from oneof.candidates.readers.pairs import (
     PairRows,
     as_pairs,
+    drop_missing_pairs,
     fold_pairs,
     pair_lists,
     read_weight,
@@ -174,14 +175,6 @@ def _split_weights(row: int, text: str | None, separator: str) -> list[float] | 
     if None in weights:
         raise LabelError(f"{text!r} must contain numbers separated by {separator!r}.", row=row, label=text)
     return [weight for weight in weights if weight is not None]
-
-
-def drop_missing_pairs(rows: PairRows, is_set: Mask, missing: Sequence[str]) -> tuple[PairRows, Mask]:
-    """Return the rows without the pairs of these labels; a row with no other pair is unlabeled."""
-    kept: PairRows = [
-        row and ([pair for pair in row if str(pair[0]).strip().lower() not in missing] or None) for row in rows
-    ]
-    return kept, is_set | np.fromiter((row is None for row in kept), dtype=bool, count=len(kept))
 
 
 def _drop_minus_one(rows: PairRows, is_set: Mask, classes: Labels | None) -> tuple[PairRows, Mask]:

@@ -58,8 +58,13 @@ def write_sets(mask: Mask, classes: Labels) -> list[set[Any]]:
     return [set(flat[start:end]) for start, end in zip([0, *ends[:-1]], ends, strict=True)] if ends else []
 
 
-def read_strings(y: Any, separator: str, classes: Any = None, *, folds_case: bool = False) -> tuple[Mask, Labels]:
-    """Return the mask and the classes of delimited text such as "sparrow|finch"; each distinct text is split once."""
+def read_strings(
+    y: Any, separator: str, classes: Any = None, *, folds_case: bool = False, missing: Collection[str] = ()
+) -> tuple[Mask, Labels]:
+    """Return the mask and the classes of delimited text such as "sparrow|finch"; each distinct text is split once.
+
+    Labels in `missing`, which are in lower case, are left out.
+    """
     check_separator(separator)
     written = separator.casefold() if folds_case else separator
     texts = label_vector(y).tolist()
@@ -73,6 +78,8 @@ def read_strings(y: Any, separator: str, classes: Any = None, *, folds_case: boo
             else:
                 folded = fold_case(text) if folds_case and isinstance(text, str) else text
                 sets[text] = split_text(row, folded, written)[0]
+            if missing and (labels := sets[text]):
+                sets[text] = [label for label in labels if label.strip().lower() not in missing] or None
     return read_sets([sets[text] for text in texts], classes)
 
 

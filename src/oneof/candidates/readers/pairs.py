@@ -6,7 +6,7 @@ weight may be text such as "0.85" or "85%".
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -146,10 +146,12 @@ def split_weighted_strings(y: Any, separator: str) -> tuple[PairRows, Mask]:
     check_weight_separator(separator)
     texts = label_vector(y).tolist()
     distinct_labels(texts, range(len(texts)))
+    has_json = any(isinstance(text, str) and text.lstrip()[:1] == "{" for text in texts)
     read: dict[Any, tuple[Pairs | None, bool]] = {}
     for row, text in enumerate(texts):
         if text not in read:
-            read[text] = read_pairs_text(row, text, separator)
+            is_null = has_json and isinstance(text, str) and text.strip() == "null"
+            read[text] = (None, True) if is_null else read_pairs_text(row, text, separator)
     is_set = np.fromiter((read[text][1] for text in texts), dtype=bool, count=len(texts))
     return [read[text][0] for text in texts], is_set
 
@@ -229,3 +231,11 @@ def pair_lists(labels: Sequence[Any], weights: Sequence[Any]) -> tuple[PairRows,
         rows.append(None if names is None else as_pairs(i, list(zip(names, numbers or [1.0] * len(names)))))
     is_set = [row is None or numbers is None for row, numbers in zip(rows, weights, strict=True)]
     return rows, np.array(is_set, dtype=bool)
+
+
+def drop_missing_pairs(rows: PairRows, is_set: Mask, missing: Collection[str]) -> tuple[PairRows, Mask]:
+    """Return the rows without the pairs of these labels; a row with no other pair is unlabeled."""
+    kept: PairRows = [
+        row and ([pair for pair in row if str(pair[0]).strip().lower() not in missing] or None) for row in rows
+    ]
+    return kept, is_set | np.fromiter((row is None for row in kept), dtype=bool, count=len(kept))

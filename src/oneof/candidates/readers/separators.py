@@ -1,8 +1,10 @@
 """Detection of the text between two labels of a cell."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
-from oneof.candidates.labels import lists_as_text
+from oneof.candidates.labels import fold_case as fold_text
+from oneof.candidates.labels import label_vector, lists_as_text
 from oneof.candidates.readers.literals import LISTS, is_plainly_list
 from oneof.errors import LabelError
 
@@ -102,3 +104,23 @@ def _members(text: str, separator: str, *, weighted: bool) -> list[str]:
 
 def _label(text: str, *, weighted: bool) -> str:
     return (text.rpartition(":")[0] or text).strip() if weighted else text.strip()
+
+
+def other_separator(y: Any, separator: str) -> str | None:
+    """Return a sign that plainly separates labels in texts without the default one; None otherwise."""
+    if separator != DEFAULT_SEPARATOR:
+        return None
+    try:
+        detected = separator_of_texts(y, None, fold_case=False, weighted=False)
+    except LabelError:  # texts that may be sets or labels
+        return None
+    return None if detected in (DEFAULT_SEPARATOR, LISTS) else detected
+
+
+def separator_of_texts(y: Any, classes: Any, *, fold_case: bool, weighted: bool) -> str:
+    """Return the separator of the texts; a value that is not text is an error of the reader."""
+    texts = [text if isinstance(text, str) else None for text in label_vector(y).tolist()]
+    if fold_case:
+        texts = [text and fold_text(text) for text in texts]
+    names = None if classes is None else [name for name in label_vector(classes).tolist() if isinstance(name, str)]
+    return detect_separator(texts, names, weighted=weighted, setting="Pass separator=")

@@ -7,7 +7,7 @@ does not list is spread over them, and posteriors are divided by their prior.
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from oneof.candidates.readers.pairs import (
     PairRows,
     as_pairs,
     check_weight_separator,
+    drop_missing_pairs,
     fold_pairs,
     split_weighted_strings,
 )
@@ -69,10 +70,21 @@ def read_weights(W: Any, classes: Any, options: WeightOptions) -> tuple[Floats, 
 
 
 def read_weighted_strings(
-    y: Any, separator: str, classes: Any, options: WeightOptions, *, folds_case: bool = False
+    y: Any,
+    separator: str,
+    classes: Any,
+    options: WeightOptions,
+    *,
+    folds_case: bool = False,
+    missing: Collection[str] = (),
 ) -> tuple[Floats, Labels]:
-    """Return the likelihoods and the classes of text such as "finch:0.7|wren:0.3", or of JSON."""
+    """Return the likelihoods and the classes of text such as "finch:0.7|wren:0.3", or of JSON.
+
+    Labels in `missing`, which are in lower case, are left out.
+    """
     rows, is_set = split_weighted_strings(y, separator)
+    if missing:
+        rows, is_set = drop_missing_pairs(rows, is_set, missing)
     if folds_case:
         rows = fold_pairs(rows)
     return to_likelihoods(_tabulate(rows, is_set, classes, options), options)

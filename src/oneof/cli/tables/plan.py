@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.options import write_names
-from oneof.cli.tables.times import AUDIT, MAX_ESTIMATE_SECONDS
+from oneof.cli.tables.times import AUDIT, MAX_ESTIMATE_SECONDS, RATES
 from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:
@@ -223,6 +223,9 @@ class Plan:
         if self.seconds > MAX_ESTIMATE_SECONDS:
             one_split = self.one_split_seconds
             other = f"--method names another method{self.describe_faster()}"
+            audits = sum(self.step_seconds.get(step) or 0.0 for step in (AUDIT, RATES))
+            if RATES in self.step_seconds:
+                time += f"; about {_duration(self.seconds - audits)} without --noise-rate"
             if one_split is None:
                 time += f"; --drop excludes columns, and {other}"
             else:

@@ -420,11 +420,12 @@ def test_few_or_differently_spelled_answers_are_those_of_an_annotator(run: Run, 
 
 
 def test_spellings_of_an_annotator(run: Run, table: Path) -> None:
-    """Names that are equal but for case, spaces and underscores have a note."""
+    """Names that are equal but for case, spaces, underscores and hyphens have a note."""
     names = pl.col("worker").replace({"Dan": "ann "})
     make_answers().with_columns(worker=names).write_csv("answers.csv")
     assert (
-        "'Ann' and 'ann ' differ only in case, spaces or underscores, and count as different annotators" in fit(run).err
+        "'Ann' and 'ann ' differ only in case, spaces, underscores or hyphens, and count as different annotators"
+        in fit(run).err
     )
 
 

@@ -1,4 +1,4 @@
-"""Labels that differ only in case, spaces or underscores: `--fold-case` in every command that reads labels."""
+"""Labels that differ only in case, spaces, underscores or hyphens: `--fold-case` in every command that reads labels."""
 
 import json
 import warnings
@@ -16,7 +16,7 @@ from oneof.errors import DataError
 from tests.cli.conftest import QUICK, Run, make_birds
 
 NAMES = ["finch", "sea owl", "wren"]
-LABEL = st.sampled_from([*NAMES, "Finch", "SEA  owl", "Sea Owl", "WREN"])
+LABEL = st.sampled_from([*NAMES, "Finch", "SEA  owl", "Sea-Owl", "sea_Owl", "WREN"])
 
 
 def spell(text: str, rng: np.random.Generator) -> str:
@@ -111,7 +111,10 @@ def test_fit_predict_and_compare_equal_those_of_one_spelling(run: Run) -> None:
     assert folded["accuracy"] == one["accuracy"]
     assert Path("folded.csv").read_bytes() == Path("one.csv").read_bytes()
     plain = run("inspect", "birds.csv", "--labels", "species")
-    assert "differ only in case, spaces or underscores, and are read as different classes: add --fold-case" in plain.err
+    assert (
+        "differ only in case, spaces, underscores or hyphens, and are read as different classes: add --fold-case"
+        in plain.err
+    )
     inspected = run_json(run, "inspect", "birds.csv", "--labels", "species", "--fold-case")
     assert [found["label"] for found in inspected["classes"]] == NAMES
 

@@ -267,7 +267,7 @@ def test_lists_within_lists_are_errors(tmp_path: Path, cell: str) -> None:
             "'#N/A' and 'n.a.' are read as classes: leave the cells of unlabeled rows empty, or add",
         ),
         (["k.A.", "#DIV/0!", "owl"], "'k.A.' and '#DIV/0!' are read as classes"),
-        (["OWL", "owl", "wren"], "'OWL' and 'owl' differ only in case, spaces or underscores"),
+        (["OWL", "owl", "wren"], "'OWL' and 'owl' differ only in case, spaces, underscores or hyphens"),
         (["OWL", "Owl", "owl", "wren", "wren "], "'OWL', 'Owl' and 'owl'; 'wren' and 'wren ' differ only"),
         ([*"ABCDEFGHabcdefgh"], "'F' and 'f'; and 2 more differ only"),
     ],
@@ -333,7 +333,8 @@ def test_ranked_columns_are_the_weights_of_their_labels() -> None:
     """Columns of labels and of their weights give the weights of the text; empty labels are left out."""
     table = merge_ranked_columns(_table(**RANKED), ["first", "second"], ["p", "q"])
     y = read_labels(table, ["first"], weights="p")
-    assert y == CandidateSets.from_strings(["owl:.75|wren:.25", "owl:.5|n/a:.5", "wren:1", "", ""], weighted=True)
+    texts, classes = ["owl:.75|wren:.25", "owl:.5|n/a:.5", "wren:1", "", ""], ["n/a", "owl", "wren"]
+    assert y == CandidateSets.from_strings(texts, classes=classes, weighted=True)
     with pytest.raises(DataError, match="--labels and --weights must name as many columns; got 2 and 1"):
         merge_ranked_columns(_table(**RANKED), ["first", "second"], ["p"])
     with pytest.raises(LabelError, match=r"row 2: the label 'wren' must have a number as its weight; got None"):

@@ -306,9 +306,9 @@ class Constructors:
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
         fold_case : bool, default=False
-            Read labels, `classes` and the label of the rest without upper case, underscores and repeated spaces, so
-            that "Finch" and "finch" are one class, "finch". Weights of such
-            spellings in a row are those of a repeated label.
+            Read labels, `classes` and the label of the rest without upper case, underscores, hyphens between letters
+            and repeated spaces, so that "Finch" and "finch" are one class, "finch". Weights of such spellings in a row
+            are those of a repeated label.
         missing : sequence of str, default=()
             Labels that are left out, in any case, such as the refusals "n/a" and "unsure". A text without another label
             is unlabeled.

@@ -27,8 +27,8 @@ _JOINED_WEIGHTS = re.compile(r"(\(\s*\d*\.?\d+\s*%?\s*\)|:\s*\d*\.?\d+\s*%?)\s*[
 _FRACTION = re.compile(r"[.%][^:(]*$")
 """A point or a percent sign in the weight at the end of a text."""
 
-_SPACES = re.compile(r"(?:[^\S\t\r\n]|_)+")
-"""Spaces and underscores within a label; a tabulator or a line end may separate labels."""
+_SPACES = re.compile(r"(?:[^\S\t\r\n]|_|(?<=[^\W\d_])-(?=[^\W\d_]))+")
+"""Spaces, underscores and hyphens between letters in a label; a tabulator or a line end may separate labels."""
 
 MISSING = -1
 PLACEHOLDERS = frozenset({"na", "n/a", "n.a.", "none", "null", "-1", "-", "?"})
@@ -225,7 +225,7 @@ def format_classes(names: Sequence[str]) -> str:
 
 
 def fold_case(text: str) -> str:
-    """Return text without upper case and repeated spaces, so that "Sea Eagle" and "sea_eagle" are "sea eagle"."""
+    """Return text without upper case and repeated spaces: "Sea Eagle", "sea_eagle" and "sea-eagle" are "sea eagle"."""
     return _SPACES.sub(" ", text.casefold()).strip(" ") or text.strip(" ")
 
 

@@ -48,8 +48,8 @@ class LabelGroup:
         bool,
         typer.Option(
             "--fold-case",
-            help="Read labels that differ only in case, spaces or underscores as one class, named in lower case: 'Sea "
-            "Eagle' and 'sea_eagle'. Weights that a row has for them are merged.",
+            help="Read labels that differ only in case, spaces, underscores or hyphens as one class, named in lower "
+            "case: 'Sea Eagle' and 'sea_eagle'. Weights that a row has for them are merged.",
         ),
     ] = False
     weighted: Annotated[

@@ -88,9 +88,9 @@ def read_label_columns(
     kind, prior, rest
         See `CandidateSets.from_weights`; they apply to weights only.
     folds_case : bool, default=False
-        Labels of one column, and `classes`, are read without upper case, underscores and repeated spaces, so that
-        spellings that differ in these only are one class. Their weights in
-        a row are those of a repeated label.
+        Labels of one column, and `classes`, are read by `fold_case`, without upper case, underscores, hyphens between
+        letters and repeated spaces, so that spellings that differ in these only are one class. Their weights in a row
+        are those of a repeated label.
     missing : sequence of str
         Labels in lower case that are left out of sets and of weights; a row with no other label is unlabeled.
 

@@ -116,7 +116,7 @@ def read_answers(
 
 
 def _note_spellings(annotators: list[str]) -> list[str]:
-    """Return a note on names of annotators that are equal but for case, spaces and underscores."""
+    """Return a note on names of annotators that are equal but for case, spaces, underscores and hyphens."""
     from oneof.io import group_spellings
     from oneof.wording import enumerate_items
 
@@ -125,8 +125,8 @@ def _note_spellings(annotators: list[str]) -> list[str]:
         return []
     listed = "; ".join(enumerate_items([*map(repr, group)], MAX_NAMED) for group in groups[:MAX_NAMED])
     return [
-        f"{listed} differ only in case, spaces or underscores, and count as different annotators: use one spelling if "
-        "they are the same."
+        f"{listed} differ only in case, spaces, underscores or hyphens, and count as different annotators: use one "
+        "spelling if they are the same."
     ]
 
 

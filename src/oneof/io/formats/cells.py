@@ -60,7 +60,8 @@ class CellFormat:
     dates : tuple of str
         Formats of dates (`strptime`) that are tried before the known ones.
     folds_labels : bool
-        Whether labels that differ only in case, spaces or underscores are one class, whose name has no upper case.
+        Whether labels that differ only in case, spaces, underscores or hyphens are one class, whose name has no upper
+        case.
     """
 
     decimal: str = "."

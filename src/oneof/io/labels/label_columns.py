@@ -299,7 +299,7 @@ def _read_as_one_class(labels: Sequence[str], advice: str) -> str:
 
 
 def group_spellings(names: Iterable[str]) -> list[list[str]]:
-    """Return the groups of names that differ only in case, spaces or underscores."""
+    """Return the groups of names that differ only in case, spaces, underscores or hyphens."""
     spellings: dict[str, list[str]] = {}
     for name in names:
         spellings.setdefault(fold_case(name), []).append(name)
@@ -312,6 +312,6 @@ def _misspelled(labels: Sequence[str]) -> list[str]:
         return []
     listed = groups if len(groups) <= _MAX_LISTED else [*groups[:_MAX_LISTED], f"and {len(groups) - _MAX_LISTED} more"]
     return [
-        f"{'; '.join(listed)} differ only in case, spaces or underscores, and are read as different classes: add "
-        "--fold-case, or use one spelling, if they are the same class."
+        f"{'; '.join(listed)} differ only in case, spaces, underscores or hyphens, and are read as different classes: "
+        "add --fold-case, or use one spelling, if they are the same class."
     ]

@@ -309,6 +309,10 @@ def reraise_as_input_error() -> Iterator[None]:
         raise InputTypeError(str(error)) from error
     except (ValueError, OverflowError) as error:
         message = str(error)
+        if message.startswith("setting an array element with a sequence"):
+            message += (
+                " Features must be numbers; stack a column of lists, such as embeddings, by numpy.stack(frame['name'])."
+            )
         if message.startswith("could not convert string to float"):
             if len(message) > _MAX_VALUE:  # a text
                 message = message[:_MAX_VALUE] + "...'"

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from oneof import PLEM
 from oneof.errors import InputError
 from tests.estimators.panel import ALL, name, table
 
@@ -65,3 +66,10 @@ def test_nonfinite_values_are_located(estimator, value):
         clone(estimator).fit(sp.csr_array(X), mask)
     with pytest.raises(InputError, match=message):
         model.predict(X)
+
+
+def test_a_column_of_lists_has_a_remedy():
+    """Embeddings are often one column of lists."""
+    polars = pytest.importorskip("polars")
+    with pytest.raises(InputError, match=r"stack a column of lists, such as embeddings, by numpy\.stack"):
+        PLEM().fit(polars.DataFrame({"e": [[1.0, 2.0], [2.0, 1.0], [0.0, 1.0]]}), ["a", "b", "a"])

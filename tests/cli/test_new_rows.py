@@ -103,7 +103,10 @@ def test_a_true_label_that_training_lacks_counts_as_wrong(run: Run, model: Path,
             "row 2: the truth column 'truth' contains 'Owl', which is not a class of the model. It is",
         ),
         (["owl", "wren", "owl|wren"], "row 2: the truth column 'truth' contains 'owl|wren'"),
-        (["kite", "ibis", "owl"], "row 0: the truth column 'truth' contains 'kite'"),
+        (
+            ["owl", "wren", "n/a"],
+            "row 2: the truth column 'truth' contains 'n/a', which is not a class of the model. If",
+        ),
     ],
 )
 def test_a_true_label_that_is_probably_an_error(
@@ -117,13 +120,29 @@ def test_a_true_label_that_is_probably_an_error(
     check_error(run, "predict", model, "new.csv", "--truth", "truth", message=message)
 
 
-def test_a_true_label_that_training_lacks_is_in_no_prediction_set(run: Run, model: Path) -> None:
+@pytest.mark.parametrize("online", [False, True])
+def test_a_column_of_mostly_new_labels_is_another_column(run: Run, model: Path, online: bool) -> None:
+    """The order of the rows does not matter."""
+    if online:
+        assert run("fit", "birds.csv", *ONLINE).code == 0
+        model = Path("learned/model.skops")
+    frame = make_birds().drop("species")
+    for labels in (["kite"] * 31 + ["owl"] * 29, ["owl"] * 29 + ["kite"] * 31):
+        frame.with_columns(truth=pl.Series(labels)).write_csv("new.csv")
+        check_error(run, "predict", model, "new.csv", "--truth", "truth", message="name the column of true labels")
+    frame.with_columns(truth=pl.Series(["kite"] * 30 + ["owl"] * 30)).write_csv("new.csv")
+    assert run("predict", model, "new.csv", "--truth", "truth").code == 0
+
+
+@pytest.mark.parametrize("new", [3, -7, "kite"])
+def test_a_true_label_that_training_lacks_is_in_no_prediction_set(run: Run, model: Path, new: int | str) -> None:
     rows = [{"x": k + i / 200, "y": k, "t": k} for k in (1, 2) for i in range(100)]
     pl.DataFrame(rows).write_csv("numbers.csv")
     assert run("fit", "numbers.csv", "--labels", "y", "--drop", "t", "--folds", "2", "--out", "n").code == 0
-    pl.DataFrame([*rows[:99], {"x": 9.0, "y": 1, "t": 3}]).write_csv("new.csv")
+    cells = [*({**row, "t": str(row["t"])} for row in rows[:99]), {"x": 9.0, "y": 1, "t": str(new)}]
+    pl.DataFrame(cells).write_csv("new.csv")
     result = run("predict", "n/model.skops", "new.csv", "--truth", "t", "--coverage", "0.9", "--json")
     assert result.code == 0, result.err
-    assert "1 of 100 true labels is not a class of the model (3)" in result.err
+    assert f"1 of 100 true labels is not a class of the model ({new!r})" in result.err
     sets = json.loads(result.out)["prediction_sets"]
-    assert {group["key"]: group for group in sets["by_class"]}[3]["coverage"] == 0
+    assert {group["key"]: group for group in sets["by_class"]}[new]["coverage"] == 0

@@ -6,6 +6,7 @@ from typing import Any, Literal, Self
 from oneof.candidates.labels import (
     codes_to_mask,
     encode_labels,
+    fold_tokens,
     joined_weights,
     labels_with_weights,
     lists_as_text,
@@ -346,7 +347,7 @@ class Constructors:
         if separator == "auto":
             separator = separator_of_texts(y, classes, fold_case=fold_case, weighted=weighted)
         options = WeightOptions(kind, prior, rest)
-        tokens = missing_tokens(missing)
+        tokens = fold_tokens(missing_tokens(missing), folds_case=fold_case)
         if weighted:
             likelihoods, known = read_weighted_strings(
                 y, separator, classes, options, folds_case=fold_case, missing=tokens

@@ -30,9 +30,9 @@ _FRACTION = re.compile(r"[.%][^:(]*$")
 _SPACES = re.compile(r"(?:[^\S\t\r\n]|_|(?<=[^\W\d_])-(?=[^\W\d_]))+")
 """Spaces, underscores and hyphens between letters in a label; a tabulator or a line end may separate labels."""
 
-MISSING = -1
 PLACEHOLDERS = frozenset({"na", "n/a", "n.a.", "none", "null", "-1", "-", "?"})
-"""Texts that stand for a missing label and are hardly classes, in lower case."""
+"""Texts that stand for a missing label, in lower case."""
+MISSING = -1
 """The code of a row without a label."""
 
 USE_FROM_WEIGHTS = (
@@ -239,8 +239,14 @@ def missing_tokens(missing: Any) -> set[str]:
     return {token.strip().lower() for token in tokens}
 
 
+def fold_tokens(tokens: Iterable[str], *, folds_case: bool) -> set[str]:
+    """Return tokens of missing labels, in lower case, also by `fold_case` if labels are."""
+    known = {token.strip().lower() for token in tokens}
+    return known | {fold_case(token) for token in known} if folds_case else known
+
+
 def warn_of_placeholders(known: Labels, classes: Any) -> None:
-    """Warn if classes that the user has not named are texts such as "n/a", which are hardly classes."""
+    """Warn if classes that the user has not named are texts such as "n/a", which stand for a missing label."""
     found = [label for label in known.tolist() if isinstance(label, str) and label.lower() in PLACEHOLDERS - {"-1"}]
     if classes is None and found:
         warnings.warn(

@@ -329,10 +329,8 @@ def _check_proba(model: Any, predicted: Any, proba: Floats, *, has_proba: bool) 
     """
     sums = proba.sum(axis=1)
     if has_proba and (np.abs(sums - 1.0) > MAX_SUM_ERROR).any():
-        row = int(np.abs(sums - 1.0).argmax())
         warnings.warn(
-            f"the probabilities of {type(model).__name__} must sum to 1 in each row; those of a row sum to "
-            f"{sums[row]:.3g}.",
+            f"the probabilities of {type(model).__name__} do not sum to 1 in each row. Divide them by their sum.",
             UserWarning,
             stacklevel=3,
         )

@@ -24,7 +24,7 @@ from oneof.wording import enumerate_items
 
 RECORD_COLUMNS = ("row", "annotator", "answer")
 _ANNOTATOR, _ANSWER = {"annotator", "worker"}, {"answer", "label"}
-"""Names of columns that are hardly names of two annotators."""
+"""Names of the columns of records in files of answers."""
 MAX_LISTED = 9
 """Number of further rows with several answers of one annotator that an error lists."""
 MIN_NAMES = 20

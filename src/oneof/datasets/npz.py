@@ -126,9 +126,12 @@ def from_arrays(name: str, arrays: Arrays) -> Dataset:
 
 
 def _numbers(classes: Labels) -> Labels:
-    """Return names that are all written integers as integers: as text, they sort as 0, 1, 10, 2."""
+    """Return names that are all written integers as integers: as text, they sort as 0, 1, 10, 2.
+
+    Names with "-1" remain text: among integers, -1 is a missing label.
+    """
     names = classes.tolist()
-    if all(isinstance(name, str) and _INTEGER.fullmatch(name) for name in names):
+    if "-1" not in names and all(isinstance(name, str) and _INTEGER.fullmatch(name) for name in names):
         return np.array([int(name) for name in names])
     return classes
 

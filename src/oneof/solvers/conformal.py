@@ -33,8 +33,9 @@ Rule = Literal["conservative", "optimistic", "sampled"]
 P_VALUE_TOL = 1e-10
 """Tolerance of p-values, which are fractions of counts, for the rounding errors of a and of sums of weights."""
 
-TIE_TOL = 1e-9
-"""Relative difference up to which probabilities are equal: two computations of one value differ by rounding errors."""
+TIE_TOL, TIE_TOL_SINGLE = 1e-9, 1e-5
+"""Relative difference up to which probabilities, in double or in single precision, are equal: two computations of one
+value differ by rounding errors."""
 
 
 def lac_scores(proba: Floats) -> Floats:
@@ -57,13 +58,14 @@ def aps_scores(proba: Floats, uniform: Floats | None = None) -> Floats:
     ndarray of shape (n, K)
         In [0, 1]. Classes of equal probability have equal scores: they are treated as one class.
     """
+    tol = TIE_TOL_SINGLE if np.asarray(proba).dtype == np.float32 else TIE_TOL
     proba = np.asarray(proba, dtype=np.float64)
     order = np.argsort(-proba, axis=1, kind="stable")
     ranked = np.take_along_axis(proba, order, axis=1)
     total = np.cumsum(ranked, axis=1)
     total[:, -1] = 1.0  # the sum of probabilities has a rounding error
     before = np.concatenate([np.zeros((len(proba), 1)), total[:, :-1]], axis=1)
-    differs = ranked[:, :-1] - ranked[:, 1:] > TIE_TOL * ranked[:, :-1]
+    differs = ranked[:, :-1] - ranked[:, 1:] > tol * ranked[:, :-1]
     edge = np.ones((len(proba), 1), dtype=bool)
     lower = np.maximum.accumulate(np.where(np.hstack([edge, differs]), before, 0.0), axis=1)
     upper = np.where(np.hstack([differs, edge]), total, np.inf)

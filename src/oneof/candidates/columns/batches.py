@@ -29,7 +29,7 @@ from oneof.candidates.columns.cells import (
 )
 from oneof.candidates.columns.tables import read_indicator_columns
 from oneof.candidates.columns.weights import read_weight_cells, read_weight_matrix
-from oneof.candidates.labels import format_classes
+from oneof.candidates.labels import fold_tokens, format_classes
 from oneof.candidates.readers.collections import read_strings
 from oneof.candidates.readers.pairs import PairRows, drop_missing_pairs, fold_pairs
 from oneof.candidates.readers.weights import read_pairs
@@ -79,7 +79,7 @@ class LabelReader:
     ) -> None:
         if folds_case:
             classes, rest = fold_names(columns, classes, rest)
-        self.folds_case, self.missing = folds_case, missing
+        self.folds_case, self.missing = folds_case, sorted(fold_tokens(missing, folds_case=folds_case))
         self.options = WeightOptions(kind, prior, rest)
         if kind == "posterior" and prior is None:
             raise InputError('`prior` must be given for kind="posterior"; a batch does not contain all rows.')
@@ -229,10 +229,10 @@ class LabelReader:
             check_nonempty_sets(cells.to_list(), self.separator)
         pairs, is_set = read_weight_cells(cells, weights, self.separator)
         rows: PairRows = [row and [(label_to_text(label), weight) for label, weight in row] for row in pairs]
-        if self.missing:
-            rows, is_set = drop_missing_pairs(rows, is_set, self.missing)
         if self.folds_case:
             rows = fold_pairs(rows)
+        if self.missing:
+            rows, is_set = drop_missing_pairs(rows, is_set, self.missing)
         for i, row in enumerate(rows):
             if row is not None and len(row) == 1 and self._is_unlabeled(row[0][0]):
                 rows[i], is_set[i] = None, True

@@ -34,7 +34,7 @@ from oneof.candidates.columns.cells import (
     whole_numbers,
 )
 from oneof.candidates.columns.weights import read_weighted_columns
-from oneof.candidates.labels import PLACEHOLDERS, fold_case, sort_labels, unknown_label
+from oneof.candidates.labels import PLACEHOLDERS, fold_case, fold_tokens, sort_labels, unknown_label
 from oneof.candidates.readers.collections import read_strings, split_text
 from oneof.candidates.readers.literals import LISTS, read_list
 from oneof.candidates.readers.pairs import read_pairs_text
@@ -103,6 +103,7 @@ def read_label_columns(
     """
     if folds_case:
         classes, rest = fold_names(names, classes, rest)
+    missing = sorted(fold_tokens(missing, folds_case=folds_case))
     options = WeightOptions(kind, prior, rest)
     try:
         if len(names) == 1 and (not weighted or weights is not None):
@@ -138,8 +139,11 @@ def match_true_labels(cells: Iterable[Any], classes: Labels) -> tuple[Labels, di
     values = list(cells)
     truth = np.full(len(values), None, dtype=object)
     unknown: dict[int, str] = {}
+    has_numbers = classes.dtype.kind in "iuf"
     for row, cell in enumerate(values):
         text = "" if cell is None else _as_written(cell)
+        if has_numbers and text not in by_text and (number := parse_whole_number(text)) is not None:
+            text = str(number)
         if text in by_text:
             truth[row] = by_text[text]
         elif text not in ("", "nan"):

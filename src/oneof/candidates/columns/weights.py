@@ -75,12 +75,12 @@ def read_weighted_columns(
     if weights is None and contains_nested_lists(cells):
         numeric = not any(isinstance(label, str) for row in rows for label, _ in row or ())
     known = typed_classes(classes, numbers=numeric)
+    if folds_case and not numeric:
+        rows = fold_pairs(rows)
     if missing:
         rows, is_set = drop_missing_pairs(rows, is_set, missing)
     if numeric:
         rows, is_set = _drop_minus_one(rows, is_set, known)
-    elif folds_case:
-        rows = fold_pairs(rows)
     return read_pairs(rows, is_set, known, options)
 
 

@@ -83,10 +83,10 @@ def read_weighted_strings(
     Labels in `missing`, which are in lower case, are left out.
     """
     rows, is_set = split_weighted_strings(y, separator)
-    if missing:
-        rows, is_set = drop_missing_pairs(rows, is_set, missing)
     if folds_case:
         rows = fold_pairs(rows)
+    if missing:
+        rows, is_set = drop_missing_pairs(rows, is_set, missing)
     return to_likelihoods(_tabulate(rows, is_set, classes, options), options)
 
 

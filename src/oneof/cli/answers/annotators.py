@@ -50,7 +50,8 @@ def held_out_labels(
 
     The classifier is fitted to labels that follow its own predictions. Held-out predictions of such a fit have its
     scale, but as a prior of the labels they are overconfident: the sets would be too small. The prior is therefore the
-    held-out predictions of the comparison, which was fitted to the answers alone. None without probabilities.
+    held-out predictions of the comparison, which was fitted to the answers alone, with the power of at most 1 that
+    makes the answers most likely. None without probabilities.
 
     Returns
     -------
@@ -61,14 +62,17 @@ def held_out_labels(
     """
     import numpy as np
 
-    from oneof.crowd.learners import cross_fitted_proba
+    from oneof.crowd.learners import MIN_PROBABILITY, cross_fitted_proba
+    from oneof.solvers.annotators.temper import temper
     from oneof.solvers.conformal import candidate_proba
 
     prior, rows = comparison.results[0].probabilities, comparison.held_out_rows
     if prior is None or rows is None:
         return None, None
+    evidence = candidates[rows].evidence
+    tempered, _ = temper(np.log(np.maximum(prior, MIN_PROBABILITY)), evidence, 1.0)
     posterior = np.zeros(candidates.shape)
-    posterior[rows] = candidate_proba(prior, candidates[rows].evidence)
+    posterior[rows] = candidate_proba(tempered, evidence)
     return cross_fitted_proba(crowd, frame, folds)[rows], posterior
 
 

@@ -307,6 +307,7 @@ def _read_wide(table: "Table", row: str, separator: str | None, classes: tuple[s
 def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_format: "CellFormat") -> _Records:
     """Read an export of Label Studio or doccano; see `_read_records` for the format of the labels."""
     from oneof.candidates.columns import DEFAULT_SEPARATOR, fold_case
+    from oneof.candidates.labels import fold_tokens
     from oneof.crowd.encoding import list_labels
     from oneof.errors import DataError, InputError
     from oneof.io.formats.annotations import describe_omitted, drop_empty, read_export
@@ -315,10 +316,11 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
         raise InputError(
             f"--annotator has no use with the export {options.path}, which names its annotators. Remove it."
         )
-    tokens = {token.strip().casefold() for token in label_format.missing}
+    tokens = fold_tokens(label_format.missing, folds_case=label_format.folds_labels)
     exported = read_export(options.path, item=options.row or ROW, choice=options.answer)
+    fold = fold_case if label_format.folds_labels else str
     known = [
-        one._replace(labels=tuple(label for label in one.labels if label.strip().casefold() not in tokens))
+        one._replace(labels=tuple(label for label in one.labels if not {label.strip().lower(), fold(label)} & tokens))
         for one in exported
     ]
     given, omitted = drop_empty(known)

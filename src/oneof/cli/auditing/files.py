@@ -35,11 +35,11 @@ def write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") ->
         "suspected": issues.is_issue[issues.ranking].tolist(),
     }
     if issues.candidates.is_weighted.any() and not issues.is_rate_unknown:
-        labels, classes = find_first_labels(issues, prepared), issues.candidates.classes
+        labels, classes = find_first_labels(issues, prepared), issues.candidates.classes.tolist()
         columns |= {
-            "first": classes[labels.first].tolist(),
-            "most_probable": classes[labels.probable].tolist(),
-            "first_wrong": labels.wrong.tolist(),
+            "first": [None if k < 0 else classes[k] for k in labels.first.tolist()],
+            "most_probable": [classes[k] for k in labels.probable.tolist()],
+            "first_wrong": [None if k < 0 else p for k, p in zip(labels.first, labels.wrong.tolist(), strict=True)],
         }
     texts_of_rows = [column.name for column in prepared.columns if column.kind == "text"]
     names_of_rows = [*prepared.identifiers, *texts_of_rows]

@@ -17,8 +17,6 @@ N_FOLDS = 5
 """Number of folds of the held-out predictions, unless there are fewer groups."""
 MAX_PRINTED = 0.995
 """Probabilities above this would be rounded to 1.00."""
-MIN_PROBABILITY = 1e-6
-"""Lower bound of held-out probabilities."""
 CHECKED_NOTE = (
     "rows with a checked label are right: they are used to predict the others, and are neither audited nor counted."
 )
@@ -130,11 +128,11 @@ class FirstLabels(NamedTuple):
     """The label of largest weight of each labeled row, in the order of `LabelIssues.ranking`."""
 
     first: "Ints"
-    """Its class code."""
+    """Its class code; -1 if several labels have the largest weight."""
     probable: "Ints"
     """The code of the most probable class."""
     wrong: "Floats"
-    """The probability that the first label is wrong."""
+    """The probability that the first label is wrong; 0 without a first label."""
 
     @property
     def n_wrong(self) -> int:
@@ -152,30 +150,33 @@ def find_first_labels(issues: "LabelIssues", prepared: "PreparedTable") -> First
     """Return the first label of each labeled row, by the weights as they are in the table, and its errors."""
     import numpy as np
 
-    weights = np.asarray(issues.candidates.weights, dtype=np.float64)
-    if prepared.read_as_written is not None:
-        written = prepared.read_as_written()
-        column = {label: k for k, label in enumerate(issues.candidates.classes.tolist())}
-        weights = np.zeros(weights.shape)
-        weights[:, [column[label] for label in written.classes.tolist()]] = written.weights
     rows = issues.ranking
-    first = weights[rows].argmax(axis=1)
-    return FirstLabels(first, issues.posterior[rows].argmax(axis=1), first_label_errors(issues, first))
+    weights = _written_weights(issues, prepared)[rows]
+    first = weights.argmax(axis=1)
+    wrong = 1.0 - issues.posterior[rows, first]
+    is_tied = (weights == weights.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    return FirstLabels(
+        np.where(is_tied, -1, first), issues.posterior[rows].argmax(axis=1), np.where(is_tied, 0.0, wrong)
+    )
 
 
-def first_label_errors(issues: "LabelIssues", first: "Ints") -> "Floats":
-    """Return the probability of each labeled row that its first label, of these class codes, is wrong.
-
-    It is that of a set without the true label, or of another label of the set: its labels have probabilities in
-    proportion to their weight times the held-out prediction.
-    """
+def _written_weights(issues: "LabelIssues", prepared: "PreparedTable") -> "Floats":
+    """Return the weights as they are in the table, which for posteriors differ from those of the candidates."""
     import numpy as np
 
-    rows = issues.ranking
-    weights = np.asarray(issues.candidates.weights, dtype=np.float64)[rows]
-    joint = weights * np.maximum(issues.proba[rows], MIN_PROBABILITY)
-    share = joint[np.arange(len(rows)), first] / joint.sum(axis=1)
-    return np.asarray(1.0 - (1.0 - issues.probability[rows]) * share)
+    from oneof.errors import OneofError
+
+    weights = np.asarray(issues.candidates.weights, dtype=np.float64)
+    if prepared.read_as_written is None:
+        return weights
+    try:
+        written = prepared.read_as_written()
+    except OneofError:  # a row may have weights by the rest alone
+        return weights
+    column = {label: k for k, label in enumerate(issues.candidates.classes.tolist())}
+    aligned = np.zeros(weights.shape)
+    aligned[:, [column[label] for label in written.classes.tolist()]] = written.weights
+    return aligned
 
 
 def written_labels(issues: "LabelIssues", prepared: "PreparedTable") -> list[str]:

@@ -1,5 +1,6 @@
 """`oneof predict`: predict a label for every row of a table; `predict_online` predicts in batches."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -271,7 +272,8 @@ def predict(
             raise InputError(f"--keep {name}: a column of lists cannot be written to CSV. Leave it out.")
     frame = insert_identifiers(frame, table.frame, dict.fromkeys([*copied, *identifiers(model)]))
     given = [] if true_labels is None else [label for label in true_labels.tolist() if label is not None]
-    if new_labels := [label for label in given if label not in model.pipeline.classes_]:
+    classes = set(model.pipeline.classes_.tolist())
+    if new_labels := Counter(label for label in given if label not in classes):
         notes.append(new_label_note(new_labels, len(given)))
     return PredictionResult(
         frame=frame,

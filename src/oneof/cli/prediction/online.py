@@ -1,6 +1,7 @@
 """Predictions by a model of `oneof fit --online`, in batches: memory does not grow with the number of rows."""
 
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -132,7 +133,7 @@ class StreamPrediction:
         )
         self._n_covered = 0.0
         self._n_labeled = self._n_correct = self._n_true = 0
-        self._new_labels: list[str] = []
+        self._new_labels: Counter[str] = Counter()
 
     @property
     def covering_rate(self) -> float | None:
@@ -188,6 +189,11 @@ class StreamPrediction:
             raise InputError(f"{self._source.display_name} has no rows.")
         self.notes += dict.fromkeys(remark for remarks in self._remarks.values() for remark in remarks)
         if self._new_labels:
+            if 2 * self._new_labels.total() > self._n_true:
+                raise DataError(
+                    f"most labels of the truth column {self._truth!r} are not classes of the model, such as "
+                    f"{next(iter(self._new_labels))!r}: name the column of true labels."
+                )
             self.notes.append(new_label_note(self._new_labels, self._n_true))
         if self._absent:
             absent = [column.name for column in columns if column.name in self._absent]
@@ -204,21 +210,20 @@ class StreamPrediction:
         if self._truth is not None:
             column = batch.content[find_column(self._truth, names, batch.path)]
             cells = list_labels(column, self._table_options.cell_format)
-            tokens = {token.strip().lower() for token in self._table_options.cell_format.missing}
+            tokens = {"nan", *(token.strip().lower() for token in self._table_options.cell_format.missing)}
             texts = ["" if cell is None else label_to_text(cell) for cell in cells]
             true = np.array(["" if text.strip().lower() in tokens else text for text in texts], dtype=object)
             known = true != ""
             unknown = {int(row): true[row] for row in np.flatnonzero(known & ~np.isin(true, self._model.classes))}
-            n_known = int(known.sum()) - len(unknown) + self._n_true - len(self._new_labels)
             try:
-                check_new_labels(unknown, self._model.classes, n_known=n_known - len(self._new_labels))
+                check_new_labels(unknown, self._model.classes)
             except LabelError as error:
                 raise DataError(
                     f"the truth column {self._truth!r} contains {error.label!r}, which is not a class of the model. "
                     f"{error.reason}",
                     row=error.row,
                 ) from None
-            self._new_labels += unknown.values()
+            self._new_labels.update(unknown.values())
             self._n_true += int(known.sum())
             self._n_correct += int((labels[known] == true[known]).sum())
         if self._reader is None or not set(label_columns(self._model)) <= set(names):

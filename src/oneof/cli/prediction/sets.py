@@ -161,11 +161,18 @@ def to_columns(sets: "CandidateSets", separator: str) -> "list[pl.Series]":
 
 def describe_sets(sets: "CandidateSets", known: Any, options: SetOptions) -> dict[str, Any]:
     """Return the nominal coverage and the mean size for JSON, and the coverage if some labels are known."""
+    import numpy as np
+
     from oneof.candidates import CandidateSets
     from oneof.conformal import evaluate_sets
     from oneof.errors import LabelError
 
     reference = "labels" if isinstance(known, CandidateSets) else "truth"
+    if reference == "truth" and known is not None and sets.classes.dtype.kind in "iuf":
+        labels = [label for label in known.tolist() if label is not None]
+        if any(isinstance(label, str) for label in labels):  # new labels, which are no numbers
+            known = np.array([label if label is None else str(label) for label in known.tolist()], dtype=object)
+            sets = CandidateSets(sets.mask, [str(label) for label in sets.classes.tolist()])
     mean_size = float(sets.sizes.mean()) if len(sets) else None
     summary: dict[str, Any] = {"nominal_coverage": options.coverage, "mean_size": mean_size}
     summary |= {} if known is None else {"reference": reference}

@@ -75,7 +75,7 @@ class PreparedTable:
     is_checked : ndarray of bool, or None
         The rows with a checked label, which replaces their labels; None without a column of checked labels.
     label_column : str or None
-        The column of the labels; None with several of them, or with answers.
+        The column of the labels and of their weights; None with several columns, or with answers.
     read_as_written : callable or None
         Returns the sets with the probabilities in the table as weights; None unless they are divided by their mean.
     """
@@ -191,6 +191,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     if table.rows is None:
         leaks = leak_notes(features.frame, features.columns, candidates, has_truth=truth is not None)
         leaks += group_notes(table.frame, read_options.text_columns, table.dropped, given=read_options.groups)
+    is_one_column = len(read_options.labels) == 1 and given is None and weighting.weights is None
     return PreparedTable(
         table,
         candidates,
@@ -204,7 +205,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         answers=given,
         groups=groups,
         is_checked=is_checked,
-        label_column=read_options.labels[0] if len(read_options.labels) == 1 and given is None else None,
+        label_column=read_options.labels[0] if is_one_column else None,
         read_as_written=read_as_written,
     )
 

@@ -76,8 +76,9 @@ def make_plan(
     if fit_seconds is None:
         return facts
     seconds = sum(value or 0.0 for value in steps.values())
+    n_fits_of_rounds = count_fits_of_rounds() + n_fits[HELD_OUT]  # with the held-out predictions of the last labels
     if facts.answers is not None:
-        steps[FINAL] = fit_seconds * (count_fits_of_rounds() + n_fits[HELD_OUT])  # the bar includes the rounds
+        steps[FINAL] = fit_seconds * n_fits_of_rounds  # the bar includes the rounds
     faster: tuple[tuple[str, float], ...] = ()  # with a noise rate, most of the time is that of the audits
     if noise_rate is None:
         faster = find_faster_methods(prepared, task, test, sum(n_fits.values()), seconds, seed)
@@ -88,7 +89,7 @@ def make_plan(
         seconds=seconds,
         faster=faster,
         one_split_seconds=seconds - saved if len(splits) > 1 else None,
-        round_seconds=None if facts.answers is None else fit_seconds * count_fits_of_rounds(),
+        round_seconds=None if facts.answers is None else fit_seconds * n_fits_of_rounds,
     )
 
 

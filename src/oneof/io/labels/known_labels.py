@@ -8,7 +8,8 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.candidates.checked_labels import insert_checked_labels
 from oneof.candidates.columns import fold_case, label_to_text, match_checked_labels, match_true_labels
-from oneof.candidates.columns.cells import raise_together
+from oneof.candidates.columns.cells import parse_whole_number, raise_together
+from oneof.candidates.labels import PLACEHOLDERS
 from oneof.errors import DataError, LabelError
 from oneof.io.labels.label_columns import has_several_classes, label_frame, list_labels
 from oneof.io.table import Table
@@ -28,13 +29,13 @@ def read_truth(table: Table, column: str, classes: Labels, *, allows_new: bool =
     classes : ndarray of shape (n_classes,)
         The classes of the candidate sets.
     allows_new : bool, default=False
-        Whether labels may be no class, if at least half of them are one; see `check_new_labels`.
+        Whether the column may have new labels, at most as many as labels that are classes; see `check_new_labels`.
 
     Returns
     -------
     ndarray of shape (n_rows,)
-        Members of `classes`; None if the true label is missing; a label that is no class as its text, or as a
-        number if the classes are numbers.
+        Members of `classes`; None if the true label is missing; a new label as its text, or as a number if it and the
+        classes are numbers.
 
     Raises
     ------
@@ -52,7 +53,11 @@ def read_truth(table: Table, column: str, classes: Labels, *, allows_new: bool =
     truth, unknown = match_true_labels(list_labels(cells, table.cell_format), classes)
     is_known = np.array([label is not None for label in truth])
     try:
-        check_new_labels(unknown, classes.tolist(), n_known=int(is_known.sum()) if allows_new else 0)
+        if allows_new:
+            check_new_labels(unknown, classes.tolist())
+            _check_few_new_labels(unknown, int(is_known.sum()))
+        else:
+            _raise_unknown(unknown, classes.tolist())
     except LabelError as error:
         raise DataError(
             f"the truth column {column!r} contains {error.label!r}, which is not a class of the "
@@ -61,25 +66,21 @@ def read_truth(table: Table, column: str, classes: Labels, *, allows_new: bool =
             row=error.row,
         ) from None
     for row, text in unknown.items():
-        truth[row] = int(text) if classes.dtype.kind in "iu" and text.isdecimal() else text
+        number = parse_whole_number(text) if classes.dtype.kind in "iu" else None
+        truth[row] = text if number is None else number
     if not is_known.any():
         raise DataError(f"the truth column {column!r} has no labels.", source=source)
     return np.asarray(truth.tolist(), dtype=classes.dtype) if is_known.all() else truth
 
 
-def check_new_labels(unknown: Mapping[int, str], classes: Sequence[Any], *, n_known: int) -> None:
-    """Raise unless labels of a new table that are not classes are probably new classes.
-
-    They are if they are at most as many as the labels that are classes, and none is a class in another case or several
-    classes.
+def check_new_labels(unknown: Mapping[int, str], classes: Sequence[Any]) -> None:
+    """Raise if a true label of a new table is probably an error: a class in another case, several ones, or "n/a".
 
     Parameters
     ----------
     unknown : dict of int to str
         The labels that are not a class by row.
     classes : sequence
-    n_known : int
-        The number of labels that are a class.
 
     Raises
     ------
@@ -88,28 +89,53 @@ def check_new_labels(unknown: Mapping[int, str], classes: Sequence[Any], *, n_kn
     """
     names = {str(label) for label in classes}
     folded = {fold_case(name) for name in names}
-    errors: dict[str, LabelError] = {}
+    remedies = {}
     for row, text in unknown.items():
-        if fold_case(text) in folded:
-            remedy = "It is the name of a class in another case: add --fold-case."
+        if text.lower() in PLACEHOLDERS:
+            remedies[row] = f"If the true label is unknown, leave the cell empty, or add --missing={text}."
+        elif fold_case(text) in folded:
+            remedies[row] = "It is the name of a class in another spelling: write it as the model does."
         elif has_several_classes(text, names):
-            remedy = "It has several classes: name one."
-        elif len(unknown) > n_known:
-            remedy = "If it is a class, name all classes in fit (--classes)."
-        else:
-            continue
-        remedy += " If the true label is unknown, leave the cell empty."
-        errors.setdefault(text, LabelError(remedy, row=row, label=text, cause="unknown label"))
-    raise_together([*errors.values()], sum(text in errors for text in unknown.values()))
+            remedies[row] = "It has several classes: name one. If the true label is unknown, leave the cell empty."
+    _raise_errors(unknown, remedies)
 
 
-def new_label_note(labels: Sequence[Any], n_true: int) -> str:
-    """Return a note on the true labels of a new table that are not classes."""
-    listed = enumerate_items([*map(repr, dict.fromkeys(labels))], _MAX_LISTED)
-    are = "is not a class" if len(labels) == 1 else "are not classes"
+def _check_few_new_labels(unknown: Mapping[int, str], n_known: int) -> None:
+    """Raise if more labels of a new table are new than are classes: the column is probably another one."""
+    if len(unknown) > n_known:
+        remedy = (
+            "More labels of the column are new than are classes: name the column of true labels. If the true label is "
+            "unknown, leave the cell empty."
+        )
+        _raise_errors(unknown, dict.fromkeys(unknown, remedy))
+
+
+def _raise_unknown(unknown: Mapping[int, str], classes: Sequence[Any]) -> None:
+    """Raise if a true label is not a class of the candidate sets."""
+    folded = {fold_case(str(label)) for label in classes}
+    empty = "If the true label is unknown, leave the cell empty."
+    other = "It is the name of a class in another case: add --fold-case."
+    new = "If it is a class, name all classes (--classes)."
+    remedies = {row: f"{other if fold_case(text) in folded else new} {empty}" for row, text in unknown.items()}
+    _raise_errors(unknown, remedies)
+
+
+def _raise_errors(unknown: Mapping[int, str], remedies: Mapping[int, str]) -> None:
+    """Raise the error of the first label with a remedy, which lists the others."""
+    errors: dict[str, LabelError] = {}
+    for row, remedy in remedies.items():
+        label = unknown[row]
+        errors.setdefault(label, LabelError(remedy, row=row, label=label, cause="unknown label"))
+    raise_together([*errors.values()], len(remedies))
+
+
+def new_label_note(counts: Mapping[Any, int], n_true: int) -> str:
+    """Return a note on the true labels of a new table that are not classes, with their numbers."""
+    listed, n_new = enumerate_items([*map(repr, counts)], _MAX_LISTED), sum(counts.values())
+    are = "is not a class" if n_new == 1 else "are not classes"
     return (
-        f"{len(labels):,} of {n_true:,} true labels {are} of the model ({listed}); the prediction of such a row counts "
-        "as wrong."
+        f"{n_new:,} of {n_true:,} true labels {are} of the model ({listed}); the prediction of such a row counts as "
+        "wrong."
     )
 
 

@@ -12,8 +12,9 @@ information of the labels that are missing is the covariance of z_ij = [a_ij nam
 The variance of r_j is (r_j (1 - r_j))^2 (I^-1)_jj, and the interval is that of the Beta distribution of this mean and
 variance. With many sources only the diagonal of I is used.
 
-A source whose answers cannot be compared (`AnswerColumns.compared_sources`) has the accuracy r of the others. It counts
-as an unknown one of them: its prior has at most as many answers as there are others.
+The strength is at most the number of sources: the fewer there are, the more is r the accuracy of each of them, which
+would count twice. A source whose answers cannot be compared (`AnswerColumns.compared_sources`) has the accuracy r of
+the others, and a prior of at most four answers.
 """
 
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ MAX_JOINT_SOURCES, MAX_JOINT_PAIRS = 1000, 20_000_000
 MIN_INFORMATION = 0.02
 """Lower bound of an eigenvalue of I relative to complete information: a direction that the answers do not determine."""
 START_STRENGTH, N_STRENGTH_STEPS = 4.0, 50
+MIN_STRENGTH = 2.0
+"""Smallest upper bound of the strength: a prior of few sources has their own answers as its mean."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +75,9 @@ def estimate_accuracies(
         rate = unknown_rate(float(columns.sets[columns.column].mean()) if len(columns.column) else 0.0)
     for _ in range(N_STRENGTH_STEPS * bool(used.any())):
         t = update_beta_strength(t, right[used], totals[used], rate)
+    t = min(t, max(MIN_STRENGTH, float(used.sum())))
     unknown = (counted == 0) & (n_answers > 0)
-    strength = np.where(unknown, min(t, max(START_STRENGTH, float(used.sum()))), t)
+    strength = np.where(unknown, min(t, START_STRENGTH), t)
     accuracy = (right + strength * rate) / (totals + strength)
     complete = (totals + strength) * accuracy * (1.0 - accuracy)
     missing = _missing_information(columns, posterior, proba)

@@ -167,7 +167,7 @@ def solve_annotators(
     initial_strengths : tuple of float
         Strengths s and t of the start, if they are fitted.
     answer_weight : ndarray of shape (m,), optional
-        v, in (0, 1].
+        v, in (0, 1]; not with `selects_rows`, since absent votes have no weights.
     selects_rows : bool
         Whether the sources are rules, with rates of votes.
     max_iter : int

@@ -86,7 +86,7 @@ def test_classes_that_a_fold_lacks():
     folds = [
         (np.flatnonzero(y != 2), np.flatnonzero(y == 2)),
         (np.flatnonzero(y != 0), np.flatnonzero(y == 0)),
-        (np.arange(12), np.flatnonzero(y == 1)),
+        (np.flatnonzero(y != 1), np.flatnonzero(y == 1)),
     ]
     proba = cross_val_predict(LogisticRegression(), X, y, cv=folds, method="predict_proba")
     assert (proba[y == 2, 2] == 0).all()

@@ -374,7 +374,7 @@ def test_minus_one_as_a_row_and_in_a_set_has_a_warning():
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_missing_labels_are_left_out_of_text(weighted):
-    """A token alone is an unlabeled row, one of several labels is left out, and a case is no other token."""
+    """A token alone is an unlabeled row, and among other labels it is left out; upper and lower case are equal."""
     texts = ["a|b", "N/A", "a|n/a", "unsure", "b"]
     plain = CandidateSets.from_strings(["a|b", "", "a", None, "b"], weighted=weighted)
     assert CandidateSets.from_strings(texts, missing=["n/a", "Unsure"], weighted=weighted) == plain

@@ -358,7 +358,7 @@ def test_prediction_sets_of_answers(run: Run, table: Path, method: str) -> None:
 
 
 def test_tokens_of_missing_labels_are_no_answers(run: Run, table: Path) -> None:
-    """A token of --missing is no answer in records and in the column of an annotator; a row may have its name."""
+    """A token of --missing is a missing answer in records and in columns of annotators; a row may have its name."""
     answers = make_answers().with_columns(id=pl.col("id").replace("b0", "unsure"))
     pl.read_csv("table.csv").with_columns(id=pl.col("id").replace("b0", "unsure")).write_csv("table.csv")
     is_unsure = pl.arange(0, pl.len()) % 7 == 3

@@ -244,7 +244,7 @@ def test_every_command_of_the_page_runs(run: Run) -> None:
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("extension", ["csv", "parquet"])
 def test_tokens_of_missing_labels_are_unlabeled_rows(run: Run, weighted: bool, extension: str) -> None:
-    """A refusal such as "N/A", alone or in a list, is no class; the model is that of a table without it."""
+    """A refusal such as "N/A", alone or in a list, is not a class; the model is that of a table without it."""
     birds = make_birds()
     suffix = ":0.5" if weighted else ""
     labels = [
@@ -276,3 +276,18 @@ def test_tokens_of_missing_labels_are_unlabeled_rows(run: Run, weighted: bool, e
         assert facts["unlabeled"] == 10
         assert run("predict", f"{name}/model.skops", path, "--truth", "truth", "--out", f"{name}-p.csv").code == 0
     assert Path("plain-p.csv").read_text() == Path("refused-p.csv").read_text()
+
+
+def test_a_number_of_missing_labels_is_an_unlabeled_row(run: Run) -> None:
+    """A column of whole numbers in Parquet has the same missing labels in a stream as in a table."""
+    birds = make_birds()
+    code = {"finch": 0, "owl": 1, "wren": 2}
+    labels = [99 if i % 6 == 5 else code[name] for i, name in enumerate(birds["truth"])]
+    birds.with_columns(species=pl.Series(labels, dtype=pl.Int8)).write_parquet("numbers.parquet")
+    words = ("numbers.parquet", "--labels", "species", "--drop", "truth,id", "--missing", "99,1000", "--json")
+    for more in (("--online", "--hash-bits", "8"), ("--method", "CLPL", "--folds", "2")):
+        result = run("fit", *words, *more, "--out", "out")
+        assert result.code == 0, result.err
+        facts = json.loads(result.out)
+        assert list(map(str, facts["classes"])) == ["0", "1", "2"]
+        assert facts["unlabeled"] == 10

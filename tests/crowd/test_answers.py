@@ -174,3 +174,6 @@ def test_all_rows_with_two_answers_of_one_annotator_are_listed():
     message = "answered the row 0 twice, with 'a' and 'b'.* So did others: 1 by 'Ann'"
     with pytest.raises(InputError, match=message):
         Answers.from_records(rows, annotators, ["a", "a", "a", "b", "b", "b"])
+    many = [*range(30), *range(30)]
+    with pytest.raises(InputError, match="9 by 'Ann' and 20 more"):
+        Answers.from_records(many, ["Ann"] * 60, ["a"] * 30 + ["b"] * 30)

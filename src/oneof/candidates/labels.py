@@ -229,14 +229,14 @@ def fold_case(text: str) -> str:
     return _SPACES.sub(" ", text.casefold()).strip(" ") or text.strip(" ")
 
 
-def missing_tokens(missing: Any) -> set[str]:
-    """Return the labels that a user names as missing, in lower case."""
+def missing_tokens(missing: Any) -> list[str]:
+    """Return the labels that a user names as missing; raise unless they are a sequence of text."""
     if isinstance(missing, str) or not isinstance(missing, Iterable):
         raise InputError(f"`missing` must be a sequence of labels, such as ['n/a']; got {missing!r}.")
     tokens = list(missing)
     if not all(isinstance(token, str) for token in tokens):
         raise InputError(f"`missing` must contain text only; got {missing!r}.")
-    return {token.strip().lower() for token in tokens}
+    return tokens
 
 
 def fold_tokens(tokens: Iterable[str], *, folds_case: bool) -> set[str]:

@@ -49,7 +49,7 @@ MAX_HELD_OUT_ROWS = 10_000
 MAX_TRAIN_ROWS = 100_000
 """Maximum number of training rows of one split, labeled or not; the final model is fitted on all rows."""
 MAX_SUM_ERROR = 0.01
-"""Difference of the sum of the probabilities of a row from 1 that is no error of rounding."""
+"""Largest difference of the sum of the probabilities of a row from 1 that rounding explains."""
 MIN_TRUE_RATE, MIN_JUDGED_ROWS = 0.5, 10
 """Fraction of true labels among the labels of their rows, of this number of rows, below which a warning is given."""
 MIN_ORDER_GAIN = 0.1

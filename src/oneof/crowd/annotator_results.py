@@ -76,9 +76,8 @@ class AnnotatorResults:
         careless = [name for name in self.no_better_than_chance_ if name not in few or name in below]
         notes = [_describe_careless(careless)] if careless else []
         unknown = self.annotators_[self._is_unknown].tolist()
-        notes += (
-            [_describe_unknown(unknown, everyone=len(unknown) == np.count_nonzero(self.n_answers_))] if unknown else []
-        )
+        everyone = len(unknown) == np.count_nonzero(self.n_answers_)
+        notes += [_describe_unknown(unknown, everyone=everyone)] if unknown else []
         notes += [_describe_few_answers(self.few_answers_)] if self.few_answers_ else []
         differing = self.annotators_[self.class_accuracies().differs.any(axis=1)].tolist()
         notes += [_describe_differences(differing, self.model_)] if differing else []
@@ -197,9 +196,7 @@ def _describe_unknown(names: Sequence[Any], *, everyone: bool) -> str:
     """Return a note on annotators whose answers cannot be compared with other answers or known labels."""
     no_row = f"No row that {_enumerate(names)} answered has another answer or a known label"
     if everyone:
-        return (
-            f"{no_row}: accuracies cannot be estimated, and one is assumed. Give the true labels of some rows (gold)."
-        )
+        return f"{no_row}: accuracies cannot be estimated, and are assumed. Give the true labels of some rows (gold)."
     verb = "accuracy cannot be estimated, and is" if len(names) == 1 else "accuracies cannot be estimated, and are"
     return f"{no_row}: the {verb} assumed to be that of the other annotators."
 

@@ -245,11 +245,13 @@ def _check_single(
     row_names, source_names, classes = names
     one, other = (" or ".join(map(str, classes[sets[code[i]]].tolist())) for i in (first, second))
     annotator, name = source_names.tolist()[source[first]], row_names.tolist()[row[first]]
-    pairs = {(int(row[order[i]]), int(source[order[i]])) for i in repeated.tolist()} - {
-        (int(row[first]), int(source[first]))
-    }
-    listed = [f"{row_names.tolist()[i]!r} by {source_names.tolist()[j]!r}" for i, j in sorted(pairs)]
-    more = f" So did others: {enumerate_items(listed, MAX_LISTED)}." if listed else ""
+    pairs = dict.fromkeys(zip(row[order[repeated]].tolist(), source[order[repeated]].tolist(), strict=True))
+    del pairs[int(row[first]), int(source[first])]
+    some = list(pairs)[:MAX_LISTED]
+    rows, sources = (names[[pair[k] for pair in some]].tolist() for k, names in enumerate((row_names, source_names)))
+    listed = [f"{i!r} by {j!r}" for i, j in zip(rows, sources, strict=True)]
+    others = enumerate_items(listed, n_others=len(pairs) - len(some))
+    more = f" So did others: {others}." if listed else ""
     raise InputError(
         f"annotator {annotator!r} answered the row {name!r} twice, with {one!r} and {other!r}. Keep one answer, or "
         f"give their set.{more}",

@@ -73,7 +73,7 @@ def label_reader(
         prior=prior,
         rest=options.rest,
         folds_case=options.cell_format.folds_labels,
-        missing=[token.strip().lower() for token in options.cell_format.missing],
+        missing=options.cell_format.missing,
     )
 
 

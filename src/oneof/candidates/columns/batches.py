@@ -24,6 +24,7 @@ from oneof.candidates.columns.cells import (
     fold_names,
     label_to_text,
     parse_lists,
+    parse_whole_number,
     strict_numbers,
     texts_or_lists,
 )
@@ -188,10 +189,10 @@ class LabelReader:
         if isinstance(labels, list) and not (self.missing or self.folds_case):
             cells: Any = labels
         else:
-            is_text = isinstance(labels, list)
-            column = (
-                pl.Series(labels, dtype=pl.String) if is_text else parse_lists(labels[self.columns[0]], self.separator)
-            )
+            if isinstance(labels, list):
+                column = pl.Series(labels, dtype=pl.String)
+            else:
+                column = parse_lists(labels[self.columns[0]], self.separator)
             column = fold_labels(column) if self.folds_case else column
             cells = texts_or_lists(self._drop_missing(column) if self.missing else column)
         sets: dict[Any, Iterable[str]] = {}
@@ -239,16 +240,17 @@ class LabelReader:
         return rows, is_set
 
     def _drop_missing(self, column: "pl.Series") -> "pl.Series":
-        """Return texts or lists of texts without missing labels."""
+        """Return whole numbers, texts or lists of texts without missing labels."""
         import polars as pl
 
-        if column.dtype in (pl.Categorical, pl.Enum):
+        text = (pl.Categorical, pl.Enum, pl.String)
+        if column.dtype.is_integer():
+            numbers = [number for token in self.missing if (number := parse_whole_number(token)) is not None]
+            is_missing = column.is_in(pl.Series(numbers, dtype=column.dtype, strict=False))
+            return pl.select(pl.when(~is_missing).then(column)).to_series().alias(column.name)
+        if column.dtype in text:
             column = column.cast(pl.String)
-        elif isinstance(column.dtype, pl.List | pl.Array) and column.dtype.inner in (
-            pl.Categorical,
-            pl.Enum,
-            pl.String,
-        ):
+        elif isinstance(column.dtype, pl.List | pl.Array) and column.dtype.inner in text:
             column = column.cast(pl.List(pl.String))
         return drop_missing_labels(column, self.separator, self.missing)
 

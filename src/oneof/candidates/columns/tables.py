@@ -92,7 +92,7 @@ def read_label_columns(
         letters and repeated spaces, so that spellings that differ in these only are one class. Their weights in a row
         are those of a repeated label.
     missing : sequence of str
-        Labels in lower case that are left out of sets and of weights; a row with no other label is unlabeled.
+        Labels that are left out of sets and of weights, in any case; a row with no other label is unlabeled.
 
     Raises
     ------

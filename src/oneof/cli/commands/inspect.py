@@ -139,7 +139,7 @@ def inspect_table(
     from oneof.cli.tables.inputs import prepare, prepare_features, read_rows
     from oneof.cli.tables.methods import resolve_methods
     from oneof.cli.tables.plan import Inspection, describe
-    from oneof.cli.training.estimate import make_plan
+    from oneof.cli.training.plan import make_plan
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
 

@@ -129,7 +129,7 @@ class StreamPrediction:
             [str(label) for label in model.classes],
             **weight_arguments(model),
             folds_case=self._table_options.cell_format.folds_labels,
-            missing=[token.strip().lower() for token in self._table_options.cell_format.missing],
+            missing=self._table_options.cell_format.missing,
         )
         self._n_covered = 0.0
         self._n_labeled = self._n_correct = self._n_true = 0

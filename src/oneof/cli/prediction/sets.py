@@ -170,7 +170,7 @@ def describe_sets(sets: "CandidateSets", known: Any, options: SetOptions) -> dic
     reference = "labels" if isinstance(known, CandidateSets) else "truth"
     if reference == "truth" and known is not None and sets.classes.dtype.kind in "iuf":
         labels = [label for label in known.tolist() if label is not None]
-        if any(isinstance(label, str) for label in labels):  # new labels, which are no numbers
+        if any(isinstance(label, str) for label in labels):  # new labels that are not numbers
             known = np.array([label if label is None else str(label) for label in known.tolist()], dtype=object)
             sets = CandidateSets(sets.mask, [str(label) for label in sets.classes.tolist()])
     mean_size = float(sets.sizes.mean()) if len(sets) else None

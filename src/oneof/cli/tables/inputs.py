@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -158,7 +158,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         candidates = read(classes=read_options.classes)
         if weighting.weighted and weighting.kind == "posterior":
             rest = weighting.rest if isinstance(weighting.rest, str) else False
-            read_as_written = partial(read, classes=read_options.classes, kind="likelihood", rest=rest)
+            read_as_written = cache(partial(read, classes=read_options.classes, kind="likelihood", rest=rest))
         read_again = (lambda classes: read(classes=classes)) if len(labels) == 1 else None
     else:
         given = read_answers(

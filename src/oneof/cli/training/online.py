@@ -139,7 +139,7 @@ def inspect_stream(
 ) -> "Inspection":
     """Return the plan of an online fit: the facts of the first batch, and the time predicted from two parts of it."""
     from oneof.cli.tables.plan import Inspection, Plan, describe
-    from oneof.cli.training.estimate import describe_prepared
+    from oneof.cli.training.plan import describe_prepared
     from oneof.errors import LabelError
     from oneof.io import Table, TableFindings
     from oneof.io.batches import BatchSpec, file_sizes, iterate_batches, progress_fraction

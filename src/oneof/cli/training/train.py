@@ -28,7 +28,6 @@ from oneof.cli.prediction.sets import (
 from oneof.cli.tables.gold import check_unchecked_rows
 from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, RATES, WRITING
 from oneof.cli.training.corrected import Audit, compare_corrected
-from oneof.cli.training.estimate import make_plan
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
 from oneof.cli.training.headline import (
     describe_checked_rows,
@@ -39,6 +38,7 @@ from oneof.cli.training.headline import (
     make_headline,
 )
 from oneof.cli.training.headline import to_dict as headline_to_dict
+from oneof.cli.training.plan import make_plan
 from oneof.cli.training.suspects import describe_correction, find_suspects, has_suspects
 
 if TYPE_CHECKING:
@@ -192,14 +192,11 @@ def train(
     audited, checked = None if noise_rate is None else issues, prepared.is_checked
     accuracy = held_out_accuracy(comparison, candidates, given, audited, checked)
     headline = make_headline(comparison, candidates, accuracy)
-    for sentence in describe_rest(read_options, prepared) if noise_rate is None and accuracy is not None else ():
-        add_note(sentence)
-    is_noisy = (
-        noise_rate is None
-        and given is None
-        and len(find_checked_rows(comparison, candidates, truth)) < MIN_CHECKED_ROWS
-    )
-    if is_noisy and calibration is not None:
+    if noise_rate is None and accuracy is not None:
+        for sentence in describe_rest(read_options, prepared):
+            add_note(sentence)
+    n_checked = len(find_checked_rows(comparison, candidates, truth))
+    if noise_rate is None and given is None and calibration is not None and n_checked < MIN_CHECKED_ROWS:
         for sentence in describe_noise(accuracy or issues, has_checked=checked is not None):
             add_note(sentence)
     summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)

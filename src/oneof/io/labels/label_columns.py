@@ -187,7 +187,7 @@ def read_labels(
             kind=kind,
             rest=rest,
             folds_case=table.cell_format.folds_labels,
-            missing=[token.strip().lower() for token in table.cell_format.missing],
+            missing=table.cell_format.missing,
         )
     except LabelError as error:
         quoted = repr(names[0]) if len(names) == 1 else f"{names[0]!r} to {names[-1]!r}"

@@ -18,6 +18,7 @@ from reproduction.papers.online_streams import (
     REFERENCE,
     STREAMS,
     checkpoints,
+    error_rates,
     measure,
     plan,
     result_key,
@@ -72,24 +73,24 @@ REMARKS = {
 def chosen_lam(records: Records) -> float:
     """Return the lambda with the lowest final error of Pegasos on exact labels; candidate sets are not used."""
     exact = records.where(size=EXACT)
-    ends = [mean_and_error(_ends(exact, result_key(REFERENCE, lam)))[0] for lam in LAMS]
+    ends = [mean_and_error(_ends(error_rates(exact, result_key(REFERENCE, lam))))[0] for lam in LAMS]
     return LAMS[int(np.argmin(np.nan_to_num(ends, nan=9.0)))]
 
 
-def _ends(records: Records, name: str) -> Floats:
-    return records.values(lambda result: result[name][-1])
+def _ends(errors: Floats) -> Floats:
+    """Return the errors after the last round, one number per draw."""
+    return errors[:, -1] if len(errors) else errors
 
 
 def curves(records: Records, size: int, method: str) -> Floats:
     """Return the mean error at the checkpoints, (n_draws, n_checkpoints), Pegasos with the chosen lambda."""
     lam = chosen_lam(records) if "Pegasos" in method else None
-    return records.values(result_key(method, lam), size=size)
+    return error_rates(records, result_key(method, lam), size=size)
 
 
 def final(records: Records, size: int, method: str) -> Floats:
     """Return the mean error after the last round, one number per draw."""
-    results = curves(records, size, method)
-    return results[:, -1] if len(results) else results
+    return _ends(curves(records, size, method))
 
 
 def tabulate(records: Records) -> Table:
@@ -99,7 +100,7 @@ def tabulate(records: Records) -> Table:
     for size in records.unique_values("size"):
         for method in ON_LABELS if size == EXACT else PARTIAL:
             for lam in LAMS if "Pegasos" in method else (None,):
-                ends = _ends(records.where(size=size), result_key(method, lam))
+                ends = _ends(error_rates(records, result_key(method, lam), size=size))
                 mean, error = mean_and_error(ends)
                 mark = "" if lam is None else f"{lam:g}" + (" (chosen)" if lam == chosen else "")
                 rows.append([method, mark, size, len(ends), 100 * mean, 100 * error])

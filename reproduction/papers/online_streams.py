@@ -6,14 +6,16 @@ import numpy as np
 
 from oneof.typing import Floats, Ints, Mask
 from reproduction.data import load_arrays
-from reproduction.records import Result
-from reproduction.trial import Trial
+from reproduction.records import Records, Result
+from reproduction.trial import Setting, Trial
 
 EXACT = 1
 """Size of the sets of the algorithms that see the labels."""
 N_CHECKPOINTS = 60
 LAMS = (1e-4, 1e-3, 1e-2, 1e-1, 1.0)
 REFERENCE = "Pegasos, exact labels"
+WRONG = "wrong predictions"
+"""Key of the counts: whole numbers are exact, and have a fifth of the digits of the error rates."""
 AVERAGE, MAXIMUM = ("Avg Perceptron", "Avg Pegasos"), ("Max Perceptron", "Max Pegasos")
 PARTIAL = (*AVERAGE, *MAXIMUM)
 ON_LABELS = ("Perceptron, exact labels", REFERENCE)
@@ -49,12 +51,12 @@ def plan(data: str, *, draws: int, rounds: int | None = None) -> tuple[Trial, ..
 
 
 def checkpoints(rounds: int) -> Ints:
-    """Return the rounds after which the mean error is stored."""
+    """Return the rounds after which the number of wrong predictions is stored."""
     return np.unique(np.linspace(rounds / N_CHECKPOINTS, rounds, N_CHECKPOINTS).astype(np.int64))
 
 
 def measure(trial: Trial) -> Result:
-    """Return for each algorithm (and lambda) the running fraction of wrong predictions at the checkpoints."""
+    """Return for each algorithm (and lambda) the number of wrong predictions up to each checkpoint."""
     from oneof.datasets import make_partial_labels
 
     X, y, _, n_train = load_arrays(trial.text("data"), STREAMS[trial.text("data")].scale)
@@ -67,12 +69,20 @@ def measure(trial: Trial) -> Result:
         methods = {name: (name.split(",")[0], "max") for name in ON_LABELS}
     else:
         methods = {name: (name.split()[1], "average" if name in AVERAGE else "max") for name in PARTIAL}
-    kept, results = checkpoints(rounds), {}
+    results: dict[str, Ints] = {}
+    kept = checkpoints(rounds)
     for name, (family, prediction) in methods.items():
         for lam in LAMS if family == "Pegasos" else (None,):
             wrong = wrong_predictions(X, y, sets.mask, order, prediction, lam)
-            results[result_key(name, lam)] = np.cumsum(wrong)[kept - 1] / kept
-    return results
+            results[result_key(name, lam)] = np.cumsum(wrong)[kept - 1]
+    return {WRONG: results}
+
+
+def error_rates(records: Records, name: str, **settings: Setting) -> Floats:
+    """Return the fraction of wrong predictions up to each checkpoint, (n_draws, n_checkpoints)."""
+    part = records.where(**settings)
+    counts = part.values(lambda result: result[WRONG][name])
+    return counts / checkpoints(part[0].trial.number("rounds")) if len(counts) else counts
 
 
 def result_key(method: str, lam: float | None) -> str:

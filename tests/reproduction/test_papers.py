@@ -52,7 +52,8 @@ def random_result(trial, rng):
         methods = online_streams.ON_LABELS if trial["size"] == online_streams.EXACT else online_streams.PARTIAL
         lams = {m: online_streams.LAMS if "Pegasos" in m else (None,) for m in methods}
         at = len(online_streams.checkpoints(trial["rounds"]))
-        return {online_streams.result_key(m, lam): rng.random(at) for m in methods for lam in lams[m]}
+        wrong = {online_streams.result_key(m, lam): rng.integers(0, 9, at) for m in methods for lam in lams[m]}
+        return {online_streams.WRONG: wrong}
     if name == plsvm_levels.NAME:
         counts = plsvm_levels.partial_counts(trial["largest"])
         methods = [m for m in plsvm_levels.STYLES if m != "SVM"]
@@ -151,8 +152,9 @@ def test_a_claim_follows_the_records():
         records = []
         for trial, record in zip(trials, records_of(trials), strict=True):
             noise = 0.01 * np.random.default_rng(trial["draw"]).random()
-            result = {m: [levels.get(m.split(",")[0], 0.1) + noise] for m in record.result}
-            records.append(Record(trial, result))
+            at, wrong = online_streams.checkpoints(trial["rounds"]), record.result[online_streams.WRONG]
+            result = {m: at * (levels.get(m.split(",")[0], 0.1) + noise) for m in wrong}
+            records.append(Record(trial, {online_streams.WRONG: result}))
         return online.claims(Records(records))[0].confirmed
 
     assert made(0.2, 0.3) is True
@@ -201,11 +203,13 @@ def test_lambda_is_chosen_without_candidate_sets():
     trials = online_streams.plan("ecoli", draws=2, rounds=100)
     records = []
     for record in records_of(trials):
-        result = dict(record.result)
+        wrong = dict(record.result[online_streams.WRONG])
         if record.trial["size"] == online_streams.EXACT:
             for lam in online_streams.LAMS:
-                result[online_streams.result_key(online_streams.REFERENCE, lam)] = [1.0, 0.1 if lam == 0.01 else 0.2]
-        records.append(Record(record.trial, result))
+                counts = np.full(len(online_streams.checkpoints(100)), 90)
+                counts[-1] = 10 if lam == 0.01 else 20
+                wrong[online_streams.result_key(online_streams.REFERENCE, lam)] = counts
+        records.append(Record(record.trial, {online_streams.WRONG: wrong}))
     assert online.chosen_lam(Records(records)) == 0.01
 
 
@@ -227,7 +231,7 @@ def test_online_errors_are_those_of_the_estimators():
             row, classes = data.X[[i]], np.arange(8)
             wrong.append((model.predict(row)[0] if wrong else 0) != data.y[i])
             model.partial_fit(row, sets[[i]], classes=classes)
-        assert found[name][-1] == np.mean(wrong)
+        assert found[online_streams.WRONG][name][-1] == np.sum(wrong)
 
 
 def test_sets_of_different_sizes_are_nested():

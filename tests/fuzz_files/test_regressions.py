@@ -41,6 +41,14 @@ def test_tables(tmp_path: Path, name: str, content: bytes, message: str) -> None
         read_table(tmp_path / name)
 
 
+def test_a_blank_line_of_another_system_above_the_header(tmp_path: Path) -> None:
+    """A line that ends with a carriage return alone, above a header that quotes it, is no line of text."""
+    content = b"\rspa'',n\xff;spxxexx;&specie|ow\xffspecieq=','$wet'\r'0.234,,'no"
+    (tmp_path / "a.csv").write_bytes(content)
+    [batch] = read_batches(tmp_path / "a.csv", n_rows=2)
+    assert batch.shape == (1, 3)
+
+
 def test_halves_of_characters(tmp_path: Path) -> None:
     """Half a character is rejected in streams and in tables; two halves are a character."""
     (tmp_path / "a.jsonl").write_bytes(b'{"x": 1, "y": "\\uD83D\\uDC26"}\n')

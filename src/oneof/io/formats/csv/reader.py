@@ -259,9 +259,10 @@ class CsvReader:
         self.dialect = self._records.dialect
         self._header = read_header(self._records.header, self.dialect, self.path, len(above) + 1)
         self.columns = list(self._header.columns)
-        if above:
+        described = [line for line in above if line.strip()]
+        if described:
             lines = f"{len(above)} lines above the header are" if len(above) > 1 else "1 line above the header is"
-            first = next(line for line in above if line.strip()).decode(errors="replace").strip()
+            first = described[0].decode(errors="replace").strip()
             self._remarks["above"] = f"{lines} ignored: {first[:_MAX_SHOWN]!r}."
 
     def _extra_names(self) -> list[str]:

@@ -193,7 +193,7 @@ class RecordChecker:
     def _check_record(self, block: TextBlock, i: int) -> None:
         """Raise unless the cells of a record are as many as the names, apart from empty ones at the end."""
         try:
-            cells = next(make_csv_reader(block.records[i].decode(errors="replace"), self._dialect))
+            cells = next(make_csv_reader(block.records[i].decode(errors="replace"), self._dialect), [])
         except csv.Error as error:
             raise DataError(f"{block.path}, line {block.line_of(i)}: {error}. Correct the line.") from None
         n_columns = len(self._header.columns)

@@ -52,9 +52,9 @@ def write_outputs(folder: Path, experiment: Experiment, records: Records, *, qui
     table = experiment.tabulate(done) if len(done) else Table(("trial",), [])
     claims = list(experiment.claims(done)) if len(done) else []
     figures = dict(experiment.draw(done)) if len(done) else {}
-    _write_csv(folder / "table.csv", table.columns, table.rows)
+    write_csv(folder / "table.csv", table.columns, table.rows)
     rows = [(claim.verdict, claim.statement, claim.paper, claim.measured) for claim in claims]
-    _write_csv(folder / "claims.csv", ("verdict", "claim", "paper", "measured"), rows)
+    write_csv(folder / "claims.csv", ("verdict", "claim", "paper", "measured"), rows)
     pictures: list[tuple[str, str]] = []
     for name, figure in figures.items():
         # The picture in the page takes the page's colors; that in the file has its own.
@@ -100,7 +100,8 @@ def format_versions(records: Records, now: str) -> str:
     return f"Not all records were measured by this version, {now}: {text}. A new folder measures everything again."
 
 
-def _write_csv(path: Path, columns: Sequence[str], rows: Sequence[Sequence[str | float | int]]) -> None:
+def write_csv(path: Path, columns: Sequence[str], rows: Sequence[Sequence[str | float | int]]) -> None:
+    """Write a table with the digits of the published ones."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(columns)

@@ -33,6 +33,7 @@ from scipy.special import gammaln, logsumexp
 
 from oneof.likelihoods import softmax
 from oneof.solvers.annotators.answers import AnswerColumns
+from oneof.solvers.annotators.copying import CopyMixture, FollowingAnswers
 from oneof.solvers.annotators.pooling import pooled_rate, unknown_rate, update_beta_strength, update_strength
 from oneof.solvers.annotators.vote_rates import log_absences, log_votes, vote_rates
 from oneof.typing import Floats, Mask
@@ -118,11 +119,18 @@ class AnnotatorSolution:
     model: SourceModel
     n_iter: int
     converged: bool
+    copied: Floats | None = None
+    """c of the groups of `copying`; None without it."""
+
+    @property
+    def log_marginals(self) -> Floats:
+        """The log-likelihood of the answers to each row, log sum_k exp(log_joint_ik), (n,)."""
+        return np.asarray(logsumexp(self.log_joint, axis=1))
 
     @property
     def log_marginal(self) -> float:
-        """The log-likelihood of the answers, sum_i log sum_k exp(log_joint_ik)."""
-        return float(logsumexp(self.log_joint, axis=1).sum())
+        """The log-likelihood of all answers."""
+        return float(self.log_marginals.sum())
 
 
 def vote_shares(columns: AnswerColumns, evidence: Floats | None = None) -> Floats:
@@ -146,6 +154,7 @@ def solve_annotators(
     initial_strengths: tuple[float, float] = (START_STRENGTH, START_STRENGTH),
     answer_weight: Floats | None = None,
     selects_rows: bool = False,
+    copying: FollowingAnswers | None = None,
     max_iter: int = 200,
     tol: float = 1e-5,
 ) -> AnnotatorSolution:
@@ -170,6 +179,8 @@ def solve_annotators(
         v, in (0, 1]; not with `selects_rows`, since absent votes have no weights.
     selects_rows : bool
         Whether the sources are rules, with rates of votes.
+    copying : FollowingAnswers, optional
+        Answers that may be copies; not with `answer_weight` or `selects_rows`.
     max_iter : int
     tol : float
     """
@@ -185,12 +196,14 @@ def solve_annotators(
     maximize = _Maximization(columns, uses_confusion, np.asarray(counts.sum(axis=0)), compared, strength)
     if evidence is not None:
         used |= evidence.min(axis=1) < evidence.max(axis=1)
+    mixture = None if copying is None else CopyMixture(columns, copying)
     s, t = initial_strengths if strength is None else (strength, strength)
     mu, n_iter, converged = start, 0, False
     frequencies = np.asarray(prior)
     shrinkage = float(frequencies) if frequencies.ndim == 0 else None
     while True:
-        model = maximize(transposed @ mu, s, t)
+        class_counts = np.asarray(transposed @ mu)
+        model = maximize(class_counts if mixture is None else mixture.own_counts(class_counts, mu), s, t)
         if strength is None and (n_iter < N_FIRST_STEPS or n_iter % STRENGTH_INTERVAL == 0):
             s, t = maximize.update_strengths(model)
             model = replace(model, strength=s, coin_strength=t)
@@ -204,6 +217,8 @@ def solve_annotators(
         log_likelihood = np.asarray(weighted @ logs)
         if model.vote_rates is not None:
             log_likelihood += answered * log_absences(model.vote_rates)
+        if mixture is not None:
+            log_likelihood += mixture.log_ratios(logs)
         joint = log_likelihood + _log(np.maximum(frequencies, MIN_RATE))
         if log_evidence is not None:
             joint += log_evidence
@@ -211,7 +226,8 @@ def solve_annotators(
         n_iter += 1
         converged = bool(0.5 * np.abs(mu - before)[used].sum() <= tol * used.sum())
         if converged or n_iter >= max_iter:
-            return AnnotatorSolution(mu, log_likelihood, joint, frequencies, model, n_iter, converged)
+            copied = None if mixture is None else mixture.copied
+            return AnnotatorSolution(mu, log_likelihood, joint, frequencies, model, n_iter, converged, copied)
 
 
 class _Maximization:
@@ -241,6 +257,7 @@ class _Maximization:
         symmetric = rates + rates.T
         pool += POOL_SHARE * pool.sum() / K * symmetric / symmetric.sum(axis=1, keepdims=True)
         pool /= pool.sum(axis=1, keepdims=True)
+        self.coin_totals = np.asarray(self.by_coin @ class_counts.sum(axis=1))
         right = np.asarray(self.by_coin @ (class_counts * self.columns.sets).sum(axis=1))
         rate = self._coin_rate(right)
         totals = self.coin_totals + t

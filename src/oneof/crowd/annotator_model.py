@@ -27,6 +27,8 @@ from oneof.typing import Floats
 from oneof.validation import check_bool, check_choice, check_coverage, check_positive
 
 MIN_WEIGHT = float(np.finfo(np.float64).tiny)
+MIN_COMPARED = 4
+"""Number of answers that can be compared from which an accuracy is known, as many as its prior counts for."""
 
 
 class AnnotatorModel(AnnotatorResults, BaseEstimator):
@@ -293,10 +295,14 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         source = solution.model
         self.strength_ = source.strength if source.uses_confusion.any() else source.coin_strength
         self._source_model, self._answer_columns, self._answer_weight = solution.model, columns, weight
-        compared = columns.compared_sources(evidence)
+        counted, n_compared = columns.answer_counts(evidence), columns.n_compared(evidence)
         if answers.select_rows or solution.prior.ndim == 2:
-            compared[:] = True
-        estimates = estimate_accuracies(columns, solution.posterior, coverage=float(self.coverage), compared=compared)
+            counted, n_compared = None, np.bincount(columns.answer_source, minlength=columns.n_sources)
+        estimates = estimate_accuracies(
+            columns, solution.posterior, coverage=float(self.coverage), counted=counted, n_compared=n_compared
+        )
+        n_answers = np.bincount(columns.answer_source, minlength=columns.n_sources)
+        compared = n_compared >= np.minimum(MIN_COMPARED, np.maximum(n_answers, 1))
         self.accuracy_, self.accuracy_interval_ = estimates.accuracy, estimates.interval
         self.n_answers_ = estimates.n_answers.astype(np.int64)
         chance = chance_accuracies(columns, solution.posterior)

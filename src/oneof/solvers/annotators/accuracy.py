@@ -13,8 +13,9 @@ The variance of r_j is (r_j (1 - r_j))^2 (I^-1)_jj, and the interval is that of 
 variance. With many sources only the diagonal of I is used.
 
 The strength is at most the number of sources: the fewer there are, the more is r the accuracy of each of them, which
-would count twice. A source whose answers cannot be compared (`AnswerColumns.compared_sources`) has the accuracy r of
-the others, and a prior of at most four answers.
+would count twice. It is also at most 4 + 20 u for a source with u answers that can be compared, so that one without
+them (u = 0) has the accuracy r of the others, and a prior of at most four answers. Answers count as in the M-step
+(`AnswerColumns.answer_counts`).
 """
 
 from dataclasses import dataclass
@@ -23,9 +24,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.stats import beta
 
-from oneof.solvers.annotators.answers import AnswerColumns
+from oneof.solvers.annotators.answers import MAX_REPEATED, AnswerColumns
 from oneof.solvers.annotators.pooling import pooled_rate, unknown_rate, update_beta_strength
-from oneof.typing import Floats, Mask
+from oneof.typing import Floats, Ints
 
 MAX_JOINT_SOURCES, MAX_JOINT_PAIRS = 1000, 20_000_000
 """Limits of the sources, and of the pairs of answers to one row, up to which I is a matrix."""
@@ -49,7 +50,12 @@ class SourceAccuracies:
 
 
 def estimate_accuracies(
-    columns: AnswerColumns, posterior: Floats, *, coverage: float, compared: Mask | None = None
+    columns: AnswerColumns,
+    posterior: Floats,
+    *,
+    coverage: float,
+    counted: Floats | None = None,
+    n_compared: Ints | None = None,
 ) -> SourceAccuracies:
     """Return the accuracies of the sources, with equal-tailed intervals of some probability.
 
@@ -60,15 +66,18 @@ def estimate_accuracies(
         mu, of all answers.
     coverage : float
         In (0, 1).
-    compared : ndarray of shape (J,), bool, optional
-        The sources whose answers can be compared; by default all.
+    counted : ndarray of shape (m,), optional
+        The weights of the answers, `AnswerColumns.answer_counts`; by default 1.
+    n_compared : ndarray of shape (J,), optional
+        u, the number of answers of each source that can be compared; by default all.
     """
     J, source = columns.n_sources, columns.answer_source
     proba = columns.answer_probabilities(posterior)
     n_answers = np.bincount(source, minlength=J).astype(np.float64)
-    counted = np.ones(J) if compared is None else compared.astype(np.float64)
-    totals = n_answers * counted
-    right = np.bincount(source, weights=proba, minlength=J) * counted
+    count = np.ones(len(source)) if counted is None else counted
+    u = n_answers if n_compared is None else n_compared
+    totals = np.bincount(source, weights=count, minlength=J)
+    right = np.bincount(source, weights=count * proba, minlength=J)
     used = totals > 0
     rate, t = pooled_rate(right, totals), START_STRENGTH
     if not used.any():
@@ -76,12 +85,10 @@ def estimate_accuracies(
     for _ in range(N_STRENGTH_STEPS * bool(used.any())):
         t = update_beta_strength(t, right[used], totals[used], rate)
     t = min(t, max(MIN_STRENGTH, float(used.sum())))
-    unknown = (counted == 0) & (n_answers > 0)
-    strength = np.where(unknown, min(t, START_STRENGTH), t)
+    strength = np.where(n_answers > 0, np.minimum(t, START_STRENGTH + MAX_REPEATED * u), t)
     accuracy = (right + strength * rate) / (totals + strength)
     complete = (totals + strength) * accuracy * (1.0 - accuracy)
-    missing = _missing_information(columns, posterior, proba)
-    missing = missing * (counted if missing.ndim == 1 else counted[:, None] * counted)
+    missing = _missing_information(columns, posterior, proba, count)
     if missing.ndim == 2:
         scale = 1.0 / np.sqrt(complete)
         values, vectors = np.linalg.eigh(np.eye(J) - scale[:, None] * missing * scale)
@@ -107,15 +114,19 @@ def chance_accuracies(columns: AnswerColumns, posterior: Floats) -> Floats:
     return np.bincount(columns.answer_source, weights=named, minlength=columns.n_sources) / np.maximum(totals, 1)
 
 
-def _missing_information(columns: AnswerColumns, posterior: Floats, proba: Floats) -> Floats:
-    """Return the covariances of the z_ij given the answers, summed over the rows: (J, J), or the diagonal (J,)."""
+def _missing_information(columns: AnswerColumns, posterior: Floats, proba: Floats, count: Floats) -> Floats:
+    """Return the covariances of the z_ij given the answers, summed over the rows: (J, J), or the diagonal (J,).
+
+    Only answers that are alone in their row have a `count` below 1: their covariances are variances.
+    """
     J, source, K = columns.n_sources, columns.answer_source, columns.n_classes
     pairs = float((np.bincount(columns.row, minlength=columns.n_rows).astype(np.float64) ** 2).sum())
     if J > MAX_JOINT_SOURCES or pairs > MAX_JOINT_PAIRS:
-        return np.bincount(source, weights=proba * (1.0 - proba), minlength=J).astype(np.float64)
+        return np.bincount(source, weights=count * proba * (1.0 - proba), minlength=J).astype(np.float64)
     answer, label = np.nonzero(columns.sets[columns.column])
     row = columns.row[answer]
-    roots = np.sqrt(posterior[row, label])
+    root = np.sqrt(count)
+    roots = root[answer] * np.sqrt(posterior[row, label])
     named = sp.csr_array((roots, (source[answer], row * K + label)), shape=(J, columns.n_rows * K))
-    means = sp.csr_array((proba, (source, columns.row)), shape=(J, columns.n_rows))
+    means = sp.csr_array((root * proba, (source, columns.row)), shape=(J, columns.n_rows))
     return np.asarray((named @ named.T - means @ means.T).toarray())

@@ -21,8 +21,9 @@ With few answers per row, a fitted prior and m can explain the same answers: a c
 one, which makes m asymmetric. Two priors prevent it. m has a Dirichlet prior at the symmetric mean of m and its
 transpose, which counts as much as all answers; and a fitted prior is shrunk to equal frequencies,
 prior_k = (1 - h) mean_i mu_ik + h / K, the mean over rows with answers. The accuracy r is at least that of answers at
-random. Sources without an answer to a row that another source answered, or whose label is known, have no counts: any
-accuracy explains their answers equally well, so they have that of the others. Rules have another model (`vote_rates`).
+random. Answers to rows that no other source answered, and whose label is not known, are explained by any accuracy. They
+count only beside answers that can be compared (`AnswerColumns.answer_counts`), and a source without these has the
+accuracy of the others. Rules have another model (`vote_rates`).
 """
 
 from dataclasses import dataclass, replace
@@ -189,11 +190,10 @@ def solve_annotators(
     weighted = counts if answer_weight is None else columns.counts(weight=answer_weight)
     used = np.diff(counts.indptr) > 0
     answered = used[:, None].copy()
-    compared = columns.compared_sources(evidence)
-    if selects_rows or np.ndim(prior) == 2:  # predictions of a classifier are evidence of all labels
-        compared[:] = True
-    transposed = columns.counts(compared[columns.answer_source]).T.tocsr()
-    maximize = _Maximization(columns, uses_confusion, np.asarray(counts.sum(axis=0)), compared, strength)
+    # Predictions of a classifier are evidence of all labels.
+    counted = None if selects_rows or np.ndim(prior) == 2 else columns.answer_counts(evidence)
+    transposed = columns.counts(weight=counted).T.tocsr()
+    maximize = _Maximization(columns, uses_confusion, np.asarray(counts.sum(axis=0)), strength)
     if evidence is not None:
         used |= evidence.min(axis=1) < evidence.max(axis=1)
     mixture = None if copying is None else CopyMixture(columns, copying)
@@ -233,9 +233,7 @@ def solve_annotators(
 class _Maximization:
     """The M-step of the sources."""
 
-    def __init__(
-        self, columns: AnswerColumns, uses_confusion: Mask, answers: Floats, compared: Mask, strength: float | None
-    ) -> None:
+    def __init__(self, columns: AnswerColumns, uses_confusion: Mask, answers: Floats, strength: float | None) -> None:
         self.columns, self.uses_confusion, self.has_prior = columns, uses_confusion, strength is None or strength > 0
         self.by_source = columns.sum_by_source(uses_confusion)
         self.by_coin = columns.sum_by_source(~uses_confusion)
@@ -245,7 +243,7 @@ class _Maximization:
         totals = np.asarray(self.by_coin @ answers)
         chances = np.asarray(self.by_coin @ (answers * columns.sets.mean(axis=1)))
         self.chance = float(chances.sum() / max(totals.sum(), 1.0))
-        self.coin_totals = totals * compared
+        self.coin_totals = np.zeros(columns.n_sources)
         self.label = columns.label
         self.strength_step = 1 + len(kept) * K // MAX_STRENGTH_ENTRIES
         self.strength_columns = kept[columns.source[kept] % self.strength_step == 0]

@@ -95,8 +95,8 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
     class_prior_ : ndarray of shape (n_classes,)
         The class frequencies of the posterior.
     copies_ : list of list
-        Groups of names of annotators who are copies of one another. With fewer than 8 annotators, copies are seldom
-        found.
+        Groups of names of annotators who are copies of one another. Copies of less than half of the answers, or in
+        few common rows, may not be found.
     copied_pairs_ : list of CopiedPair
         The pairs on which the groups are based, in decreasing order of the z-score.
     closest_pair_ : tuple of two names, or None
@@ -128,7 +128,7 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
     uniform by default.
 
     The model cannot detect errors that most annotators share. Copies are detected if a pair has at least 10 common rows
-    and at least half of the answers of one are copied; see `oneof.solvers.annotators.copies`.
+    and about half of the answers of one are copied; see `oneof.solvers.annotators.copies`.
 
     The intervals take into account that the true labels are uncertain (Louis 1982). They do not take into account
     errors of the model, such as difficult rows, on which all annotators are wrong.

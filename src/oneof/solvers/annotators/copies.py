@@ -12,8 +12,15 @@ is (O - E) / (n - E). The sum over a has the answers of one size: e_i = 0 if one
 
 Two accurate sources among inaccurate ones also agree unusually often. If they count as one, the others outweigh them,
 their estimated accuracies are too low, and so is E. Therefore each group has to pass a second test, which does not
-depend on E: copies are confirmed if the likelihood of all answers with copied ones (`copy_log_likelihoods`) is larger
+depend on E: copies are confirmed if the likelihood of all answers with copied ones (the mixture of `copying`) is larger
 than that of the model fitted to the sources of the group as independent ones, by `N_STANDARD_ERRORS` (Vuong 1989).
+
+Among few sources, the agreement that is usual for a source is that with its copy, and if half of the answers are copied
+the excess over it is small: the first test finds nothing. Therefore the mixture is also fitted to each pair, together
+with the accuracies and the labels (`_fit_pairs`). Without copies, c is at its bound 0, and twice the gain in the
+log-likelihood is 0 or chi-squared with one degree of freedom. The pair with the largest gain is added if the gain, c
+and z are large enough, and the others are tested again. Errors that all sources make in difficult rows have a small c,
+and chance agreement in few rows a small z.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -37,13 +44,14 @@ NOTE_LEVEL = 0.05
 USUAL_QUANTILE = 0.75
 """Quantile of the agreement of a source with the others that is usual."""
 MIN_SOURCES = 8
-"""Number of sources of which two are at most a quarter, 1 - USUAL_QUANTILE: copies among fewer are seldom found."""
+"""Number of sources of which two are at most a quarter, 1 - USUAL_QUANTILE: among fewer, only a fit finds copies."""
 N_STANDARD_ERRORS, MAX_GROUPS = 1.0, 10
 """Gain in the likelihood by which copies are confirmed, and number of groups that are tested one by one."""
 N_START_STEPS, N_FIT_STEPS = 20, 60
 """Number of EM steps that count equal answers as one before those of a mixture, and of those by which it is tested."""
 MIN_FITTED, MAX_FITTED_PAIRS, MAX_FITTED_ANSWERS = 0.35, 21, 10_000
-"""Fraction of copied answers of a pair that a fit finds; number of pairs, all of 7 sources, and of answers of a fit."""
+"""Fraction of copied answers of a pair that a fit finds, chosen on simulations: without copies it is at most .25 if the
+gain is large enough. Number of pairs, all of 7 sources, and of answers of a fit."""
 MAX_SHARED_ANSWERS, MAX_TESTED = 20_000_000, 2000
 """Number of pairs of answers to one row that are counted, and of pairs of sources that are tested."""
 

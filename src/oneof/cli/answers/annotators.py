@@ -103,10 +103,7 @@ def _describe_copies(model: Any) -> str:
 
     if not 2 <= len(model.annotators_) < MIN_SOURCES:
         return ""
-    note = (
-        f"With fewer than {MIN_SOURCES} annotators, copies of less than half of the answers, or in few common rows, "
-        "may not be found."
-    )
+    note = f"With fewer than {MIN_SOURCES} annotators, copies of few answers, or in few common rows, may not be found."
     if model.closest_pair_ is None:
         return note
     return f"{note} {model._copy_notes[-1]}"

@@ -95,8 +95,8 @@ def estimate_accuracies(
     n_answers = np.bincount(source, minlength=J).astype(np.float64)
     count = np.ones(len(source)) if counted is None else counted
     u = n_answers if n_compared is None else n_compared
-    totals = np.bincount(source, weights=count, minlength=J)
-    right = np.bincount(source, weights=count * proba, minlength=J)
+    totals: Floats = np.bincount(source, weights=count, minlength=J).astype(np.float64)
+    right: Floats = np.bincount(source, weights=count * proba, minlength=J).astype(np.float64)
     used = totals > 0
     rate, t = pooled_rate(right, totals), START_STRENGTH
     if not used.any():

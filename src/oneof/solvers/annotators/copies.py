@@ -162,7 +162,7 @@ def find_copies(
         The weights of the answers in `log_joint`.
     """
     likely = np.argsort(-(pairs.equal - 0.5 * pairs.shared) / np.sqrt(pairs.shared), kind="stable")[:MAX_TESTED]
-    tested = SharedAnswers(*(values[likely] for values in pairs))
+    tested = _at(pairs, likely)
     found = compare_agreements(columns, tested, log_joint, log_likelihoods, weight)
     kept = (found.z_score > _threshold(len(pairs.first))) & (found.copied >= MIN_COPIED)
     return _select(found, np.flatnonzero(kept))
@@ -222,7 +222,7 @@ def solve_independent(
     if len(fitted):
         listed = np.isin(shared.first * J + shared.second, pairs.first * J + pairs.second)
         listed[fitted] = True
-        chosen = SharedAnswers(*(values[listed] for values in shared))
+        chosen = _at(shared, listed)
         weight = copy_weights(columns, _groups(chosen.first, chosen.second, J))
         solution, pairs = fits.compare(chosen, weight)
         for j, h, c in zip(shared.first[fitted], shared.second[fitted], copied, strict=True):
@@ -319,7 +319,7 @@ def _fit_pairs(pairs: SharedAnswers, group: Ints, fits: _Fits) -> tuple[Ints, Fl
         for pair in tested:
             joined = np.where(group == group[second[pair]], group[first[pair]], group)
             solution = fits.solve_mixture(joined, max_iter=N_FIT_STEPS)
-            fitted.append((solution.log_marginal - before, float(solution.copied[group[first[pair]]])))
+            fitted.append((solution.log_marginal - before, float(np.asarray(solution.copied)[group[first[pair]]])))
         gains, copied = np.array(fitted).T
         passed = np.flatnonzero((gains > 0.5 * threshold**2) & (copied >= MIN_FITTED))
         if not len(passed):
@@ -327,7 +327,7 @@ def _fit_pairs(pairs: SharedAnswers, group: Ints, fits: _Fits) -> tuple[Ints, Fl
         best = passed[np.argmax(gains[passed])]
         pair = tested[best]
         joined = np.where(group == group[second[pair]], group[first[pair]], group)
-        one = SharedAnswers(*(values[[pair]] for values in pairs))
+        one = _at(pairs, np.array([pair]))
         _, compared = fits.compare(one, copy_weights(fits.columns, joined))
         if compared.z_score[0] > threshold:
             found[pair], group = copied[best], joined
@@ -349,6 +349,10 @@ def _agreement_probabilities(columns: AnswerColumns, log_likelihoods: Floats, j:
     one, other = (np.flatnonzero(used & (columns.source == s)) for s in (j, h))
     a, b = np.nonzero(columns.answer[one][:, None] == columns.answer[other][None, :])
     return np.asarray(np.exp(log_likelihoods[one[a]] + log_likelihoods[other[b]]).sum(axis=0))
+
+
+def _at(pairs: SharedAnswers, kept: Any) -> SharedAnswers:
+    return SharedAnswers(pairs.first[kept], pairs.second[kept], pairs.shared[kept], pairs.equal[kept])
 
 
 def _select(pairs: CopiedPairs, kept: Ints) -> CopiedPairs:

@@ -295,7 +295,8 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         source = solution.model
         self.strength_ = source.strength if source.uses_confusion.any() else source.coin_strength
         self._source_model, self._answer_columns, self._answer_weight = solution.model, columns, weight
-        counted, n_compared = columns.answer_counts(evidence), columns.n_compared(evidence)
+        counted: Floats | None = columns.answer_counts(evidence)
+        n_compared = columns.n_compared(evidence)
         if answers.select_rows or solution.prior.ndim == 2:
             counted, n_compared = None, np.bincount(columns.answer_source, minlength=columns.n_sources)
         estimates = estimate_accuracies(

@@ -201,19 +201,6 @@ def test_disputed_rows_and_questions():
         model.next_questions(annotators=[99])
 
 
-def test_the_closest_pair_of_few_annotators_is_named():
-    """Two of five annotators agree in 97 % of their rows: they are copies, or the closest pair; honest ones are not."""
-    for seed in range(3):
-        rng = np.random.default_rng(seed)
-        _, table, _ = crowd(["honest", "copy", *["honest"] * 3], rng, n_rows=300)
-        table[rng.random(300) < 0.03, 1] = 0
-        model = AnnotatorModel().fit(table)
-        assert model.copies_ == [[0, 1]] if model.copies_ else model.closest_pair_ == (0, 1)
-        assert AnnotatorModel().fit(table[:, 1:]).closest_pair_ is None
-        many = np.hstack([table, table[::-1][:, [4, 3, 2]]])
-        assert AnnotatorModel().fit(many).closest_pair_ is None
-
-
 def test_records_with_names_are_reported_by_name():
     records = Answers.from_records(["r2", "r1", "r1"], ["Ann", "Bob", "Ann"], ["b", "a", "a"])
     model = AnnotatorModel().fit(records)
@@ -238,47 +225,6 @@ def test_parameters_are_checked_and_the_model_is_cloned():
             AnnotatorModel(**params).fit([["a", "b"]])
 
 
-def answers_of_five(rng):
-    """Return labels and answers of five annotators: 0 and 2 are the best, 1 names sets in doubt, 4 is careless."""
-    y = rng.choice(6, 800, p=[0.25, 0.2, 0.2, 0.15, 0.12, 0.08])
-    is_hard = rng.random(800) < 0.25
-    table = np.full((800, 5), None, dtype=object)
-    for j, accuracy in enumerate((0.95, 0.93, 0.9, 0.92, 0.46)):
-        for i in np.flatnonzero(rng.random(800) < 0.43):
-            rate = 0.65 if j == 1 and is_hard[i] else accuracy
-            label = int(y[i]) if rng.random() < rate else int(rng.integers(6))
-            table[i, j] = label
-            if j == 1 and rng.random() < (0.7 if is_hard[i] else 0.1):
-                table[i, j] = [label, (label + int(rng.integers(1, 6))) % 6]
-            if j == 3 and y[i] == 4 and rng.random() < 0.6:
-                table[i, j] = 3
-    return y, table
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_accurate_annotators_beside_sets_are_not_copies(seed):
-    """The two best of five annotators agree most often, but as often as independent ones of their accuracies."""
-    y, table = answers_of_five(np.random.default_rng(seed))
-    model = AnnotatorModel().fit(table)
-    assert model.copies_ == model.copied_pairs_ == []
-    truth = [np.mean([y[i] in np.atleast_1d(a) for i, a in enumerate(column) if a is not None]) for column in table.T]
-    np.testing.assert_allclose(model.accuracy_, truth, atol=0.08)
-
-
-@pytest.mark.parametrize("n", [8, 12])
-@pytest.mark.parametrize("kind", ["honest", "doubter"])
-def test_copies_of_most_answers_are_found(kind, n):
-    """An annotator who repeats 80 % of the answers of another one counts as one with it, also if answers are sets."""
-    rng = np.random.default_rng(1)
-    _, table, _ = crowd([kind] * n, rng)
-    for i in np.flatnonzero(rng.random(300) < 0.8):
-        table[i, 1] = table[i, 0] if table[i, 0] is not None else table[i, 1]
-    model = AnnotatorModel().fit(table)
-    assert model.copies_ == [[0, 1]]
-    assert 0.6 < model.copied_pairs_[0].copied <= 1.0
-    assert AnnotatorModel().fit(table[:, 1:]).copies_ == []
-
-
 def test_results_do_not_depend_on_the_order_of_records_rows_and_annotators():
     """The folds that select the model follow the answers, not their order."""
     rng = np.random.default_rng(0)
@@ -293,33 +239,6 @@ def test_results_do_not_depend_on_the_order_of_records_rows_and_annotators():
     permuted = AnnotatorModel().fit(table[order][:, names])
     assert permuted.selection_.gain == pytest.approx(model.selection_.gain)
     np.testing.assert_allclose(permuted.posterior_, model.posterior_[order], atol=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(4))
-def test_accuracies_and_labels_beside_a_copy(seed):
-    """A copy of 90 % of the answers of the best annotator: the intervals hold, and own answers count in full.
-
-    The best annotator differs from another one in rows that the copy did not answer.
-    """
-    rng = np.random.default_rng(seed)
-    n = 1500
-    y = rng.choice(5, n, p=[0.35, 0.25, 0.2, 0.12, 0.08])
-
-    def answers_of(accuracy):
-        return np.where(rng.random(n) < accuracy, y, (y + rng.integers(1, 5, n)) % 5)
-
-    best = answers_of(0.92)
-    others = [answers_of(accuracy) for accuracy in (0.83, 0.74, 0.3)]
-    copy = np.where(rng.random(n) < 0.9, best, answers_of(0.7))
-    table = np.column_stack([best, copy, *others])
-    table[rng.random(table.shape) < 0.2] = -1
-    realized = np.array([(column[column >= 0] == y[column >= 0]).mean() for column in table.T])
-    model = AnnotatorModel().fit(np.where(table >= 0, table, None))
-    assert model.copies_ == [[0, 1]]
-    np.testing.assert_allclose(model.accuracy_, realized, atol=0.04)
-    alone = (table[:, 0] >= 0) & (table[:, 1] < 0) & (table[:, 2] < 0) & (table[:, 3] >= 0)
-    rows = np.flatnonzero(alone & (table[:, 0] != table[:, 3]))
-    assert model.posterior_[rows, table[rows, 0]].mean() > 0.5
 
 
 @pytest.mark.parametrize("n_annotators", [1, 2])
@@ -359,12 +278,25 @@ def test_an_annotator_without_common_rows_is_like_the_others():
     assert any("that of the other annotators" in note for note in model.notes_)
 
 
-def test_copies_are_named_in_the_notes():
-    """The groups of copies are named, with their effect; so is the closest pair of few annotators."""
-    _, table, _ = crowd([*HONEST, "honest", "copy"], np.random.default_rng(0))
-    for merged, effect in ((True, "count as one"), (False, "count as independent")):
-        model = AnnotatorModel(merge_copies=merged).fit(table)
-        assert any("6 and 7 are copies of one another" in note and effect in note for note in model.notes_)
+@pytest.mark.parametrize("n_annotators", [2, 3])
+def test_accuracies_are_gradual_in_the_number_of_common_rows(n_annotators):
+    """One common row does not make the accuracies known: the intervals contain the true ones, and become narrower."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 4, 600)
+    wrong = (y[:, None] + rng.integers(1, 4, (600, n_annotators))) % 4
+    own = np.where(rng.random((600, n_annotators)) < 0.74, y[:, None], wrong)
+    widths = []
+    for n in (0, 1, 8, 64):
+        table = np.full((600, n_annotators), None, dtype=object)
+        given = (np.arange(600)[:, None] % n_annotators == np.arange(n_annotators)) | (np.arange(600)[:, None] < n)
+        table[given] = own[given]
+        model = AnnotatorModel(classes=range(4)).fit(table)
+        low, high = model.accuracy_interval_.T
+        assert ((low < 0.74) & (high > 0.74)).all()
+        widths.append((high - low).mean())
+        assert any("accuracies cannot be estimated" in note for note in model.notes_) == (n < 4)
+    assert widths[0] > widths[1] > widths[2] > widths[3]
+    assert widths[1] > 0.5
 
 
 def test_gold_labels_of_a_series_are_those_of_a_mapping():

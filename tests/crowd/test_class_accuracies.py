@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import binom, fisher_exact
 
 from oneof.crowd import AnnotatorModel, Answers, CrowdClassifier
-from oneof.solvers.annotators.class_accuracy import count_by_class, equal_accuracy_p_values
+from oneof.solvers.annotators.accuracy import count_by_class, equal_accuracy_p_values
 from tests.crowd.simulated import crowd, rule_votes
 from tests.oracles import annotators as oracle
 

@@ -27,6 +27,8 @@ from oneof.typing import Floats
 from oneof.validation import check_bool, check_choice, check_coverage, check_positive
 
 MIN_WEIGHT = float(np.finfo(np.float64).tiny)
+MIN_COMPARED = 4
+"""Number of answers that can be compared from which an accuracy is known, as many as its prior counts for."""
 
 
 class AnnotatorModel(AnnotatorResults, BaseEstimator):
@@ -93,8 +95,8 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
     class_prior_ : ndarray of shape (n_classes,)
         The class frequencies of the posterior.
     copies_ : list of list
-        Groups of names of annotators who are copies of one another. With fewer than 8 annotators, copies are seldom
-        found.
+        Groups of names of annotators who are copies of one another. Copies of less than half of the answers, or in
+        few common rows, may not be found.
     copied_pairs_ : list of CopiedPair
         The pairs on which the groups are based, in decreasing order of the z-score.
     closest_pair_ : tuple of two names, or None
@@ -126,7 +128,7 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
     uniform by default.
 
     The model cannot detect errors that most annotators share. Copies are detected if a pair has at least 10 common rows
-    and at least half of the answers of one are copied; see `oneof.solvers.annotators.copies`.
+    and about half of the answers of one are copied; see `oneof.solvers.annotators.copies`.
 
     The intervals take into account that the true labels are uncertain (Louis 1982). They do not take into account
     errors of the model, such as difficult rows, on which all annotators are wrong.
@@ -293,10 +295,15 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         source = solution.model
         self.strength_ = source.strength if source.uses_confusion.any() else source.coin_strength
         self._source_model, self._answer_columns, self._answer_weight = solution.model, columns, weight
-        compared = columns.compared_sources(evidence)
+        counted: Floats | None = columns.answer_counts(evidence)
+        n_compared = columns.n_compared(evidence)
         if answers.select_rows or solution.prior.ndim == 2:
-            compared[:] = True
-        estimates = estimate_accuracies(columns, solution.posterior, coverage=float(self.coverage), compared=compared)
+            counted, n_compared = None, np.bincount(columns.answer_source, minlength=columns.n_sources)
+        estimates = estimate_accuracies(
+            columns, solution.posterior, coverage=float(self.coverage), counted=counted, n_compared=n_compared
+        )
+        n_answers = np.bincount(columns.answer_source, minlength=columns.n_sources)
+        compared = n_compared >= np.minimum(MIN_COMPARED, np.maximum(n_answers, 1))
         self.accuracy_, self.accuracy_interval_ = estimates.accuracy, estimates.interval
         self.n_answers_ = estimates.n_answers.astype(np.int64)
         chance = chance_accuracies(columns, solution.posterior)

@@ -194,7 +194,7 @@ def _describe_careless(names: Sequence[Any]) -> str:
 
 def _describe_unknown(names: Sequence[Any], *, everyone: bool) -> str:
     """Return a note on annotators whose answers cannot be compared with other answers or known labels."""
-    no_row = f"No row that {_enumerate(names)} answered has another answer or a known label"
+    no_row = f"Almost no row that {_enumerate(names)} answered has another answer or a known label"
     if everyone:
         return f"{no_row}: accuracies cannot be estimated, and are assumed. Give the true labels of some rows (gold)."
     verb = "accuracy cannot be estimated, and is" if len(names) == 1 else "accuracies cannot be estimated, and are"

@@ -9,19 +9,19 @@ from oneof.candidates.labels import MISSING
 from oneof.candidates.readers.annotations import EncodedAnswers
 from oneof.crowd.encoding import (
     RECORD_COLUMNS,
+    Export,
     check_field,
     check_no_names,
     encode,
     encode_records,
-    find_repeated,
     flatten_table,
     has_record_columns,
     name_vector,
     rows_in,
+    selected_rows,
     warn_of_joined_labels,
 )
-from oneof.crowd.exports import Export
-from oneof.errors import InputError, InputTypeError
+from oneof.errors import InputError
 from oneof.files import as_path
 from oneof.io.formats.annotations import read_doccano, read_label_studio
 from oneof.solvers.annotators import AnswerColumns
@@ -368,15 +368,7 @@ class Answers:
 
         Annotators without an answer to these rows are omitted.
         """
-        try:
-            selected = np.atleast_1d(np.arange(len(self))[rows])
-        except (IndexError, TypeError, ValueError) as error:
-            raise InputError(f"answers to {len(self)} rows cannot be indexed by {rows!r}: {error}.") from None
-        if selected.ndim > 1:
-            raise InputTypeError("answers are indexed by rows only: a slice, a mask or an array of rows.")
-        if len(np.unique(selected)) < len(selected):
-            repeated = find_repeated(selected)
-            raise InputError(f"the selected rows must be different; row {repeated} is repeated. Select it once.")
+        selected = selected_rows(rows, len(self))
         position = np.full(len(self), MISSING)
         position[selected] = np.arange(len(selected))
         kept = np.flatnonzero(position[self._row] != MISSING)

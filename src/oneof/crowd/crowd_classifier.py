@@ -17,8 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from oneof.candidates import CandidateSets
 from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.crowd.answers import Answers
-from oneof.crowd.arguments import as_answers, is_table, read_gold
-from oneof.crowd.joining import join_rows
+from oneof.crowd.arguments import as_answers, is_table, join_rows, read_gold
 from oneof.crowd.learners import WeightLearner
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.metrics import covering_rate

@@ -1,10 +1,10 @@
-"""Tables and records of answers as codes of rows, annotators and distinct answers."""
+"""Tables, records and exports of answers as codes of rows, annotators and distinct answers."""
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,10 +18,12 @@ from oneof.candidates.labels import (
 )
 from oneof.candidates.readers.annotations import encode_cells
 from oneof.candidates.readers.collections import is_collection
-from oneof.errors import InputError, InputTypeError, LabelError
+from oneof.errors import DataError, InputError, InputTypeError, LabelError
+from oneof.io.formats.annotations import Annotation, describe_omitted, drop_empty
 from oneof.typing import Ints, Labels, Mask
 from oneof.wording import enumerate_items
 
+T = TypeVar("T")
 RECORD_COLUMNS = ("row", "annotator", "answer")
 _ANNOTATOR, _ANSWER = {"annotator", "worker"}, {"answer", "label"}
 """Names of the columns of records in files of answers."""
@@ -295,3 +297,55 @@ def factorize(values: Any, kind: str) -> tuple[Labels, Ints]:
     position = {name: i for i, name in enumerate(distinct)}
     codes = np.fromiter(map(position.__getitem__, listed), dtype=np.int64, count=len(listed))
     return label_vector(distinct), codes
+
+
+class Export:
+    """The annotations of an export of Label Studio or doccano that have labels.
+
+    Annotators without labels are omitted, with a UserWarning.
+
+    Parameters
+    ----------
+    annotations : list of Annotation
+    path : path-like or list of path-like
+
+    Raises
+    ------
+    DataError
+        If no annotation has a label.
+    """
+
+    def __init__(self, annotations: list[Annotation], path: Any) -> None:
+        self.source = ", ".join(map(str, path)) if isinstance(path, list | tuple) else str(path)
+        self.annotations, omitted = drop_empty(annotations)
+        if not self.annotations:
+            raise DataError("the export has no answers.", source=self.source)
+        if omitted:
+            warnings.warn(describe_omitted(omitted), UserWarning, stacklevel=3)
+
+    def read(self, from_records: Callable[..., T], **named: Any) -> T:
+        """Return the answers; errors name the file, and the place of the answer in it."""
+        rows, annotators, labels, _ = zip(*self.annotations, strict=True)
+        try:
+            return from_records(rows, annotators, list_labels(labels), **named)
+        except LabelError as error:
+            if error.row is None:
+                raise error.at(self.source) from None
+            place = self.annotations[error.row].location
+            raise LabelError(error.reason, label=error.label, source=place) from None
+        except InputError as error:
+            raise error.at(self.source) from None
+
+
+def selected_rows(rows: Any, n: int) -> Ints:
+    """Return the numbers of different rows of n, selected by a slice, a mask or an array."""
+    try:
+        selected = np.atleast_1d(np.arange(n)[rows])
+    except (IndexError, TypeError, ValueError) as error:
+        raise InputError(f"answers to {n} rows cannot be indexed by {rows!r}: {error}.") from None
+    if selected.ndim > 1:
+        raise InputTypeError("answers are indexed by rows only: a slice, a mask or an array of rows.")
+    if len(np.unique(selected)) < len(selected):
+        repeated = find_repeated(selected)
+        raise InputError(f"the selected rows must be different; row {repeated} is repeated. Select it once.")
+    return selected

@@ -22,7 +22,8 @@ from oneof.errors import InputError, reraise_as_input_error
 from oneof.estimators._soft_labels import fit_and_predict, fit_soft, predict_columns, remove_generators, with_seeds
 from oneof.estimators.base import CandidateClassifier
 from oneof.model_selection import cross_val_predict
-from oneof.solvers.annotators.temper import MAX_POWER, mean_distances
+from oneof.solvers.annotators.temper import MAX_POWER, mean_distances, temper
+from oneof.solvers.conformal import candidate_proba
 from oneof.typing import Floats, Ints, Labels
 from oneof.validation import as_array
 
@@ -173,6 +174,46 @@ def cross_fitted_proba(crowd: Any, rows: Any, folds: Sequence[tuple[Ints, Ints]]
         fitted = learner.fit(_safe_indexing(rows, train), model.candidates_[train], model.posterior_[train])
         proba[test] = learner.predict_proba(fitted, _safe_indexing(rows, test), crowd.classes_)
     return proba
+
+
+def calibration_labels(
+    crowd: Any,
+    rows: Any,
+    candidates: CandidateSets,
+    prior: Floats,
+    held_out: Ints,
+    folds: Sequence[tuple[Ints, Ints]],
+) -> tuple[Floats, Floats]:
+    """Return held-out probabilities of the classifier, and the probabilities of the labels, which calibrate its sets.
+
+    The classifier is fitted to labels that follow its own predictions. Held-out predictions of such a fit have its
+    scale, but as a prior of the labels they are overconfident: the sets would be too small. The prior is therefore
+    that of a classifier fitted to the answers alone, with the power of at most 1 that makes the answers most likely.
+
+    Parameters
+    ----------
+    crowd : CrowdClassifier
+        Fitted to the rows.
+    rows : array, sparse array or DataFrame of shape (n_samples, n_features)
+    candidates : CandidateSets
+        The likelihood of the answers to the rows, from the answers alone.
+    prior : ndarray of shape (n_held_out_rows, n_classes)
+        Held-out probabilities of a classifier that was fitted to `candidates`.
+    held_out : ndarray of int
+        The rows of the prior.
+    folds : sequence of (train, test)
+
+    Returns
+    -------
+    proba : ndarray of shape (n_held_out_rows, n_classes)
+    posterior : ndarray of shape (n_samples, n_classes)
+        0 for rows that were not held out.
+    """
+    evidence = candidates[held_out].evidence
+    tempered, _ = temper(np.log(np.maximum(prior, MIN_PROBABILITY)), evidence, 1.0)
+    posterior = np.zeros(candidates.shape)
+    posterior[held_out] = candidate_proba(tempered, evidence)
+    return cross_fitted_proba(crowd, rows, folds)[held_out], posterior
 
 
 def _without_unlabeled(labels: Floats, candidates: CandidateSets) -> Floats:

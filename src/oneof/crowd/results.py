@@ -100,7 +100,7 @@ class CopiedPair(NamedTuple):
     expected_agreement : float
         The fraction that the model expects, given the answers of the others.
     copied : float
-        Estimated fraction of the answers of one that are copies of the other, from 0.5 to 1.
+        Estimated fraction of the answers of one that are copies of the other, from 0.35 to 1.
     z_score : float
         The excess of equal answers, divided by the square root of its variance plus 1/4.
 

@@ -92,7 +92,7 @@ class AnnotatorSummary:
     copies : sequence of sequences of str
         Groups of annotators that are copies of one another.
     copies_note : str
-        A sentence if copies are seldom found among so few annotators, and one on two of them who may be copies.
+        A sentence if some copies are not found among so few annotators, and one on two of them who may be copies.
     no_better_than_chance, few_answers : sequence of str
     selection : str
         The model of the annotators, and the reason for it.

@@ -46,34 +46,16 @@ def held_out_labels(
     candidates: "CandidateSets",
     folds: Any,
 ) -> "tuple[Floats | None, Floats | None]":
-    """Return held-out probabilities of the classifier, and the probabilities of the labels, which calibrate its sets.
+    """Return the labels that calibrate the sets of the classifier (`calibration_labels`); None without probabilities.
 
-    The classifier is fitted to labels that follow its own predictions. Held-out predictions of such a fit have its
-    scale, but as a prior of the labels they are overconfident: the sets would be too small. The prior is therefore the
-    held-out predictions of the comparison, which was fitted to the answers alone, with the power of at most 1 that
-    makes the answers most likely. None without probabilities.
-
-    Returns
-    -------
-    proba : ndarray of shape (n_held_out_rows, n_classes), or None
-        For the rows `comparison.held_out_rows`.
-    posterior : ndarray of shape (n_samples, n_classes), or None
-        For all rows; 0 for rows that were not held out.
+    The prior is the held-out predictions of the comparison, which was fitted to the answers alone.
     """
-    import numpy as np
-
-    from oneof.crowd.learners import MIN_PROBABILITY, cross_fitted_proba
-    from oneof.solvers.annotators.temper import temper
-    from oneof.solvers.conformal import candidate_proba
+    from oneof.crowd.learners import calibration_labels
 
     prior, rows = comparison.results[0].probabilities, comparison.held_out_rows
     if prior is None or rows is None:
         return None, None
-    evidence = candidates[rows].evidence
-    tempered, _ = temper(np.log(np.maximum(prior, MIN_PROBABILITY)), evidence, 1.0)
-    posterior = np.zeros(candidates.shape)
-    posterior[rows] = candidate_proba(tempered, evidence)
-    return cross_fitted_proba(crowd, frame, folds)[rows], posterior
+    return calibration_labels(crowd, frame, candidates, prior, rows, folds)
 
 
 def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "AnnotatorSummary":
@@ -121,7 +103,7 @@ def _describe_copies(model: Any) -> str:
 
     if not 2 <= len(model.annotators_) < MIN_SOURCES:
         return ""
-    note = f"With fewer than {MIN_SOURCES} annotators, copies are seldom found."
+    note = f"With fewer than {MIN_SOURCES} annotators, copies of few answers, or in few common rows, may not be found."
     if model.closest_pair_ is None:
         return note
     return f"{note} {model._copy_notes[-1]}"

@@ -13,6 +13,9 @@ import scipy.sparse as sp
 
 from oneof.typing import Floats, Ints, Mask
 
+MAX_REPEATED = 20.0
+"""Limit by which the steps of EM for an accuracy are at least 1/21 of its distance from the solution."""
+
 
 @dataclass(frozen=True)
 class AnswerColumns:
@@ -69,17 +72,28 @@ class AnswerColumns:
         kept = np.arange(len(self.source)) if columns is None else np.flatnonzero(columns)
         return sp.csr_array((np.ones(len(kept)), (self.source[kept], kept)), shape=(self.n_sources, len(self.source)))
 
-    def compared_sources(self, evidence: Floats | None = None) -> Mask:
-        """Return whether a source has an answer to a row with another answer, or with evidence of its label, (J,).
-
-        The answers of other sources contain no information about their accuracy.
-        """
+    def compared_answers(self, evidence: Floats | None = None) -> Mask:
+        """Return whether the row of each answer has another answer, or evidence of its label, (m,)."""
         is_compared = np.bincount(self.row, minlength=self.n_rows) > 1
         if evidence is not None:
             is_compared |= evidence.min(axis=1) < evidence.max(axis=1)
-        compared = np.zeros(self.n_sources, dtype=bool)
-        compared[self.answer_source[is_compared[self.row]]] = True
-        return compared
+        return np.asarray(is_compared[self.row])
+
+    def n_compared(self, evidence: Floats | None = None) -> Ints:
+        """Return the number of compared answers of each source, (J,)."""
+        return np.bincount(self.answer_source[self.compared_answers(evidence)], minlength=self.n_sources)
+
+    def answer_counts(self, evidence: Floats | None = None) -> Floats:
+        """Return the weight of each answer in the estimates of its source, (m,): 1 if it can be compared.
+
+        Other answers contain no information about the accuracy: EM would repeat its present estimate. All of them
+        together count for at most `MAX_REPEATED` times the compared ones of the source.
+        """
+        compared = self.compared_answers(evidence)
+        source = self.answer_source
+        n, n_compared = (np.bincount(values, minlength=self.n_sources) for values in (source, source[compared]))
+        share = np.minimum(1.0, MAX_REPEATED * n_compared / np.maximum(n - n_compared, 1))
+        return np.where(compared, 1.0, share[source])
 
     def answer_probabilities(self, posterior: Floats, block: int = 200_000) -> Floats:
         """Return the posterior probability that each answer names the true class, (m,)."""

@@ -12,22 +12,28 @@ is (O - E) / (n - E). The sum over a has the answers of one size: e_i = 0 if one
 
 Two accurate sources among inaccurate ones also agree unusually often. If they count as one, the others outweigh them,
 their estimated accuracies are too low, and so is E. Therefore each group has to pass a second test, which does not
-depend on E: copies are confirmed if the likelihood of all answers with copied ones (`copy_log_likelihoods`) is larger
+depend on E: copies are confirmed if the likelihood of all answers with copied ones (the mixture of `copying`) is larger
 than that of the model fitted to the sources of the group as independent ones, by `N_STANDARD_ERRORS` (Vuong 1989).
+
+Among few sources, the agreement that is usual for a source is that with its copy, and if half of the answers are copied
+the excess over it is small: the first test finds nothing. Therefore the mixture is also fitted to each pair, together
+with the accuracies and the labels (`_fit_pairs`). Without copies, c is at its bound 0, and twice the gain in the
+log-likelihood is 0 or chi-squared with one degree of freedom. The pair with the largest gain is added if the gain, c
+and z are large enough, and the others are tested again. Errors that all sources make in difficult rows have a small c,
+and chance agreement in few rows a small z.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
-from typing import Any, NamedTuple
+from dataclasses import dataclass, fields, replace
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
-from scipy.special import logsumexp
 from scipy.stats import norm
 
 from oneof.likelihoods import softmax
 from oneof.solvers.annotators.answers import AnswerColumns
+from oneof.solvers.annotators.copying import FollowingAnswers, copy_weights
 from oneof.solvers.annotators.dawid_skene import AnnotatorSolution, solve_annotators
 from oneof.typing import Floats, Ints, Mask
 
@@ -38,11 +44,14 @@ NOTE_LEVEL = 0.05
 USUAL_QUANTILE = 0.75
 """Quantile of the agreement of a source with the others that is usual."""
 MIN_SOURCES = 8
-"""Number of sources of which two are at most a quarter, 1 - USUAL_QUANTILE: copies among fewer are seldom found."""
+"""Number of sources of which two are at most a quarter, 1 - USUAL_QUANTILE: among fewer, only a fit finds copies."""
 N_STANDARD_ERRORS, MAX_GROUPS = 1.0, 10
 """Gain in the likelihood by which copies are confirmed, and number of groups that are tested one by one."""
-N_COPY_STEPS, MAX_COPIED = 20, 0.999
-"""Number of EM steps for the fraction of copied answers, and its upper bound."""
+N_START_STEPS, N_FIT_STEPS = 20, 60
+"""Number of EM steps that count equal answers as one before those of a mixture, and of those by which it is tested."""
+MIN_FITTED, MAX_FITTED_PAIRS, MAX_FITTED_ANSWERS = 0.35, 21, 10_000
+"""Fraction of copied answers of a pair that a fit finds, chosen on simulations: without copies it is at most .25 if the
+gain is large enough. Number of pairs, all of 7 sources, and of answers of a fit."""
 MAX_SHARED_ANSWERS, MAX_TESTED = 20_000_000, 2000
 """Number of pairs of answers to one row that are counted, and of pairs of sources that are tested."""
 
@@ -103,6 +112,14 @@ def group_copies(pairs: SharedAnswers, n_sources: int) -> Ints:
     first, second, shared, equal = pairs
     if not len(first):
         return np.arange(n_sources)
+    z, copied = _excess(shared, equal, _usual_rates(pairs, n_sources))
+    kept = (z > _threshold(len(first))) & (copied >= MIN_COPIED)
+    return _groups(first[kept], second[kept], n_sources)
+
+
+def _usual_rates(pairs: SharedAnswers, n_sources: int) -> Floats:
+    """Return the larger one of the usual agreements of the two sources of each pair."""
+    first, second, shared, equal = pairs
     rate = (equal + 1.0) / (shared + 2.0)
     source, rates = np.concatenate([first, second]), np.concatenate([rate, rate])
     order = np.lexsort((rates, source))
@@ -110,10 +127,7 @@ def group_copies(pairs: SharedAnswers, n_sources: int) -> Ints:
     starts = np.cumsum(n_pairs) - n_pairs
     last = len(order) - 1
     usual = rates[order][np.minimum(starts + (USUAL_QUANTILE * np.maximum(n_pairs - 1, 0)).astype(np.int64), last)]
-    others = np.maximum(usual[first], usual[second])
-    z, copied = _excess(shared, equal, others)
-    kept = (z > _threshold(len(first))) & (copied >= MIN_COPIED)
-    return _groups(first[kept], second[kept], n_sources)
+    return np.asarray(np.maximum(usual[first], usual[second]))
 
 
 def closest_pair(pairs: SharedAnswers) -> tuple[int, int] | None:
@@ -147,13 +161,22 @@ def find_copies(
     weight : ndarray of shape (m,)
         The weights of the answers in `log_joint`.
     """
-    n_pairs = len(pairs.first)
     likely = np.argsort(-(pairs.equal - 0.5 * pairs.shared) / np.sqrt(pairs.shared), kind="stable")[:MAX_TESTED]
+    tested = _at(pairs, likely)
+    found = compare_agreements(columns, tested, log_joint, log_likelihoods, weight)
+    kept = (found.z_score > _threshold(len(pairs.first))) & (found.copied >= MIN_COPIED)
+    return _select(found, np.flatnonzero(kept))
+
+
+def compare_agreements(
+    columns: AnswerColumns, pairs: SharedAnswers, log_joint: Floats, log_likelihoods: Floats, weight: Floats
+) -> CopiedPairs:
+    """Return the observed and the expected agreement of all pairs; see `find_copies`."""
     order = np.argsort(columns.answer_source, kind="stable")
     starts = np.searchsorted(columns.answer_source[order], np.arange(columns.n_sources + 1))
     sizes = np.count_nonzero(columns.sets, axis=1)
     table = []
-    for j, h, o in zip(pairs.first[likely], pairs.second[likely], pairs.equal[likely]):
+    for j, h in zip(pairs.first, pairs.second, strict=True):
         a, b = (order[starts[s] : starts[s + 1]] for s in (j, h))
         rows, in_a, in_b = np.intersect1d(columns.row[a], columns.row[b], return_indices=True)
         a, b = a[in_a], b[in_b]
@@ -167,13 +190,13 @@ def find_copies(
             e[alike] = np.minimum(labels[alike] @ agreement, 1.0)
         variance = float((e * (1.0 - e)).sum())
         n = len(rows)
+        o = np.count_nonzero(columns.answer[a] == columns.answer[b])
         excess = float(o - e.sum())
         table.append((j, h, n, o / n, e.mean(), excess / max(n - e.sum(), 1e-9), excess / np.sqrt(variance + 0.25)))
     values = np.array(table, dtype=np.float64).reshape(-1, 7)
-    values = values[(values[:, 6] > _threshold(n_pairs)) & (values[:, 5] >= MIN_COPIED)]
-    values = values[np.argsort(-values[:, 6], kind="stable")]
     first, second, shared = values[:, :3].T.astype(np.int64)
-    return CopiedPairs(first, second, shared, values[:, 3], values[:, 4], values[:, 5], values[:, 6])
+    found = CopiedPairs(first, second, shared, values[:, 3], values[:, 4], values[:, 5], values[:, 6])
+    return _select(found, np.argsort(-found.z_score, kind="stable"))
 
 
 def solve_independent(
@@ -190,109 +213,130 @@ def solve_independent(
     **options
         Other arguments of `solve_annotators`.
     """
-
-    def solve(weight: Floats) -> AnnotatorSolution:
-        return solve_annotators(columns, start, answer_weight=None if (weight == 1.0).all() else weight, **options)
-
-    shared = count_shared_answers(columns)
-    weight = copy_weights(columns, group_copies(shared, columns.n_sources))
-    solution = solve(weight)
+    fits, shared, J = _Fits(columns, start, options), count_shared_answers(columns), columns.n_sources
+    weight = copy_weights(columns, group_copies(shared, J))
+    solution = fits.solve(weight)
     pairs = find_copies(columns, shared, solution.log_joint, solution.model.log_likelihoods(columns), weight)
-    pairs = _confirm_copies(columns, pairs, solve)
-    copies = (
-        copy_weights(columns, groups_of_pairs(pairs, columns.n_sources)) if merge_copies else np.ones(len(columns.row))
-    )
-    return (solution if np.array_equal(copies, weight) else solve(copies)), pairs, copies
+    pairs = _confirm_copies(pairs, J, fits)
+    fitted, copied = _fit_pairs(shared, groups_of_pairs(pairs, J), fits)
+    if len(fitted):
+        listed = np.isin(shared.first * J + shared.second, pairs.first * J + pairs.second)
+        listed[fitted] = True
+        chosen = _at(shared, listed)
+        weight = copy_weights(columns, _groups(chosen.first, chosen.second, J))
+        solution, pairs = fits.compare(chosen, weight)
+        for j, h, c in zip(shared.first[fitted], shared.second[fitted], copied, strict=True):
+            pairs.copied[(pairs.first == j) & (pairs.second == h)] = c
+    copies = copy_weights(columns, groups_of_pairs(pairs, J)) if merge_copies else np.ones(len(columns.row))
+    return (solution if np.array_equal(copies, weight) else fits.solve(copies)), pairs, copies
 
 
-def _confirm_copies(
-    columns: AnswerColumns, pairs: CopiedPairs, solve: Callable[[Floats], AnnotatorSolution]
-) -> CopiedPairs:
+class _Fits:
+    """Fits to all answers, with weights of answers or with a mixture of copies and own answers."""
+
+    def __init__(self, columns: AnswerColumns, start: Floats, options: dict[str, Any]) -> None:
+        self.columns, self.start, self.options = columns, start, options
+
+    def solve(self, weight: Floats, **changed: Any) -> AnnotatorSolution:
+        """Return the solution with weights of the answers."""
+        options = {**self.options, **changed}
+        return solve_annotators(
+            self.columns, self.start, answer_weight=None if (weight == 1.0).all() else weight, **options
+        )
+
+    def solve_mixture(self, group: Ints, **changed: Any) -> AnnotatorSolution:
+        """Return the solution in which the answers of a group are in part copies of preceding ones."""
+        following = FollowingAnswers.from_groups(self.columns, group)
+        if not len(following.answer):
+            return self.solve(np.ones(len(self.columns.row)))
+        # EM starts at labels for which copies do not confirm one another.
+        labels = self.solve(copy_weights(self.columns, group), max_iter=N_START_STEPS).posterior
+        return solve_annotators(self.columns, labels, copying=following, **{**self.options, **changed})
+
+    def compare(self, pairs: SharedAnswers, weight: Floats) -> tuple[AnnotatorSolution, CopiedPairs]:
+        """Return the solution with weights of the answers, and the observed and expected agreements."""
+        solution = self.solve(weight)
+        logs = solution.model.log_likelihoods(self.columns)
+        return solution, compare_agreements(self.columns, pairs, solution.log_joint, logs, weight)
+
+    def part(self) -> Self:
+        """Return the fits to evenly spaced rows with about `MAX_FITTED_ANSWERS` answers."""
+        step = -(-len(self.columns.row) // MAX_FITTED_ANSWERS)
+        if step <= 1:
+            return self
+        kept = self.columns.row % step == 0
+        rows = slice(0, self.columns.n_rows, step)
+        columns = replace(
+            self.columns, row=self.columns.row[kept] // step, column=self.columns.column[kept],
+            n_rows=len(self.start[rows]),
+        )  # fmt: skip
+        evidence = self.options["evidence"]
+        options = {**self.options, "evidence": None if evidence is None else evidence[rows]}
+        return type(self)(columns, self.start[rows], options)
+
+
+def _confirm_copies(pairs: CopiedPairs, n_sources: int, fits: _Fits) -> CopiedPairs:
     """Return the pairs of the groups for which copies predict the answers better than independent sources.
 
     The largest groups are tested one by one, and all others together.
     """
-    group = groups_of_pairs(pairs, columns.n_sources)
+    group = groups_of_pairs(pairs, n_sources)
     sizes = np.bincount(group)
     groups = np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes > 1)]
     if not len(groups):
         return pairs
-    with_copies = copy_log_likelihoods(columns, solve(copy_weights(columns, group)), group)
+    with_copies = fits.solve_mixture(group).log_marginals
     confirmed = np.ones(len(pairs.first), dtype=bool)
     for tested in (*groups[:MAX_GROUPS, None], groups[MAX_GROUPS:]):
         in_tested = np.isin(group, tested)
         if in_tested.any():
             apart = np.where(in_tested, len(sizes) + np.arange(len(group)), group)
             apart = np.unique(apart, return_inverse=True)[1].ravel()
-            gains = with_copies - copy_log_likelihoods(columns, solve(copy_weights(columns, apart)), apart)
+            gains = with_copies - fits.solve_mixture(apart).log_marginals
             if gains.sum() <= N_STANDARD_ERRORS * gains.std() * np.sqrt(len(gains)):
                 confirmed &= ~in_tested[pairs.first]
-    return CopiedPairs(*(getattr(pairs, field.name)[confirmed] for field in fields(pairs)))
+    return _select(pairs, np.flatnonzero(confirmed))
 
 
-def copy_log_likelihoods(columns: AnswerColumns, solution: AnnotatorSolution, group: Ints) -> Floats:
-    """Return the log-likelihood of the answers to each row, (n,), if the sources of a group copy from one another.
+def _fit_pairs(pairs: SharedAnswers, group: Ints, fits: _Fits) -> tuple[Ints, Floats]:
+    """Return further pairs that are copies by a likelihood-ratio test, and the fractions of copied answers.
 
-    Within a group, the answer of a source copies one of the preceding sources with probability c, which is fitted by
-    EM for each group. Otherwise it is independent of them. A copied answer has the size of the other answer.
-
-    Parameters
-    ----------
-    columns : AnswerColumns
-    solution : AnnotatorSolution
-    group : ndarray of shape (J,)
-        The group of each source. A group of one source has no copies.
+    Each step adds the pair with the largest gain in the log-likelihood, because copies that are not yet in the model
+    also increase the gains of other pairs.
     """
-    logs = solution.model.log_likelihoods(columns)
-    independent = solution.log_joint - solution.log_likelihood + columns.counts() @ logs
-    answer, fraction = _preceding_answers(columns, group)
-    if not len(answer):
-        return np.asarray(logsumexp(independent, axis=1))
-    row, own = columns.row[answer], group[columns.answer_source[answer]]
-    ratio = fraction[:, None] / np.exp(logs[columns.column[answer]])
-    rate, totals = np.full(len(group), 0.5), np.bincount(own, minlength=len(group))
-    by_row = sp.csr_array((np.ones(len(row)), (row, np.arange(len(row)))), shape=(columns.n_rows, len(row)))
-    for _ in range(N_COPY_STEPS):
-        c = rate[own][:, None]
-        mixture = (1.0 - c) + c * ratio
-        joint = independent + by_row @ np.log(mixture)
-        copied = (softmax(joint)[row] * (c * ratio / mixture)).sum(axis=1)
-        rate = np.clip(np.bincount(own, copied, len(group)) / np.maximum(totals, 1), 0.0, MAX_COPIED)
-    return np.asarray(logsumexp(joint, axis=1))
-
-
-def _preceding_answers(columns: AnswerColumns, group: Ints) -> tuple[Ints, Floats]:
-    """Return the answers that follow others of equal size, in the group and row, and the fraction of equal others."""
-    source = columns.answer_source
-    several = np.flatnonzero(np.bincount(group)[group[source]] > 1)
-    size = np.count_nonzero(columns.sets, axis=1)[columns.column[several]]
-    place = (columns.row[several] * len(group) + group[source[several]]) * (columns.n_classes + 1) + size
-    order = np.lexsort((source[several], place))
-    several, place = several[order], place[order]
-    answer = columns.answer[columns.column[several]]
-    before = _running_count(place)
-    equal = np.empty(len(place))
-    by_answer = np.lexsort((np.arange(len(place)), answer, place))
-    key = place * (int(answer.max(initial=0)) + 1) + answer
-    equal[by_answer] = _running_count(key[by_answer])
-    kept = before > 0
-    return several[kept], equal[kept] / before[kept]
-
-
-def _running_count(values: Ints) -> Ints:
-    """Return the number of preceding equal values, of sorted ones."""
-    if not len(values):
-        return values
-    starts = np.flatnonzero(np.diff(values, prepend=values[0] - 1))
-    return np.arange(len(values)) - np.repeat(starts, np.diff(np.append(starts, len(values))))
-
-
-def copy_weights(columns: AnswerColumns, group: Ints) -> Floats:
-    """Return 1/q for each answer, (m,), that q sources of its group gave to its row."""
-    n_answers = int(columns.answer.max(initial=0)) + 1
-    key = (columns.row * len(group) + group[columns.answer_source]) * n_answers + columns.answer[columns.column]
-    _, place, count = np.unique(key, return_inverse=True, return_counts=True)
-    return np.asarray(1.0 / count[place.ravel()])
+    first, second, shared, equal = pairs
+    if not len(first):
+        return np.zeros(0, dtype=np.int64), np.zeros(0)
+    threshold = _threshold(len(first))
+    unusual, _ = _excess(shared, equal, _usual_rates(pairs, len(group)))
+    tested = np.argsort(-unusual, kind="stable")[:MAX_FITTED_PAIRS]
+    if len(first) > MAX_FITTED_PAIRS:
+        tested = tested[unusual[tested] > 0.5 * threshold]
+    fits, found = fits.part(), {}
+    before = fits.solve_mixture(group).log_marginal if len(tested) else 0.0
+    while len(tested):
+        fitted = []
+        for pair in tested:
+            joined = np.where(group == group[second[pair]], group[first[pair]], group)
+            solution = fits.solve_mixture(joined, max_iter=N_FIT_STEPS)
+            fitted.append((solution.log_marginal - before, float(np.asarray(solution.copied)[group[first[pair]]])))
+        gains, copied = np.array(fitted).T
+        passed = np.flatnonzero((gains > 0.5 * threshold**2) & (copied >= MIN_FITTED))
+        if not len(passed):
+            break
+        best = passed[np.argmax(gains[passed])]
+        pair = tested[best]
+        joined = np.where(group == group[second[pair]], group[first[pair]], group)
+        one = _at(pairs, np.array([pair]))
+        _, compared = fits.compare(one, copy_weights(fits.columns, joined))
+        if compared.z_score[0] > threshold:
+            found[pair], group = copied[best], joined
+            before = fits.solve_mixture(group).log_marginal
+        else:
+            passed = passed[passed != best]
+        tested = tested[passed]
+        tested = tested[group[first[tested]] != group[second[tested]]]
+    return np.array(list(found), dtype=np.int64), np.array(list(found.values()))
 
 
 def groups_of_pairs(pairs: CopiedPairs, n_sources: int) -> Ints:
@@ -305,6 +349,14 @@ def _agreement_probabilities(columns: AnswerColumns, log_likelihoods: Floats, j:
     one, other = (np.flatnonzero(used & (columns.source == s)) for s in (j, h))
     a, b = np.nonzero(columns.answer[one][:, None] == columns.answer[other][None, :])
     return np.asarray(np.exp(log_likelihoods[one[a]] + log_likelihoods[other[b]]).sum(axis=0))
+
+
+def _at(pairs: SharedAnswers, kept: Any) -> SharedAnswers:
+    return SharedAnswers(pairs.first[kept], pairs.second[kept], pairs.shared[kept], pairs.equal[kept])
+
+
+def _select(pairs: CopiedPairs, kept: Ints) -> CopiedPairs:
+    return CopiedPairs(*(getattr(pairs, field.name)[kept] for field in fields(pairs)))
 
 
 def _excess(shared: Any, equal: Any, expected: Any) -> tuple[Any, Any]:

@@ -21,8 +21,9 @@ With few answers per row, a fitted prior and m can explain the same answers: a c
 one, which makes m asymmetric. Two priors prevent it. m has a Dirichlet prior at the symmetric mean of m and its
 transpose, which counts as much as all answers; and a fitted prior is shrunk to equal frequencies,
 prior_k = (1 - h) mean_i mu_ik + h / K, the mean over rows with answers. The accuracy r is at least that of answers at
-random. Sources without an answer to a row that another source answered, or whose label is known, have no counts: any
-accuracy explains their answers equally well, so they have that of the others. Rules have another model (`vote_rates`).
+random. Answers to rows that no other source answered, and whose label is not known, are explained by any accuracy. They
+count only beside answers that can be compared (`AnswerColumns.answer_counts`), and a source without these has the
+accuracy of the others. Rules have another model (`vote_rates`).
 """
 
 from dataclasses import dataclass, replace
@@ -33,6 +34,7 @@ from scipy.special import gammaln, logsumexp
 
 from oneof.likelihoods import softmax
 from oneof.solvers.annotators.answers import AnswerColumns
+from oneof.solvers.annotators.copying import CopyMixture, FollowingAnswers
 from oneof.solvers.annotators.pooling import pooled_rate, unknown_rate, update_beta_strength, update_strength
 from oneof.solvers.annotators.vote_rates import log_absences, log_votes, vote_rates
 from oneof.typing import Floats, Mask
@@ -118,11 +120,18 @@ class AnnotatorSolution:
     model: SourceModel
     n_iter: int
     converged: bool
+    copied: Floats | None = None
+    """c of the groups of `copying`; None without it."""
+
+    @property
+    def log_marginals(self) -> Floats:
+        """The log-likelihood of the answers to each row, log sum_k exp(log_joint_ik), (n,)."""
+        return np.asarray(logsumexp(self.log_joint, axis=1))
 
     @property
     def log_marginal(self) -> float:
-        """The log-likelihood of the answers, sum_i log sum_k exp(log_joint_ik)."""
-        return float(logsumexp(self.log_joint, axis=1).sum())
+        """The log-likelihood of all answers."""
+        return float(self.log_marginals.sum())
 
 
 def vote_shares(columns: AnswerColumns, evidence: Floats | None = None) -> Floats:
@@ -146,6 +155,7 @@ def solve_annotators(
     initial_strengths: tuple[float, float] = (START_STRENGTH, START_STRENGTH),
     answer_weight: Floats | None = None,
     selects_rows: bool = False,
+    copying: FollowingAnswers | None = None,
     max_iter: int = 200,
     tol: float = 1e-5,
 ) -> AnnotatorSolution:
@@ -170,6 +180,8 @@ def solve_annotators(
         v, in (0, 1]; not with `selects_rows`, since absent votes have no weights.
     selects_rows : bool
         Whether the sources are rules, with rates of votes.
+    copying : FollowingAnswers, optional
+        Answers that may be copies; not with `answer_weight` or `selects_rows`.
     max_iter : int
     tol : float
     """
@@ -178,19 +190,20 @@ def solve_annotators(
     weighted = counts if answer_weight is None else columns.counts(weight=answer_weight)
     used = np.diff(counts.indptr) > 0
     answered = used[:, None].copy()
-    compared = columns.compared_sources(evidence)
-    if selects_rows or np.ndim(prior) == 2:  # predictions of a classifier are evidence of all labels
-        compared[:] = True
-    transposed = columns.counts(compared[columns.answer_source]).T.tocsr()
-    maximize = _Maximization(columns, uses_confusion, np.asarray(counts.sum(axis=0)), compared, strength)
+    # Predictions of a classifier are evidence of all labels.
+    counted = None if selects_rows or np.ndim(prior) == 2 else columns.answer_counts(evidence)
+    transposed = columns.counts(weight=counted).T.tocsr()
+    maximize = _Maximization(columns, uses_confusion, np.asarray(counts.sum(axis=0)), strength)
     if evidence is not None:
         used |= evidence.min(axis=1) < evidence.max(axis=1)
+    mixture = None if copying is None else CopyMixture(columns, copying)
     s, t = initial_strengths if strength is None else (strength, strength)
     mu, n_iter, converged = start, 0, False
     frequencies = np.asarray(prior)
     shrinkage = float(frequencies) if frequencies.ndim == 0 else None
     while True:
-        model = maximize(transposed @ mu, s, t)
+        class_counts = np.asarray(transposed @ mu)
+        model = maximize(class_counts if mixture is None else mixture.own_counts(class_counts, mu), s, t)
         if strength is None and (n_iter < N_FIRST_STEPS or n_iter % STRENGTH_INTERVAL == 0):
             s, t = maximize.update_strengths(model)
             model = replace(model, strength=s, coin_strength=t)
@@ -204,6 +217,8 @@ def solve_annotators(
         log_likelihood = np.asarray(weighted @ logs)
         if model.vote_rates is not None:
             log_likelihood += answered * log_absences(model.vote_rates)
+        if mixture is not None:
+            log_likelihood += mixture.log_ratios(logs)
         joint = log_likelihood + _log(np.maximum(frequencies, MIN_RATE))
         if log_evidence is not None:
             joint += log_evidence
@@ -211,15 +226,14 @@ def solve_annotators(
         n_iter += 1
         converged = bool(0.5 * np.abs(mu - before)[used].sum() <= tol * used.sum())
         if converged or n_iter >= max_iter:
-            return AnnotatorSolution(mu, log_likelihood, joint, frequencies, model, n_iter, converged)
+            copied = None if mixture is None else mixture.copied
+            return AnnotatorSolution(mu, log_likelihood, joint, frequencies, model, n_iter, converged, copied)
 
 
 class _Maximization:
     """The M-step of the sources."""
 
-    def __init__(
-        self, columns: AnswerColumns, uses_confusion: Mask, answers: Floats, compared: Mask, strength: float | None
-    ) -> None:
+    def __init__(self, columns: AnswerColumns, uses_confusion: Mask, answers: Floats, strength: float | None) -> None:
         self.columns, self.uses_confusion, self.has_prior = columns, uses_confusion, strength is None or strength > 0
         self.by_source = columns.sum_by_source(uses_confusion)
         self.by_coin = columns.sum_by_source(~uses_confusion)
@@ -229,7 +243,7 @@ class _Maximization:
         totals = np.asarray(self.by_coin @ answers)
         chances = np.asarray(self.by_coin @ (answers * columns.sets.mean(axis=1)))
         self.chance = float(chances.sum() / max(totals.sum(), 1.0))
-        self.coin_totals = totals * compared
+        self.coin_totals = np.zeros(columns.n_sources)
         self.label = columns.label
         self.strength_step = 1 + len(kept) * K // MAX_STRENGTH_ENTRIES
         self.strength_columns = kept[columns.source[kept] % self.strength_step == 0]
@@ -241,6 +255,7 @@ class _Maximization:
         symmetric = rates + rates.T
         pool += POOL_SHARE * pool.sum() / K * symmetric / symmetric.sum(axis=1, keepdims=True)
         pool /= pool.sum(axis=1, keepdims=True)
+        self.coin_totals = np.asarray(self.by_coin @ class_counts.sum(axis=1))
         right = np.asarray(self.by_coin @ (class_counts * self.columns.sets).sum(axis=1))
         rate = self._coin_rate(right)
         totals = self.coin_totals + t

@@ -12,6 +12,7 @@ from oneof.candidates.readers.pairs import as_pairs, pair_lists
 from oneof.candidates.readers.unreadable import CellChecker
 from oneof.candidates.row_weights import zero_weights
 from oneof.errors import LabelError
+from oneof.typing import Mask
 
 if TYPE_CHECKING:
     import polars as pl
@@ -99,8 +100,8 @@ def _find_in_numbers(frame: "pl.DataFrame", checker: CellChecker) -> dict[int, L
             is_missing[:, k] |= cells.is_nan().fill_null(value=False).to_numpy()
     values = np.column_stack([cells.to_numpy() for cells in numbers]).astype(np.float64)
     is_number = np.isfinite(values) & (values >= 0 if checker.weighted else np.isin(values, (0, 1)))
-    unlabeled = is_missing.all(axis=1)
-    wrong = ~is_number & ~unlabeled[:, None]
+    unlabeled: Mask = np.asarray(is_missing.all(axis=1))
+    wrong = ~(is_number | unlabeled[:, None])
     errors: dict[int, LabelError] = {}
     requirement = "a number of at least 0, the weight of its class" if checker.weighted else "0 or 1"
     for row in np.flatnonzero(wrong.any(axis=1)).tolist():

@@ -197,7 +197,7 @@ def train(
         if calibrates:
             model = calibration_steps.scale_model(model, confidences.temperature)
             measured = comparison.results[0].probabilities if proba is None else proba
-            proba = scale_proba(measured, confidences.temperature)
+            proba = None if measured is None else scale_proba(measured, confidences.temperature)
     elif calibrates:
         add_note(f"{comparison.best_method} has scores only, and no probabilities that --calibrate could scale.")
     calibration = held_out_calibration(comparison, candidates, seed, posterior, truth, proba)

@@ -127,6 +127,12 @@ class LabelError(InputError):
     source, row, column : optional
         See `InputError`.
 
+    Attributes
+    ----------
+    rows : tuple of int
+        All rows with a cell that cannot be read, of which `row` is the first; empty if the error is not about cells, or
+        if the reader stopped at the first one.
+
     Examples
     --------
     >>> from oneof import CandidateSets, errors
@@ -150,6 +156,13 @@ class LabelError(InputError):
         super().__init__(reason, source=source, row=row, column=column)
         self.label = label
         self.cause = cause
+        self.rows: tuple[int, ...] = ()
+
+    def at(self, source: Any = None, *, first_row: int = 0) -> Self:
+        """Return a copy of the error with a source and rows counted from `first_row`; see `InputError.at`."""
+        relocated = super().at(source, first_row=first_row)
+        relocated.rows = tuple(row + first_row for row in self.rows)
+        return relocated
 
 
 class InputTypeError(OneofError, TypeError):

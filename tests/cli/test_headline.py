@@ -14,6 +14,7 @@ from oneof.audit.accuracy import AccuracyEstimate
 from oneof.cli.auditing.issues import describe_rest
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions, WeightArguments
+from oneof.cli.training import calibration
 from oneof.cli.training.headline import describe_checked_rows, describe_noise, describe_training_labels
 from oneof.estimators.base import Disambiguation
 from oneof.likelihoods import softmax
@@ -110,10 +111,14 @@ def test_confidences_that_differ_from_the_accuracy_have_a_note(sharpness: float,
         predictions=np.array(["a", "b", "c"])[scores.argmax(axis=1)],
         probabilities=softmax(sharpness * scores),
     )
-    notes = describe_checked_rows(replace(comparison, results=(result,)), y, truth.astype(object))
-    assert notes[0].startswith("prediction sets (predict --coverage) are calibrated by 300 held-out rows")
-    assert len(notes) == (1 if size is None else 2)
-    assert size is None or f"the confidences of PLKNN are too {size}" in notes[1]
+    measured = replace(comparison, results=(result,))
+    [note] = describe_checked_rows(measured, y, truth.astype(object))
+    assert note.startswith("prediction sets (predict --coverage) are calibrated by 300 held-out rows")
+    evaluation = calibration.evaluate(measured, calibration.checked_codes(y, truth, None), None, 0)
+    assert evaluation is not None
+    note = calibration.describe(evaluation, "PLKNN", is_calibrated=False)
+    assert ("too low" in note, "too high" in note) == (size == "low", size == "high")
+    assert ("--calibrate" in note) == (size is not None)
 
 
 def test_classes_ruled_out_by_a_posterior_have_a_note(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from oneof.cli.commands import label
+from oneof.cli.expand import expand
 from oneof.cli.labeling.settings import KINDS, as_words, read_settings
-from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, expand
+from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup
 from tests.cli.conftest import Run
 from tests.cli.test_label import CLASSES, LABEL, bare, served
 from tests.labeling.serving import Client

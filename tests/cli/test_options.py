@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneof.cli.app import app
-from oneof.cli.option_groups import expand
+from oneof.cli.expand import expand
 from oneof.cli.options import read_names, write_names
 from oneof.errors import InputError
 from tests.cli.conftest import QUICK, Run, make_birds

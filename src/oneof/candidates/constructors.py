@@ -4,12 +4,11 @@ import warnings
 from typing import Any, Literal, Self
 
 from oneof.candidates.labels import (
+    as_classes,
     codes_to_mask,
     encode_labels,
     fold_tokens,
     joined_weights,
-    labels_with_weights,
-    lists_as_text,
     missing_tokens,
     warn_of_placeholders,
 )
@@ -17,11 +16,13 @@ from oneof.candidates.labels import (
     fold_case as fold_label,
 )
 from oneof.candidates.readers import annotations, collections, indicator
-from oneof.candidates.readers.separators import other_separator, separator_of_texts
+from oneof.candidates.readers.separators import separator_of_texts, warn_of_syntax
+from oneof.candidates.readers.unreadable import CellChecker, raise_all_unreadable, without_unreadable
 from oneof.candidates.readers.weights import read_weighted_strings, read_weights
 from oneof.candidates.row_weights import RowWeights, WeightOptions, split_weights
-from oneof.errors import InputError
+from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Labels, Mask
+from oneof.validation import check_choice
 
 
 class Constructors:
@@ -290,6 +291,7 @@ class Constructors:
         kind: Literal["likelihood", "posterior"] = "likelihood",
         prior: Any = None,
         rest: bool | str = False,
+        errors: Literal["raise", "unlabeled"] = "raise",
     ) -> Self:
         r"""Build candidate sets from delimited text such as ``"sparrow|finch"``, or ``"sparrow:0.7|finch:0.3"``.
 
@@ -307,9 +309,9 @@ class Constructors:
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
         fold_case : bool, default=False
-            Read labels, `classes` and the label of the rest without upper case, underscores, hyphens between letters
-            and repeated spaces, so that "Finch" and "finch" are one class, "finch". Weights of such spellings in a row
-            are those of a repeated label.
+            Read labels that differ only in case, underscores, hyphens between letters and repeated spaces as one class,
+            such as "Finch" and "finch". Its name is that in `classes`, or else its most frequent spelling, the first
+            one of several. Weights of such spellings in a row are those of a repeated label.
         missing : sequence of str, default=()
             Labels that are left out, in any case, such as the refusals "n/a" and "unsure". A text without another label
             is unlabeled.
@@ -326,6 +328,10 @@ class Constructors:
             See `from_weights`; only for ``kind="posterior"``.
         rest : bool or str, default=False
             See `from_weights`; only if `weighted`.
+        errors : {"raise", "unlabeled"}, default="raise"
+            Treatment of texts that cannot be read, such as broken JSON, a weight below 0, or a label that is not among
+            the given `classes`: one error, with their number and the first rows, or unlabeled rows, with a warning. A
+            sentence without a number or a separator is a label, unless `classes` is given.
 
         Returns
         -------
@@ -338,21 +344,35 @@ class Constructors:
             If a label is empty (``"a||b"``) or unknown, a weight is not a finite number of at least 0, all weights of
             a row are 0, or a text may be a set or one label with ``separator="auto"``; the error names the row.
         InputError
-            If `separator`, `kind`, `prior` or `rest` is invalid.
+            If `separator`, `kind`, `prior`, `rest` or `errors` is invalid.
         """
-        if fold_case:
-            if classes is not None:
-                classes = [fold_label(name) if isinstance(name, str) else name for name in classes]
-            rest = fold_label(rest) if isinstance(rest, str) else rest
+        check_choice("errors", errors, ("raise", "unlabeled"))
+        classes = None if classes is None else as_classes(classes)
         if separator == "auto":
-            separator = separator_of_texts(y, classes, fold_case=fold_case, weighted=weighted)
+            names = classes
+            if fold_case and classes is not None:
+                names = [fold_label(name) if isinstance(name, str) else name for name in classes.tolist()]
+            separator = separator_of_texts(y, names, fold_case=fold_case, weighted=weighted)
         options = WeightOptions(kind, prior, rest)
         tokens = fold_tokens(missing_tokens(missing), folds_case=fold_case)
+        names = None if classes is None else classes.tolist()
+        checker = CellChecker(separator, names, weighted, rest, fold_case, tokens, is_column=False)
+        if not weighted and options != WeightOptions():
+            raise InputError("`kind`, `prior` and `rest` apply to weights only. Pass weighted=True.")
+        if errors == "unlabeled":
+            y = without_unreadable(y, checker)
+        try:
+            if weighted:
+                likelihoods, known = read_weighted_strings(
+                    y, separator, classes, options, folds_case=fold_case, missing=tokens
+                )
+            else:
+                mask, known = collections.read_strings(y, separator, classes, folds_case=fold_case, missing=tokens)
+        except LabelError as error:
+            raise_all_unreadable(y, checker, error)
+            raise
+        warn_of_placeholders(known, classes)
         if weighted:
-            likelihoods, known = read_weighted_strings(
-                y, separator, classes, options, folds_case=fold_case, missing=tokens
-            )
-            warn_of_placeholders(known, classes)
             if classes is None and (joined := joined_weights(known.tolist())):
                 warnings.warn(
                     f"{joined[0]!r} is read as one label. Pass `separator` if it is a list of labels with weights.",
@@ -360,28 +380,5 @@ class Constructors:
                     stacklevel=2,
                 )
             return cls._from_likelihoods(likelihoods, known)
-        if options != WeightOptions():
-            raise InputError("`kind`, `prior` and `rest` apply to weights only. Pass weighted=True.")
-        mask, known = collections.read_strings(y, separator, classes, folds_case=fold_case, missing=tokens)
-        warn_of_placeholders(known, classes)
-        if classes is None and (other := other_separator(y, separator)):
-            warnings.warn(
-                f"each text is read as one label, but {other!r} seems to separate labels. Pass separator={other!r}, or "
-                "separator='auto'.",
-                UserWarning,
-                stacklevel=2,
-            )
-        if classes is None and (lists := lists_as_text(known.tolist())):
-            warnings.warn(
-                f"{lists[0]!r} is read as one label. If it is a list written as text, pass separator='[]'; if it is a "
-                "set or a tuple, use CandidateSets.from_sets on [ast.literal_eval(text) for text in y].",
-                UserWarning,
-                stacklevel=2,
-            )
-        if classes is None and len(pairs := labels_with_weights(known.tolist())) > 1:
-            warnings.warn(
-                f"{pairs[0]!r} is read as one label. Pass weighted=True if the number is a weight.",
-                UserWarning,
-                stacklevel=2,
-            )
+        warn_of_syntax(y, known, separator, classes)
         return cls._from_validated(mask, known)

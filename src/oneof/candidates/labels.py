@@ -2,7 +2,7 @@
 
 import re
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
@@ -29,6 +29,8 @@ _FRACTION = re.compile(r"[.%][^:(]*$")
 
 _SPACES = re.compile(r"(?:[^\S\t\r\n]|_|(?<=[^\W\d_])-(?=[^\W\d_]))+")
 """Spaces, underscores and hyphens between letters in a label; a tabulator or a line end may separate labels."""
+
+_FLOAT_OF_INTEGER = re.compile(r"(-?\d{1,18})\.0+")
 
 PLACEHOLDERS = frozenset({"na", "n/a", "n.a.", "none", "null", "-1", "-", "?"})
 """Texts that stand for a missing label, in lower case."""
@@ -224,6 +226,17 @@ def format_classes(names: Sequence[str]) -> str:
     return ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
 
 
+def label_to_text(label: Any) -> Any:
+    """Return a label as text, so that 3, 3.0 and "3" are equal; None stays None."""
+    if isinstance(label, bool):
+        return "true" if label else "false"
+    if label is None:
+        return None
+    text = str(label).strip()
+    match = _FLOAT_OF_INTEGER.fullmatch(text)
+    return str(int(match[1])) if match else text
+
+
 def fold_case(text: str) -> str:
     """Return text without upper case and repeated spaces: "Sea Eagle", "sea_eagle" and "sea-eagle" are "sea eagle"."""
     return _SPACES.sub(" ", text.casefold()).strip(" ") or text.strip(" ")
@@ -243,6 +256,11 @@ def fold_tokens(tokens: Iterable[str], *, folds_case: bool) -> set[str]:
     """Return tokens of missing labels, in lower case, also by `fold_case` if labels are."""
     known = {token.strip().lower() for token in tokens}
     return known | {fold_case(token) for token in known} if folds_case else known
+
+
+def is_token(label: Any, missing: Collection[str]) -> bool:
+    """Return whether a label is one of the tokens of missing labels, which are in lower case."""
+    return str(label).strip().lower() in missing
 
 
 def warn_of_placeholders(known: Labels, classes: Any) -> None:

@@ -204,17 +204,33 @@ def to_likelihoods(table: WeightTable, options: WeightOptions) -> tuple[Floats, 
             _warn(_SUM_ABOVE_1 + (_NO_REST if options.rest is True else "."), is_above)
     empty = np.flatnonzero(~weights.any(axis=1))
     if len(empty):
-        raise LabelError(
-            f"all weights of the row are 0 (such rows: {len(empty)}). Give every row at least one weight above 0; "
-            "an unlabeled row has the same weight for all classes.",
-            row=int(empty[0]),
-            cause="empty set",
-        )
+        raise zero_weights(int(empty[0]), len(empty))
     if options.kind == "posterior":
         rows = ~table.is_set
         weights = weights.copy()
         weights[rows] = _divide_by_prior(weights[rows], np.flatnonzero(rows), table.classes, options.prior)
     return weights, table.classes
+
+
+def zero_weights(row: int, n_rows: int = 1) -> LabelError:
+    """Return the error for a row, the first of several, whose weights are all 0."""
+    return LabelError(
+        f"all weights of the row are 0 (such rows: {n_rows}). Give every row at least one weight above 0; an "
+        "unlabeled row has the same weight for all classes.",
+        row=row,
+        cause="empty set",
+    )
+
+
+def check_rest(row: int, total: float, n_rows: int = 1) -> None:
+    """Raise if the sum of the weights of a row is so large that they are not probabilities, which have a rest."""
+    if total > _MAX_PLAUSIBLE_SUM:
+        raise LabelError(
+            f"the weights of the row sum to {total:.6g} (such rows: {n_rows}), but a rest requires probabilities, "
+            "whose sum is about 1. Write percentages with a percent sign, or divide them by 100; or omit `rest` "
+            "(--rest), so that only the ratios of the weights matter and other classes are ruled out.",
+            row=row,
+        )
 
 
 @contextmanager
@@ -242,13 +258,7 @@ def _remainder(table: WeightTable) -> Floats:
     total = _sums(table.weights)
     above = np.flatnonzero((total > _MAX_PLAUSIBLE_SUM) & ~table.is_set)
     if len(above):
-        raise LabelError(
-            f"the weights of the row sum to {total[above[0]].item():.6g} (such rows: {len(above)}), but a rest "
-            "requires probabilities, whose sum is about 1. Write percentages with a percent sign, or divide them by "
-            "100; or omit `rest` (--rest), so that only the ratios of the weights matter and other classes are ruled "
-            "out.",
-            row=int(above[0]),
-        )
+        check_rest(int(above[0]), total[above[0]].item(), len(above))
     rest = 1.0 - total
     return np.where(rest > _SUM_TOL, rest, 0.0)
 

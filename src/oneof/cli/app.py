@@ -6,7 +6,7 @@ import typer
 
 import oneof
 from oneof.cli.commands import audit, compare, datasets, demo, fit, inspect, label, predict, serve
-from oneof.cli.option_groups import expand
+from oneof.cli.expand import expand
 from oneof.cli.output import terminal
 
 app = typer.Typer(

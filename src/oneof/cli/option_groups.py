@@ -1,15 +1,12 @@
 """Groups of options of several commands, which a command takes as one argument each.
 
-`expand` replaces a parameter of a command whose type is a group by the options of the group. `make_read_options` joins
-the groups to the options of `oneof.cli.tables.inputs` for reading a table.
+`oneof.cli.expand` replaces a parameter of a command whose type is a group by the options of the group.
+`make_read_options` joins the groups to the options of `oneof.cli.tables.inputs` for reading a table.
 """
 
-import functools
-import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -48,8 +45,8 @@ class LabelGroup:
         bool,
         typer.Option(
             "--fold-case",
-            help="Read labels that differ only in case, spaces, underscores or hyphens as one class, named in lower "
-            "case: 'Sea Eagle' and 'sea_eagle'. Weights that a row has for them are merged.",
+            help="Read labels that differ only in case, spaces, underscores or hyphens as one class, named by its most "
+            "frequent spelling: 'Sea Eagle' and 'sea_eagle'. Weights that a row has for them are merged.",
         ),
     ] = False
     weighted: Annotated[
@@ -72,6 +69,15 @@ class LabelGroup:
             "with a note.",
         ),
     ] = None
+    unreadable_labels: Annotated[
+        str | None,
+        typer.Option(
+            "--unreadable-labels",
+            metavar="error|unlabeled",
+            help="Rows whose labels cannot be read, such as broken JSON or a weight below 0: stop with an error, or "
+            "read them as unlabeled rows, with a note. A label that is not in --classes cannot be read.",
+        ),
+    ] = None
     rest: Annotated[
         str | None,
         typer.Option(
@@ -82,6 +88,15 @@ class LabelGroup:
             "classes are ruled out.",
         ),
     ] = None
+
+    def label_errors(self, default: str = "error") -> str:
+        """Return the treatment of unreadable labels: "raise" or "unlabeled"."""
+        from oneof.errors import InputError
+
+        value = (self.unreadable_labels or default).strip().lower()
+        if value not in ("error", "unlabeled"):
+            raise InputError(f"--unreadable-labels must be error or unlabeled; got {self.unreadable_labels!r}.")
+        return "raise" if value == "error" else "unlabeled"
 
     def weight_arguments(self, weights: str | None = None) -> "WeightArguments":
         """Return the options of weighted labels as arguments of `oneof.io.read_labels`."""
@@ -213,8 +228,10 @@ class FileGroup:
         ),
     ] = False
 
-    def table_options(self, date_format: list[str] | None = None, *, folds_labels: bool = False) -> "TableOptions":
-        """Return the options of the file, with formats of dates that are tried first, and the spelling of labels."""
+    def table_options(
+        self, date_format: list[str] | None = None, *, folds_labels: bool = False, label_errors: str = "raise"
+    ) -> "TableOptions":
+        """Return the options of the file, with formats of dates that are tried first, and those of labels."""
         from oneof.io import CellFormat, TableOptions, make_dialect
 
         return TableOptions(
@@ -223,6 +240,7 @@ class FileGroup:
                 missing=read_names("--missing", self.missing),
                 dates=tuple(date_format or ()),
                 folds_labels=folds_labels,
+                label_errors=label_errors,
             ),
             strict=self.strict,
             format=self.format,
@@ -317,7 +335,7 @@ class OnlineGroup:
         """Raise if options were given that have no effect; `only_online` names further options of online learning."""
         if self.online:
             reason = "cannot be combined with --online, which has no held-out predictions"
-            check_unused(context, ("noise_rate", "class_weight"), reason)
+            check_unused(context, ("noise_rate", "class_weight", "calibrate"), reason)
             reason = "cannot be combined with --online: write checked labels into the label column"
             check_unused(context, ("gold",), reason)
             reason = "cannot be combined with --online, which reads the rows in order"
@@ -339,8 +357,12 @@ def make_read_options(
     groups: str | None = None,
     gold: str | None = None,
     answers: "AnswerOptions | None" = None,
+    is_inspection: bool = False,
 ) -> "ReadOptions":
-    """Return the options of a command for reading a table; defects of them raise errors of `oneof.errors`."""
+    """Return the options of a command for reading a table; defects of them raise errors of `oneof.errors`.
+
+    An inspection lists labels that cannot be read, unless they are refused by the option.
+    """
     from oneof.cli.tables.read_options import ReadOptions
     from oneof.io import Overrides
 
@@ -362,35 +384,10 @@ def make_read_options(
         stem=feature_group.stem,
         weights=label_group.weight_arguments(weights),
         answers=answers,
-        table=file_group.table_options(feature_group.date_format, folds_labels=label_group.fold_case),
+        table=file_group.table_options(
+            feature_group.date_format,
+            folds_labels=label_group.fold_case,
+            label_errors=label_group.label_errors("unlabeled" if is_inspection else "error"),
+        ),
+        lists_unreadable=is_inspection and label_group.unreadable_labels is None,
     )
-
-
-def expand(command: Callable[..., None]) -> Callable[..., None]:
-    """Return a command that has the options of its groups as parameters of its own, for typer.
-
-    A parameter whose type is a group (a dataclass) is replaced by one parameter for each field of the group. The
-    returned function collects their values in the group again.
-    """
-    signature = inspect.signature(command)
-    groups: dict[str, Any] = {}
-    parameters = []
-    for parameter in signature.parameters.values():
-        if not is_dataclass(parameter.annotation):
-            parameters.append(parameter)
-            continue
-        groups[parameter.name] = parameter.annotation
-        parameters += [
-            inspect.Parameter(option.name, parameter.KEYWORD_ONLY, default=option.default, annotation=option.type)
-            for option in fields(parameter.annotation)
-        ]
-
-    @functools.wraps(command)
-    def run(*args: Any, **options: Any) -> None:
-        for name, group in groups.items():
-            options[name] = group(**{option.name: options.pop(option.name) for option in fields(group)})
-        command(*args, **options)
-
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]  # read by typer
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run

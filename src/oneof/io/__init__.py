@@ -37,7 +37,6 @@ from oneof.io.labels.label_columns import (
     check_no_weights,
     find_separator,
     group_spellings,
-    list_labels,
     merge_ranked_columns,
     read_labels,
     single_row_classes,
@@ -45,6 +44,7 @@ from oneof.io.labels.label_columns import (
 )
 from oneof.io.labels.rare_classes import misspelled_classes
 from oneof.io.notes.findings import ColumnFinding, Kind, TableFindings, UnreadableCells
+from oneof.io.notes.unreadable_labels import describe_unreadable_labels
 from oneof.io.table import Table, is_whole_table, read_table
 from oneof.io.table_options import TableOptions
 
@@ -70,11 +70,11 @@ __all__ = [
     "check_texts",
     "choose_columns",
     "describe_cells",
+    "describe_unreadable_labels",
     "find_column",
     "select_column",
     "find_separator",
     "group_spellings",
-    "list_labels",
     "merge_ranked_columns",
     "is_whole_table",
     "make_dialect",

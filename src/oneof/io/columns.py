@@ -191,6 +191,7 @@ def describe_cells(columns: Sequence[Column], cell_format: CellFormat) -> dict[s
         "missing": list(cell_format.missing),
         "decimal": cell_format.decimal,
         "folds_labels": cell_format.folds_labels,
+        "label_errors": cell_format.label_errors,
         "formats": {column.name: list(column.formats) for column in columns if column.formats},
     }
 
@@ -211,7 +212,8 @@ def saved_columns(columns: Sequence[Sequence[Any]], summary: Mapping[str, Any]) 
     tokens = tuple(map(str, missing)) if isinstance(missing, list | tuple) else ()
     named = [Column(name, kind, tuple(map(str, formats.get(name, ())))) for name, kind in columns]
     decimal = "," if cells.get("decimal") == "," else "."
-    return named, CellFormat(decimal, tokens, folds_labels=cells.get("folds_labels") is True)
+    label_errors = "unlabeled" if cells.get("label_errors") == "unlabeled" else "raise"
+    return named, CellFormat(decimal, tokens, folds_labels=cells.get("folds_labels") is True, label_errors=label_errors)
 
 
 def to_values(cells: "pl.Series", column: Column, cell_format: CellFormat) -> tuple["pl.Series", "pl.Series"]:

@@ -57,6 +57,7 @@ TRUSTED: tuple[str, ...] = (
     "oneof.io.imputer.CalendarFeatures",
     "oneof.io.imputer.MedianImputer",
     "oneof.kernels.svc.Kernel",
+    "oneof.model_selection.temperature.TemperatureScaledClassifier",
     "oneof.stream.encoder.StreamEncoder",
     "oneof.stream.encoder.Moments",
     "oneof.text.StemTokenizer",

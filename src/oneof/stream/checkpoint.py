@@ -26,7 +26,7 @@ from oneof.stream.validation import LabelAutocorrelation, ProgressiveValidation,
 from oneof.validation import check_bool, check_positive
 
 FORMAT = "oneof-checkpoint"
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 """5: the columns have formats, and the state has counts of cells that cannot be read."""
 
 _PACKAGES = ("oneof", "numpy", "scikit-learn", "numba", "polars")
@@ -113,6 +113,8 @@ class RunState:
         Warnings about the columns.
     unreadable : UnreadableCells
         Cells of the first pass that are not of the kind of their column.
+    unreadable_labels : UnreadableCells
+        Rows of the first pass that are unlabeled since their labels cannot be read.
     """
 
     position: Position = Position()  # noqa: RUF009 - frozen
@@ -126,6 +128,7 @@ class RunState:
     notes: list[str] = field(default_factory=list)
     prior: list[float] | None = None
     unreadable: UnreadableCells = field(default_factory=UnreadableCells)
+    unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
 
 
 def fingerprint(source: Source, estimator: Any, options: Any) -> dict[str, Any]:
@@ -190,6 +193,7 @@ def pack_state(run: RunState, identity: Mapping[str, Any]) -> tuple[dict[str, An
         "validation": asdict(run.validation),
         "notes": list(run.notes),
         "unreadable": run.unreadable.to_dict(),
+        "unreadable_labels": run.unreadable_labels.to_dict(),
     }
     return header, arrays
 
@@ -227,6 +231,7 @@ def unpack_state(header: Mapping[str, Any], arrays: Mapping[str, Any], path: Pat
             header["notes"],
             header["prior"],
             UnreadableCells.from_dict(header["unreadable"]),
+            UnreadableCells.from_dict(header["unreadable_labels"]),
         )
     except (KeyError, TypeError, AttributeError, ValueError, IndexError):
         raise DataError(f"{path} lacks fields of a checkpoint. Start again with --restart.") from None

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oneof.errors import DataError, InputTypeError
@@ -14,6 +14,7 @@ from oneof.io import (
     align_columns,
     check_texts,
     choose_columns,
+    describe_unreadable_labels,
     suspicious_labels,
 )
 from oneof.io.batches import (
@@ -59,6 +60,8 @@ class StreamResult:
     classes : list of str
     prior : list of float or None
         The prior by which posteriors were divided, in the order of the classes; None without posteriors.
+    unreadable_labels : UnreadableCells
+        The rows that are unlabeled since their labels cannot be read.
     columns : list of Column
         The features; empty for svmlight files.
     validation : ProgressiveValidation
@@ -88,6 +91,7 @@ class StreamResult:
     resumed_at: int | None
     notes: list[str]
     prior: list[float] | None = None
+    unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
 
 
 def fit_stream(
@@ -231,7 +235,9 @@ class _StreamFit:
             reader = label_reader(options)
             classes = sort_classes(reader.names(batch.labels), reader, f"the first batch of {batch.path}", options)
             run = replace(run, classes=classes)
-        evidence = label_reader(options, run.classes, run.prior).evidence(batch.labels)
+        unlabeled = UnreadableCells()
+        reader = label_reader(options, run.classes, run.prior, unreadable=unlabeled, first_row=batch.first_row)
+        evidence = reader.evidence(batch.labels)
         unreadable = UnreadableCells()
         encoder_after, rows = _encode(run, batch, None if options.strict else unreadable)
         state = self.estimator._advance(run.state, rows, evidence)
@@ -245,6 +251,7 @@ class _StreamFit:
             position=batch.after,
             encoder=encoder_after,
             unreadable=run.unreadable.merge(unreadable) if run.epoch == 0 else run.unreadable,
+            unreadable_labels=run.unreadable_labels.merge(unlabeled) if run.epoch == 0 else run.unreadable_labels,
             state=state,
             validation=validation,
             total_rows=run.total_rows + len(batch),
@@ -324,6 +331,13 @@ def _finalize(run: RunState, estimator: Any, options: StreamOptions, resumed_at:
         list(run.columns or []),
         run.validation,
         resumed_at,
-        [*class_notes, *run.notes, *run.unreadable.sentences(), *([] if order_note is None else [order_note])],
+        [
+            *describe_unreadable_labels(run.unreadable_labels),
+            *class_notes,
+            *run.notes,
+            *run.unreadable.sentences(),
+            *([] if order_note is None else [order_note]),
+        ],
         run.prior,
+        run.unreadable_labels,
     )

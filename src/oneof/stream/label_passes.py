@@ -6,10 +6,11 @@ from typing import Any
 import numpy as np
 
 from oneof.candidates.columns import LabelReader, resolve_classes
-from oneof.errors import DataError, InputError
-from oneof.io import check_no_weights
+from oneof.errors import DataError, InputError, LabelError
+from oneof.io import UnreadableCells, check_no_weights
 from oneof.io.batches import BatchSpec, iterate_batches
 from oneof.io.formats.source import Source
+from oneof.io.notes.unreadable_labels import add_unreadable_labels
 from oneof.stream.checkpoint import RunState
 from oneof.stream.options import StreamOptions
 
@@ -60,9 +61,23 @@ def _map_labels(source: Source, options: StreamOptions, function: Callable[[Any]
 
 
 def label_reader(
-    options: StreamOptions, classes: Sequence[str] | None = None, prior: Sequence[float] | None = None
+    options: StreamOptions,
+    classes: Sequence[str] | None = None,
+    prior: Sequence[float] | None = None,
+    *,
+    unreadable: UnreadableCells | None = None,
+    first_row: int = 0,
 ) -> LabelReader:
-    """Return the reader of the labels; without a prior it reads posteriors as they are."""
+    """Return the reader of the labels; without a prior it reads posteriors as they are.
+
+    `unreadable` counts the rows that are unlabeled since their labels cannot be read, if these are no errors.
+    """
+    column = " to ".join(dict.fromkeys([*options.labels[:1], *options.labels[-1:]])) or "labels"
+
+    def count(errors: dict[int, LabelError]) -> None:
+        if unreadable is not None:
+            add_unreadable_labels(unreadable, column, errors, first_row=first_row)
+
     return LabelReader(
         options.labels,
         options.separator,
@@ -74,6 +89,7 @@ def label_reader(
         rest=options.rest,
         folds_case=options.cell_format.folds_labels,
         missing=options.cell_format.missing,
+        on_unreadable=count if options.cell_format.label_errors == "unlabeled" else None,
     )
 
 
@@ -82,6 +98,7 @@ def sort_classes(names: set[str], reader: LabelReader, source: str, options: Str
     if not options.has_weights:
         check_no_weights(names, source)
     try:
-        return resolve_classes(names, has_minus_one=reader.has_minus_one)
+        named = map(reader.spellings.name, names)
+        return resolve_classes(named, has_minus_one=reader.has_minus_one)
     except InputError as error:
         raise error.at(source) from None

@@ -28,7 +28,7 @@ BIRDS = np.array(["finch", "wren"])
         ("[]", {"separator": "[]"}, None),
         (r"a\|b", {}, "a|b"),
         ("Finch", {"folds_case": True}, "finch"),
-        ("Sea_Eagle", {"folds_case": True}, "sea eagle"),
+        ("Sea_Eagle", {"folds_case": True}, "Sea_Eagle"),
         ("finch|finch", {}, "finch"),
         ("finch|?", {"missing": ["?"]}, "finch"),
     ],

@@ -44,7 +44,7 @@ def test_spellings_of_weighted_labels_are_one_class():
         y = CandidateSets.from_strings(
             texts, classes=["Finch", "Wren", "Owl"], fold_case=True, weighted=True, **options
         )
-    assert y.classes.tolist() == ["finch", "wren", "owl"]
+    assert y.classes.tolist() == ["Finch", "Wren", "Owl"]
     frame = pl.DataFrame({"y": texts})
     names = ["Finch", "Wren", "Owl"]
     with pytest.warns(UserWarning, match=merged):

@@ -5,7 +5,9 @@ empty cell is an unlabeled row, and so is -1 unless it is named as a class.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,27 +17,28 @@ from oneof.candidates.columns.cells import (
     AMBIGUOUS_SIGNS,
     check_flat_lists,
     check_matrix,
-    check_nonempty_sets,
     contains_nested_lists,
+    count_cell_spellings,
     drop_empty_json,
     drop_missing_labels,
-    empty_set,
     fold_labels,
     fold_names,
-    label_to_text,
     parse_lists,
     parse_whole_number,
     strict_numbers,
     texts_or_lists,
 )
 from oneof.candidates.columns.tables import read_indicator_columns
+from oneof.candidates.columns.unreadable import OnUnreadable, blank_rows, find_unreadable
 from oneof.candidates.columns.weights import read_weight_cells, read_weight_matrix
-from oneof.candidates.labels import fold_tokens, format_classes
+from oneof.candidates.labels import fold_tokens, format_classes, label_to_text
 from oneof.candidates.readers.collections import read_strings
 from oneof.candidates.readers.pairs import PairRows, drop_missing_pairs, fold_pairs
+from oneof.candidates.readers.unreadable import CellChecker, check_nonempty_sets, empty_set
 from oneof.candidates.readers.weights import read_pairs
 from oneof.candidates.row_weights import WeightOptions, general_warnings
 from oneof.candidates.sets import CandidateSets
+from oneof.candidates.spellings import Spellings
 from oneof.errors import InputError, LabelError
 from oneof.typing import Evidence, Floats, Mask
 
@@ -55,13 +58,17 @@ class LabelReader:
         The text between two labels; "[]" if cells are lists written as text.
     classes : sequence of str, optional
         All classes; without them, only `names` can be called.
-    weighted, weights, kind, prior, rest, folds_case, missing
-        See `read_label_columns`. Posteriors require a prior, because a batch has no mean of all rows.
+    weighted, weights, kind, prior, rest, folds_case, missing, on_unreadable
+        See `read_label_columns`. Posteriors require a prior, because a batch has no mean of all rows. The rows of
+        `on_unreadable` are those of a batch, and only `mask` and `evidence` call it. Without it, a batch ends at the
+        first row that cannot be read.
 
     Attributes
     ----------
     has_minus_one : bool
         True if a row was marked as unlabeled by -1 so far.
+    spellings : Spellings
+        With `folds_case`, the names of the classes by the spellings that `names` has counted so far.
     """
 
     def __init__(
@@ -77,10 +84,18 @@ class LabelReader:
         rest: bool | str = False,
         folds_case: bool = False,
         missing: Sequence[str] = (),
+        on_unreadable: OnUnreadable | None = None,
     ) -> None:
+        tokens = fold_tokens(missing, folds_case=folds_case)
+        names = None if classes is None else [label_to_text(name) for name in classes]
+        has_weights = weighted or weights is not None
+        self._new_checker = partial(CellChecker, separator, names, has_weights, rest, folds_case, tokens)
+        self._on_unreadable = on_unreadable
+        folded = classes
         if folds_case:
-            classes, rest = fold_names(columns, classes, rest)
-        self.folds_case, self.missing = folds_case, sorted(fold_tokens(missing, folds_case=folds_case))
+            folded, rest = fold_names(columns, classes, rest)
+        self.spellings = Spellings(classes or () if folds_case else ())
+        self.folds_case, self.missing = folds_case, sorted(tokens)
         self.options = WeightOptions(kind, prior, rest)
         if kind == "posterior" and prior is None:
             raise InputError('`prior` must be given for kind="posterior"; a batch does not contain all rows.')
@@ -90,9 +105,10 @@ class LabelReader:
             named = [name for name in columns if name != rest]
             check_matrix(None if classes is None or list(classes) == named else classes, weights)
         self.columns = tuple(columns)
+        self._written_separator = separator
         self.separator = separator.casefold() if folds_case and not self.weighted else separator
         self.classes = None if classes is None else [label_to_text(name) for name in classes]
-        self._code = {name: k for k, name in enumerate(self.classes or [])}
+        self._code = {label_to_text(name): k for k, name in enumerate(folded or [])}
         if self.classes is not None and len(self._code) < max(2, len(self.classes)):
             raise LabelError(f"the classes must be two or more distinct names; got {', '.join(self.classes)}.")
         self.has_minus_one = False
@@ -106,6 +122,10 @@ class LabelReader:
         """
         if self.weighted:
             return np.asarray(self.evidence(labels) > 0)
+        with self._naming_rows(labels):
+            return self._mask(self._readable(labels, self._on_unreadable))
+
+    def _mask(self, labels: Any) -> Mask:
         if len(self.columns) > 1:
             return read_indicator_columns(labels, self.columns).mask
         keys, sets = self._sets(labels)
@@ -129,8 +149,8 @@ class LabelReader:
         """
         if not self.weighted:
             return self.mask(labels)
-        with general_warnings():
-            likelihoods = self._likelihoods(labels)
+        with general_warnings(), self._naming_rows(labels):
+            likelihoods = self._likelihoods(self._readable(labels, self._on_unreadable))
         return CandidateSets._from_likelihoods(likelihoods, np.arange(likelihoods.shape[1])).evidence
 
     def _likelihoods(self, labels: Any) -> Floats:
@@ -153,6 +173,10 @@ class LabelReader:
         ----------
         labels : polars.DataFrame or list of str
         """
+        with self._naming_rows(labels):
+            return self._posterior_sum(self._readable(labels))
+
+    def _posterior_sum(self, labels: Any) -> tuple[Floats, int]:
         n_classes = len(self.columns) - isinstance(self.options.rest, str) if len(self.columns) > 1 else len(self._code)
         options = WeightOptions("posterior", np.ones(n_classes), self.options.rest)
         if len(self.columns) > 1:
@@ -170,19 +194,53 @@ class LabelReader:
         return (posterior / posterior.sum(axis=1, keepdims=True)).sum(axis=0), len(posterior)
 
     def names(self, labels: Any) -> set[str]:
-        """Return the labels that occur in a batch.
+        """Return the labels that occur in a batch, by `fold_case` if `folds_case`.
 
         Parameters
         ----------
         labels : polars.DataFrame or list of str
         """
+        with self._naming_rows(labels):
+            return self._names(self._readable(labels))
+
+    def _names(self, labels: Any) -> set[str]:
         if self.weighted:
-            rows, _ = self._pairs(labels)
+            rows, _ = self._pairs(labels, counts_spellings=True)
             return {label for row in rows for label, _ in row or ()} - {self.options.rest}
-        _, sets = self._sets(labels)
+        _, sets = self._sets(labels, counts_spellings=True)
         return {name for names in sets.values() for name in names}
 
-    def _sets(self, labels: Any) -> tuple[list[Any], dict[Any, Iterable[str]]]:
+    def _readable(self, labels: Any, on_unreadable: OnUnreadable | None = None) -> Any:
+        """Return the labels of a batch in which rows that cannot be read are empty, if these are no errors."""
+        errors = {} if self._on_unreadable is None else self._find_unreadable(labels)
+        if not errors:
+            return labels
+        if on_unreadable is not None:
+            on_unreadable(errors)
+        if isinstance(labels, list):
+            return [None if row in errors else text for row, text in enumerate(labels)]
+        columns = [*self.columns, *([] if self.weights is None else [self.weights])]
+        return blank_rows(labels, columns, [*errors])
+
+    def _find_unreadable(self, labels: Any) -> dict[int, LabelError]:
+        import polars as pl
+
+        if isinstance(labels, list):
+            column = pl.Series("labels", labels, dtype=pl.String)
+            return find_unreadable(column.to_frame(), [column.name], self._new_checker())
+        return find_unreadable(labels, list(self.columns), self._new_checker(), self.weights)
+
+    @contextmanager
+    def _naming_rows(self, labels: Any) -> Iterator[None]:
+        """Give an error about a cell all rows of the batch that cannot be read."""
+        try:
+            yield
+        except LabelError as error:
+            if error.row is not None and error.row in (found := self._find_unreadable(labels)):
+                error.rows = tuple(found)
+            raise
+
+    def _sets(self, labels: Any, *, counts_spellings: bool = False) -> tuple[list[Any], dict[Any, Iterable[str]]]:
         """Return a key for each row, and the labels of each distinct key of a labeled row."""
         import polars as pl
 
@@ -193,6 +251,8 @@ class LabelReader:
                 column = pl.Series(labels, dtype=pl.String)
             else:
                 column = parse_lists(labels[self.columns[0]], self.separator)
+            if self.folds_case and counts_spellings:
+                count_cell_spellings(column, self._written_separator, self.spellings)
             column = fold_labels(column) if self.folds_case else column
             cells = texts_or_lists(self._drop_missing(column) if self.missing else column)
         sets: dict[Any, Iterable[str]] = {}
@@ -213,7 +273,7 @@ class LabelReader:
             sets = {text: names[row].tolist() for text, row in zip(distinct, candidates.mask, strict=True)}
         return cells, sets
 
-    def _pairs(self, labels: Any) -> tuple[PairRows, Mask]:
+    def _pairs(self, labels: Any, *, counts_spellings: bool = False) -> tuple[PairRows, Mask]:
         """Return the pairs of each row of one column, whose labels are text, and a mask of the rows without weights."""
         import polars as pl
 
@@ -231,6 +291,8 @@ class LabelReader:
         pairs, is_set = read_weight_cells(cells, weights, self.separator)
         rows: PairRows = [row and [(label_to_text(label), weight) for label, weight in row] for row in pairs]
         if self.folds_case:
+            for label in (label for row in rows * counts_spellings for label, _ in row or ()):
+                self.spellings.add(label)
             rows = fold_pairs(rows)
         if self.missing:
             rows, is_set = drop_missing_pairs(rows, is_set, self.missing)
@@ -271,8 +333,8 @@ class LabelReader:
 
     def _unknown_label(self, row: int, name: str) -> LabelError:
         return LabelError(
-            f"label {name!r} is not one of the classes {format_classes(list(self._code))}. Name all classes beforehand "
-            "(--classes).",
+            f"label {name!r} is not one of the classes {format_classes(self.classes or [])}. Name all classes "
+            "beforehand (--classes).",
             row=row,
             label=name,
             cause="unknown label",

@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oneof.candidates.labels import fold_case, unknown_label
-from oneof.candidates.readers.collections import separators_of, split_labels, split_text
+from oneof.candidates.labels import fold_case, is_token, unknown_label
+from oneof.candidates.readers.collections import count_spellings, separators_of, split_labels, split_text
 from oneof.candidates.readers.literals import LISTS, read_list
 from oneof.candidates.readers.pairs import parse_number, read_pairs_text
+from oneof.candidates.readers.unreadable import check_nonempty_sets
+from oneof.candidates.spellings import Spellings
 from oneof.errors import DataError, LabelError
 from oneof.typing import Labels
 
@@ -24,8 +26,6 @@ AMBIGUOUS_SIGNS = (
 )
 EMPTY_JSON = ("[]", "{}")
 """Text of a list or an object without members."""
-_MAX_LISTED = 10
-"""Maximum number of cells that an error about several cells lists."""
 _MAX_SAMPLED, _MAX_SHOWN, _MAX_TYPE = 1_000, 80, 60
 """Number of cells that show whether a column has weights, and numbers of characters of a cell and a type in errors."""
 _MAX_CLASSES_OF_ROWS = 1_000
@@ -34,7 +34,6 @@ _RECORDS = re.compile(r"\s*(\{\s*(\"|'[^']*'\s*:)|\[\s*[\[{(])")
 """The beginning of JSON, or of a dict of Python, that has weights."""
 _WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?")
 _SIGNED_INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?")
-_FLOAT_OF_INTEGER = re.compile(r"(-?\d{1,18})\.0+")
 
 
 def check_any_label(cells: "pl.Series") -> None:
@@ -108,15 +107,9 @@ def parse_lists(cells: "pl.Series", separator: str) -> "pl.Series":
         return cells
     texts = cells.cast(pl.String).to_list()
     lists: dict[str | None, list[str] | None] = {None: None}
-    errors: dict[str, LabelError] = {}
     for row, text in enumerate(texts):
-        if text is None or text in lists:
-            continue
-        try:
-            lists[text] = read_list(row, text)
-        except LabelError as error:
-            lists[text], errors[text] = None, error
-    raise_together([*errors.values()], sum(text in errors for text in texts))
+        if text not in lists:
+            lists[text] = read_list(row, str(text))
     return pl.Series(cells.name, [lists[text] for text in texts], dtype=pl.List(pl.String))
 
 
@@ -144,7 +137,7 @@ def drop_empty_json(cells: "pl.Series") -> "pl.Series":
 def check_texts(
     texts: Sequence[str | None], separator: str, classes: Labels | None = None, *, weighted: bool = False
 ) -> None:
-    """Raise one error for all cells that are not a set of the classes; it lists the first ten.
+    """Raise the error of the first cell that is not a set of the classes.
 
     Parameters
     ----------
@@ -156,65 +149,22 @@ def check_texts(
         Whether a cell may have weights: a label is followed by a colon and a weight, or the cell is JSON.
     """
     known = None if classes is None else set(classes.tolist())
-    errors: dict[str, LabelError] = {}
-    n_cells = 0
+    checked: set[str] = set()
     for row, text in enumerate(texts):
-        if text is None or not text.strip():
+        if text is None or not text.strip() or text in checked:
             continue
-        if text not in errors:
-            try:
-                check_nonempty_sets([text], separator)
-                if weighted:
-                    read_pairs_text(row, text, separator)
-                    continue
-                labels, _ = split_text(row, text, separator)
-                if known is None or classes is None or known.issuperset(labels or ()):
-                    continue
-                error = unknown_label(row, next(label for label in labels or () if label not in known), classes)
-            except LabelError as caught:
-                error = caught if caught.row == row else caught.at(first_row=row - (caught.row or 0))
-            errors[text] = error
-        n_cells += 1
-    raise_together(list(errors.values()), n_cells)
-
-
-def raise_together(errors: Sequence[LabelError], n_cells: int) -> None:
-    """Raise the first error with the rows and labels of the others, if there are errors.
-
-    Parameters
-    ----------
-    errors : sequence of LabelError
-        In the order of their rows.
-    n_cells : int
-        The number of cells that cannot be read; several may have the same text.
-    """
-    if not errors:
-        return
-    first, others = errors[0], errors[1:_MAX_LISTED]
-    if n_cells == 1:
-        raise first
-    listed = ", ".join(f"row {error.row} ({error.label!r})" for error in others)
-    more = f" In all, {n_cells:,} cells cannot be read" + (f": also {listed}" if listed else "")
-    raise first.because(f"{first.reason.rstrip()}{more}{', ...' if len(errors) > _MAX_LISTED else ''}.")
-
-
-def check_nonempty_sets(texts: Sequence[str | None], separator: str) -> None:
-    """Raise if a cell is the text of an empty set, such as "[]" or "|", which is not an empty cell."""
-    for row, text in enumerate(texts):
-        if text is None or not text.strip():
+        checked.add(text)
+        try:
+            check_nonempty_sets([text], separator)
+        except LabelError as error:
+            raise error.at(first_row=row) from None
+        if weighted:
+            read_pairs_text(row, text, separator)
             continue
-        if "".join(split_labels(text, separator)).strip() in ("", "[]", "{}", "()"):
-            raise empty_set(row, f"the candidate set is empty ({text!r})", text)
-
-
-def empty_set(row: int, reason: str, label: Any = None) -> LabelError:
-    """Return the error for a set without labels."""
-    return LabelError(
-        f"{reason}. Name at least one label, or leave the cell empty if the row is unlabeled.",
-        row=row,
-        label=label,
-        cause="empty set",
-    )
+        labels, _ = split_text(row, text, separator)
+        if known is None or classes is None or known.issuperset(labels or ()):
+            continue
+        raise unknown_label(row, next(label for label in labels or () if label not in known), classes)
 
 
 def drop_missing_labels(cells: "pl.Series", separator: str, missing: Sequence[str]) -> "pl.Series":
@@ -222,7 +172,7 @@ def drop_missing_labels(cells: "pl.Series", separator: str, missing: Sequence[st
     import polars as pl
 
     def remaining(labels: Sequence[str]) -> list[str]:
-        return [label for label in labels if label.strip().lower() not in missing]
+        return [label for label in labels if not is_token(label, missing)]
 
     if cells.dtype == pl.String:
         texts = {text: split_labels(text, separator) for text in cells.drop_nulls().unique().to_list()}
@@ -346,15 +296,17 @@ def fold_labels(cells: "pl.Series") -> "pl.Series":
     return cells
 
 
-def label_to_text(label: Any) -> Any:
-    """Return a label as text, so that 3, 3.0 and "3" are equal; None stays None."""
-    if isinstance(label, bool):
-        return "true" if label else "false"
-    if label is None:
-        return None
-    text = str(label).strip()
-    match = _FLOAT_OF_INTEGER.fullmatch(text)
-    return str(int(match[1])) if match else text
+def count_cell_spellings(cells: "pl.Series", separator: str, spellings: Spellings) -> None:
+    """Count the labels of cells of text, or of lists of text, as they are written."""
+    import polars as pl
+
+    text = (pl.String, pl.Categorical, pl.Enum)
+    if cells.dtype in text:
+        count_spellings(cells.cast(pl.String).to_list(), separator, spellings)
+    elif isinstance(cells.dtype, pl.List | pl.Array) and cells.dtype.inner in text:
+        for cell in cells.to_list():
+            for label in cell or ():
+                spellings.add(label)
 
 
 def number_to_text(text: str) -> str:

@@ -4,7 +4,7 @@ The type of a label depends on the entire column: text is read as numbers if all
 is an unlabeled row, and so is -1 unless it is named as a class.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,29 +19,27 @@ from oneof.candidates.columns.cells import (
     check_no_records,
     check_recurring,
     check_texts,
-    contains_nested_lists,
+    count_cell_spellings,
     drop_missing_labels,
     fold_labels,
     fold_names,
-    label_to_text,
     name_type,
     parse_lists,
-    parse_whole_number,
-    raise_together,
     strict_numbers,
-    texts_or_lists,
     typed_classes,
     whole_numbers,
 )
+from oneof.candidates.columns.unreadable import OnUnreadable, blank_rows, find_unreadable
 from oneof.candidates.columns.weights import read_weighted_columns
-from oneof.candidates.labels import PLACEHOLDERS, fold_case, fold_tokens, sort_labels, unknown_label
-from oneof.candidates.readers.collections import read_strings, split_text
-from oneof.candidates.readers.literals import LISTS, read_list
-from oneof.candidates.readers.pairs import read_pairs_text
+from oneof.candidates.labels import (
+    fold_tokens,
+)
+from oneof.candidates.readers.collections import name_classes, read_strings
+from oneof.candidates.readers.unreadable import CellChecker, raise_together
 from oneof.candidates.row_weights import WeightOptions
 from oneof.candidates.sets import CandidateSets
+from oneof.candidates.spellings import Spellings
 from oneof.errors import DataError, LabelError
-from oneof.typing import Labels
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,6 +63,7 @@ def read_label_columns(
     rest: bool | str = False,
     folds_case: bool = False,
     missing: Sequence[str] = (),
+    on_unreadable: OnUnreadable | None = None,
 ) -> CandidateSets:
     """Return the candidate sets in one column, or in several columns of 0 and 1 or of weights.
 
@@ -89,10 +88,13 @@ def read_label_columns(
         See `CandidateSets.from_weights`; they apply to weights only.
     folds_case : bool, default=False
         Labels of one column, and `classes`, are read by `fold_case`, without upper case, underscores, hyphens between
-        letters and repeated spaces, so that spellings that differ in these only are one class. Their weights in a row
-        are those of a repeated label.
+        letters and repeated spaces, so that spellings that differ in these only are one class. It is named as in
+        `classes`, or else by its most frequent spelling. Their weights in a row are those of a repeated label.
     missing : sequence of str
         Labels that are left out of sets and of weights, in any case; a row with no other label is unlabeled.
+    on_unreadable : callable, optional
+        Rows whose labels cannot be read are unlabeled, and the function is called with their errors by row, if there
+        are any. Without it they are one error.
 
     Raises
     ------
@@ -101,10 +103,49 @@ def read_label_columns(
     DataError
         If `classes`, `weights` or `folds_case` is given with several columns.
     """
+
+    def find() -> dict[int, LabelError]:
+        has_weights = weighted or weights is not None
+        tokens = fold_tokens(missing, folds_case=folds_case)
+        checker = CellChecker(separator, classes, has_weights, rest, folds_case, tokens)
+        return find_unreadable(frame, names, checker, weights)
+
+    def read() -> CandidateSets:
+        return _read_columns(
+            frame, names, separator, classes, WeightOptions(kind, prior, rest), weighted, weights, folds_case, missing
+        )
+
+    if on_unreadable is not None:
+        errors = find()
+        if errors:
+            on_unreadable(errors)
+            frame = blank_rows(frame, [*names, *([] if weights is None else [weights])], [*errors])
+        return read()
+    try:
+        return read()
+    except LabelError as error:
+        errors = find() if error.row is not None or len(names) > 1 else {}
+        if error.row is not None or 2 * len(errors) <= frame.height:
+            raise_together(errors, error)
+        raise  # an error of the column as a whole
+
+
+def _read_columns(
+    frame: "pl.DataFrame",
+    names: Sequence[str],
+    separator: str,
+    classes: Sequence[str] | None,
+    options: WeightOptions,
+    weighted: bool,
+    weights: str | None,
+    folds_case: bool,
+    missing: Sequence[str],
+) -> CandidateSets:
+    given = classes
     if folds_case:
-        classes, rest = fold_names(names, classes, rest)
+        folded, _ = fold_names(names, classes, options.rest)
+        classes = classes if weighted or weights is not None else folded
     missing = sorted(fold_tokens(missing, folds_case=folds_case))
-    options = WeightOptions(kind, prior, rest)
     try:
         if len(names) == 1 and (not weighted or weights is not None):
             frame = frame.with_columns(parse_lists(frame[names[0]], separator))
@@ -118,9 +159,12 @@ def read_label_columns(
             candidates = read_indicator_columns(frame, names, classes)
         else:
             cells = frame[names[0]]
+            written, spelled = separator, cells
             if folds_case:
                 cells, separator = fold_labels(cells), separator.casefold()
             candidates = _read_column(cells, separator, classes, missing)
+            if folds_case:
+                candidates = _name_classes(candidates, spelled, written, given)
     except LabelError as error:
         raise (error.because(AMBIGUOUS_SIGNS) if error.cause == "signs" else error) from None
     if candidates.shape[1] < 2:
@@ -133,137 +177,15 @@ def read_label_columns(
     return candidates
 
 
-def match_true_labels(cells: Iterable[Any], classes: Labels) -> tuple[Labels, dict[int, str]]:
-    """Return the class of each cell, None for a missing label, and by row the texts of cells that are not a class."""
-    by_text = {_as_written(label): label for label in classes.tolist()}
-    values = list(cells)
-    truth = np.full(len(values), None, dtype=object)
-    unknown: dict[int, str] = {}
-    has_numbers = classes.dtype.kind in "iuf"
-    for row, cell in enumerate(values):
-        text = "" if cell is None else _as_written(cell)
-        if has_numbers and text not in by_text and (number := parse_whole_number(text)) is not None:
-            text = str(number)
-        if text in by_text:
-            truth[row] = by_text[text]
-        elif text not in ("", "nan"):
-            unknown[row] = text
-    return truth, unknown
-
-
-def match_checked_labels(
-    cells: "pl.Series",
-    classes: Labels,
-    *,
-    separator: str = "|",
-    has_weights: bool = False,
-    folds_case: bool = False,
-    missing: Sequence[str] = (),
-    adds_classes: bool = False,
-) -> tuple[list[Any], list[Any]]:
-    """Return the checked label of each cell, None if it has none, and the sorted labels that are not classes.
-
-    A cell is the name of a class, or is read as a cell of the label column, of which it must have one label.
-
-    Parameters
-    ----------
-    cells : polars.Series
-    classes : ndarray of shape (n_classes,)
-        The classes of the label column. New labels are of their type, and -1 is missing unless it is one of them.
-    separator, folds_case, missing
-        Those of the label column; see `read_label_columns`.
-    has_weights : bool, default=False
-        Whether a cell of the label column may have weights; that of a single label has no effect.
-    adds_classes : bool, default=False
-        Whether a label that is not a class is a new class rather than an error.
-
-    Raises
-    ------
-    LabelError
-        If the column or a cell cannot be read, or a cell has several labels or an unknown one; the error names the
-        first row, and lists further ones.
-    """
-    values = texts_or_lists(cells)
-    if contains_nested_lists(cells):
-        raise LabelError(f"a checked label must be one label; column {cells.name!r} has lists within lists.")
-    by_text = {_as_written(label): label for label in classes.tolist()}
-    labels: list[Any] = []
-    read: dict[Any, Any] = {}
-    errors: dict[Any, LabelError] = {}
-    for row, value in enumerate(values if isinstance(values, list) else values.to_list()):
-        cell = value if value is None or isinstance(value, str) else tuple(value)
-        if cell not in read and cell not in errors:
-            try:
-                text = _single_text(row, cell, by_text, separator, missing, has_weights=has_weights, folds=folds_case)
-                read[cell] = None if text is None else _match(row, text, by_text, classes, adds_classes=adds_classes)
-            except LabelError as error:
-                errors[cell] = error
-        labels.append(cell)
-    raise_together([*errors.values()], sum(cell in errors for cell in labels))
-    known = set(classes.tolist())
-    new = sort_labels({label for label in read.values() if label is not None and label not in known})
-    return [read[cell] for cell in labels], new
-
-
-def _single_text(
-    row: int,
-    cell: str | tuple[Any, ...] | None,
-    by_text: Mapping[str, Any],
-    separator: str,
-    missing: Sequence[str],
-    *,
-    has_weights: bool,
-    folds: bool,
-) -> str | None:
-    """Return the one label of a cell as text, None if it has none."""
-    if cell is None:
-        return None
-    members: Sequence[Any]
-    if isinstance(cell, tuple):
-        members = [label_to_text(member) for member in cell if member is not None]
-    elif (fold_case(cell) if folds else cell.strip()) in by_text:
-        members = [cell]
-    elif has_weights:
-        members = [label for label, _ in read_pairs_text(row, cell, separator)[0] or ()]
-    else:
-        members = (read_list(row, cell) if separator == LISTS else split_text(row, cell, separator)[0]) or ()
-    texts = [fold_case(member) if folds else member.strip() for member in members]
-    kept = dict.fromkeys(text for text in texts if text.lower() not in {"", "nan", *missing} or text in by_text)
-    if len(kept) > 1:
-        shown = cell if isinstance(cell, str) else [*cell]
-        raise LabelError(
-            f"{shown!r} has several labels. Give the one that was checked, or leave the cell empty.",
-            row=row,
-            label=shown,
-        )
-    return next(iter(kept), None)
-
-
-def _match(row: int, text: str, by_text: Mapping[str, Any], classes: Labels, *, adds_classes: bool) -> Any:
-    """Return the class of a text, or its label in the type of the classes; None for -1 among other numbers."""
-    if text in by_text:
-        return by_text[text]
-    has_numbers = classes.dtype.kind in "iuf"
-    number = parse_whole_number(text) if has_numbers else None
-    if number is not None and str(number) in by_text:
-        return by_text[str(number)]
-    if number == -1:
-        return None
-    if adds_classes and has_numbers and number is None:
-        raise LabelError(
-            f"{text!r} is not a whole number, and all labels are. Correct it, or name all classes (--classes).",
-            row=row,
-            label=text,
-        )
-    if adds_classes and text.lower() in PLACEHOLDERS:
-        raise LabelError(
-            f"{text!r} is not a class. Leave the cells of rows without a checked label empty, or add --missing {text}.",
-            row=row,
-            label=text,
-        )
-    if adds_classes and (has_numbers or all(isinstance(label, str) for label in classes.tolist())):
-        return number if has_numbers else text
-    raise unknown_label(row, text, classes)
+def _name_classes(
+    candidates: CandidateSets, cells: "pl.Series", separator: str, classes: Sequence[str] | None
+) -> CandidateSets:
+    """Return sets whose classes are by `fold_case` with the given names of the classes, or those of the cells."""
+    spellings = Spellings(classes or ())
+    count_cell_spellings(cells, separator, spellings)
+    return CandidateSets._from_validated(
+        *name_classes(candidates.mask, candidates.classes, spellings, is_sorted=classes is None)
+    )
 
 
 def read_indicator_columns(
@@ -324,12 +246,3 @@ def _read_numbers(cells: "pl.Series", classes: Sequence[str] | None) -> Candidat
     if known is None and candidates.classes.dtype.kind == "f":  # whole numbers with missing values are floats
         return CandidateSets(candidates.mask, candidates.classes.astype(np.int64))
     return candidates
-
-
-def _as_written(label: Any) -> str:
-    """Return a label as text, so that the numbers 3 and 3.0 and the text "3" are equal."""
-    if isinstance(label, bool):
-        return "true" if label else "false"
-    if isinstance(label, float) and label.is_integer():
-        return str(int(label))
-    return str(label).strip()

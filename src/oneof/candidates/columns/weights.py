@@ -1,7 +1,7 @@
 """Columns of weights in tables and batches: text, lists, structs, and one column of numbers for each class."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,17 +19,16 @@ from oneof.candidates.columns.cells import (
     whole_numbers,
 )
 from oneof.candidates.readers.collections import split_labels, split_text
-from oneof.candidates.readers.literals import parse_text
+from oneof.candidates.readers.literals import LISTS, parse_text, read_list
 from oneof.candidates.readers.pairs import (
     PairRows,
     as_pairs,
     drop_missing_pairs,
-    fold_pairs,
     pair_lists,
     read_weight,
     split_weighted_strings,
 )
-from oneof.candidates.readers.weights import read_pairs, read_weights
+from oneof.candidates.readers.weights import read_pairs, read_weights, unify_spellings
 from oneof.candidates.row_weights import WeightOptions
 from oneof.errors import LabelError
 from oneof.typing import Floats, Labels, Mask
@@ -76,7 +75,7 @@ def read_weighted_columns(
         numeric = not any(isinstance(label, str) for row in rows for label, _ in row or ())
     known = typed_classes(classes, numbers=numeric)
     if folds_case and not numeric:
-        rows = fold_pairs(rows)
+        rows, known, options = unify_spellings(rows, known, options)
     if missing:
         rows, is_set = drop_missing_pairs(rows, is_set, missing)
     if numeric:
@@ -140,26 +139,32 @@ def _whole(pairs: list[tuple[Any, float]]) -> list[tuple[Any, float]]:
 def _label_lists(cells: "pl.Series", separator: str) -> list[list[Any] | None]:
     import polars as pl
 
-    if isinstance(cells.dtype, pl.List | pl.Array):
-        return [None if row is None else list(row) for row in cells.to_list()]
-    if cells.dtype == pl.String:
-        return [split_text(i, text, separator)[0] for i, text in enumerate(cells.to_list())]
     if cells.dtype.is_float():
         whole = cells.fill_nan(None)
         cells = whole.cast(pl.Int64) if not (whole.drop_nulls() % 1 != 0).any() else whole
-    return [None if label is None else [label] for label in cells.to_list()]
+    return [label_list(i, cell, separator) for i, cell in enumerate(cells.to_list())]
+
+
+def label_list(row: int, cell: Any, separator: str) -> list[Any] | None:
+    """Return the labels of a cell, whose weights are in another column; None if it has none."""
+    if isinstance(cell, str):
+        return read_list(row, cell) if separator == LISTS else split_text(row, cell, separator)[0]
+    return None if cell is None else list(cell) if isinstance(cell, Iterable) else [cell]
 
 
 def _weight_lists(cells: "pl.Series", separator: str) -> list[list[Any] | None]:
     import polars as pl
 
-    if isinstance(cells.dtype, pl.List | pl.Array):
-        return [None if row is None else list(row) for row in cells.to_list()]
-    if cells.dtype == pl.String:
-        return [_split_weights(i, text, separator) for i, text in enumerate(cells.to_list())]
-    if not cells.dtype.is_numeric():
+    if not isinstance(cells.dtype, pl.List | pl.Array) and not (cells.dtype == pl.String or cells.dtype.is_numeric()):
         raise LabelError(f"weights must be numbers, text or lists; column {cells.name!r} has type {cells.dtype}.")
-    return [None if weight is None else [weight] for weight in cells.to_list()]
+    return [weight_list(i, cell, separator) for i, cell in enumerate(cells.to_list())]
+
+
+def weight_list(row: int, cell: Any, separator: str) -> list[Any] | None:
+    """Return the weights of a cell, None if it has none."""
+    if isinstance(cell, str):
+        return _split_weights(row, cell, separator)
+    return None if cell is None else list(cell) if isinstance(cell, Iterable) else [cell]
 
 
 def _split_weights(row: int, text: str | None, separator: str) -> list[float] | None:

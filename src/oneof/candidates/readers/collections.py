@@ -3,6 +3,7 @@
 import itertools
 import re
 import warnings
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from oneof.candidates.labels import (
     fold_case,
     is_minus_one,
     is_missing,
+    is_token,
     is_weight_pair,
     label_vector,
     pack_classes,
@@ -25,6 +27,7 @@ from oneof.candidates.labels import (
 )
 from oneof.candidates.readers.indicator import check_nonempty_rows
 from oneof.candidates.readers.literals import LISTS, read_list, write_list
+from oneof.candidates.spellings import Spellings
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.typing import Ints, Labels, Mask
 
@@ -63,9 +66,13 @@ def read_strings(
 ) -> tuple[Mask, Labels]:
     """Return the mask and the classes of delimited text such as "sparrow|finch"; each distinct text is split once.
 
-    Labels in `missing`, which are in lower case, are left out.
+    Labels in `missing`, which are in lower case, are left out. If `folds_case`, labels and `classes` are read by
+    `fold_case`, and the classes are named by `Spellings`.
     """
     check_separator(separator)
+    given = classes
+    if folds_case and classes is not None:
+        classes = [fold_case(name) if isinstance(name, str) else name for name in as_classes(classes).tolist()]
     written = separator.casefold() if folds_case else separator
     texts = label_vector(y).tolist()
     sets: dict[Any, list[str] | None] = {}
@@ -79,8 +86,33 @@ def read_strings(
                 folded = fold_case(text) if folds_case and isinstance(text, str) else text
                 sets[text] = split_text(row, folded, written)[0]
             if missing and (labels := sets[text]):
-                sets[text] = [label for label in labels if label.strip().lower() not in missing] or None
-    return read_sets([sets[text] for text in texts], classes)
+                sets[text] = [label for label in labels if not is_token(label, missing)] or None
+    mask, known = read_sets([sets[text] for text in texts], classes)
+    if not folds_case:
+        return mask, known
+    spellings = Spellings(as_classes(given).tolist() if given is not None else ())
+    count_spellings(texts, separator, spellings)
+    return name_classes(mask, known, spellings, is_sorted=given is None)
+
+
+def count_spellings(texts: Sequence[Any], separator: str, spellings: Spellings) -> None:
+    """Count the labels of delimited texts as they are written; those in a text that cannot be read are not counted."""
+    for text, count in Counter(text for text in texts if isinstance(text, str)).items():
+        try:
+            labels = read_list(0, text) if separator == LISTS else split_text(0, text, separator)[0]
+        except LabelError:
+            continue
+        for label in labels or ():
+            spellings.add(label, count)
+
+
+def name_classes(mask: Mask, folded: Labels, spellings: Spellings, *, is_sorted: bool) -> tuple[Mask, Labels]:
+    """Return a mask and its classes with the names of their spellings, sorted if `is_sorted`."""
+    names = pack_classes([spellings.name(label) for label in folded.tolist()])
+    if not is_sorted:
+        return mask, names
+    order = np.argsort(names, kind="stable")
+    return mask[:, order], names[order]
 
 
 def write_strings(mask: Mask, classes: Labels, separator: str) -> list[str]:

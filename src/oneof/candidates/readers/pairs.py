@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from oneof.candidates.labels import distinct_labels, fold_case, is_missing, label_vector
+from oneof.candidates.labels import distinct_labels, fold_case, is_missing, is_token, label_vector
 from oneof.candidates.readers.collections import check_separator, is_collection, split_text
 from oneof.candidates.readers.literals import is_plainly_list, parse_text
+from oneof.candidates.spellings import Spellings
 from oneof.errors import InputError, LabelError
 from oneof.typing import Mask
 
@@ -212,6 +213,17 @@ def fold_pairs(rows: PairRows) -> PairRows:
     ]
 
 
+def unify_pairs(rows: PairRows, spellings: Spellings) -> PairRows:
+    """Return the pairs with the names of their classes; spellings of one label are then repetitions of it.
+
+    The spellings of the rows are counted first.
+    """
+    for row in rows:
+        for label, _ in row or ():
+            spellings.add(label)
+    return [row and [(spellings.name(label), weight) for label, weight in row] for row in rows]
+
+
 # -- columns of labels and of weights ----------------------------------------------------------------------------------
 
 
@@ -235,7 +247,5 @@ def pair_lists(labels: Sequence[Any], weights: Sequence[Any]) -> tuple[PairRows,
 
 def drop_missing_pairs(rows: PairRows, is_set: Mask, missing: Collection[str]) -> tuple[PairRows, Mask]:
     """Return the rows without the pairs of these labels; a row with no other pair is unlabeled."""
-    kept: PairRows = [
-        row and ([pair for pair in row if str(pair[0]).strip().lower() not in missing] or None) for row in rows
-    ]
+    kept: PairRows = [row and ([pair for pair in row if not is_token(pair[0], missing)] or None) for row in rows]
     return kept, is_set | np.fromiter((row is None for row in kept), dtype=bool, count=len(kept))

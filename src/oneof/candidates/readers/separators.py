@@ -1,12 +1,14 @@
 """Detection of the text between two labels of a cell."""
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from oneof.candidates.labels import fold_case as fold_text
-from oneof.candidates.labels import label_vector, lists_as_text
+from oneof.candidates.labels import label_vector, labels_with_weights, lists_as_text
 from oneof.candidates.readers.literals import LISTS, is_plainly_list
 from oneof.errors import LabelError
+from oneof.typing import Labels
 
 DEFAULT_SEPARATOR = "|"
 _SEPARATORS = (";", ",", " / ")
@@ -124,3 +126,29 @@ def separator_of_texts(y: Any, classes: Any, *, fold_case: bool, weighted: bool)
         texts = [text and fold_text(text) for text in texts]
     names = None if classes is None else [name for name in label_vector(classes).tolist() if isinstance(name, str)]
     return detect_separator(texts, names, weighted=weighted, setting="Pass separator=")
+
+
+def warn_of_syntax(y: Any, known: Labels, separator: str, classes: Any) -> None:
+    """Warn if classes that the user has not named seem to be sets, lists, or labels with weights."""
+    if classes is not None:
+        return
+    if other := other_separator(y, separator):
+        warnings.warn(
+            f"each text is read as one label, but {other!r} seems to separate labels. Pass separator={other!r}, or "
+            "separator='auto'.",
+            UserWarning,
+            stacklevel=3,
+        )
+    if lists := lists_as_text(known.tolist()):
+        warnings.warn(
+            f"{lists[0]!r} is read as one label. If it is a list written as text, pass separator='[]'; if it is a "
+            "set or a tuple, use CandidateSets.from_sets on [ast.literal_eval(text) for text in y].",
+            UserWarning,
+            stacklevel=3,
+        )
+    if len(pairs := labels_with_weights(known.tolist())) > 1:
+        warnings.warn(
+            f"{pairs[0]!r} is read as one label. Pass weighted=True if the number is a weight.",
+            UserWarning,
+            stacklevel=3,
+        )

@@ -8,6 +8,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import scipy.sparse as sp
 from oneof.candidates.labels import (
     WEIGHT_IN_PARENTHESES,
     as_classes,
+    fold_case,
     format_classes,
     is_missing,
     pack_classes,
@@ -38,10 +40,11 @@ from oneof.candidates.readers.pairs import (
     as_pairs,
     check_weight_separator,
     drop_missing_pairs,
-    fold_pairs,
     split_weighted_strings,
+    unify_pairs,
 )
 from oneof.candidates.row_weights import RowWeights, WeightOptions, WeightTable, to_likelihoods
+from oneof.candidates.spellings import Spellings
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels, Mask
 
@@ -80,14 +83,29 @@ def read_weighted_strings(
 ) -> tuple[Floats, Labels]:
     """Return the likelihoods and the classes of text such as "finch:0.7|wren:0.3", or of JSON.
 
-    Labels in `missing`, which are in lower case, are left out.
+    Labels in `missing`, which are in lower case, are left out. If `folds_case`, the classes are named by `Spellings`.
     """
     rows, is_set = split_weighted_strings(y, separator)
     if folds_case:
-        rows = fold_pairs(rows)
+        rows, classes, options = unify_spellings(rows, classes, options)
     if missing:
         rows, is_set = drop_missing_pairs(rows, is_set, missing)
     return to_likelihoods(_tabulate(rows, is_set, classes, options), options)
+
+
+def unify_spellings(rows: PairRows, classes: Any, options: WeightOptions) -> tuple[PairRows, Any, WeightOptions]:
+    """Return the pairs with the names of their classes, the classes, and the options with these names.
+
+    The given names of classes and of the rest take precedence over the spellings that occur.
+    """
+    given = [] if classes is None else as_classes(classes).tolist()
+    if given:
+        as_classes([fold_case(name) if isinstance(name, str) else name for name in given])  # two spellings of a class
+    spellings = Spellings([*given, options.rest])
+    rows, prior = unify_pairs(rows, spellings), options.prior
+    if isinstance(prior, Mapping):
+        prior = {spellings.name(label): number for label, number in prior.items()}
+    return rows, classes, replace(options, prior=prior)
 
 
 def read_pairs(rows: PairRows, is_set: Mask, classes: Any, options: WeightOptions) -> tuple[Floats, Labels]:

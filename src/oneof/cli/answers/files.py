@@ -1,6 +1,6 @@
 """Files of answers: records, tables with a column for each annotator, exports and archives."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,7 +10,7 @@ from oneof.cli.answers.row_names import ROW, check_row_column, describe_row_opti
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.crowd import Answers
-    from oneof.io import CellFormat, Table
+    from oneof.io import CellFormat, Table, UnreadableCells
 
 
 ITEM = "item"
@@ -67,10 +67,12 @@ def read_answers(
     separator: str | None,
     classes: tuple[str, ...] | None,
     gold: str | None = None,
+    unreadable: "UnreadableCells | None" = None,
 ) -> TableAnswers:
     """Read the answers about the rows of a table, with the checked labels of a column `gold` of it.
 
-    Defects raise errors of `oneof.errors`.
+    Defects raise errors of `oneof.errors`. `unreadable` counts the answers that cannot be read and are missing; see
+    `oneof.io.read_labels`.
     """
     import numpy as np
 
@@ -98,7 +100,7 @@ def read_answers(
     if is_export(options.path):
         records = _read_export(options, classes, table.cell_format)
     else:
-        records = _read_records(options, table.path, separator, classes, table.cell_format)
+        records = _read_records(options, table.path, separator, classes, table.cell_format, unreadable)
     records, omitted = _omit_unknown_rows(records, position, table)
     try:
         answers = Answers.from_records(
@@ -215,18 +217,19 @@ def _read_records(
     separator: str | None,
     classes: tuple[str, ...] | None,
     label_format: "CellFormat",
+    unreadable: "UnreadableCells | None" = None,
 ) -> _Records:
     """Read a table of answers about a table, with a line for each answer or a column for each annotator.
 
     `label_format` is the format of the labels of the table: tokens of missing labels, and whether case is folded.
     """
     from oneof.errors import DataError
-    from oneof.io import CellFormat, find_separator, misspelled_classes, read_labels, read_table, select_column
+    from oneof.io import find_separator, misspelled_classes, read_labels, read_table, select_column
     from oneof.io.formats.annotations import describe_omitted
 
     records = read_table(options.path, as_text=("*",), drop_units=False)
     # Only labels have these tokens: the name of a row or of an annotator may be one of them.
-    cell_format = CellFormat(missing=label_format.missing, folds_labels=label_format.folds_labels)
+    cell_format = replace(label_format, dates=(), decimal=".")
     records = replace(records, cell_format=cell_format)
     columns = records.frame.columns
     try:
@@ -240,12 +243,12 @@ def _read_records(
             )
         raise error.because(f"{error.reason} {remedy}") from None
     if options.annotator is None and options.answer is None and not {*ANNOTATOR, *ANSWER} & set(columns):
-        return _read_wide(records, row, separator, classes)
+        return _read_wide(records, row, separator, classes, unreadable)
     annotator = select_column(options.annotator, ANNOTATOR, columns, options.path)
     answer = select_column(options.answer, ANSWER, columns, options.path)
     rows, annotators = read_names(records, row, "row"), read_names(records, annotator, "annotator")
     separator = separator or find_separator(records, [answer], classes=classes)
-    labels = read_labels(records, [answer], separator=separator, classes=classes)
+    labels = read_labels(records, [answer], separator=separator, classes=classes, unreadable=unreadable)
     answers = _list_answers(labels)
     active = {name for name, given in zip(annotators, answers, strict=True) if given is not None}
     omitted = [name for name in dict.fromkeys(annotators) if name not in active]
@@ -264,7 +267,13 @@ def _read_records(
     )
 
 
-def _read_wide(table: "Table", row: str, separator: str | None, classes: tuple[str, ...] | None) -> _Records:
+def _read_wide(
+    table: "Table",
+    row: str,
+    separator: str | None,
+    classes: tuple[str, ...] | None,
+    unreadable: "UnreadableCells | None",
+) -> _Records:
     """Return the records of a table with a column for each annotator."""
     from oneof.cli.answers.annotator_columns import other_columns
     from oneof.io import find_separator, misspelled_classes, read_labels
@@ -277,7 +286,7 @@ def _read_wide(table: "Table", row: str, separator: str | None, classes: tuple[s
     columns = [name for name in columns if name not in other]
     records = replace(table, frame=table.frame.select(columns).unpivot(variable_name="annotator", value_name="answer"))
     separator = separator or find_separator(records, ["answer"], classes=classes)
-    labels = read_labels(records, ["answer"], separator=separator, classes=classes)
+    labels = read_labels(records, ["answer"], separator=separator, classes=classes, unreadable=unreadable)
     answers = _list_answers(labels)
     given = [i for i, answer in enumerate(answers) if answer is not None]
     given.sort(key=lambda i: i % len(rows))  # as records, which are usually in the order of the rows
@@ -308,6 +317,7 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
     """Read an export of Label Studio or doccano; see `_read_records` for the format of the labels."""
     from oneof.candidates.columns import DEFAULT_SEPARATOR, fold_case
     from oneof.candidates.labels import fold_tokens
+    from oneof.candidates.spellings import Spellings
     from oneof.crowd.encoding import list_labels
     from oneof.errors import DataError, InputError
     from oneof.io.formats.annotations import describe_omitted, drop_empty, read_export
@@ -318,7 +328,7 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
         )
     tokens = fold_tokens(label_format.missing, folds_case=label_format.folds_labels)
     exported = read_export(options.path, item=options.row or ROW, choice=options.answer)
-    fold = fold_case if label_format.folds_labels else str
+    fold: Callable[[str], str] = fold_case if label_format.folds_labels else str
     known = [
         one._replace(labels=tuple(label for label in one.labels if not {label.strip().lower(), fold(label)} & tokens))
         for one in exported
@@ -328,8 +338,10 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
         raise DataError("the export has no answers.", source=str(options.path))
     rows, annotators, labels, locations = zip(*given, strict=True)
     if label_format.folds_labels:
-        labels = tuple(list(dict.fromkeys(map(fold_case, one))) for one in labels)
-        classes = None if classes is None else tuple(map(fold_case, classes))
+        spellings = Spellings(classes or ())
+        for label in (label for one in labels for label in one):
+            spellings.add(label)
+        labels = tuple(list(dict.fromkeys(map(spellings.name, one))) for one in labels)
     notes = (describe_omitted(omitted),) if omitted else ()
     names = sorted({label for one in labels for label in one}) if classes is None else list(classes)
     return _Records(

@@ -153,7 +153,8 @@ def run(
                     write_page(temporary, issues, prepared, name)
         if json:
             facts = {"method": name, "groups": groups, "n_groups": prepared.n_groups, "files": list(map(str, outputs))}
-            terminal.print_json(summarize(issues, prepared) | facts)
+            unreadable = {"unreadable_labels": prepared.unreadable_labels.to_dict()}
+            terminal.print_json(summarize(issues, prepared) | facts | unreadable)
             return
         print_issues(issues, table, prepared, top=top)
         if prepared.n_groups is not None:

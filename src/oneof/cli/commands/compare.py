@@ -113,6 +113,8 @@ def run(
         if comparison.is_interrupted:
             terminal.print_note("the comparison was interrupted; the table has the methods compared so far.")
         if json:
-            terminal.print_json(comparison.to_dict() | {"groups": groups, "class_weight": weights_of_classes})
+            facts = {"groups": groups, "class_weight": weights_of_classes}
+            unreadable = {"unreadable_labels": prepared.unreadable_labels.to_dict()}
+            terminal.print_json(comparison.to_dict() | facts | unreadable)
         else:
             terminal.print_comparison(f"{table} ({comparison.evaluation})", comparison)

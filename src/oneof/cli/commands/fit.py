@@ -35,6 +35,7 @@ Examples:
   oneof fit letters.csv --labels topic --text body --stop-words english --stem english
   oneof fit votes.parquet --labels cat,dog,horse --method CLPL --out model
   oneof fit birds.csv --labels species --gold checked
+  oneof fit birds.csv --labels species --truth checked --calibrate
   oneof fit birds.csv --labels species --groups recorder
   oneof fit birds.csv --labels species --groups recorder --method LOORidge:distractors=cooccurring
   oneof fit birds.csv --labels species --weighted --kind posterior
@@ -71,6 +72,14 @@ def run(
     weights: options.Weights = None,
     noise_rate: options.NoiseRate = None,
     class_weight: options.ClassWeight = "none",
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="Scale the probabilities of the model by a temperature that fits the held-out rows with a true "
+            "(--truth) or checked label (--gold); 50 such rows or more are needed. Predicted labels do not change.",
+        ),
+    ] = False,
     answer_group: AnswerGroup,
     feature_group: FeatureGroup,
     file_group: FileGroup,
@@ -156,6 +165,7 @@ def run(
             seed=seed,
             noise_rate=rate,
             class_weight=weights_of_classes,
+            calibrates=calibrate,
             progress_factory=progress,
             note=terminal.print_note,
             show_plan=_print_plan if yes else _confirm_plan,

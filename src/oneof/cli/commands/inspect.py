@@ -32,7 +32,19 @@ Examples:
 """
 
 _NEEDS_LABELS = (
-    *("separator", "classes", "fold_case", "weighted", "weights", "kind", "rest", "truth", "gold", "groups"),
+    *(
+        "separator",
+        "classes",
+        "fold_case",
+        "unreadable_labels",
+        "weighted",
+        "weights",
+        "kind",
+        "rest",
+        "truth",
+        "gold",
+        "groups",
+    ),
     *("noise_rate", "class_weight", "folds", "budget", "seed"),
 )
 
@@ -88,6 +100,7 @@ def run(
             groups=groups,
             gold=answer_group.gold,
             answers=answer_group.answer_options(context),
+            is_inspection=True,
         )
         rate = options.read_noise_rate(noise_rate)
         weights_of_classes = options.read_class_weight(class_weight)
@@ -116,6 +129,7 @@ def run(
             terminal.print_note(sentence)
         if json:
             content = {"findings": inspection.findings.to_dict(), "notes": list(inspection.notes)}
+            content |= {"unreadable_labels": inspection.unreadable_labels.to_dict()}
             terminal.print_json(plan.to_dict() | content)
             return
         for line in plan.lines():
@@ -150,7 +164,7 @@ def inspect_table(
         task = check_task(prepared.frame, prepared.candidates, prepared.truth, class_weight)
         splits = make_folds(task, "auto" if folds is None else folds, seed, prepared.groups)
         plan = make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate)
-        return Inspection(plan, prepared.findings, (*prepared.notes, *notes))
+        return Inspection(plan, prepared.findings, (*prepared.notes, *notes), prepared.unreadable_labels)
     table = read_rows(path, read_options)
     features = prepare_features(table, read_options)
     plan = describe(table, features.columns, features.frame)
@@ -192,3 +206,6 @@ def _inspect_model(path: Path, *, json: bool) -> None:
     rate = estimate.get("covering_rate")
     if rate is not None:
         terminal.print_line(f"  covering rate on held-out rows: {terminal.format_percent(rate)}")
+    confidences = model.summary.get("confidences") or {}
+    if confidences.get("is_calibrated"):
+        terminal.print_line(f"  probabilities are scaled by a temperature of {confidences['temperature']:.3g}")

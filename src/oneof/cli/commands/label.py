@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 
 from oneof.cli import options
+from oneof.cli.expand import expand
 from oneof.cli.labeling.annotators import AnnotatorGroup, print_annotators
 from oneof.cli.labeling.session import LabelOptions, open_session
 from oneof.cli.labeling.settings import Settings, print_settings, with_stored_settings
-from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, expand, make_read_options
+from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
 from oneof.cli.output import terminal
 
 NAME = "label"

@@ -12,6 +12,7 @@ from oneof.cli.output import terminal
 if TYPE_CHECKING:
     from oneof.io import Table
     from oneof.labeling.annotators.progress import AnnotatorProgress
+    from oneof.typing import Labels
 
 
 @dataclass(frozen=True)
@@ -100,9 +101,9 @@ class AnnotatorGroup:
 
 
 def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, str] | None:
-    """Return the known labels of --gold by row; None without the option."""
+    """Return the known labels of --gold by row, as they are written; None without the option."""
     from oneof.errors import DataError, InputError
-    from oneof.io import find_column, list_labels, read_table, select_column
+    from oneof.io import find_column, read_table, select_column
     from oneof.labeling.content.table import row_index
 
     if options.gold is None:
@@ -112,12 +113,12 @@ def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, 
             raise InputError(
                 f"--gold must be a column of {path}, or a file with the columns item and label; got {options.gold!r}."
             )
-        return _labels(enumerate(list_labels(table.frame[options.gold], table.cell_format)))
+        return _labels(enumerate(table.frame[options.gold].to_list()))
     file = Path(options.gold)
     frame = read_table(file, as_text=("*",), drop_units=False).frame
     item = select_column(None, [*([] if options.row is None else [options.row]), "item", "row"], frame.columns, file)
     items = frame[item].to_list()
-    labels = list_labels(frame[find_column("label", frame.columns, file)], table.cell_format)
+    labels = frame[find_column("label", frame.columns, file)].to_list()
     n_rows = table.frame.height
     rows = {str(row): row for row in range(n_rows)} if options.row is None else row_index(table.frame, options.row)
     for line, item in enumerate(items):
@@ -126,6 +127,16 @@ def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, 
                 f"{file}, row {line}: item {item!r} is not in the table. Name the column of the rows by --row."
             )
     return _labels((rows[str(item)], label) for item, label in zip(items, labels, strict=True))
+
+
+def name_gold(gold: dict[int, str] | None, classes: "Labels", *, folds_case: bool) -> dict[int, str] | None:
+    """Return known labels with the names of the classes that they spell otherwise, if `folds_case`."""
+    from oneof.candidates.columns import fold_case
+
+    if gold is None or not folds_case:
+        return gold
+    names = {fold_case(str(name)): str(name) for name in classes.tolist()}
+    return {row: names.get(fold_case(label), label) for row, label in gold.items()}
 
 
 def _labels(pairs: Any) -> dict[int, str]:

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.labeling.annotators import AnnotatorGroup, read_gold
+from oneof.cli.labeling.annotators import AnnotatorGroup, name_gold, read_gold
 
 if TYPE_CHECKING:
     import polars as pl
@@ -118,6 +118,7 @@ def open_session(
         separator = find_separator(table, [label], classes=classes) if is_labeled else DEFAULT_SEPARATOR
         read_options = replace(read_options, separator=separator)
     start, notes = _read_start(table, label, replace(read_options, classes=classes))
+    gold = name_gold(gold, start.classes, folds_case=table.cell_format.folds_labels)
     notes += _warn_formulas(start)
     folders = {"image": ImageFolder, "audio": AudioFolder}
     images = folders[kind](label_options.images or path.absolute().parent) if kind in folders else None
@@ -194,15 +195,33 @@ def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tup
     import numpy as np
 
     from oneof.candidates import CandidateSets
+    from oneof.cli.tables.inputs import naming_the_option
     from oneof.errors import DataError, InputError
-    from oneof.io import check_no_weights, find_column, read_labels, suspicious_labels
+    from oneof.io import (
+        UnreadableCells,
+        check_no_weights,
+        describe_unreadable_labels,
+        find_column,
+        read_labels,
+        suspicious_labels,
+    )
 
     separator, named = str(read_options.separator), read_options.classes
     if label in table.frame.columns and not _is_empty(table.frame[label]):
-        start = read_labels(table, [label], separator=separator, classes=named, **asdict(read_options.weights))
+        unreadable = UnreadableCells()
+        with naming_the_option():
+            start = read_labels(
+                table,
+                [label],
+                separator=separator,
+                classes=named,
+                unreadable=unreadable,
+                **asdict(read_options.weights),
+            )
         if named is None and not read_options.weights.weighted:
             check_no_weights(start.classes.tolist(), table.path)
-        return start, tuple(suspicious_labels(start.classes.tolist(), separator))
+        suspicious = suspicious_labels(start.classes.tolist(), separator)
+        return start, (*describe_unreadable_labels(unreadable), *suspicious)
     if named is None:
         if label not in table.frame.columns:
             try:

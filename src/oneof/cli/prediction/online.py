@@ -202,17 +202,19 @@ class StreamPrediction:
     def _update_metrics(self, batch: "Batch", labels: Any) -> None:
         import numpy as np
 
-        from oneof.candidates.columns import label_to_text
-        from oneof.io import check_new_labels, find_column, list_labels
+        from oneof.candidates.columns import fold_case, label_to_text
+        from oneof.io import check_new_labels, find_column
         from oneof.likelihoods import constant_rows
 
         names = batch.content.columns if self._model.columns else ()
         if self._truth is not None:
             column = batch.content[find_column(self._truth, names, batch.path)]
-            cells = list_labels(column, self._table_options.cell_format)
+            fold = fold_case if self._table_options.cell_format.folds_labels else str
+            class_of = {fold(label): label for label in self._model.classes}
             tokens = {"nan", *(token.strip().lower() for token in self._table_options.cell_format.missing)}
-            texts = ["" if cell is None else label_to_text(cell) for cell in cells]
-            true = np.array(["" if text.strip().lower() in tokens else text for text in texts], dtype=object)
+            texts = ["" if cell is None else label_to_text(cell) for cell in column.to_list()]
+            texts = ["" if text.strip().lower() in tokens else text for text in texts]
+            true = np.array([class_of.get(fold(text), text) for text in texts], dtype=object)
             known = true != ""
             unknown = {int(row): true[row] for row in np.flatnonzero(known & ~np.isin(true, self._model.classes))}
             try:

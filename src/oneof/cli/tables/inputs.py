@@ -1,7 +1,8 @@
 """Reading of a training table as candidate sets, true labels and features."""
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,18 +16,20 @@ from oneof.cli.tables.gold import describe_shared_rows, use_gold
 from oneof.cli.tables.groups import count_groups, group_notes, read_groups
 from oneof.cli.tables.leaks import leak_notes
 from oneof.cli.tables.read_options import ReadOptions
-from oneof.errors import InputError
+from oneof.errors import InputError, LabelError
 from oneof.io import (
     Column,
     Overrides,
     Table,
     TableFindings,
     TextOptions,
+    UnreadableCells,
     cells_without_weights,
     certain_rows,
     check_no_weights,
     check_texts,
     choose_features,
+    describe_unreadable_labels,
     find_column,
     find_separator,
     merge_ranked_columns,
@@ -43,6 +46,7 @@ if TYPE_CHECKING:
 
     from oneof.typing import Mask
 
+UNREADABLE_OPTION = "--unreadable-labels unlabeled reads such rows as unlabeled rows."
 _MAX_SHOWN = 80
 """Maximum number of characters of a list in a note."""
 
@@ -78,6 +82,8 @@ class PreparedTable:
         The column of the labels and of their weights; None with several columns, or with answers.
     read_as_written : callable or None
         Returns the sets with the probabilities in the table as weights; None unless they are divided by their mean.
+    unreadable_labels : UnreadableCells
+        The rows that are unlabeled since their labels, or answers, cannot be read.
     """
 
     table: Table
@@ -94,6 +100,7 @@ class PreparedTable:
     is_checked: "Mask | None" = None
     label_column: str | None = None
     read_as_written: Callable[[], CandidateSets] | None = None
+    unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
 
     @property
     def n_groups(self) -> int | None:
@@ -147,27 +154,32 @@ def prepare(path: Path, read_options: ReadOptions) -> PreparedTable:
 def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     """Return the rows of a file with their labels and features."""
     label_table, labels, weighting = table, read_options.labels, read_options.weights
+    unreadable = UnreadableCells()
     if len(labels) > 1 and read_options.weight_columns:
-        label_table = merge_ranked_columns(table, labels, read_options.weight_columns)
+        with naming_the_option():
+            label_table = merge_ranked_columns(table, labels, read_options.weight_columns, unreadable)
         labels, weighting = labels[:1], replace(weighting, weights=read_options.weight_columns[0])
     given = read_again = read_as_written = None
     separator_notes: tuple[str, ...] = ()
     if read_options.answers is None:
         separator, separator_notes = resolve_separator(table, read_options)
         read = partial(read_labels, label_table, labels, separator=separator, **asdict(weighting))
-        candidates = read(classes=read_options.classes)
+        with naming_the_option():
+            candidates = read(classes=read_options.classes, unreadable=unreadable)
         if weighting.weighted and weighting.kind == "posterior":
             rest = weighting.rest if isinstance(weighting.rest, str) else False
             read_as_written = cache(partial(read, classes=read_options.classes, kind="likelihood", rest=rest))
         read_again = (lambda classes: read(classes=classes)) if len(labels) == 1 else None
     else:
-        given = read_answers(
-            read_options.answers,
-            table,
-            separator=read_options.separator,
-            classes=read_options.classes,
-            gold=read_options.gold,
-        )
+        with naming_the_option():
+            given = read_answers(
+                read_options.answers,
+                table,
+                separator=read_options.separator,
+                classes=read_options.classes,
+                gold=read_options.gold,
+                unreadable=unreadable,
+            )
         separator = given.separator
         candidates = estimate_candidates(given)
     candidates, is_checked, checked_notes = use_gold(table, read_options, candidates, given, separator, read_again)
@@ -179,6 +191,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
     features = prepare_features(table, read_options)
     answer_notes = () if given is None else given.notes
     label_notes = (
+        *describe_unreadable_labels(unreadable, is_refused=read_options.lists_unreadable),
         *separator_notes,
         *checked_notes,
         *suspicious_labels(candidates.classes.tolist(), separator),
@@ -207,7 +220,19 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         is_checked=is_checked,
         label_column=read_options.labels[0] if is_one_column else None,
         read_as_written=read_as_written,
+        unreadable_labels=unreadable,
     )
+
+
+@contextmanager
+def naming_the_option() -> Iterator[None]:
+    """Add the option for labels that cannot be read to an error about them."""
+    try:
+        yield
+    except LabelError as error:
+        if not error.rows:
+            raise
+        raise error.because(f"{error.reason} {UNREADABLE_OPTION}") from None
 
 
 def _refusals(table: Table, labels: Sequence[str], read_options: ReadOptions, candidates: CandidateSets) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.cli.options import write_names
 from oneof.cli.tables.times import AUDIT, MAX_ESTIMATE_SECONDS, RATES
+from oneof.io import UnreadableCells
 from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:
@@ -247,11 +248,16 @@ class Plan:
 
 @dataclass(frozen=True)
 class Inspection:
-    """Result of `oneof inspect` for a table: the plan, the findings about the columns, and sentences for the user."""
+    """Result of `oneof inspect` for a table.
+
+    These are the plan, the findings about the columns, sentences for the user, and the rows whose labels cannot be
+    read.
+    """
 
     plan: Plan
     findings: "TableFindings"
     notes: tuple[str, ...]
+    unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
 
 
 def describe(

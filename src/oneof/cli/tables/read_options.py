@@ -34,6 +34,8 @@ class ReadOptions:
     weights: WeightArguments = WeightArguments()
     answers: AnswerOptions | None = None
     table: TableOptions = TableOptions()  # noqa: RUF009 - frozen
+    lists_unreadable: bool = False
+    """Whether rows whose labels cannot be read are only listed, by a command that does not use their labels."""
 
     @property
     def text_columns(self) -> set[str]:

@@ -29,6 +29,7 @@ def command_line(
     seed: int,
     noise_rate: float | str | None = None,
     class_weight: str | None = None,
+    calibrates: bool = False,
 ) -> str:
     """Return the shell command that repeats this training."""
     arguments = ["oneof", "fit", str(path)]
@@ -74,11 +75,13 @@ def command_line(
         arguments += [f"{option}={setting}"] * bool(setting)
     arguments += ["--strict"] * table_options.strict
     arguments += ["--fold-case"] * table_options.cell_format.folds_labels
+    arguments += ["--unreadable-labels", "unlabeled"] * (table_options.cell_format.label_errors == "unlabeled")
     for option, value in (("--stop-words", read_options.stop_words), ("--stem", read_options.stem)):
         arguments += [option, value] * (value.lower() != "none")
     arguments += ["--method", method]
     arguments += [] if noise_rate is None else ["--noise-rate", str(noise_rate)]
     arguments += [] if class_weight is None else ["--class-weight", class_weight]
+    arguments += ["--calibrate"] * calibrates
     for option, number in (("--folds", folds), ("--budget", budget)):
         arguments += [] if number is None else [option, f"{number:g}"]
     arguments += ["--seed", str(seed), "--out", str(folder)]
@@ -107,6 +110,7 @@ def summarize(
         "features": [{"column": column.name, "kind": column.kind} for column in prepared.columns],
         "sparse_features": None if prepared.table.rows is None else prepared.table.rows.shape[1],
         "findings": prepared.findings.to_dict(),
+        "unreadable_labels": prepared.unreadable_labels.to_dict(),
         "separator": prepared.separator,
         "words": prepared.text_options.to_dict() if any(column.kind == "text" for column in prepared.columns) else None,
         "method": comparison.best_method,
@@ -136,7 +140,8 @@ def write_model(
         label_columns=list(read_options.label_columns),
         method=summary["method"],
         summary={
-            key: summary[key] for key in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate", "words")
+            key: summary[key]
+            for key in ("rows", "exact", "partial", "unlabeled", "weighted", "estimate", "words", "confidences")
         }
         | {
             "separator": prepared.separator,

@@ -107,9 +107,7 @@ def make_headline(
 
 
 def describe_checked_rows(comparison: "Comparison", candidates: "CandidateSets", truth: "Labels | None") -> list[str]:
-    """Return notes about the labeled held-out rows with a true label: calibration, and wrong confidences."""
-    import numpy as np
-
+    """Return a note about the labeled held-out rows with a true label: calibration of prediction sets."""
     from oneof.cli.prediction.sets import MIN_CHECKED_ROWS, find_checked_rows
 
     result, rows = comparison.results[0], comparison.held_out_rows
@@ -125,18 +123,6 @@ def describe_checked_rows(comparison: "Comparison", candidates: "CandidateSets",
             f"{count} a true label (--truth), and {MIN_CHECKED_ROWS} are needed to calibrate the prediction sets "
             "(predict --coverage) by true labels: they are calibrated by the labels of all held-out rows."
         ]
-    if n_known < _MIN_CONFIDENCE_ROWS:
-        return notes
-    confidence = float(result.probabilities[known].max(axis=1).mean())
-    accuracy = float(np.mean(result.predictions[known] == truth[rows][known]))
-    error = (accuracy * (1.0 - accuracy) / n_known) ** 0.5
-    if abs(confidence - accuracy) > max(_MIN_DIFFERENCE, 3.0 * error):
-        size = "low" if confidence < accuracy else "high"
-        notes.append(
-            f"the confidences of {comparison.best_method} are too {size}: {100 * confidence:.0f} % on average, while "
-            f"{100 * accuracy:.0f} % of {n_known:,} held-out rows with a true label are predicted correctly. They rank "
-            "the rows, and are not probabilities."
-        )
     return notes
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from oneof.candidates.columns import DEFAULT_SEPARATOR
 from oneof.cli.output.progress import Progress, ProgressFactory
 from oneof.cli.output.terminal import format_percent
-from oneof.cli.tables.inputs import prepare_features, prepare_rows, resolve_separator
+from oneof.cli.tables.inputs import naming_the_option, prepare_features, prepare_rows, resolve_separator
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError, OneofError
 from oneof.files import atomic_directory, check_not_input, check_writable
@@ -102,7 +102,8 @@ def fit_online(
     )
     with progress("Learning") as bar:
         callback = None if bar is None else lambda validation, fraction: _print_progress(bar, validation, fraction)
-        fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=callback)
+        with naming_the_option():
+            fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=callback)
     fit = replace(fit, notes=[*separator_notes, *fit.notes])
     summary = _summarize(source.name, fit, options, classifier, online_options)
     with atomic_directory(folder) as stage:
@@ -187,7 +188,7 @@ def inspect_stream(
                 epochs=online_options.epochs,
                 is_complete=is_complete,
             )
-            return Inspection(facts, prepared.findings, prepared.notes)
+            return Inspection(facts, prepared.findings, prepared.notes, prepared.unreadable_labels)
     features = prepare_features(table, read_options)
     facts = replace(describe(table, features.columns, features.frame), table=source.name, is_complete=is_complete)
     return Inspection(facts, features.findings, (*features.findings.sentences(), *label_notes))
@@ -292,6 +293,7 @@ def _summarize(
         "progressive_validation": counts.to_dict(),
         "batch_rows": online_options.batch_rows,
         "resumed_at": fit.resumed_at,
+        "unreadable_labels": fit.unreadable_labels.to_dict(),
         "notes": fit.notes,
     }
 

@@ -27,6 +27,7 @@ from oneof.cli.prediction.sets import (
 )
 from oneof.cli.tables.gold import check_unchecked_rows
 from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, RATES, WRITING
+from oneof.cli.training import calibration as calibration_steps
 from oneof.cli.training.corrected import Audit, compare_corrected
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
 from oneof.cli.training.headline import (
@@ -75,6 +76,7 @@ def train(
     seed: int,
     noise_rate: float | str | None = None,
     class_weight: str | None = None,
+    calibrates: bool = False,
     progress_factory: ProgressFactory,
     note: Callable[[str], None] | None = None,
     show_plan: Callable[["Plan"], None] | None = None,
@@ -82,7 +84,8 @@ def train(
     """Select a method, fit it on all rows of a table, and write model, labels, report and summary into a folder.
 
     The scores in the summary are computed on held-out rows, even if one method is requested by name. With a noise rate,
-    a number or "auto", the model is fitted to the corrected weights of an audit. `note` is called with each sentence
+    a number or "auto", the model is fitted to the corrected weights of an audit. With `calibrates`, its probabilities
+    are scaled by the temperature of the held-out rows with a true or checked label. `note` is called with each sentence
     for the user, before the fits that the sentence announces, and `show_plan` with the plan, before all of them.
     """
     from oneof.cli.tables.inputs import prepare
@@ -92,6 +95,7 @@ def train(
     from oneof.comparison.methods import DEFAULT_METHOD
     from oneof.estimators.base import Disambiguation
     from oneof.files import atomic_directory, check_not_input, check_writable
+    from oneof.model_selection.temperature import scale_proba
 
     notes: list[str] = []
 
@@ -125,6 +129,9 @@ def train(
         )
     task = check_task(frame, candidates, truth, class_weight)
     splits = make_folds(task, "auto" if folds is None else folds, seed, prepared.groups)
+    codes = calibration_steps.checked_codes(candidates, truth, prepared.is_checked)
+    if calibrates:
+        calibration_steps.check_enough(codes, splits, methods)
     with progress_factory("Estimating the time"):
         plan = make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate)
     if show_plan is not None:
@@ -134,7 +141,7 @@ def train(
         for sentence in describe_comparison(len(methods), budget, len(splits[0][0])):
             announce(sentence)
     comparison, curve = _compare(prepared, methods, task, splits, budget, seed, steps=steps, add_note=add_note)
-    crowd = annotators = issues = posterior = sets = expected_coverage = None
+    crowd = annotators = issues = posterior = sets = expected_coverage = proba = None
     if prepared.answers is None:
         fitted_to = candidates
         if noise_rate is not None:
@@ -155,7 +162,6 @@ def train(
                 steps.skip(RATES)
         if issues is not None and not issues.is_rate_unknown:
             posterior = issues.posterior
-        calibration = held_out_calibration(comparison, candidates, seed, posterior, truth)
         for sentence in (
             *describe_lists(comparison, candidates),
             *describe_checked_rows(comparison, candidates, truth),
@@ -182,10 +188,19 @@ def train(
         with steps.step(FINAL) as bar:
             crowd = fit_crowd(comparison.best_estimator, frame, prepared.answers, seed, bar)
             proba, posterior = held_out_labels(crowd, comparison, frame, candidates, splits)
-        calibration = held_out_calibration(comparison, candidates, seed, posterior, truth, proba)
         annotators = summarize_annotators(crowd, prepared.answers)
         model = crowd.estimator_
         decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
+    confidences = calibration_steps.evaluate(comparison, codes, proba, seed)
+    if confidences is not None:
+        add_note(calibration_steps.describe(confidences, comparison.best_method, is_calibrated=calibrates))
+        if calibrates:
+            model = calibration_steps.scale_model(model, confidences.temperature)
+            measured = comparison.results[0].probabilities if proba is None else proba
+            proba = None if measured is None else scale_proba(measured, confidences.temperature)
+    elif calibrates:
+        add_note(f"{comparison.best_method} has scores only, and no probabilities that --calibrate could scale.")
+    calibration = held_out_calibration(comparison, candidates, seed, posterior, truth, proba)
     if calibration is not None:
         sets, expected_coverage = evaluate_calibration(calibration, candidates, truth, posterior)
     given = None if prepared.answers is None else prepared.answers.answers
@@ -201,6 +216,7 @@ def train(
             add_note(sentence)
     summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)
     summary |= {"parameters": split_method(method)[1], "class_weight": class_weight, "notes": notes}
+    summary |= {"confidences": calibration_steps.to_dict(confidences, is_calibrated=calibrates)}
     if crowd is not None and annotators is not None:
         summary |= {"answers": annotators_to_dict(annotators, crowd)}
     if sets is not None:
@@ -218,6 +234,7 @@ def train(
         seed=seed,
         noise_rate=noise_rate,
         class_weight=class_weight,
+        calibrates=calibrates,
     )
     with steps.step(WRITING), atomic_directory(folder) as stage:
         model_file, labels_file, report_file, summary_file = (stage / name for name in OUTPUTS)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from oneof.errors import InputError, InputTypeError
-from oneof.validation import check_bool
+from oneof.validation import check_bool, check_choice
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,14 +60,17 @@ class CellFormat:
     dates : tuple of str
         Formats of dates (`strptime`) that are tried before the known ones.
     folds_labels : bool
-        Whether labels that differ only in case, spaces, underscores or hyphens are one class, whose name has no upper
-        case.
+        Whether labels that differ only in case, spaces, underscores or hyphens are one class, named by its most
+        frequent spelling.
+    label_errors : {"raise", "unlabeled"}
+        Treatment of rows whose labels cannot be read: an error, or unlabeled rows.
     """
 
     decimal: str = "."
     missing: tuple[str, ...] = ()
     dates: tuple[str, ...] = ()
     folds_labels: bool = False
+    label_errors: str = "raise"
 
     def __post_init__(self) -> None:
         if self.decimal not in (".", ","):
@@ -77,6 +80,7 @@ class CellFormat:
             if not isinstance(value, tuple) or not all(isinstance(item, str) for item in value):
                 raise InputTypeError(f"`{name}` must be a tuple of text; got {value!r}.")
         check_bool("folds_labels", self.folds_labels)
+        check_choice("label_errors", self.label_errors, ("raise", "unlabeled"))
 
 
 def sample_cells(cells: "pl.Series", size: int) -> "pl.Series":

@@ -8,10 +8,11 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.candidates.checked_labels import insert_checked_labels
 from oneof.candidates.columns import fold_case, label_to_text, match_checked_labels, match_true_labels
-from oneof.candidates.columns.cells import parse_whole_number, raise_together
+from oneof.candidates.columns.cells import parse_whole_number
 from oneof.candidates.labels import PLACEHOLDERS
+from oneof.candidates.readers.unreadable import raise_together
 from oneof.errors import DataError, LabelError
-from oneof.io.labels.label_columns import has_several_classes, label_frame, list_labels
+from oneof.io.labels.label_columns import has_several_classes, label_frame
 from oneof.io.table import Table
 from oneof.typing import Labels, Mask
 from oneof.wording import enumerate_items
@@ -50,7 +51,7 @@ def read_truth(table: Table, column: str, classes: Labels, *, allows_new: bool =
         raise DataError(
             f"the truth column {column!r} must have one label per row; got values of type {cells.dtype}.", source=source
         )
-    truth, unknown = match_true_labels(list_labels(cells, table.cell_format), classes)
+    truth, unknown = match_true_labels(cells.to_list(), classes, folds_case=table.cell_format.folds_labels)
     is_known = np.array([label is not None for label in truth])
     try:
         if allows_new:
@@ -122,11 +123,10 @@ def _raise_unknown(unknown: Mapping[int, str], classes: Sequence[Any]) -> None:
 
 def _raise_errors(unknown: Mapping[int, str], remedies: Mapping[int, str]) -> None:
     """Raise the error of the first label with a remedy, which lists the others."""
-    errors: dict[str, LabelError] = {}
-    for row, remedy in remedies.items():
-        label = unknown[row]
-        errors.setdefault(label, LabelError(remedy, row=row, label=label, cause="unknown label"))
-    raise_together([*errors.values()], len(remedies))
+    errors = {
+        row: LabelError(remedy, row=row, label=unknown[row], cause="unknown label") for row, remedy in remedies.items()
+    }
+    raise_together(errors)
 
 
 def new_label_note(counts: Mapping[Any, int], n_true: int) -> str:

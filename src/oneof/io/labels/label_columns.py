@@ -18,9 +18,12 @@ from oneof.candidates.labels import labels_with_weights
 from oneof.candidates.readers.collections import separators_of
 from oneof.candidates.readers.literals import LISTS
 from oneof.candidates.readers.pairs import read_weight
+from oneof.candidates.readers.unreadable import raise_together
 from oneof.errors import DataError, LabelError
 from oneof.io.columns import find_column
-from oneof.io.formats.cells import MISSING, MISSING_NUMBERS, CellFormat, missing_numbers
+from oneof.io.formats.cells import MISSING, MISSING_NUMBERS, missing_numbers
+from oneof.io.notes.findings import UnreadableCells
+from oneof.io.notes.unreadable_labels import add_unreadable_labels
 from oneof.io.table import Table
 from oneof.wording import enumerate_items
 
@@ -78,10 +81,13 @@ def label_frame(table: Table, columns: Sequence[str]) -> "pl.DataFrame":
     )
 
 
-def merge_ranked_columns(table: Table, labels: Sequence[str], weights: Sequence[str]) -> Table:
+def merge_ranked_columns(
+    table: Table, labels: Sequence[str], weights: Sequence[str], unreadable: UnreadableCells | None = None
+) -> Table:
     """Return a table in which the first of several columns of labels, and the first of their weights, have lists.
 
     Such columns are the first, second and third label of a row with their probabilities. Empty labels are left out.
+    Rows with a label without a weight are an error, or are empty and counted in `unreadable`; see `read_labels`.
 
     Raises
     ------
@@ -99,6 +105,7 @@ def merge_ranked_columns(table: Table, labels: Sequence[str], weights: Sequence[
             source=str(table.path),
         )
     pairs: list[list[tuple[str, float]]] = []
+    errors: dict[int, LabelError] = {}
     for row, cells in enumerate(table.frame.select(*names, *numbers).iter_rows()):
         pairs.append([])
         for label, weight in zip(cells[: len(names)], cells[len(names) :], strict=True):
@@ -106,23 +113,24 @@ def merge_ranked_columns(table: Table, labels: Sequence[str], weights: Sequence[
                 continue
             number = None if weight is None else read_weight(weight)
             if number is None:
-                raise LabelError(
+                errors[row] = LabelError(
                     f"the label {label!r} must have a number as its weight; got {weight!r}.",
                     source=str(table.path),
                     row=row,
                     label=label,
                 )
+                pairs[-1] = []
+                break
             pairs[-1].append((str(label).strip(), number))
+    if table.cell_format.label_errors == "raise":
+        raise_together(errors)
+    elif errors and unreadable is not None:
+        add_unreadable_labels(unreadable, names[0], errors)
     merged = [
         pl.Series(names[0], [[k for k, _ in row] or None for row in pairs], dtype=pl.List(pl.String)),
         pl.Series(numbers[0], [[w for _, w in row] or None for row in pairs], dtype=pl.List(pl.Float64)),
     ]
     return replace(table, frame=table.frame.with_columns(merged))
-
-
-def list_labels(cells: "pl.Series", cell_format: CellFormat) -> list[Any]:
-    """Return the cells of a column of single labels, in one spelling if `folds_labels`."""
-    return (fold_labels(cells) if cell_format.folds_labels else cells).to_list()
 
 
 def read_labels(
@@ -135,8 +143,11 @@ def read_labels(
     weights: str | None = None,
     kind: str = "likelihood",
     rest: bool | str = False,
+    unreadable: UnreadableCells | None = None,
 ) -> CandidateSets:
     """Return the candidate sets of a table.
+
+    Rows whose labels cannot be read are an error, or unlabeled, by the `label_errors` of the table's cell format.
 
     Parameters
     ----------
@@ -155,6 +166,8 @@ def read_labels(
         The column of the weights of one label column, in the order of its labels: text ("0.7|0.3"), lists or numbers.
     kind, rest
         See `CandidateSets.from_weights`.
+    unreadable : UnreadableCells, optional
+        Counts the rows that are unlabeled since their labels cannot be read.
 
     Returns
     -------
@@ -176,6 +189,14 @@ def read_labels(
         raise DataError(
             f"the label columns must be named once; got {next(n for n in names if names.count(n) > 1)!r} twice."
         )
+    quoted = repr(names[0]) if len(names) == 1 else f"{names[0]!r} to {names[-1]!r}"
+
+    name = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+
+    def count(errors: dict[int, LabelError]) -> None:
+        if unreadable is not None:
+            add_unreadable_labels(unreadable, name, errors)
+
     try:
         return read_label_columns(
             label_frame(table, [*names, *([] if weights is None else [weights])]),
@@ -188,9 +209,9 @@ def read_labels(
             rest=rest,
             folds_case=table.cell_format.folds_labels,
             missing=table.cell_format.missing,
+            on_unreadable=count if table.cell_format.label_errors == "unlabeled" else None,
         )
     except LabelError as error:
-        quoted = repr(names[0]) if len(names) == 1 else f"{names[0]!r} to {names[-1]!r}"
         if error.cause == "unknown label" and classes is not None:
             remedy = "--missing leaves out labels that are none, and --fold-case reads other cases."
             error = error.because(f"{error.reason} {remedy}")

@@ -1,0 +1,121 @@
+"""Calibration of the confidences by rows with a checked label: its notes, and `oneof fit --calibrate`.
+
+Held-out predictions are compared with the true label (--truth) or the checked one (--gold) of a row.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from oneof.errors import InputError
+
+if TYPE_CHECKING:
+    from oneof.candidates import CandidateSets
+    from oneof.comparison import Comparison
+    from oneof.model_selection.temperature import CalibrationResult
+    from oneof.typing import Floats, Ints, Labels, Mask
+
+_MIN_DIFFERENCE = 0.05
+"""The least difference of mean confidence and accuracy for a note."""
+
+
+def checked_codes(candidates: "CandidateSets", truth: "Labels | None", is_checked: "Mask | None") -> "Ints":
+    """Return the column of the true, or else the checked, label of each labeled row; -1 without any."""
+    import numpy as np
+
+    column = {label: k for k, label in enumerate(candidates.classes.tolist())}
+    codes = np.full(len(candidates), -1, dtype=np.int64)
+    if is_checked is not None:
+        codes[is_checked] = candidates.mask[is_checked].argmax(axis=1)  # the checked label is the only candidate
+    if truth is not None:
+        known = np.array([column.get(label, -1) for label in truth.tolist()], dtype=np.int64)
+        codes = np.where(known >= 0, known, codes)
+    return np.where(candidates.is_unlabeled, -1, codes)
+
+
+def check_enough(codes: "Ints", splits: Sequence[Any], methods: Any) -> None:
+    """Raise if the held-out rows with a checked label are too few to calibrate, or the method has no probabilities."""
+    import numpy as np
+
+    from oneof.model_selection.temperature import MIN_CHECKED_ROWS
+
+    rows = np.unique(np.concatenate([test for _, test in splits]))
+    n_checked = int((codes[rows] >= 0).sum())
+    if n_checked < MIN_CHECKED_ROWS:
+        raise InputError(
+            f"--calibrate needs at least {MIN_CHECKED_ROWS} held-out rows with a true label (--truth) or a checked one "
+            f"(--gold); got {n_checked:,}. Check more rows, or remove --calibrate."
+        )
+    if not any(hasattr(estimator, "predict_proba") for estimator in methods.values()):
+        raise InputError(f"--calibrate needs probabilities; {next(iter(methods))} has scores only. Fit another method.")
+
+
+def evaluate(comparison: "Comparison", codes: "Ints", proba: "Floats | None", seed: int) -> "CalibrationResult | None":
+    """Return the calibration of the best method; None without probabilities, or with too few checked rows.
+
+    `proba` are held-out probabilities in place of those of the comparison.
+    """
+    import numpy as np
+
+    from oneof.model_selection.temperature import MIN_CHECKED_ROWS, evaluate_temperature
+
+    result, rows = comparison.results[0], comparison.held_out_rows
+    proba = result.probabilities if proba is None else proba
+    if rows is None or proba is None or result.predictions is None:
+        return None
+    known = np.flatnonzero(codes[rows] >= 0)
+    if len(known) < MIN_CHECKED_ROWS:
+        return None
+    column = {label: k for k, label in enumerate(comparison.classes.tolist())}
+    predictions = np.array([column[label] for label in result.predictions[known].tolist()], dtype=np.int64)
+    return evaluate_temperature(np.asarray(proba[known], dtype=np.float64), predictions, codes[rows[known]], seed=seed)
+
+
+def describe(result: "CalibrationResult", method: str, *, is_calibrated: bool) -> str:
+    """Return a note on the confidences of a method, with the temperature that scales them, or the option for it."""
+    rows = f"{result.n_rows:,} held-out rows with a true label"
+    if is_calibrated:
+        return (
+            f"the probabilities of {method} are scaled by a temperature of {result.temperature:.3g} (--calibrate). On "
+            f"{rows}, the mean confidence is {_percent(result.scaled_confidence)} instead of "
+            f"{_percent(result.confidence)}, {_percent(result.accuracy)} are predicted correctly, and the log loss is "
+            f"{result.scaled_log_loss:.3f} instead of {result.log_loss:.3f}. Confidences of training_labels.csv and of "
+            "the report are not scaled."
+        )
+    error = (result.accuracy * (1.0 - result.accuracy) / result.n_rows) ** 0.5
+    if abs(result.confidence - result.accuracy) > max(_MIN_DIFFERENCE, 3.0 * error):
+        size = "low" if result.confidence < result.accuracy else "high"
+        note = (
+            f"the confidences of {method} are too {size}: {_percent(result.confidence)} on average, while "
+            f"{_percent(result.accuracy)} of {rows} are predicted correctly. They rank the rows, and are not "
+            "probabilities."
+        )
+    else:
+        note = (
+            f"the confidences of {method} are {_percent(result.confidence)} on average, and "
+            f"{_percent(result.accuracy)} of {rows} are predicted correctly."
+        )
+    if result.helps:
+        note += (
+            f" --calibrate scales them: the log loss of these rows is then {result.scaled_log_loss:.3f} instead of "
+            f"{result.log_loss:.3f}."
+        )
+    return note
+
+
+def scale_model(model: Any, temperature: float) -> Any:
+    """Return a fitted pipeline whose last step has scaled probabilities."""
+    from sklearn.pipeline import Pipeline
+
+    from oneof.model_selection.temperature import TemperatureScaledClassifier
+
+    *steps, (name, last) = model.steps
+    return Pipeline([*steps, (name, TemperatureScaledClassifier(last, temperature))])
+
+
+def to_dict(result: "CalibrationResult | None", *, is_calibrated: bool) -> dict[str, Any] | None:
+    """Return the calibration in the types of JSON."""
+    return None if result is None else result._asdict() | {"is_calibrated": is_calibrated}
+
+
+def _percent(rate: float) -> str:
+    return f"{100 * rate:.0f} %"

@@ -1,0 +1,158 @@
+"""Temperature scaling: probabilities of a fitted classifier, calibrated by held-out predictions of checked rows.
+
+The logarithms of the probabilities are divided by a temperature, which minimizes the log loss of checked rows [1]_. The
+largest probability stays the largest, so predictions do not change. scikit-learn's `CalibratedClassifierCV` fits the
+temperature to predictions of the classifier that it wraps. Here, it is fitted to predictions of other models, those of
+the folds of a cross-validation, so that the classifier may be fitted to the checked rows as well.
+
+.. [1] C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger, "On calibration of modern neural networks", ICML 2017.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import log_softmax
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from oneof.model_selection.scoring import get_proba
+from oneof.typing import Floats, Ints, Labels
+
+MIN_CHECKED_ROWS = 50
+"""Number of checked rows from which a temperature is fitted: its standard error is then about 10 to 20 %."""
+N_FOLDS = 5
+"""Number of folds of the checked rows for the log loss after scaling."""
+_MAX_LOG_TEMPERATURE = np.log(100.0)
+_MIN_PROBA = float(np.finfo(np.float64).eps)
+"""Least probability in a log loss, as in scikit-learn's `log_loss`."""
+
+
+class CalibrationResult(NamedTuple):
+    """Comparison of held-out probabilities with the true labels of checked rows, before and after scaling.
+
+    Attributes
+    ----------
+    n_rows : int
+    accuracy : float
+        Fraction of correct predictions, which scaling does not change.
+    confidence, log_loss : float
+        Mean of the largest probability, and mean log loss.
+    temperature : float
+        Fitted to all checked rows.
+    scaled_confidence, scaled_log_loss : float
+        Cross-fitted: the temperature of a row is fitted to the rows of the other folds.
+    gain_error : float
+        Standard error of the difference of the two log losses.
+    """
+
+    n_rows: int
+    accuracy: float
+    confidence: float
+    log_loss: float
+    temperature: float
+    scaled_confidence: float
+    scaled_log_loss: float
+    gain_error: float
+
+    @property
+    def helps(self) -> bool:
+        """Whether the log loss is lower after scaling, by more than two standard errors."""
+        return self.log_loss - self.scaled_log_loss > 2.0 * self.gain_error
+
+
+class TemperatureScaledClassifier(ClassifierMixin, BaseEstimator):
+    """A fitted classifier whose probabilities are scaled by a temperature; its predictions are unchanged.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted classifier with `predict_proba` or `decision_function`.
+    temperature : float
+        Above 1, the probabilities are less extreme.
+    """
+
+    def __init__(self, estimator: Any, temperature: float = 1.0) -> None:
+        self.estimator = estimator
+        self.temperature = temperature
+
+    def fit(self, X: Any, y: Any = None) -> "TemperatureScaledClassifier":  # noqa: ARG002 - scikit-learn's API
+        """Return the classifier itself, which is fitted already."""
+        return self
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    @property
+    def classes_(self) -> Labels:
+        """The classes of the estimator."""
+        return np.asarray(self.estimator.classes_)
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features of the estimator."""
+        return int(self.estimator.n_features_in_)
+
+    def predict(self, X: Any) -> Labels:
+        """Return the predictions of the estimator."""
+        return np.asarray(self.estimator.predict(X))
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return the scaled probabilities of the estimator."""
+        return scale_proba(get_proba(self.estimator, X).proba, self.temperature)
+
+
+def scale_proba(proba: Floats, temperature: float) -> Floats:
+    """Return (n, K) probabilities whose logarithms are divided by a temperature."""
+    return np.exp(_scaled_logs(proba, temperature))
+
+
+def fit_temperature(proba: Floats, codes: Ints) -> float:
+    """Return the temperature, from 0.01 to 100, of the least log loss of the classes of some rows."""
+    rows = np.arange(len(codes))
+
+    def loss(log_temperature: float) -> float:
+        return float(-_scaled_logs(proba, np.exp(log_temperature))[rows, codes].mean())
+
+    bounds = (-_MAX_LOG_TEMPERATURE, _MAX_LOG_TEMPERATURE)
+    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6}).x))
+
+
+def evaluate_temperature(proba: Floats, predictions: Ints, codes: Ints, *, seed: int = 0) -> CalibrationResult:
+    """Return the calibration of held-out probabilities by checked rows, before and after temperature scaling.
+
+    Parameters
+    ----------
+    proba : ndarray of shape (n, K)
+    predictions, codes : ndarray of shape (n,)
+        Predicted and true classes, as columns of `proba`.
+    seed : int
+        Of the folds.
+    """
+    n = len(codes)
+    fold = np.random.default_rng(seed).permutation(n) % N_FOLDS
+    before, after = _losses(proba, codes), np.empty(n)
+    confidence = np.empty(n)
+    for number in range(N_FOLDS):
+        test = fold == number
+        temperature = fit_temperature(proba[~test], codes[~test])
+        scaled = scale_proba(proba[test], temperature)
+        after[test], confidence[test] = _losses(scaled, codes[test]), scaled.max(axis=1)
+    return CalibrationResult(
+        n,
+        float(np.mean(predictions == codes)),
+        float(proba.max(axis=1).mean()),
+        float(before.mean()),
+        fit_temperature(proba, codes),
+        float(confidence.mean()),
+        float(after.mean()),
+        float((before - after).std(ddof=1) / np.sqrt(n)),
+    )
+
+
+def _scaled_logs(proba: Floats, temperature: float) -> Floats:
+    logs = np.log(np.maximum(np.asarray(proba, dtype=np.float64), _MIN_PROBA))
+    return np.asarray(log_softmax(logs / temperature, axis=1))
+
+
+def _losses(proba: Floats, codes: Ints) -> Floats:
+    return np.asarray(-np.log(np.maximum(proba[np.arange(len(codes)), codes], _MIN_PROBA)), dtype=np.float64)

@@ -1,0 +1,137 @@
+"""Cells of labels that cannot be read: one error with their number, or unlabeled rows."""
+
+import json
+import warnings
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from oneof import CandidateSets
+from oneof.candidates.columns import LabelReader, read_label_columns
+from oneof.errors import LabelError
+
+CLASSES = ["finch", "owl", "wren"]
+READABLE = [
+    '{"finch": 0.7, "wren": 0.3}',
+    "owl:1.0",
+    "wren|finch",
+    '[["owl", 0.25], ["finch", 0.75]]',
+    "finch:0.25|owl:0.5",
+]
+BROKEN = ['{"finch": 0.7,', "finch:nan|wren:1", "wren:-1", "the label is: owl", "owl:0", '{"owl": NaN}', "owl||wren:1"]
+CELLS = st.lists(st.sampled_from([*READABLE, *BROKEN, None]), min_size=1, max_size=12)
+
+
+def read(cells: list[str | None], **options: Any) -> tuple[CandidateSets, dict[int, LabelError]]:
+    """Return the sets of a column of weighted text, and the errors of its rows."""
+    errors: dict[int, LabelError] = {}
+    frame = pl.DataFrame({"y": pl.Series(cells, dtype=pl.String)})
+    return read_label_columns(frame, ["y"], weighted=True, on_unreadable=errors.update, **options), errors
+
+
+@settings(deadline=None, max_examples=40)
+@given(CELLS, st.integers(1, 5), st.sampled_from([False, True]))
+def test_unreadable_rows_are_those_of_empty_cells(cells: list[str | None], size: int, rest: bool) -> None:
+    """The sets of a table, of text and of a stream in batches of any size are those of a column with empty cells."""
+    blank = [None if cell in BROKEN else cell for cell in cells]
+    wrong = [row for row, cell in enumerate(cells) if cell in BROKEN]
+    if rest:  # weights of 0 leave all of the rest to other classes
+        assume("owl:0" not in cells)
+    assume(any(cell is not None for cell in blank))
+    expected = CandidateSets.from_strings(blank, weighted=True, classes=CLASSES, rest=rest)
+    assume(not expected.is_unlabeled.all())
+    sets, errors = read(cells, classes=CLASSES, rest=rest)
+    assert sets == expected
+    assert sorted(errors) == wrong
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        text = CandidateSets.from_strings(cells, weighted=True, classes=CLASSES, rest=rest, errors="unlabeled")
+    assert text == expected
+    assert len(caught) == bool(wrong)
+    found: list[int] = []
+    batches, names = [], set()
+    for start in range(0, len(cells), size):
+        reader = LabelReader(
+            ["y"],
+            "|",
+            CLASSES,
+            weighted=True,
+            rest=rest,
+            on_unreadable=lambda batch, first=start: found.extend(first + row for row in batch),
+        )
+        frame = pl.DataFrame({"y": pl.Series(cells[start : start + size], dtype=pl.String)})
+        batches.append(np.asarray(reader.evidence(frame), dtype=float))
+        names |= reader.names(frame)
+    np.testing.assert_array_equal(np.concatenate(batches), expected.weights)
+    assert found == wrong
+    assert names == {name for cell in blank for name in CLASSES if name in (cell or "")}
+
+
+@settings(deadline=None, max_examples=40)
+@given(CELLS)
+def test_the_error_names_all_unreadable_rows(cells: list[str | None]) -> None:
+    """Without the option, the error has the rows as a field, and names the first one, the number and the remedy."""
+    wrong = [row for row, cell in enumerate(cells) if cell in BROKEN]
+    assume(wrong)
+    with pytest.raises(LabelError) as caught:
+        CandidateSets.from_strings(cells, weighted=True)
+    assert caught.value.rows == tuple(wrong)
+    assert caught.value.row == wrong[0]
+    assert str(caught.value).startswith(f"row {wrong[0]}: ")
+    assert str(caught.value).endswith('Pass errors="unlabeled" to read such rows as unlabeled.')
+    if len(wrong) > 1:
+        assert f"In all, {len(wrong)} cells cannot be read" in str(caught.value)
+    with pytest.raises(LabelError) as caught:
+        read_label_columns(pl.DataFrame({"y": cells}), ["y"], weighted=True)
+    assert caught.value.rows == tuple(wrong)
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "wrong"),
+    [
+        ({"y": ["a|b", "a||b", "b", "|"]}, {}, [1, 3]),
+        ({"y": ["a|b", "a|c", "b", "a"]}, {"classes": ["a", "b"]}, [1]),
+        ({"y": ['["a", "b"]', '["a"', '["b"]', "a"]}, {"separator": "[]"}, [1]),
+        ({"y": [["a", "b"], [], ["b"], [None]]}, {}, [1, 3]),
+        ({"y": [{"a": 0.7, "b": 0.3}, {"a": -0.7, "b": 0.3}, {"a": None, "b": 1.0}]}, {"weighted": True}, [1]),
+        ({"y": ["a|b", "a|b", "b"], "w": ["0.7|0.3", "0.7", "x"]}, {"weights": "w"}, [1, 2]),
+        ({"y": [["a", "b"], ["a", "b"]], "w": [[0.7, 0.3], [0.7, float("nan")]]}, {"weights": "w"}, [1]),
+        ({"a": ["1", "x", "0", None], "b": ["0", "1", "0", None]}, {}, [1, 2]),
+        ({"a": [0.5, -1.0, 0.0, None, 1.0], "b": [0.25, 1.0, 0.0, None, None]}, {"weighted": True}, [1, 2, 4]),
+    ],
+)
+def test_every_form_has_unreadable_rows(frame: dict[str, Any], options: dict[str, Any], wrong: list[int]) -> None:
+    """Text, lists, objects, two columns and columns of numbers have unlabeled rows in place of the wrong ones."""
+    table = pl.DataFrame(frame)
+    names = [name for name in table.columns if name != options.get("weights")]
+    errors: dict[int, LabelError] = {}
+    sets = read_label_columns(table, names, on_unreadable=errors.update, **options)
+    assert sorted(errors) == wrong
+    assert sets.is_unlabeled[wrong].all()
+    kept = [row for row in range(len(table)) if row not in wrong]
+    alone = read_label_columns(table[kept], names, **options | {"classes": None if len(names) > 1 else ["a", "b"]})
+    np.testing.assert_array_equal(sets.weights[kept], alone.weights)
+    with pytest.raises(LabelError) as caught:
+        read_label_columns(table, names, **options)
+    assert caught.value.rows == tuple(wrong)
+
+
+def test_readable_columns_are_unchanged() -> None:
+    """A column without wrong cells is read as without the option; nothing is called."""
+    cells = [*READABLE, None, json.dumps({"finch": 0, "owl": 1}), "[]", "{}", "  ", "-1"]
+    sets, errors = read(cells)
+    assert not errors
+    assert sets == read_label_columns(pl.DataFrame({"y": cells}), ["y"], weighted=True)
+
+
+def test_a_row_that_rules_out_all_classes_is_unreadable() -> None:
+    """With a rest, weights of 0 are valid unless the row lists all classes, which a table infers from its cells."""
+    cells = ['{"finch": 0, "owl": 0}', "finch:0.5|owl:0.5", '{"finch": 0}', "owl:1"]
+    for options in ({}, {"classes": ["finch", "owl"]}):
+        sets, errors = read(cells, rest=True, **options)
+        assert sorted(errors) == [0]
+        assert sets.weights[2].tolist() == [0, 1]

@@ -1,0 +1,89 @@
+"""Temperature scaling of probabilities by held-out predictions of checked rows."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
+
+from oneof import persistence
+from oneof.model_selection.temperature import (
+    TemperatureScaledClassifier,
+    evaluate_temperature,
+    fit_temperature,
+    scale_proba,
+)
+
+
+def draw(n: int, sharpness: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return probabilities that are too sharp by a factor, and classes drawn by the right ones."""
+    rng = np.random.default_rng(seed)
+    logits = 2.0 * rng.normal(size=(n, 4))
+    codes = np.array([rng.choice(4, p=row) for row in softmax(logits, axis=1)])
+    return softmax(sharpness * logits, axis=1), codes
+
+
+@pytest.mark.parametrize("sharpness", [0.3, 1.0, 4.0])
+def test_the_temperature_is_the_sharpness_of_the_probabilities(sharpness: float) -> None:
+    """With 20,000 rows, the temperature is the factor of the logits up to sampling error."""
+    proba, codes = draw(20_000, sharpness, 0)
+    assert fit_temperature(proba, codes) == pytest.approx(sharpness, rel=0.05)
+
+
+@pytest.mark.parametrize("sharpness", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("n", [50, 500])
+def test_scaling_does_not_increase_the_log_loss_of_other_rows(sharpness: float, n: int) -> None:
+    """The log loss of new rows is not above that without scaling, beyond the sampling error of few checked rows."""
+    gains = []
+    for seed in range(20):
+        proba, codes = draw(n, sharpness, seed)
+        test, true = draw(2_000, sharpness, 100 + seed)
+        scaled = scale_proba(test, fit_temperature(proba, codes))
+        labels = np.arange(4)
+        gains.append(log_loss(true, test, labels=labels) - log_loss(true, scaled, labels=labels))
+    error = np.std(gains, ddof=1) / np.sqrt(len(gains))
+    assert np.mean(gains) > -3.0 * error - 1.0 / n  # one parameter costs 1 / (2 n) on average
+    if sharpness != 1.0:
+        assert np.mean(gains) > 0.1
+
+
+def test_the_order_of_the_probabilities_is_unchanged() -> None:
+    """A temperature ranks the classes of a row as before; 1 leaves the probabilities as they are."""
+    proba, _ = draw(300, 2.0, 1)
+    np.testing.assert_allclose(scale_proba(proba, 1.0), proba, rtol=1e-12)
+    for temperature in (0.2, 3.0):
+        scaled = scale_proba(proba, temperature)
+        np.testing.assert_allclose(scaled.sum(axis=1), 1.0)
+        np.testing.assert_array_equal(scaled.argsort(axis=1), proba.argsort(axis=1))
+
+
+def test_cross_fitted_losses_detect_miscalibration() -> None:
+    """Scaling is said to help if the probabilities are too sharp, and not if they are right."""
+    for sharpness, helps in ((1.0, False), (4.0, True)):
+        proba, codes = draw(400, sharpness, 2)
+        result = evaluate_temperature(proba, proba.argmax(axis=1), codes)
+        assert result.helps == helps
+        assert result.n_rows == 400
+        if helps:
+            assert abs(result.scaled_confidence - result.accuracy) < abs(result.confidence - result.accuracy)
+
+
+def test_a_fitted_classifier_has_the_probabilities_of_scikit_learn(tmp_path: Path) -> None:
+    """On rows that the classifier has not seen, it equals `CalibratedClassifierCV`; saving keeps the predictions."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 400)
+    X = rng.normal(size=(400, 5)) + 1.2 * np.eye(5)[y]
+    model = LogisticRegression(C=1e4).fit(X[:40], y[:40])  # overconfident
+    held_out = model.predict_proba(X[40:200])
+    ours = TemperatureScaledClassifier(model, fit_temperature(held_out, y[40:200]))
+    np.testing.assert_array_equal(ours.predict(X[200:]), model.predict(X[200:]))
+    theirs = CalibratedClassifierCV(FrozenEstimator(model), method="temperature").fit(X[40:200], y[40:200])
+    np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-3)
+    persistence.save(tmp_path / "model.skops", ours)
+    loaded = persistence.load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(loaded.predict_proba(X), ours.predict_proba(X))
+    np.testing.assert_array_equal(loaded.predict(X), ours.predict(X))

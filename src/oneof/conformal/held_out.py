@@ -11,9 +11,9 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError, reraise_as_input_error
-from oneof.estimators._soft_labels import with_seeds
 from oneof.estimators.base import accepts_candidates, last_step
 from oneof.estimators.loo_ridge import LOORidge, loo_logits
+from oneof.estimators.wrappers._soft_labels import with_seeds
 from oneof.likelihoods import softmax
 from oneof.model_selection import get_proba
 from oneof.model_selection.folds import encode_groups, fold_of_rows

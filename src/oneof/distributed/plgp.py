@@ -13,8 +13,8 @@ import numpy as np
 from oneof.distributed.blocks import RowBlock, RowBlocks, block_error_context
 from oneof.distributed.reduction import MAX_HESSIAN_SIZE, map_persist, map_reduce
 from oneof.errors import InputError
-from oneof.estimators._plgp_kernels import check_parameters, make_kernels, optimize_kernels, subsample
-from oneof.estimators.plgp import PLGP
+from oneof.estimators.gaussian_process._kernels import check_parameters, make_kernels, optimize_kernels, subsample
+from oneof.estimators.gaussian_process.plgp import PLGP
 from oneof.kernels import total_variance
 from oneof.kernels.nystroem import NystroemFeatures
 from oneof.kernels.pairwise import checked_variance

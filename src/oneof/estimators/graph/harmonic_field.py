@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, Self
 
-from oneof.estimators._graph_base import GraphClassifier
+from oneof.estimators.graph._base import GraphClassifier
 from oneof.solvers.diffusion import balance_mass, solve_harmonic
 from oneof.validation import check_bool, check_positive
 

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal, Self
 
-from oneof.estimators._graph_base import GraphClassifier
+from oneof.estimators.graph._base import GraphClassifier
 from oneof.solvers.transducer import solve_transduction
 from oneof.validation import check_positive
 

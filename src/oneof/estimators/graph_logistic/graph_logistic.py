@@ -1,8 +1,4 @@
-"""Logistic regression with weights that are smooth along a graph of all rows, for one view or several.
-
-Reading order of `fit`: this file, `_graph_logistic_parameters`, `_view_encoding` (views, graphs, terms of the prior),
-`_views` (features and linear model of the views), and `oneof.solvers.graph_logistic` in the order of its docstring.
-"""
+"""Logistic regression with weights that are smooth along a graph of all rows, for one view or several."""
 
 import warnings
 from collections.abc import Callable
@@ -15,10 +11,16 @@ from sklearn.utils.validation import check_is_fitted
 from oneof.candidates import CandidateSets
 from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
-from oneof.estimators._graph_logistic_parameters import check_parameters
-from oneof.estimators._view_encoding import EncodedView, ScaledTerm, labeled_instances, make_views, prior_terms
-from oneof.estimators._views import ViewModel, parse_views
 from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
+from oneof.estimators.graph_logistic._parameters import check_parameters
+from oneof.estimators.graph_logistic._view_encoding import (
+    EncodedView,
+    ScaledTerm,
+    labeled_instances,
+    make_views,
+    prior_terms,
+)
+from oneof.estimators.graph_logistic._views import ViewModel, parse_views
 from oneof.graphs import NeighborGraph
 from oneof.kernels import Kernel
 from oneof.likelihoods import masked_softmax, softmax

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Literal
 
-from oneof.estimators._online_base import OnlineClassifier
 from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
+from oneof.estimators.online._base import OnlineClassifier
 from oneof.solvers.online import OnlineState, Prediction, pegasos
 from oneof.validation import check_choice, check_positive
 

@@ -1,33 +1,24 @@
-"""Markov random walks between labels."""
+"""Learning with local and global consistency."""
 
 from typing import Any, Literal, Self
 
-import numpy as np
-
-from oneof.candidates import CandidateSets
-from oneof.estimators._graph_base import GraphClassifier
-from oneof.likelihoods import normalize_within_sets
-from oneof.solvers.diffusion import solve_markov_walk
-from oneof.solvers.diffusion.markov_walk import restriction_weights
-from oneof.typing import FeatureMatrix, Floats
-from oneof.validation import check_positive
+from oneof.errors import InputError
+from oneof.estimators.graph._base import GraphClassifier
+from oneof.solvers.diffusion import solve_local_global_consistency
+from oneof.validation import check_fraction
 
 
-class MarkovWalk(GraphClassifier):
-    """Semi-supervised classifier by random walks on a neighbor graph that take the label of their start node.
+class LocalGlobalConsistency(GraphClassifier):
+    """Semi-supervised classifier that spreads labels over a neighbor graph of all rows; also called label spreading.
 
-    The rows are connected to their nearest neighbors by edge weights W. A walk takes t steps of P = D^-1 (W + I), with
-    D the row sums of W + I, from a uniformly distributed start. If it ends at x, it started at i with probability
-    P_0|t(i | x) = [P^t]_ix / sum_j [P^t]_jx. The start nodes have distributions theta over the classes, and p(k | x) =
-    sum_i theta_ik P_0|t(i | x). EM maximizes sum_x log sum_{k in S_x} p(k | x) over theta, with the sum over the
-    labeled rows x. If the candidates of row x have weights w_xk, its term is log sum_k w_xk p(k | x). On exact labels
-    this is the published likelihood. Each row gets its most probable class.
+    The rows are connected to their nearest neighbors by edge weights W. With S = D^-1/2 W D^-1/2 and Y the indicator of
+    the labels, 0 in unlabeled rows, F = (1 - alpha) (I - alpha S)^-1 Y is the fixed point of
+    F <- alpha S F + (1 - alpha) Y. Each row gets its most probable class.
 
     Parameters
     ----------
-    n_steps : int, default=8
-        t, at least 1. Labels have a reach of 2 t edges. As t increases, the distributions of all rows become alike. The
-        paper chooses it by cross-validation or by margins.
+    alpha : float, default=0.99
+        Weight of the neighbors in a sweep, between 0 and 1; the rest is the weight of the row's own label.
     affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
         Edge weights, or the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`, also for the next five
         parameters.
@@ -42,26 +33,29 @@ class MarkovWalk(GraphClassifier):
         the sum of the weights in both directions.
     algorithm : {"exact", "approximate"}, default="exact"
         Neighbor search.
-    max_iter : int, default=1000
-        Maximum number of EM iterations.
+    max_iter : int, default=10000
+        Maximum number of iterations, and of sweeps if rows have several candidates.
     tol : float, default=1e-6
-        Above 0: EM stops when an iteration increases the mean log likelihood of the labeled rows by no more.
+        Above 0: largest remaining change of a probability.
+    label_tol : float, optional
+        From 0 to 1: end as soon as a bound of the error proves that at most this fraction of the labels differ from
+        those of the solution. By default only `tol` ends the iterations. Probabilities are then less accurate than
+        `tol`.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The class labels.
     label_distributions_ : ndarray of shape (n_samples, n_classes)
-        p(k | x), restricted to the set, or multiplied by the weights, and scaled to sum to 1 in rows with several
-        candidates.
-    start_label_posteriors_ : ndarray of shape (n_samples, n_classes)
-        theta; uniform if no walk leads to a labeled row.
+        F with rows scaled to sum to 1.
     transduction_ : ndarray of shape (n_samples,)
         Labels of the rows of fit: the most probable class.
     affinity_ : csr_array of shape (n_samples, n_samples)
         W.
     n_iter_ : int
-        Number of EM iterations.
+        Iterations of conjugate gradients, 1 for a small graph; sweeps if rows have several candidates.
+    stopped_by_ : {"tol", "labels", "max_iter"}
+        Criterion that ended the iterations.
     n_features_in_ : int
         Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -70,16 +64,20 @@ class MarkovWalk(GraphClassifier):
     Warns
     -----
     UserWarning
-        If rows are farther from labels than walks reach, for example in components of the graph without a label: they
-        get uniform distributions.
+        If components of the graph have no label: their rows get uniform distributions.
     ConvergenceWarning
         If `max_iter` is reached.
 
     Notes
     -----
-    No label is clamped: an exact row may get another class, and so may a row with only one weight above .001. The
-    weight 1 with which a walk stays at a node is the weight of an edge of length 0, as in the paper. Consider this if
-    the affinity has another scale.
+    No label is clamped: an exact row may get another class. Rows with several candidates have 1/|S| on each of them in
+    Y, and are constrained to them: in every sweep they lose the mass outside their sets, and the rest is scaled to the
+    mass that the row had. With weights w, Y is w / sum w, and the labels of the neighbors are multiplied by w before
+    the scaling. Weights below 1e-6 count as 0. Without such rows the solution is the published one. An exact row is not
+    constrained, but a row with weights of (1, 1e-5) is, so that it keeps its label more surely.
+
+    `label_tol` applies to graphs of more than 600 rows without rows of several candidates; otherwise `tol` ends the
+    iterations.
 
     A common factor of all features changes nothing, with two exceptions. `radius` and a numeric `bandwidth` are in
     their unit, and an `affinity` function may depend on it. Different factors for single features change the result.
@@ -90,20 +88,20 @@ class MarkovWalk(GraphClassifier):
 
     References
     ----------
-    Szummer & Jaakkola (2002), Partially labeled classification with Markov random walks, NIPS.
+    Zhou, Bousquet, Lal, Weston & Schölkopf (2004), Learning with local and global consistency, NIPS.
 
     Examples
     --------
-    >>> from oneof import MarkovWalk
+    >>> from oneof import LocalGlobalConsistency
     >>> X = [[0.0], [1.0], [2.1], [5.0], [6.1], [7.0]]
-    >>> model = MarkovWalk(n_steps=3, n_neighbors=3).fit(X, ["a", None, None, None, None, "b"])
+    >>> model = LocalGlobalConsistency(n_neighbors=3).fit(X, ["a", None, None, None, None, "b"])
     >>> model.transduction_.tolist()
     ['a', 'a', 'a', 'b', 'b', 'b']
     """
 
     def __init__(
         self,
-        n_steps: int = 8,
+        alpha: float = 0.99,
         *,
         affinity: Any = "gaussian",
         n_neighbors: int = 5,
@@ -111,10 +109,11 @@ class MarkovWalk(GraphClassifier):
         bandwidth: float | Literal["local"] = "local",
         symmetrize: Literal["union", "mutual", "sum"] = "union",
         algorithm: Literal["exact", "approximate"] = "exact",
-        max_iter: int = 1000,
+        max_iter: int = 10000,
         tol: float = 1e-6,
+        label_tol: float | None = None,
     ) -> None:
-        self.n_steps = n_steps
+        self.alpha = alpha
         self.affinity = affinity
         self.n_neighbors = n_neighbors
         self.radius = radius
@@ -123,6 +122,7 @@ class MarkovWalk(GraphClassifier):
         self.algorithm = algorithm
         self.max_iter = max_iter
         self.tol = tol
+        self.label_tol = label_tol
 
     def fit(self, X: Any, y: Any) -> Self:
         """Build the graph of all rows and label them.
@@ -142,19 +142,19 @@ class MarkovWalk(GraphClassifier):
         InputError
             If X, y or a parameter is invalid.
         """
-        check_positive("n_steps", self.n_steps, integer=True)
+        check_fraction("alpha", self.alpha)
+        if self.alpha in (0, 1):
+            raise InputError(f"`alpha` must be between 0 and 1, excluding both; got {self.alpha!r}.")
+        if self.label_tol is not None:
+            check_fraction("label_tol", self.label_tol)
         candidates, graph = self._build_graph(X, y)
-        n_steps = int(self.n_steps)  # products of NumPy's small integers overflow
-        solution = solve_markov_walk(
-            graph.affinity, candidates.evidence, n_steps=n_steps, tol=self.tol, max_iter=self.max_iter
+        solution = solve_local_global_consistency(
+            graph.affinity,
+            candidates.evidence,
+            alpha=self.alpha,
+            tol=self.tol,
+            max_iter=self.max_iter,
+            label_tol=self.label_tol,
         )
-        self.start_label_posteriors_ = solution.start_posteriors
+        self.stopped_by_ = solution.stopped_by
         return self._set_fitted_attributes(X, y, candidates, graph, solution)
-
-    def _candidate_proba(self, rows: FeatureMatrix, candidates: CandidateSets, *, training: bool) -> Floats:
-        if not training:
-            return super()._candidate_proba(rows, candidates, training=False)
-        evidence = candidates.evidence
-        contained = restriction_weights(evidence)  # in the fitted distributions; not all of the evidence in exact rows
-        missing = np.divide(evidence, contained, out=np.zeros(contained.shape), where=contained > 0)
-        return normalize_within_sets(self._final_distributions, missing)

@@ -1,9 +1,4 @@
-"""Gaussian process classifier for candidate sets.
-
-Reading order of `fit`: this file, `_plgp_kernels` (the parameters, the kernels and the optimization of their
-hyperparameters), `oneof.solvers.laplace.posterior` (the posterior of the latents), and the other modules of
-`oneof.solvers.laplace` in the order of its docstring.
-"""
+"""Gaussian process classifier for candidate sets."""
 
 import warnings
 from collections.abc import Iterator
@@ -17,7 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from oneof.arrays import as_numpy, to_namespace_of
 from oneof.candidates import CandidateSets
-from oneof.estimators._plgp_kernels import check_parameters, make_kernels, optimize_kernels, warn_if_prior_dominates
+from oneof.estimators.gaussian_process._kernels import (
+    check_parameters,
+    make_kernels,
+    optimize_kernels,
+    warn_if_prior_dominates,
+)
 from oneof.estimators.tensors import TensorClassifier
 from oneof.kernels import total_variance
 from oneof.likelihoods import normalize_within_sets

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import InputError
-from oneof.estimators._views import ViewFeatures, rows_with_view, stack_views
 from oneof.estimators.deduplicate import merge_rows
+from oneof.estimators.graph_logistic._views import ViewFeatures, rows_with_view, stack_views
 from oneof.graphs import NeighborGraph, check_affinity
 from oneof.kernels import Kernel
 from oneof.likelihoods import constant_rows

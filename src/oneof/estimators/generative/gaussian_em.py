@@ -6,7 +6,7 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.estimators._em_base import GenerativeClassifier
+from oneof.estimators.generative._base import GenerativeClassifier
 from oneof.solvers.generative.em import EMSolution, Family
 from oneof.solvers.generative.gaussian import (
     COVARIANCE_TYPES,

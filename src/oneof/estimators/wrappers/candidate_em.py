@@ -19,7 +19,8 @@ from sklearn.utils.parallel import Parallel, delayed
 from oneof.candidates import CandidateSets
 from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
-from oneof.estimators._soft_labels import (
+from oneof.estimators.base import CandidateClassifier, select_rows
+from oneof.estimators.wrappers._soft_labels import (
     check_proba,
     fit_and_predict,
     fit_soft,
@@ -27,7 +28,6 @@ from oneof.estimators._soft_labels import (
     remove_generators,
     with_seeds,
 )
-from oneof.estimators.base import CandidateClassifier, select_rows
 from oneof.parallel import single_threaded_blas
 from oneof.solvers.soft_label_em import (
     has_several_candidates,

@@ -11,8 +11,8 @@ from sklearn.exceptions import ConvergenceWarning
 from oneof.candidates import CandidateSets
 from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
-from oneof.estimators._svm_base import KernelSVMMixin
 from oneof.estimators.base import CandidateClassifier
+from oneof.estimators.svm._base import KernelSVMMixin
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.transductive import solve_one_vs_rest
 from oneof.typing import FeatureMatrix, Floats

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from oneof.estimators._em_base import GenerativeClassifier
+from oneof.estimators.generative._base import GenerativeClassifier
 from oneof.solvers.generative.em import EMSolution, Family
 from oneof.solvers.generative.multinomial import Multinomial, check_counts, multinomial_log_likelihoods
 from oneof.typing import FeatureMatrix, Floats

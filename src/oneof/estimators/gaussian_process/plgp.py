@@ -30,7 +30,7 @@ from oneof.solvers.laplace.predictive import (
     fit_temperature,
     sample_latents,
 )
-from oneof.solvers.laplace.weight_mode import WeightMode
+from oneof.solvers.laplace.weight_space.mode import WeightMode
 from oneof.typing import Array, Evidence, FeatureMatrix, Floats
 from oneof.validation import check_positive, check_random_state
 

@@ -21,7 +21,7 @@ from oneof.likelihoods import support
 from oneof.solvers.laplace.model import FeaturePrior, Likelihood, LikelihoodDerivatives, matvec_by_class
 from oneof.solvers.laplace.posterior_covariance import curvature_matrix
 from oneof.solvers.laplace.trust_region import STAGE_TOL, Derivatives, TrustRegionNewton, stages_below
-from oneof.solvers.laplace.weight_preconditioner import WeightPreconditioner
+from oneof.solvers.laplace.weight_space.preconditioner import WeightPreconditioner
 from oneof.typing import Array, Evidence, Floats
 
 BLOCK_ROWS = 1024

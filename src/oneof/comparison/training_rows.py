@@ -1,10 +1,11 @@
-"""Features of one split, computed once for all pipelines that begin with the same steps.
+"""Training rows of a split as the methods get them: features computed once, and labels corrected once.
 
 The vectorizer of 80,000 texts takes longer than a linear method. Pipelines that begin with the same object, such as
-those of the command line, get its features: it is fitted to the training rows of the split, as in each of them.
+those of the command line, get its features: it is fitted to the training rows of the split, as in each of them. The
+given labels may be replaced by corrected ones, such as those of an audit, which is fitted to the training rows too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,11 +14,15 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
+from oneof.candidates import CandidateSets
 from oneof.comparison.folds import Task
+from oneof.errors import InputError
 from oneof.typing import Ints
 
 Part = tuple[Ints, Ints, Ints]
 """The training rows, the test rows, and further rows that are predicted."""
+Correction = Callable[[Ints], CandidateSets]
+"""``correct(rows)`` returns the candidate sets to which the methods are fitted on these training rows."""
 
 
 class SharedFeatures(NamedTuple):
@@ -61,3 +66,45 @@ def share_features(estimators: Mapping[str, Any], task: Task, part: Part) -> Sha
         Task(X, task.candidates[order], truth, task.class_weight),
         [(numbers[: ends[0]], numbers[ends[0] : ends[1]], numbers[ends[1] :])],
     )
+
+
+class TrainingSets:
+    """Candidate sets of the training rows of each fold, corrected when the first method needs them.
+
+    Parameters
+    ----------
+    candidates : CandidateSets
+        The sets of all rows.
+    rows : sequence of ndarray of int
+        The training rows of each fold.
+    correct : callable or None
+        None leaves all sets as they are.
+    """
+
+    def __init__(self, candidates: CandidateSets, rows: Sequence[Ints], correct: Correction | None) -> None:
+        self._candidates, self._rows, self._correct = candidates, rows, correct
+        self._corrected: dict[int, CandidateSets] = {}
+
+    def __call__(self, fold: int) -> CandidateSets | None:
+        """Return the corrected sets of the training rows of a fold; None without a correction."""
+        if self._correct is None:
+            return None
+        if fold not in self._corrected:
+            self._corrected[fold] = correct_rows(self._correct, self._rows[fold], self._candidates)
+        return self._corrected[fold]
+
+
+def correct_rows(correct: Correction, rows: Ints, candidates: CandidateSets) -> CandidateSets:
+    """Return the corrected sets of some rows; raise if their number or their classes differ from the given ones."""
+    corrected = correct(rows)
+    if not isinstance(corrected, CandidateSets):
+        raise InputError(
+            f"`correct` must return a CandidateSets, such as `issues.corrected()`; got {type(corrected).__name__}."
+        )
+    if len(corrected) != len(rows):
+        raise InputError(f"`correct` must return one set for each of its {len(rows)} rows; got {len(corrected)} sets.")
+    if corrected.classes.tolist() != candidates.classes.tolist():
+        raise InputError(
+            "`correct` must return sets over the classes of `y`. Index a CandidateSets, `y[rows]`, which keeps them."
+        )
+    return corrected

@@ -1,8 +1,8 @@
 """Constructors of candidate sets, one for each form of supervision."""
 
-import warnings
 from typing import Any, Literal, Self
 
+from oneof.caller import warn
 from oneof.candidates.labels import (
     codes_to_mask,
     encode_labels,
@@ -354,10 +354,8 @@ class Constructors:
             )
             warn_of_placeholders(known, classes)
             if classes is None and (joined := joined_weights(known.tolist())):
-                warnings.warn(
+                warn(
                     f"{joined[0]!r} is read as one label. Pass `separator` if it is a list of labels with weights.",
-                    UserWarning,
-                    stacklevel=2,
                 )
             return cls._from_likelihoods(likelihoods, known)
         if options != WeightOptions():
@@ -365,23 +363,17 @@ class Constructors:
         mask, known = collections.read_strings(y, separator, classes, folds_case=fold_case, missing=tokens)
         warn_of_placeholders(known, classes)
         if classes is None and (other := other_separator(y, separator)):
-            warnings.warn(
+            warn(
                 f"each text is read as one label, but {other!r} seems to separate labels. Pass separator={other!r}, or "
                 "separator='auto'.",
-                UserWarning,
-                stacklevel=2,
             )
         if classes is None and (lists := lists_as_text(known.tolist())):
-            warnings.warn(
+            warn(
                 f"{lists[0]!r} is read as one label. If it is a list written as text, pass separator='[]'; if it is a "
                 "set or a tuple, use CandidateSets.from_sets on [ast.literal_eval(text) for text in y].",
-                UserWarning,
-                stacklevel=2,
             )
         if classes is None and len(pairs := labels_with_weights(known.tolist())) > 1:
-            warnings.warn(
+            warn(
                 f"{pairs[0]!r} is read as one label. Pass weighted=True if the number is a weight.",
-                UserWarning,
-                stacklevel=2,
             )
         return cls._from_validated(mask, known)

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_torch_array
 
+from oneof.caller import warn
 from oneof.errors import InputError, InputTypeError, ModelFileError
 from oneof.files import as_path, atomic_write
 from oneof.persistence import archive
@@ -272,11 +273,9 @@ def _is_calibration(calibration: Any, n_classes: int) -> bool:
 def _compare_versions(path: Path, content: Mapping[str, Any]) -> None:
     saved_version, installed_version = content.get("sklearn_version"), version("scikit-learn")
     if saved_version != installed_version:
-        warnings.warn(
+        warn(
             f"{path} was written with scikit-learn {saved_version}, and {installed_version} is installed. Check some "
             "predictions, or fit the model again.",
-            UserWarning,
-            stacklevel=3,
         )
 
 

@@ -1,6 +1,5 @@
 """Parameters and kernels of `PLGP`: validation, optimization of hyperparameters, and a check of the prior variance."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +10,7 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.arrays import as_numpy, to_namespace_of
+from oneof.caller import warn
 from oneof.errors import InputError, InputTypeError
 from oneof.solvers.laplace.hyperparameters import search_hyperparameters
 from oneof.solvers.laplace.posterior import LaplacePosterior, PosteriorCovariance
@@ -117,11 +117,10 @@ def optimize_kernels(
         rng=rng,
     )
     if not np.isfinite(result.evidence):
-        warnings.warn(
+        warn(
             "PLGP: the evidence could not be computed for any hyperparameters of the kernel, which is unchanged. "
             "Scale the features, or pass optimizer=None.",
             ConvergenceWarning,
-            stacklevel=3,
         )
     return result.kernel if len(kernels) > 1 else [result.kernel]
 
@@ -136,10 +135,8 @@ def warn_if_prior_dominates(posterior: LaplacePosterior, covariance: PosteriorCo
     proba = as_numpy(expected_softmax(means, covariances, to_namespace_of(normals, means)))
     disagreement = float((proba.argmax(axis=1) != as_numpy(means).argmax(axis=1)).mean())
     if disagreement > MAX_DISAGREEMENT:
-        warnings.warn(
+        warn(
             "PLGP predicts another class than the largest latent mean does for "
             f"{disagreement:.0%} of the rows of fit, because the prior variance is large. Lower the kernel's variance, "
             "or use the means of `latent_mean_and_cov`.",
-            UserWarning,
-            stacklevel=2,
         )

@@ -1,6 +1,5 @@
 """Gaussian process classifier for candidate sets."""
 
-import warnings
 from collections.abc import Iterator
 from typing import Any, Literal, Self
 
@@ -11,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.arrays import as_numpy, to_namespace_of
+from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.estimators.gaussian_process._kernels import (
     check_parameters,
@@ -265,10 +265,9 @@ class PLGP(TensorClassifier):
         seed: int,
     ) -> None:
         if not mode.converged:
-            warnings.warn(
+            warn(
                 f"PLGP did not converge in {mode.n_iter} steps. Increase max_iter or tol, or scale the features.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         kernels = [clone(kernel) for kernel in posterior.kernels]
         self.kernel_ = kernels if isinstance(self.kernel, list | tuple) else kernels[0]

@@ -1,6 +1,5 @@
 """Base of the generative classifiers: row weights, several components per class, scores of classes from EM."""
 
-import warnings
 from collections.abc import Sequence
 from typing import Any, Literal, Self
 
@@ -9,6 +8,7 @@ import scipy.sparse as sp
 from scipy.special import log_softmax
 from sklearn.exceptions import ConvergenceWarning
 
+from oneof.caller import warn
 from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier
@@ -70,10 +70,9 @@ class GenerativeClassifier(CandidateClassifier):
         selection = self._select_weight(rows, evidence, weight)
         solution = self._solve(rows, evidence, weight, selection.weight)
         if not solution.converged:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         if solution.joint is None:
             best = evidence.argmax(axis=1)

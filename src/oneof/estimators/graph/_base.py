@@ -4,12 +4,12 @@ Read next the estimator itself, its solver in `oneof.solvers.diffusion` or `oneo
 `oneof.graphs.builder`.
 """
 
-import warnings
 from typing import Any, Protocol, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier
 from oneof.graphs import Graph, NeighborGraph
@@ -98,18 +98,15 @@ class GraphClassifier(CandidateClassifier):
     ) -> Self:
         """Store the solution; `final_distributions` are those after class mass normalization, if it is used."""
         if len(solution.unreachable):
-            warnings.warn(
+            warn(
                 f"{type(self).__name__}: {len(solution.unreachable)} of {len(candidates)} rows are in components of "
                 "the graph without a label, or too far from any, and have uniform distributions. Connect more rows, "
                 "for example by a larger n_neighbors.",
-                UserWarning,
-                stacklevel=3,
             )
         if not solution.converged:
-            warnings.warn(
+            warn(
                 f"{type(self).__name__} did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         self.label_distributions_ = solution.distributions
         self._final_distributions = solution.distributions if final_distributions is None else final_distributions

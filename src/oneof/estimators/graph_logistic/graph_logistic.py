@@ -1,18 +1,16 @@
 """Logistic regression with weights that are smooth along a graph of all rows, for one view or several."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
-from oneof.estimators.graph_logistic._parameters import check_parameters
+from oneof.estimators.graph_logistic._checks import check_parameters, warn_if_not_converged
 from oneof.estimators.graph_logistic._view_encoding import (
     EncodedView,
     ScaledTerm,
@@ -286,7 +284,7 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
             tol=float(self.tol),
             max_iter=int(self.max_iter),
         )
-        self._warn_convergence(fitted)
+        warn_if_not_converged(fitted)
         self._set_fitted_attributes(views, terms, fitted)
         self._set_transduction(rows, candidates)
         return self._finalize_fit(X, y, candidates)
@@ -344,23 +342,6 @@ class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
 
     def _make_kernel(self, rows: FeatureMatrix) -> Kernel:
         return Kernel.from_rows(self.kernel, rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
-
-    def _warn_convergence(self, fitted: FittedViews) -> None:
-        solution = fitted.solution
-        if solution.degenerate:
-            warnings.warn(
-                f'precision="em" ended at weights of 0: {len(fitted.labeled.evidence)} labeled rows are too few for '
-                f"{solution.weights.size} weights, since a larger precision gives smaller weights, and these give a "
-                'larger precision. Pass precision="evidence", which counts only weights that the labels determine.',
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        elif not solution.converged:
-            warnings.warn(
-                f"GraphLogisticRegression did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
 
     def _set_fitted_attributes(self, views: list[EncodedView], terms: list[ScaledTerm], fitted: FittedViews) -> None:
         solution, starts = fitted.solution, np.cumsum([view.size for view in views])[:-1]

@@ -1,10 +1,10 @@
 """Convex learning from partial labels."""
 
-import warnings
 from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
+from oneof.caller import warn
 from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.solvers.clpl import CLPLSolution, solve_clpl
 from oneof.validation import check_bool, check_positive, check_sample_weight
@@ -118,10 +118,9 @@ class CLPL(LinearClassifierMixin, CandidateClassifier):
 
     def _set_fitted_attributes(self, solution: CLPLSolution, dtype: Any) -> None:
         if not solution.converged:
-            warnings.warn(
+            warn(
                 f"CLPL did not converge in {self.max_iter} steps. Scale the features, or increase max_iter.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
         self._set_coefficients(solution.weights.astype(dtype, copy=False))
         self.objective_path_ = solution.objective_path

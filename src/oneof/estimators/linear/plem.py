@@ -1,10 +1,10 @@
 """Logistic regression on candidate sets."""
 
-import warnings
 from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
+from oneof.caller import warn
 from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.likelihoods import add_log_weights, softmax
 from oneof.solvers.plem import solve_plem
@@ -135,10 +135,9 @@ class PLEM(LinearClassifierMixin, CandidateClassifier):
             tol=self.tol,
         )
         if not solution.converged:
-            warnings.warn(
+            warn(
                 f"PLEM did not converge in {solution.n_iter} steps. Scale the features, or increase max_iter.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         self._set_coefficients(solution.weights.astype(rows.dtype, copy=False))
         self.__dict__.pop("transduction_", None)  # from an earlier fit

@@ -1,12 +1,12 @@
 """Support vector machine for partial labels."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from oneof.caller import warn
 from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.svm._base import KernelSVMMixin
 from oneof.solvers.feature_spaces import FeatureSpace
@@ -199,11 +199,10 @@ class PLSVM(KernelSVMMixin, CandidateClassifier):
         self.objective_ = float(solution.objective_path[-1])
         self.n_iter_ = solution.n_iter
         if self.solver == "cccp" and not solution.converged:
-            warnings.warn(
+            warn(
                 f"PLSVM did not converge in {solution.n_iter} steps. Scale the features, or increase lam, tol or "
                 "max_iter.",
                 ConvergenceWarning,
-                stacklevel=3,
             )
 
     def _solve(self, problem: PLSVMProblem) -> PLSVMSolution:

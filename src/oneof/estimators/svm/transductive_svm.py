@@ -1,13 +1,13 @@
 """Transductive support vector machine."""
 
 import numbers
-import warnings
 from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
@@ -233,7 +233,7 @@ class TransductiveSVM(KernelSVMMixin, CandidateClassifier):
         )
         if solution.limit is not None:
             remedy = _REMEDIES[solution.limit].format(self.max_iter)
-            warnings.warn(f"TransductiveSVM did not converge: {remedy}", ConvergenceWarning, stacklevel=2)
+            warn(f"TransductiveSVM did not converge: {remedy}", ConvergenceWarning)
         if landmarks is not None:
             coefficients = landmarks.coefficients(space.rmatvec(solution.coefficients), len(all_rows))
             self._set_dual_coefficients(coefficients, solution.intercepts, kernel, rows, all_rows)

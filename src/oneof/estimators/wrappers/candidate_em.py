@@ -2,7 +2,6 @@
 
 import numbers
 import time
-import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, Self
@@ -16,6 +15,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
+from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
@@ -208,11 +208,10 @@ class CandidateEM(CandidateClassifier):
             evidence, predict_held_out, max_iter=int(self.max_iter), tol=float(self.tol), report=self._report()
         )
         if not solution.converged:
-            warnings.warn(
+            warn(
                 f"The labels of CandidateEM did not converge in {solution.n_iter} rounds: their last mean change was "
                 f"{solution.changes[-1]:.2g}. Increase max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         start = time.perf_counter()
         self.estimator_, self._columns = fit_soft(classifier, known_rows, solution.distributions, self.n_copies)

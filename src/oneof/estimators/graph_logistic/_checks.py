@@ -1,11 +1,14 @@
-"""Validation of the parameters of `GraphLogisticRegression`, and the hyper-prior that they stand for."""
+"""Checks of `GraphLogisticRegression`: its parameters, the hyper-prior that they stand for, and convergence."""
 
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
+from oneof.caller import warn
 from oneof.errors import InputError
 from oneof.kernels import KERNELS
+from oneof.solvers.graph_logistic.solve import FittedViews
 from oneof.validation import check_bool, check_choice, check_positive
 
 _CHOICES = {
@@ -30,6 +33,23 @@ def check_parameters(model: Any) -> tuple[float, float]:
     check_positive("max_iter", model.max_iter, integer=True)
     check_positive("tol", model.tol)
     return _hyperprior(model.alpha, model.beta, model.prior, model.precision)
+
+
+def warn_if_not_converged(fitted: FittedViews) -> None:
+    """Warn if the iterations ended before convergence, or the EM algorithm at weights of 0."""
+    solution = fitted.solution
+    if solution.degenerate:
+        warn(
+            f'precision="em" ended at weights of 0: {len(fitted.labeled.evidence)} labeled rows are too few for '
+            f"{solution.weights.size} weights, since a larger precision gives smaller weights, and these give a "
+            'larger precision. Pass precision="evidence", which counts only weights that the labels determine.',
+            ConvergenceWarning,
+        )
+    elif not solution.converged:
+        warn(
+            f"GraphLogisticRegression did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
+            ConvergenceWarning,
+        )
 
 
 def _hyperprior(alpha: Any, beta: Any, prior: str, precision: str) -> tuple[float, float]:

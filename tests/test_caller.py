@@ -1,5 +1,6 @@
 """Warnings name the line of the user's code, however many calls of oneof and scikit-learn are between."""
 
+import ast
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -16,7 +17,7 @@ import oneof
 from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.conformal import ConformalClassifier
-from oneof.crowd import AnnotatorModel
+from oneof.crowd import AnnotatorModel, CrowdClassifier
 from oneof.metrics import covering_rate
 
 RNG = np.random.default_rng(0)
@@ -46,6 +47,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "from_weights": lambda: CandidateSets.from_strings(["a:0.7|a:0.3", "b:1|a:1"], weighted=True),
     "prediction sets": lambda: ConformalClassifier(CLPL, coverage=0.999, cv=2).fit(X, Y),
     "annotators": lambda: AnnotatorModel(max_iter=1).fit(ANSWERS),
+    "crowd": lambda: CrowdClassifier(CLPL, max_iter=1).fit(X, ANSWERS),
     "metric": lambda: covering_rate(np.eye(3, dtype=int), [0, 1, 7]),
 }
 
@@ -87,3 +89,19 @@ def test_a_warning_keeps_its_category() -> None:
         warn("first", RuntimeWarning)
     with pytest.warns(FutureWarning, match="second"):
         warn(FutureWarning("second"))
+
+
+def test_no_module_counts_frames() -> None:
+    """Only `oneof.caller` calls the functions of `warnings` that issue one, so no warning names a line of oneof."""
+    package = Path(oneof.__file__).parent
+    calls = [
+        f"{path.relative_to(package)}, line {node.lineno}"
+        for path in package.rglob("*.py")
+        if path.name != "caller.py"
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute)
+        and node.attr in ("warn", "warn_explicit")
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "warnings"
+    ]
+    assert not calls

@@ -1,6 +1,5 @@
 """Tables and records of answers as codes of rows, annotators and distinct answers."""
 
-import warnings
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -8,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from oneof.caller import warn
 from oneof.candidates.labels import (
     MISSING,
     encode_labels,
@@ -159,10 +159,8 @@ def warn_of_joined_labels(classes: Labels) -> None:
     known = set(classes.tolist())
     for label in classes.tolist():
         if isinstance(label, str) and "|" in label and known.issuperset(members := label.split("|")):
-            warnings.warn(
+            warn(
                 f"{label!r} is read as one class. If it is a set, split the text: the answer is then {members}.",
-                UserWarning,
-                stacklevel=3,
             )
             return
 

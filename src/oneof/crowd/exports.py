@@ -1,9 +1,9 @@
 """Exports of Label Studio and doccano as records of answers, with errors that name the file and the task."""
 
-import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from oneof.caller import warn
 from oneof.crowd.encoding import list_labels
 from oneof.errors import DataError, InputError, LabelError
 from oneof.io.formats.annotations import Annotation, describe_omitted, drop_empty
@@ -33,7 +33,7 @@ class Export:
         if not self.annotations:
             raise DataError("the export has no answers.", source=self.source)
         if omitted:
-            warnings.warn(describe_omitted(omitted), UserWarning, stacklevel=3)
+            warn(describe_omitted(omitted))
 
     def read(self, from_records: Callable[..., T], **named: Any) -> T:
         """Return the answers; errors name the file, and the place of the answer in it."""

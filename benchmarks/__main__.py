@@ -172,6 +172,9 @@ THEMES: dict[str, dict[str, Part]] = {
             "active",
             ("query", "time and memory of queries on a pool of 100,000 rows", "5 min", True),
             ("two-sensors", "one and two sensors, and mines found by queries", "30 min", True),
+        ),
+        **_parts(
+            "active_labeling",
             ("labeling", "accuracy by the number of answers in a labeling session", "hours", True),
             ("latency", "time to the next question over HTTP", "5 min", True),
         ),

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
-from benchmarks.active import load_rows
+from benchmarks.active_labeling import load_rows
 from oneof.labeling import LabelingSession
 from oneof.labeling.answers.degrees import PRIOR_MEANS, fit_degrees
 from oneof.labeling.answers.log import DEGREES

@@ -31,14 +31,14 @@ def _on_graph(name: str, **parameters: Any) -> Callable[[str], tuple[Any, Any]]:
 
 
 def _transducer(data: str) -> tuple[Any, Any]:
-    from oneof.estimators.spectral_graph_transducer import SpectralGraphTransducer
+    from oneof.estimators.graph.spectral_graph_transducer import SpectralGraphTransducer
 
     return SpectralGraphTransducer(affinity=_affinity(data, "many")), _rows(data)
 
 
 def _machine(data: str) -> tuple[Any, Any]:
     """Return an SVM with a nearly hard margin: RBF kernel of the median distance, linear for text."""
-    from oneof.estimators.transductive_svm import TransductiveSVM
+    from oneof.estimators.svm.transductive_svm import TransductiveSVM
 
     X = _rows(data)
     if sp.issparse(X):
@@ -48,21 +48,21 @@ def _machine(data: str) -> tuple[Any, Any]:
 
 def _logistic(data: str) -> tuple[Any, Any]:
     """Return the graph-prior classifier; for text, with too many features, on kernels with the labeled rows."""
-    from oneof.estimators.graph_logistic import GraphLogisticRegression
+    from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression
 
     kernel: dict[str, Any] = {"features": "kernel", "kernel": "linear"} if data == "text" else {}
     return GraphLogisticRegression(affinity=_affinity(data, "few"), **kernel), _rows(data)
 
 
 def _mixture(data: str) -> tuple[Any, Any]:
-    from oneof.estimators.gaussian_em import GaussianEM
-    from oneof.estimators.multinomial_em import MultinomialEM
+    from oneof.estimators.generative.gaussian_em import GaussianEM
+    from oneof.estimators.generative.multinomial_em import MultinomialEM
 
     return (MultinomialEM() if data == "text" else GaussianEM(covariance="diagonal")), _rows(data)
 
 
 def _entropy(data: str) -> tuple[Any, Any]:
-    from oneof.estimators.plem import PLEM
+    from oneof.estimators.linear.plem import PLEM
 
     return PLEM(fit_intercept=True), _rows(data)
 

@@ -57,7 +57,7 @@ def measure(trial: Trial) -> Result:
     from sklearn.linear_model import LogisticRegression
     from sklearn.metrics.pairwise import rbf_kernel
 
-    from oneof.estimators.graph_logistic import GraphLogisticRegression
+    from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression
     from oneof.graphs import NeighborGraph
 
     shape = trial.text("shape")

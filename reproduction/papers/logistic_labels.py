@@ -65,10 +65,10 @@ def measure(trial: Trial) -> Result:
 def _models() -> dict[str, Any]:
     from sklearn.svm import SVC
 
-    from oneof.estimators.graph_logistic import GraphLogisticRegression
-    from oneof.estimators.harmonic_field import HarmonicField
-    from oneof.estimators.spectral_graph_transducer import SpectralGraphTransducer
-    from oneof.estimators.transductive_svm import TransductiveSVM
+    from oneof.estimators.graph.harmonic_field import HarmonicField
+    from oneof.estimators.graph.spectral_graph_transducer import SpectralGraphTransducer
+    from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression
+    from oneof.estimators.svm.transductive_svm import TransductiveSVM
 
     models = (
         GraphLogisticRegression(), sparse_logistic(), SVC(kernel="linear"), TransductiveSVM(),
@@ -79,7 +79,7 @@ def _models() -> dict[str, Any]:
 
 def _held_out(X: Floats, y: Ints, number: int, rng: np.random.Generator) -> Result:
     """Return accuracies on 200 new rows by the number of unlabeled rows in fit."""
-    from oneof.estimators.graph_logistic import GraphLogisticRegression
+    from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression
 
     rows = rng.permutation(len(y))
     new, seen = rows[:HELD_OUT], rows[HELD_OUT:]

@@ -64,7 +64,7 @@ def _halves(made: Any) -> list[Any]:
 
 def _views(rows: Any, rng: np.random.Generator) -> Result:
     """Return ROC curves on the unlabeled rows with both sensors."""
-    from oneof.estimators.graph_logistic import GraphLogisticRegression
+    from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression
 
     has = np.column_stack([np.isfinite(rows.X[:, columns[0]]) for columns in rows.views])
     both = has.all(axis=1)
@@ -88,7 +88,7 @@ def _views(rows: Any, rng: np.random.Generator) -> Result:
 def _queries(rows: Any, fresh: Any, trial: Trial) -> Result:
     """Return the mines found after each query, and the ROC curves on the remaining rows and on new ones."""
     from oneof.active import simulate
-    from oneof.estimators.graph_logistic import GraphLogisticRegression
+    from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression
 
     estimator, count = GraphLogisticRegression(views=rows.views, tol=TOL), trial.number("queries")
     strategy = trial.text("strategy")

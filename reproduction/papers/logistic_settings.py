@@ -73,7 +73,7 @@ def measure(trial: Trial) -> Result:
     """Return the accuracy on the unlabeled rows of each setting with each scale of the features."""
     from sklearn.exceptions import ConvergenceWarning
 
-    from oneof.estimators.graph_logistic import GraphLogisticRegression
+    from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression
 
     results = {}
     for scale in SCALES:

@@ -90,7 +90,7 @@ def _split(X: Floats, y: Ints, folds: list[Ints], fold: int) -> tuple[Ints, Ints
 
 def measure_variance(X: Floats, mask: Mask, y: Ints, folds: list[Ints], fold: int, rng: np.random.Generator) -> Result:
     """Return the test accuracies of PLGP with a chosen variance on a fold, with the chosen parameters."""
-    from oneof.estimators.plgp import PLGP
+    from oneof.estimators.gaussian_process.plgp import PLGP
 
     train, test, rows, new = _split(X, y, folds, fold)
     sets = mask[train]
@@ -169,10 +169,10 @@ def _fit_predict(method: str, parameters: tuple[float, ...], X: Floats, mask: Ma
     from sklearn.gaussian_process.kernels import RBF, DotProduct
     from sklearn.svm import SVC
 
-    from oneof.estimators.clpl import CLPL
-    from oneof.estimators.plecoc import PLECOC
-    from oneof.estimators.plgp import PLGP
-    from oneof.estimators.plknn import PLKNN
+    from oneof.estimators.gaussian_process.plgp import PLGP
+    from oneof.estimators.linear.clpl import CLPL
+    from oneof.estimators.neighbors.plknn import PLKNN
+    from oneof.estimators.wrappers.plecoc import PLECOC
 
     model: Any
     if method == f"{OURS} linear":

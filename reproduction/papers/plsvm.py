@@ -93,7 +93,7 @@ class Problem:
 
 
 def _fit_predict(gram: Floats, mask: Mask, cross: Floats, lam: float) -> Ints:
-    from oneof.estimators.plsvm import PLSVM
+    from oneof.estimators.svm.plsvm import PLSVM
 
     svm = PLSVM(lam, kernel="precomputed", tol=TOL, max_iter=MAX_ITER)
     sets = CandidateSets(mask, np.arange(mask.shape[1]))

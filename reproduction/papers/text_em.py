@@ -51,7 +51,7 @@ def documents() -> tuple[Any, Ints, int]:
 
 def measure(trial: Trial) -> Result:
     """Return the accuracy on the later documents."""
-    from oneof.estimators.multinomial_em import MultinomialEM
+    from oneof.estimators.generative.multinomial_em import MultinomialEM
 
     X, y, n_train = documents()
     order = trial.generator("draw").permutation(n_train)

@@ -64,7 +64,7 @@ def measure(trial: Trial) -> Result:
     from sklearn.naive_bayes import MultinomialNB
     from sklearn.svm import SVC
 
-    from oneof.estimators.transductive_svm import TransductiveSVM
+    from oneof.estimators.svm.transductive_svm import TransductiveSVM
     from oneof.multilabel import breakeven_score
 
     counts, topics, n_train = documents()

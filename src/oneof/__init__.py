@@ -33,53 +33,53 @@ if TYPE_CHECKING:
     from oneof.candidates import CandidateSets as CandidateSets
     from oneof.comparison import compare as compare
     from oneof.datasets import make_partial_labels as make_partial_labels
-    from oneof.estimators.candidate_em import CandidateEM as CandidateEM
-    from oneof.estimators.clpl import CLPL as CLPL
-    from oneof.estimators.gaussian_em import GaussianEM as GaussianEM
-    from oneof.estimators.graph_logistic import GraphLogisticRegression as GraphLogisticRegression
-    from oneof.estimators.harmonic_field import HarmonicField as HarmonicField
-    from oneof.estimators.ipal import IPAL as IPAL
-    from oneof.estimators.local_global_consistency import LocalGlobalConsistency as LocalGlobalConsistency
+    from oneof.estimators.gaussian_process.plgp import PLGP as PLGP
+    from oneof.estimators.generative.gaussian_em import GaussianEM as GaussianEM
+    from oneof.estimators.generative.multinomial_em import MultinomialEM as MultinomialEM
+    from oneof.estimators.graph.harmonic_field import HarmonicField as HarmonicField
+    from oneof.estimators.graph.local_global_consistency import LocalGlobalConsistency as LocalGlobalConsistency
+    from oneof.estimators.graph.markov_walk import MarkovWalk as MarkovWalk
+    from oneof.estimators.graph.spectral_graph_transducer import SpectralGraphTransducer as SpectralGraphTransducer
+    from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression as GraphLogisticRegression
+    from oneof.estimators.linear.clpl import CLPL as CLPL
+    from oneof.estimators.linear.plem import PLEM as PLEM
     from oneof.estimators.loo_ridge import LOORidge as LOORidge
-    from oneof.estimators.markov_walk import MarkovWalk as MarkovWalk
-    from oneof.estimators.multinomial_em import MultinomialEM as MultinomialEM
-    from oneof.estimators.pegasos import AvgPegasos as AvgPegasos
-    from oneof.estimators.pegasos import MaxPegasos as MaxPegasos
-    from oneof.estimators.perceptron import AvgPerceptron as AvgPerceptron
-    from oneof.estimators.perceptron import MaxPerceptron as MaxPerceptron
-    from oneof.estimators.plecoc import PLECOC as PLECOC
-    from oneof.estimators.plem import PLEM as PLEM
-    from oneof.estimators.plgp import PLGP as PLGP
-    from oneof.estimators.plknn import PLKNN as PLKNN
-    from oneof.estimators.plsvm import PLSVM as PLSVM
-    from oneof.estimators.spectral_graph_transducer import SpectralGraphTransducer as SpectralGraphTransducer
-    from oneof.estimators.transductive_svm import TransductiveSVM as TransductiveSVM
+    from oneof.estimators.neighbors.ipal import IPAL as IPAL
+    from oneof.estimators.neighbors.plknn import PLKNN as PLKNN
+    from oneof.estimators.online.pegasos import AvgPegasos as AvgPegasos
+    from oneof.estimators.online.pegasos import MaxPegasos as MaxPegasos
+    from oneof.estimators.online.perceptron import AvgPerceptron as AvgPerceptron
+    from oneof.estimators.online.perceptron import MaxPerceptron as MaxPerceptron
+    from oneof.estimators.svm.plsvm import PLSVM as PLSVM
+    from oneof.estimators.svm.transductive_svm import TransductiveSVM as TransductiveSVM
+    from oneof.estimators.wrappers.candidate_em import CandidateEM as CandidateEM
+    from oneof.estimators.wrappers.plecoc import PLECOC as PLECOC
     from oneof.graphs import diffusion_kernel as diffusion_kernel
     from oneof.graphs import regularized_laplacian_kernel as regularized_laplacian_kernel
 
 _LAZY_NAMES = {
-    "AvgPegasos": "oneof.estimators.pegasos",
-    "AvgPerceptron": "oneof.estimators.perceptron",
-    "CLPL": "oneof.estimators.clpl",
-    "CandidateEM": "oneof.estimators.candidate_em",
+    "AvgPegasos": "oneof.estimators.online.pegasos",
+    "AvgPerceptron": "oneof.estimators.online.perceptron",
+    "CLPL": "oneof.estimators.linear.clpl",
+    "CandidateEM": "oneof.estimators.wrappers.candidate_em",
     "CandidateSets": "oneof.candidates",
-    "GaussianEM": "oneof.estimators.gaussian_em",
-    "GraphLogisticRegression": "oneof.estimators.graph_logistic",
-    "HarmonicField": "oneof.estimators.harmonic_field",
-    "IPAL": "oneof.estimators.ipal",
+    "GaussianEM": "oneof.estimators.generative.gaussian_em",
+    "GraphLogisticRegression": "oneof.estimators.graph_logistic.graph_logistic",
+    "HarmonicField": "oneof.estimators.graph.harmonic_field",
+    "IPAL": "oneof.estimators.neighbors.ipal",
     "LOORidge": "oneof.estimators.loo_ridge",
-    "LocalGlobalConsistency": "oneof.estimators.local_global_consistency",
-    "MarkovWalk": "oneof.estimators.markov_walk",
-    "MaxPegasos": "oneof.estimators.pegasos",
-    "MaxPerceptron": "oneof.estimators.perceptron",
-    "MultinomialEM": "oneof.estimators.multinomial_em",
-    "PLECOC": "oneof.estimators.plecoc",
-    "PLEM": "oneof.estimators.plem",
-    "PLGP": "oneof.estimators.plgp",
-    "PLKNN": "oneof.estimators.plknn",
-    "PLSVM": "oneof.estimators.plsvm",
-    "SpectralGraphTransducer": "oneof.estimators.spectral_graph_transducer",
-    "TransductiveSVM": "oneof.estimators.transductive_svm",
+    "LocalGlobalConsistency": "oneof.estimators.graph.local_global_consistency",
+    "MarkovWalk": "oneof.estimators.graph.markov_walk",
+    "MaxPegasos": "oneof.estimators.online.pegasos",
+    "MaxPerceptron": "oneof.estimators.online.perceptron",
+    "MultinomialEM": "oneof.estimators.generative.multinomial_em",
+    "PLECOC": "oneof.estimators.wrappers.plecoc",
+    "PLEM": "oneof.estimators.linear.plem",
+    "PLGP": "oneof.estimators.gaussian_process.plgp",
+    "PLKNN": "oneof.estimators.neighbors.plknn",
+    "PLSVM": "oneof.estimators.svm.plsvm",
+    "SpectralGraphTransducer": "oneof.estimators.graph.spectral_graph_transducer",
+    "TransductiveSVM": "oneof.estimators.svm.transductive_svm",
     "compare": "oneof.comparison",
     "diffusion_kernel": "oneof.graphs",
     "make_partial_labels": "oneof.datasets",

@@ -6,27 +6,23 @@ import math
 from types import ModuleType
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
-import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import KFold
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 import oneof.comparison
-from oneof import PLEM, AvgPerceptron, CandidateSets, GaussianEM, LOORidge, MaxPerceptron
-from oneof.candidates import as_candidates
+from oneof import CandidateSets, GaussianEM, LOORidge
 from oneof.comparison import compare
 from oneof.comparison.criterion import MAX_ODDS_RATIO, expected_accuracies
-from oneof.errors import InputError, InputTypeError, LabelError
+from oneof.errors import InputError
 from oneof.metrics import covering_rate
-from oneof.model_selection import CandidateKFold, cross_val_predict, get_proba
+from oneof.model_selection import CandidateKFold, get_proba
 from tests.blobs import Frequencies, draw
+from tests.comparison.panel import METHODS, Checking, rates
 
 
 class Constant(ClassifierMixin, BaseEstimator):
@@ -41,34 +37,6 @@ class Constant(ClassifierMixin, BaseEstimator):
 
     def predict(self, X):
         return np.repeat(self.label, X.shape[0])
-
-
-class Checking(Frequencies):
-    """Classifier that raises unless the training rows and sets pass its checks."""
-
-    def __init__(self, rows=None, sets=None):
-        self.rows = rows
-        self.sets = sets
-
-    def fit(self, X, y):
-        if (self.rows and not self.rows(X)) or (self.sets and not self.sets(y)):
-            raise RuntimeError("unexpected rows")
-        return super().fit(X, y)
-
-
-METHODS = {
-    "average": make_pipeline(StandardScaler(), AvgPerceptron(n_epochs=3)),
-    "maximum": make_pipeline(StandardScaler(), MaxPerceptron(n_epochs=3)),
-    "frequencies": Frequencies(),
-}
-
-
-def rates(comparison):
-    """Return the fields that do not depend on clocks: names and held-out rates, best first."""
-    return [
-        (r.method, r.covering_rate, r.approximated_accuracy, [fold.covering_rate for fold in r.folds])
-        for r in comparison.results
-    ]
 
 
 def test_each_number_equals_an_explicit_loop():
@@ -280,41 +248,6 @@ def test_every_training_set_has_all_classes_and_all_unlabeled_rows():
     assert all(result.error is None for result in compare(X, sets, checks).results)
 
 
-def test_tables_and_sparse_rows_keep_their_type():
-    """A DataFrame stays a DataFrame and a sparse matrix becomes CSR; both give the numbers of the array."""
-    X, y, _ = draw()
-    expected = rates(compare(X, y, {"perceptron": AvgPerceptron()}))
-    names = ["f0", "f1", "f2"]
-    given = {
-        "pandas": (pd.DataFrame(X, columns=names, index=np.arange(60)[::-1]), lambda X: isinstance(X, pd.DataFrame)),
-        "polars": (pl.DataFrame(X, schema=names), lambda X: isinstance(X, pl.DataFrame)),
-        "csr": (sp.csr_array(X), lambda X: X.format == "csr"),
-        "csc": (sp.csc_matrix(X), lambda X: X.format == "csr"),
-        "lists": (X.tolist(), lambda X: isinstance(X, np.ndarray)),
-    }
-    for name, (rows, check) in given.items():
-        comparison = compare(rows, y, {"perceptron": AvgPerceptron(), "check": Checking(check)})
-        assert [result.error for result in comparison.results] == [None, None], name
-        assert [line for line in rates(comparison) if line[0] == "perceptron"] == expected, name
-
-
-def test_a_pipeline_may_begin_with_a_table_encoder():
-    """The encoder gets columns of text by name."""
-    X, y, _ = draw()
-    frame = pd.DataFrame({"text": [f"{row[0]:.3f}" for row in X], "number": X[:, 1]})
-    encoder = FunctionTransformer(lambda table: np.c_[table["text"].astype(float), table["number"]])
-    comparison = compare(frame, y, {"encoded": make_pipeline(encoder, AvgPerceptron())})
-    assert comparison.results[0].error is None
-
-
-def test_every_form_of_y_gives_the_same_comparison():
-    """Sets of labels and an indicator give the numbers of the CandidateSets."""
-    X, y, _ = draw()
-    expected = [line[1:] for line in rates(compare(X, y, METHODS))]
-    for form in (y.to_sets(), y.to_indicator(), y.to_indicator(sparse=True)):
-        assert [line[1:] for line in rates(compare(X, form, METHODS))] == expected
-
-
 def test_progress_is_reported_after_every_fold_in_order():
     """The callback gets the number of finished folds, the number of folds and the name of the method."""
     X, y, _ = draw()
@@ -364,136 +297,9 @@ def test_the_table_is_aligned_and_to_dict_is_json():
     assert again["results"][0]["folds"][0]["covering_rate"] == comparison.results[0].folds[0].covering_rate
 
 
-def test_cv_may_be_an_iterable_of_splits():
-    """An iterable of row indices or of boolean masks replaces the folds."""
-    X, y, _ = draw()
-    halves = [(np.arange(30), np.arange(30, 60)), (np.arange(30, 60), np.arange(30))]
-    comparison = compare(X, y, METHODS, cv=halves)
-    model = clone(METHODS["average"]).fit(X[:30], y[:30])
-    average = next(result for result in comparison.results if result.method == "average")
-    assert average.folds[0].covering_rate == covering_rate(y[30:], model.predict(X[30:]))
-    masks = [tuple(np.isin(np.arange(60), rows) for rows in half) for half in halves]
-    assert rates(compare(X, y, METHODS, cv=masks)) == rates(comparison)
-
-
-@pytest.mark.parametrize(
-    ("change", "error", "message"),
-    [
-        ({"methods": {}}, InputError, "`methods` must name at least one method"),
-        ({"methods": {"x": AvgPerceptron}}, InputTypeError, r"`methods\['x'\]` must be an estimator"),
-        ({"y": ["a"] * 10}, InputError, "X has 60 rows, but y has 10"),
-        ({"y": ["a"] * 60}, LabelError, "only one class"),
-        ({"truth": ["a"] * 10}, InputError, r"`truth` must have one label per row of `y` \(60\); got 10"),
-        ({"truth": [["a", "b"]] * 60}, LabelError, "got several labels in row 0"),
-        ({"cv": 61}, InputError, "fewer than the 61 folds"),
-        ({"cv": 0}, InputError, "`cv` must be .* an integer of at least 1 .*; got 0"),
-        ({"cv": True}, InputError, "`cv` must be .* an integer of at least 1 .*; got True"),
-    ],
-)
-def test_invalid_input_is_an_error(change, error, message):
-    """Errors in the input are raised at once and do not count as failures of a method."""
-    X, y, _ = draw()
-    with pytest.raises(error, match=message):
-        compare(**{"X": X, "y": y, "methods": METHODS, **change})
-
-
 def test_oneof_compare_remains_the_function():
     """Importing `oneof.comparison` leaves `oneof.compare` the function, and the package is an ordinary module."""
     assert importlib.import_module("oneof.comparison") is oneof.comparison
     assert oneof.compare is compare
     assert type(oneof.comparison) is ModuleType
     assert not callable(oneof.comparison)
-
-
-def test_kept_predictions_of_labeled_rows():
-    """With "labeled", unlabeled rows are not predicted, and the labeled ones have the same probabilities."""
-    X, y, _ = draw()
-    y = as_candidates(y)
-    evidence = y.mask.copy()
-    evidence[::5] = True
-    y = CandidateSets(evidence, y.classes)
-    every = compare(X, y, {"proba": PLEM()}, cv=3, keep_predictions=True)
-    labeled = compare(X, y, {"proba": PLEM()}, cv=3, keep_predictions="labeled")
-    np.testing.assert_array_equal(labeled.held_out_rows, np.flatnonzero(~y.is_unlabeled))
-    position = np.searchsorted(every.held_out_rows, labeled.held_out_rows)
-    np.testing.assert_array_equal(labeled.results[0].probabilities, every.results[0].probabilities[position])
-    with pytest.raises(InputError, match=r'`keep_predictions` must be "labeled", True or False; got .all.'):
-        compare(X, y, {"proba": PLEM()}, cv=3, keep_predictions="all")
-
-
-@pytest.mark.parametrize("cv", [1, 3])
-def test_kept_predictions_are_those_of_the_folds(cv):
-    """Predictions and probabilities of all rows are those of models of the other folds, and change no score."""
-    X, y, truth = draw()
-    methods = {"proba": PLEM(), "scores": METHODS["maximum"]}
-    plain = compare(X, y, methods, cv=cv, truth=truth, random_state=4)
-    kept = compare(X, y, methods, cv=cv, truth=truth, random_state=4, keep_predictions=True)
-    assert kept.to_dict().keys() == plain.to_dict().keys()
-    assert plain.held_out_rows is None
-    assert all(result.predictions is None and result.probabilities is None for result in plain.results)
-    for result, other in zip(kept.results, plain.results, strict=True):
-        assert (result.method, result.covering_rate, result.accuracy) == (
-            other.method,
-            other.covering_rate,
-            other.accuracy,
-        )
-        assert result.expected_accuracy == other.expected_accuracy
-    by_name = {result.method: result for result in kept.results}
-    assert by_name["scores"].probabilities is None
-    if cv == 3:
-        assert kept.held_out_rows.tolist() == list(range(len(X)))
-        folds = CandidateKFold(3, random_state=4)
-        np.testing.assert_array_equal(by_name["proba"].predictions, cross_val_predict(PLEM(), X, y, cv=folds))
-        np.testing.assert_allclose(
-            by_name["proba"].probabilities, cross_val_predict(PLEM(), X, y, cv=folds, method="predict_proba"), rtol=1e-6
-        )
-    else:
-        assert set(np.flatnonzero(y.is_unlabeled)) < set(kept.held_out_rows) < set(range(len(X)))
-        assert by_name["proba"].probabilities.shape == (len(kept.held_out_rows), 3)
-    np.testing.assert_array_equal(
-        by_name["proba"].predictions, kept.classes[by_name["proba"].probabilities.argmax(axis=1)]
-    )
-
-
-def test_weighted_rows_are_compared():
-    """With weights the expected accuracy is that of the criterion on the weights; 0/1 weights give that of the sets."""
-    X, y, _ = draw()
-    weighted = CandidateSets.from_weights(y.mask * np.random.default_rng(0).choice([0.2, 1.0], y.shape), y.classes)
-    methods = {"plem": PLEM(), "maximum": METHODS["maximum"]}
-    folds = list(CandidateKFold(3, random_state=0).split(X, weighted))
-    kept = compare(X, weighted, methods, cv=folds, keep_predictions=True)
-    test = np.concatenate([test for _, test in folds])
-    results = {result.method: result for result in kept.results}
-    probabilities = [
-        get_proba(clone(methods[name]).fit(X[train], weighted[train]), X[test]).proba.astype(np.float32)
-        for name in methods
-        for train, test in folds
-    ]
-    selection = expected_accuracies(
-        weighted.evidence[test],
-        [np.concatenate(probabilities[:3]), np.concatenate(probabilities[3:])],
-        [np.searchsorted(y.classes, results[name].predictions[test]) for name in methods],
-    )
-    for name, expected in zip(methods, selection.expected_accuracy, strict=True):
-        assert results[name].expected_accuracy == pytest.approx(expected, abs=1e-9)
-
-
-class Reversed(Frequencies):
-    """Frequencies with the columns in another order."""
-
-    def predict_proba(self, X):
-        return super().predict_proba(X)[:, ::-1]
-
-
-def test_probabilities_in_another_order_have_a_warning():
-    """Predictions that are not the class of the largest probability are probably those of mixed-up columns."""
-    X, y, _ = draw()
-    with pytest.warns(UserWarning, match="of the predictions of Reversed are the class of its largest probability"):
-        compare(X, y, {"reversed": Reversed()})
-
-
-def test_a_classifier_for_labels_is_told_to_be_wrapped():
-    """The error of scikit-learn for candidate sets names CandidateEM."""
-    X, y, _ = draw()
-    comparison = compare(X, y, {"one": LogisticRegression(), "frequencies": Frequencies()})
-    assert "Wrap the classifier in oneof.CandidateEM" in comparison.results[-1].error

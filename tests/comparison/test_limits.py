@@ -6,7 +6,6 @@ from typing import ClassVar
 import joblib
 import numpy as np
 import pytest
-from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -14,7 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 from oneof import PLKNN, AvgPerceptron
 from oneof.comparison import compare, folds
 from oneof.comparison.cost import MIN_SAMPLE_ROWS, estimate_seconds
-from oneof.comparison.folds import MAX_HELD_OUT_ROWS, MAX_ROWS_CROSS_VALIDATION, check_task, make_folds
+from oneof.comparison.folds import check_task, make_folds
 from oneof.comparison.results import format_duration
 from oneof.errors import InputError
 from tests.blobs import Frequencies, draw
@@ -365,102 +364,6 @@ def test_parallel_folds_have_one_blas_thread():
         assert compare(X, y, {"a": OneThread()}, cv=2, n_jobs=2, refit=False).results[0].error is None
         with pytest.raises(InputError, match="every method failed"):
             compare(X, y, {"a": OneThread()}, cv=2, n_jobs=1)
-
-
-@pytest.mark.parametrize("n_labeled", [2, 3, 4])
-def test_one_split_of_few_labeled_rows(n_labeled):
-    """With `cv=1` and fewer than five labeled rows, one of them is held out."""
-    X = np.random.default_rng(0).normal(size=(20, 2))
-    y = [["a", "b"][i % 2] if i < n_labeled else None for i in range(20)]
-    comparison = compare(X, y, ["AvgPerceptron"], cv=1)
-    assert comparison.n_held_out >= 1
-    assert comparison.results[0].error is None
-
-
-def test_few_rows_are_cross_validated_and_many_are_split_once():
-    """Up to the limit "auto" is 5 folds; above it one split holds out a fifth, and at most the maximum."""
-    for n, n_folds, n_test in (
-        (MAX_ROWS_CROSS_VALIDATION, 5, MAX_ROWS_CROSS_VALIDATION // 5),
-        (MAX_ROWS_CROSS_VALIDATION + 5, 1, MAX_ROWS_CROSS_VALIDATION // 5 + 1),
-        (5 * MAX_HELD_OUT_ROWS, 1, MAX_HELD_OUT_ROWS),
-    ):
-        labels = np.random.default_rng(0).integers(0, 3, n).astype(float)
-        task = check_task(np.zeros((n + 9, 1)), np.concatenate([labels, np.full(9, np.nan)]), None)
-        splits = make_folds(task, "auto", 0)
-        assert len(splits) == n_folds
-        for train, test in splits:
-            assert len(test) == n_test
-            np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(n + 9))
-            assert task.candidates.is_unlabeled[train].sum() == 9
-            frequencies = task.candidates.mask[test].mean(axis=0)
-            np.testing.assert_allclose(frequencies, task.candidates.mask[:n].mean(axis=0), atol=2 / n_test)
-    with pytest.raises(InputError, match='`cv` must be "auto", a number of folds or a splitter'):
-        make_folds(task, "all", 0)
-
-
-def test_a_splitter_that_needs_groups_is_an_error_without_them():
-    """A splitter that needs groups is an error that names them, and the folds with groups are accepted."""
-    X, y, _ = draw(40)
-    groups = np.arange(40) // 4
-    with pytest.raises(InputError, match=r"`groups` must be the group of each row, .* cv=GroupKFold\(5\)"):
-        compare(X, y, {"a": Frequencies()}, cv=GroupKFold(5))
-    with pytest.raises(InputError, match=r"cv=LeaveOneGroupOut\(\) are by groups"):
-        make_folds(check_task(X, y, None), LeaveOneGroupOut(), 0)
-    splits = make_folds(check_task(X, y, None), GroupKFold(5).split(X, groups=groups), 0)
-    assert all(not set(groups[train]) & set(groups[test]) for train, test in splits)
-
-
-def test_one_split_trains_on_a_sample_of_many_rows(monkeypatch):
-    """Above the maximum the training rows are a random sample of the other rows, labeled or not."""
-    X, y, _ = draw(500)
-    [(train, test)] = make_folds(check_task(X, y, None), 1, 0)
-    monkeypatch.setattr(folds, "MAX_TRAIN_ROWS", 200)
-    [(sample, same_test)] = make_folds(check_task(X, y, None), 1, 0)
-    np.testing.assert_array_equal(test, same_test)
-    assert len(sample) == 200
-    assert set(sample) < set(train)
-    assert y.is_unlabeled[sample].mean() == pytest.approx(y.is_unlabeled[train].mean(), abs=0.05)
-    comparison = compare(X, y, {"it": Frequencies()}, cv=1)
-    assert comparison.n_train == 200
-
-
-def test_the_error_of_one_split_is_binomial():
-    """With one fold the standard deviation of a rate p over n rows is sqrt(p (1 - p) / n), of the rows it is about."""
-    X, y, truth = draw(200)
-    known = truth.astype(object)
-    known[::2] = None
-    comparison = compare(X, y, {"it": Frequencies()}, cv=1, truth=known, refit=False)
-    result, (_, test) = comparison.results[0], make_folds(check_task(X, y, None), 1, 0)[0]
-    n_true = sum(known[row] is not None for row in test)
-    assert comparison.n_held_out == len(test)
-    rows = f"one split, {len(X) - len(test)} training rows, {len(test)} held-out rows"
-    assert comparison.evaluation.startswith(rows)
-    for rate, std, n in (
-        (result.covering_rate, result.covering_rate_std, len(test)),
-        (result.approximated_accuracy, result.approximated_accuracy_std, len(test)),
-        (result.accuracy, result.accuracy_std, n_true),
-    ):
-        assert 0 < rate < 1
-        assert std == pytest.approx(math.sqrt(rate * (1 - rate) / n))
-
-
-def test_all_rows_with_a_truth_are_held_out_by_one_split():
-    """If few rows have a truth, one split holds all of them out, and the result says how many they are."""
-    X, y, truth = draw(200)
-    known = truth.astype(object)
-    labeled = np.flatnonzero(~y.is_unlabeled)
-    known[np.setdiff1d(np.arange(200), labeled[:12])] = None
-    [(train, test)] = make_folds(check_task(X, y, known), 1, 0)
-    assert set(labeled[:12]) <= set(test)
-    assert not set(train) & set(test)
-    comparison = compare(X, y, {"it": Frequencies()}, cv=1, truth=known, refit=False)
-    assert comparison.n_true == 12
-    assert comparison.truth_note.endswith(
-        f"{100 * comparison.results[0].accuracy:.1f} % on 12 held-out rows with a truth."
-    )
-    assert comparison.truth_note in str(comparison)
-    without = compare(X, y, {"it": Frequencies()}, cv=1, refit=False)
-    assert (without.n_true, without.truth_note) == (0, "")
 
 
 @pytest.mark.parametrize("name", ["budget", "time_limit"])

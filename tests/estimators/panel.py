@@ -9,8 +9,8 @@ from sklearn.svm import SVC
 from sklearn.utils import get_tags
 
 import oneof
-from oneof.estimators._online_base import OnlineClassifier
 from oneof.estimators.base import CandidateClassifier
+from oneof.estimators.online._base import OnlineClassifier
 
 
 class FoldsByContent:

@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from oneof import CandidateSets, GraphLogisticRegression
 from oneof.errors import InputError
-from oneof.estimators._views import parse_views, rows_with_view
+from oneof.estimators.graph_logistic._views import parse_views, rows_with_view
 from oneof.likelihoods import softmax
 from oneof.persistence import load, save
 from tests.estimators.panel import table

@@ -17,7 +17,7 @@ from oneof import (
     SpectralGraphTransducer,
     TransductiveSVM,
 )
-from oneof.estimators._online_base import OnlineClassifier
+from oneof.estimators.online._base import OnlineClassifier
 from tests.estimators.panel import ALL, further, name, same_model, scores, table, weighted_table
 
 # Parameters by which weights take another path through the code.

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneof.estimators._online_base import OnlineClassifier
+from oneof.estimators.online._base import OnlineClassifier
 from tests.estimators.panel import ALL, name, takes_counts
 from tests.fuzz.labels import supervision
 from tests.fuzz.outcome import DOCUMENTED, outcome

@@ -243,7 +243,7 @@ def test_another_version_of_scikit_learn_is_a_warning(
 def test_a_file_of_another_format_is_an_error(tmp_path: Path, rows: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error of a file in an older or newer format names its number."""
     X, y = rows
-    for version in (persistence.FORMAT_VERSION - 1, persistence.VOCABULARY_FORMAT_VERSION + 1):
+    for version in (persistence.FORMAT_VERSION - 1, persistence.FORMAT_VERSION + 1):
         with monkeypatch.context() as patch:
             patch.setattr(persistence, "FORMAT_VERSION", version)
             save(tmp_path / "model.skops", AvgPerceptron().fit(X, y))

@@ -10,7 +10,7 @@ import pytest
 
 import oneof
 from oneof.errors import ModelFileError
-from oneof.persistence import FORMAT_VERSION, VOCABULARY_FORMAT_VERSION, load
+from oneof.persistence import FORMAT_VERSION, load
 from tests.fixtures.write_models import FOLDER, PRESENT, predictions
 
 STORED = sorted(PRESENT.glob("*.skops"))
@@ -40,7 +40,8 @@ def test_models_of_older_formats_are_errors() -> None:
     assert older
     for path in older:
         number = path.parent.name.removeprefix("format-")
-        formats = f"{FORMAT_VERSION} and {VOCABULARY_FORMAT_VERSION}"
-        message = f"^{re.escape(str(path))} has format {number}, .* reads the formats {formats}[.] Fit the model again"
+        message = (
+            f"^{re.escape(str(path))} has format {number}, .* reads the format {FORMAT_VERSION}[.] Fit the model again"
+        )
         with pytest.raises(ModelFileError, match=message):
             load(path)

@@ -1,6 +1,5 @@
 """Vocabularies of text columns in model files."""
 
-import json
 import re
 import zipfile
 from pathlib import Path
@@ -56,21 +55,8 @@ def test_the_number_of_objects_does_not_grow_with_the_terms(tmp_path: Path) -> N
     assert sizes[0] == sizes[1]
 
 
-def test_the_format_of_models_without_vocabularies_is_unchanged(tmp_path: Path) -> None:
-    """Earlier versions read them; a file with a vocabulary names its own format."""
-    for model, version in (
-        (CLPL().fit([[0.0], [1.0]], ["a", "b"]), persistence.FORMAT_VERSION),
-        (make_model(), persistence.VOCABULARY_FORMAT_VERSION),
-    ):
-        save(tmp_path / "m.skops", model)
-        with zipfile.ZipFile(tmp_path / "m.skops") as archive:
-            content = json.loads(archive.read("schema.json"))["content"]
-        assert json.loads(content["format_version"]["content"]) == version
-        load(tmp_path / "m.skops")
-
-
 def test_files_with_dicts_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A model of the format before has its vocabulary as a dict, and is loaded unchanged."""
+    """A model whose vocabulary is stored as a dict is loaded unchanged."""
     model = make_model()
     with monkeypatch.context() as patch:
         patch.setattr(persistence, "with_compact_vocabularies", lambda estimator: estimator)

@@ -1,7 +1,6 @@
 """Detection of wrong labels: held-out predictions, and the model of noise (`oneof.solvers.noise`) fitted to them."""
 
 import numbers
-import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from oneof.audit.label_issues import MIN_CORRECTION, LabelIssues, mix_weights
+from oneof.caller import warn as warn_caller
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError
 from oneof.estimators.base import accepts_candidates, check_informative, last_step
@@ -219,7 +219,7 @@ def issues_from_scores(
     gains, min_gain = information_gains(solution.likelihood, evidence[labeled])
     is_weak = not is_better_than_frequencies(gains) or (noise_rate is None and gains.mean() < min_gain)
     if is_weak and warn:
-        warnings.warn(WEAK_PREDICTIONS, UserWarning, stacklevel=3)
+        warn_caller(WEAK_PREDICTIONS)
     result: NoiseSolution | NoiseEstimate = solution
     model = solution.model
     if noise_rate is None:

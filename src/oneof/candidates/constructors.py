@@ -1,8 +1,8 @@
 """Constructors of candidate sets, one for each form of supervision."""
 
-import warnings
 from typing import Any, Literal, Self
 
+from oneof.caller import warn
 from oneof.candidates.labels import (
     as_classes,
     codes_to_mask,
@@ -374,10 +374,8 @@ class Constructors:
         warn_of_placeholders(known, classes)
         if weighted:
             if classes is None and (joined := joined_weights(known.tolist())):
-                warnings.warn(
+                warn(
                     f"{joined[0]!r} is read as one label. Pass `separator` if it is a list of labels with weights.",
-                    UserWarning,
-                    stacklevel=2,
                 )
             return cls._from_likelihoods(likelihoods, known)
         warn_of_syntax(y, known, separator, classes)

@@ -1,12 +1,12 @@
 """Conversion of every form of supervision that `fit` accepts into candidate sets."""
 
-import warnings
 from collections import Counter
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.caller import warn
 from oneof.candidates.labels import (
     as_classes,
     codes_to_mask,
@@ -137,27 +137,21 @@ def _read_vector(y: Any, classes: Labels | None) -> CandidateSets:
 def _warn_of_joined_labels(labels: list[Any]) -> None:
     """Warn if a label is a set written as text, has a weight, or is the text of a missing label."""
     if lists := lists_as_text(labels):
-        warnings.warn(
+        warn(
             f"{lists[0]!r} is read as one class. If it is a list of labels written as text, pass "
             "CandidateSets.from_strings(y, separator='[]'); if it is a set or a tuple, pass lists, such as "
             "[ast.literal_eval(text) for text in y].",
-            UserWarning,
-            stacklevel=4,
         )
         return
     if missing := [label for label in labels if label in ("", "nan", "None")]:
-        warnings.warn(
+        warn(
             f"the text {missing[0]!r} is read as a class. Replace it by None if the row has no label; or pass "
             "a CandidateSets with `classes`.",
-            UserWarning,
-            stacklevel=4,
         )
     if len(pairs := labels_with_weights(labels)) > 1:
-        warnings.warn(
+        warn(
             f"{pairs[0]!r} is read as one class: pass CandidateSets.from_strings(y, weighted=True) if the number is a "
             "weight.",
-            UserWarning,
-            stacklevel=4,
         )
         return
     members = {text: text.split("|") for text in labels if isinstance(text, str) and "|" in text}
@@ -165,10 +159,8 @@ def _warn_of_joined_labels(labels: list[Any]) -> None:
     count.update(labels)
     for text, listed in members.items():
         if any(count[member] > 1 for member in listed):
-            warnings.warn(
+            warn(
                 f"{text!r} is read as one class: pass CandidateSets.from_strings(y) if it is a set of {len(listed)}.",
-                UserWarning,
-                stacklevel=4,
             )
             return
 
@@ -179,20 +171,17 @@ def _warn_of_indicator_in_lists(values: np.ndarray[Any, Any]) -> None:
     if not isinstance(first, list | tuple) or len(first) < 3:
         return
     if all(isinstance(v, list | tuple) and len(v) == len(first) and {0, 1}.issuperset(v) for v in values):
-        warnings.warn(
+        warn(
             f"every row of y is a list of {len(first)} zeros and ones, read as sets of the labels 0 and 1: "
             "pass np.asarray(y) if it is an indicator.",
-            UserWarning,
-            stacklevel=3,
         )
 
 
 def _warn_column_vector() -> None:
     from sklearn.exceptions import DataConversionWarning
 
-    warnings.warn(
+    warn(
         "A column-vector y was passed when a 1d array was expected. It is read as one label per row; "
         "pass y.ravel() to silence this.",
         DataConversionWarning,
-        stacklevel=3,
     )

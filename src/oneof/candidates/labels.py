@@ -1,13 +1,13 @@
 """Label values: detection of missing values, the classes that occur, and the code of each row's label."""
 
 import re
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.caller import warn
 from oneof.errors import InputError, LabelError
 from oneof.typing import Ints, Labels, Mask
 
@@ -267,10 +267,8 @@ def warn_of_placeholders(known: Labels, classes: Any) -> None:
     """Warn if classes that the user has not named are texts such as "n/a", which stand for a missing label."""
     found = [label for label in known.tolist() if isinstance(label, str) and label.lower() in PLACEHOLDERS - {"-1"}]
     if classes is None and found:
-        warnings.warn(
+        warn(
             f"{found[0]!r} is read as a class. If it stands for a missing label, pass missing=[{found[0]!r}].",
-            UserWarning,
-            stacklevel=3,
         )
 
 
@@ -379,4 +377,4 @@ def _require_classes(classes: Labels) -> None:
 def _check_signs(signs: SignPolicy) -> None:
     if signs == "error":
         raise LabelError(_SIGNS_HELP + ".", cause="signs")
-    warnings.warn(_SIGNS_HELP + ". They are read as two classes.", UserWarning, stacklevel=2)
+    warn(_SIGNS_HELP + ". They are read as two classes.")

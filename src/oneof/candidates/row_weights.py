@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from oneof.caller import warn
 from oneof.candidates.levels import LevelSets
 from oneof.errors import InputError, LabelError
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
@@ -241,16 +242,16 @@ def general_warnings() -> Iterator[None]:
         yield
     for warning in caught:
         if isinstance(warning.message, MergedWeightsWarning):
-            warnings.warn(warning.message.general, UserWarning, stacklevel=3)
+            warn(warning.message.general)
         else:
-            warnings.warn(warning.message, stacklevel=3)
+            warn(warning.message)
 
 
 def _warn(template: str, is_affected: Mask) -> None:
     """Warn about some rows at the place of the call of `CandidateSets.from_weights` or `from_strings`."""
     n_rows, first = int(is_affected.sum()), int(np.argmax(is_affected))
     rows = f"1 row (row {first})" if n_rows == 1 else f"{n_rows:,} rows (the first is row {first})"
-    warnings.warn(MergedWeightsWarning(template, rows), stacklevel=5)
+    warn(MergedWeightsWarning(template, rows))
 
 
 def _remainder(table: WeightTable) -> Floats:
@@ -305,12 +306,10 @@ def _divide_by_prior(weights: Floats, rows: Ints, classes: Labels, prior: Any) -
             )
     rare = np.flatnonzero((rates > 0) & (rates * len(posterior) < 1.0))
     if prior is None and len(posterior) >= _MIN_ROWS_WARNING and len(rare):
-        warnings.warn(
+        warn(
             f"the posteriors of class {classes.tolist()[rare[0]]!r} sum to {rates[rare[0]] * len(posterior):.2g} over "
             f"{len(posterior)} rows (classes below 1: {len(rare)}). Divided by so small a prior, any posterior of the "
             "class becomes a large weight. Pass `prior`, the class frequencies, or leave the class out.",
-            UserWarning,
-            stacklevel=5,
         )
     # A prior below the smallest normal number would make the quotient overflow.
     return np.asarray(posterior / np.maximum(rates / rates.max(), MIN_STORED_WEIGHT))

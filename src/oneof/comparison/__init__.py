@@ -1,8 +1,8 @@
 """Comparison of methods by cross-validation, and the choice of a method without true labels.
 
 Reading order: `class_weights` (weights of classes in a fit), `folds` (one method fitted and scored on one fold),
-`results` (the tables), `methods` (the default estimators), `features` (the same ones for several methods), `cost`
-(estimates of time), `schedule` (the order of the folds, and the budget), `criterion` (the expected accuracy),
+`results` (the tables), `methods` (the default estimators), `training_rows` (common features, corrected labels), `cost`
+(estimates of time, and the order of the folds within a budget), `criterion` (the expected accuracy),
 `few_labels` (the same with few labels), `scoring` (the held-out rows of all folds), `baseline` (a simple classifier),
 `comparison` (`compare`), `curve` (`learning_curve`).
 """

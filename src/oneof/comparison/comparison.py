@@ -16,9 +16,7 @@ from oneof.candidates import CandidateSets
 from oneof.comparison import folds as fold_module
 from oneof.comparison.baseline import measure_baseline
 from oneof.comparison.class_weights import check_class_weights, fit_with_class_weights
-from oneof.comparison.correction import Correction, TrainingSets, correct_rows
-from oneof.comparison.cost import estimate_costs
-from oneof.comparison.features import has_shared_step, share_features
+from oneof.comparison.cost import Schedule, estimate_costs
 from oneof.comparison.few_labels import (
     FEW_LABELS,
     keep_classes_in_training,
@@ -28,8 +26,8 @@ from oneof.comparison.few_labels import (
 from oneof.comparison.folds import Progress, Task, check_task, count_groups, make_folds, try_fit_and_score
 from oneof.comparison.methods import DEFAULT_METHOD, resolve_methods
 from oneof.comparison.results import Comparison, FoldResult, MethodResult, summarize
-from oneof.comparison.schedule import Schedule
 from oneof.comparison.scoring import held_out_predictions, score_held_out
+from oneof.comparison.training_rows import Correction, TrainingSets, correct_rows, has_shared_step, share_features
 from oneof.errors import InputError
 from oneof.model_selection import unlabeled_rows_by_fold
 from oneof.parallel import single_threaded_blas

@@ -3,7 +3,6 @@
 import dataclasses
 import math
 import numbers
-import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
+from oneof.caller import warn
 from oneof.comparison.class_weights import check_class_weights
 from oneof.comparison.folds import Progress, check_task, make_folds, try_fit_and_score
 from oneof.comparison.results import FoldResult, MethodResult, summarize, to_builtin
@@ -159,11 +159,10 @@ def learning_curve(
     if last is not None:
         sizes, points = [*sizes, n_labeled], [*points, last]
     if all(point.error is not None for point in points):
-        warnings.warn(
+        warn(
             "`estimator` failed in a fold at every number of rows, so the learning curve has no values. First error: "
             f"{points[-1].error}",
             FitFailedWarning,
-            stacklevel=2,
         )
     has_truth = truth is not None and any(point.accuracy is not None or point.error is not None for point in points)
     accuracy, accuracy_std = (

@@ -4,7 +4,6 @@ import contextlib
 import math
 import numbers
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -16,6 +15,7 @@ from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
+from oneof.caller import warn
 from oneof.candidates import CandidateSets, as_candidates, expand_to_predicted
 from oneof.comparison.class_weights import fit_with_class_weights
 from oneof.comparison.results import FoldResult, HeldOut
@@ -106,11 +106,9 @@ def _warn_of_other_labels(known: CandidateSets, candidates: CandidateSets) -> No
     other = np.flatnonzero(known.is_exact & known.mask[:, columns].any(axis=1))
     if len(other):
         label = known.classes.tolist()[int(known.mask[other[0]].argmax())]
-        warnings.warn(
+        warn(
             f"`truth` has {label!r} in row {other[0]}, which is not a class of `y`: every prediction of such a row is "
             "wrong. If it is a class, pass CandidateSets with `classes`; otherwise correct its name.",
-            UserWarning,
-            stacklevel=4,
         )
     judged = np.flatnonzero(known.is_exact & ~candidates.is_unlabeled)
     if len(judged) < MIN_JUDGED_ROWS:
@@ -121,11 +119,9 @@ def _warn_of_other_labels(known: CandidateSets, candidates: CandidateSets) -> No
         [label in column and candidates.mask[i, column[label]] for i, label in zip(judged, true, strict=True)]
     )
     if rate < MIN_TRUE_RATE:
-        warnings.warn(
+        warn(
             f"only {100 * rate:.0f} % of the true labels are among the labels of their rows. Check that `truth` has "
             "the names of the classes, and not numbers in another order.",
-            UserWarning,
-            stacklevel=4,
         )
 
 
@@ -300,11 +296,9 @@ def _check_predicted(model: Any, predicted: Any, sets: CandidateSets) -> None:
     labels, classes = np.asarray(predicted).tolist(), sets.classes.tolist()
     unknown = [label for label in labels if label not in set(classes)]
     if unknown:
-        warnings.warn(
+        warn(
             f"{type(model).__name__} predicts {unknown[0]!r}, which is not a class of `y`; {len(unknown)} of "
             f"{len(labels)} predictions are not. `predict` must return members of `classes_`, not their numbers.",
-            UserWarning,
-            stacklevel=3,
         )
         return
     own = np.asarray(model.classes_).tolist() if hasattr(model, "classes_") else classes
@@ -314,11 +308,9 @@ def _check_predicted(model: Any, predicted: Any, sets: CandidateSets) -> None:
     rate = covering_rate(sets, [renamed[label] for label in labels])
     min_gain = max(MIN_ORDER_GAIN, 3.0 * math.sqrt(0.5 / len(labels)))  # of three standard errors, at a rate of 1/2
     if rate > MIN_TRUE_RATE and rate > covering_rate(sets, labels) + min_gain:
-        warnings.warn(
+        warn(
             f"the columns of {type(model).__name__} seem to be in the order of `y.classes`, unlike its `classes_`. "
             "Store `y.classes` as `classes_`; they are not always sorted.",
-            UserWarning,
-            stacklevel=3,
         )
 
 
@@ -329,20 +321,16 @@ def _check_proba(model: Any, predicted: Any, proba: Floats, *, has_proba: bool) 
     """
     sums = proba.sum(axis=1)
     if has_proba and (np.abs(sums - 1.0) > MAX_SUM_ERROR).any():
-        warnings.warn(
+        warn(
             f"the probabilities of {type(model).__name__} do not sum to 1 in each row. Divide them by their sum.",
-            UserWarning,
-            stacklevel=3,
         )
     if len(proba) < MIN_JUDGED_ROWS:
         return
     rate = float(np.mean(np.asarray(model.classes_)[proba.argmax(axis=1)] == np.asarray(predicted)))
     if rate < MIN_TRUE_RATE:
-        warnings.warn(
+        warn(
             f"only {100 * rate:.0f} % of the predictions of {type(model).__name__} are the class of its largest "
             "probability. The columns of `predict_proba` must be in the order of `classes_`.",
-            UserWarning,
-            stacklevel=3,
         )
 
 

@@ -109,25 +109,25 @@ def default_estimators(
     from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
     from sklearn.svm import LinearSVC
 
-    from oneof.estimators.candidate_em import CandidateEM
-    from oneof.estimators.clpl import CLPL
-    from oneof.estimators.gaussian_em import GaussianEM
-    from oneof.estimators.graph_logistic import GraphLogisticRegression
-    from oneof.estimators.harmonic_field import HarmonicField
-    from oneof.estimators.ipal import IPAL
-    from oneof.estimators.local_global_consistency import LocalGlobalConsistency
+    from oneof.estimators.gaussian_process.plgp import PLGP
+    from oneof.estimators.generative.gaussian_em import GaussianEM
+    from oneof.estimators.generative.multinomial_em import MultinomialEM
+    from oneof.estimators.graph.harmonic_field import HarmonicField
+    from oneof.estimators.graph.local_global_consistency import LocalGlobalConsistency
+    from oneof.estimators.graph.markov_walk import MarkovWalk
+    from oneof.estimators.graph.spectral_graph_transducer import SpectralGraphTransducer
+    from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression
+    from oneof.estimators.linear.clpl import CLPL
+    from oneof.estimators.linear.plem import PLEM
     from oneof.estimators.loo_ridge import MAX_EXACT_ROWS, LOORidge, default_n_components
-    from oneof.estimators.markov_walk import MarkovWalk
-    from oneof.estimators.multinomial_em import MultinomialEM
-    from oneof.estimators.pegasos import AvgPegasos, MaxPegasos
-    from oneof.estimators.perceptron import AvgPerceptron, MaxPerceptron
-    from oneof.estimators.plecoc import PLECOC
-    from oneof.estimators.plem import PLEM
-    from oneof.estimators.plgp import PLGP
-    from oneof.estimators.plknn import PLKNN
-    from oneof.estimators.plsvm import PLSVM
-    from oneof.estimators.spectral_graph_transducer import SpectralGraphTransducer
-    from oneof.estimators.transductive_svm import TransductiveSVM
+    from oneof.estimators.neighbors.ipal import IPAL
+    from oneof.estimators.neighbors.plknn import PLKNN
+    from oneof.estimators.online.pegasos import AvgPegasos, MaxPegasos
+    from oneof.estimators.online.perceptron import AvgPerceptron, MaxPerceptron
+    from oneof.estimators.svm.plsvm import PLSVM
+    from oneof.estimators.svm.transductive_svm import TransductiveSVM
+    from oneof.estimators.wrappers.candidate_em import CandidateEM
+    from oneof.estimators.wrappers.plecoc import PLECOC
 
     if n_rows is not None:
         check_positive("n_rows", n_rows, integer=True, allow_zero=True)

@@ -1,6 +1,5 @@
 """A classifier whose predictions are sets of classes."""
 
-import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets, as_candidates
+from oneof.conformal.calibration_warnings import warn_of_few_rows, warn_of_full_sets
 from oneof.conformal.held_out import check_cv, class_proba, fit_parts, is_text
 from oneof.errors import InputError
 from oneof.estimators.base import check_informative, check_lengths
@@ -19,10 +19,7 @@ from oneof.solvers.conformal import (
     Calibration,
     aps_scores,
     calibrate,
-    exceeds,
     lac_scores,
-    min_calibration_rows,
-    never_excluded,
     p_values,
     prediction_sets,
 )
@@ -224,8 +221,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
             self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        self._warn_of_few_rows(float(self.coverage), len(candidates.classes))
-        self._warn_of_full_sets(np.concatenate(scores), np.concatenate(evidence))
+        self._check_rows(float(self.coverage), len(candidates.classes))
+        if self.calibration == "conservative":  # this rule has no probabilities
+            values, sets = np.concatenate(scores), np.concatenate(evidence)
+            warn_of_full_sets(self._calibrate(values, values, sets), values, sets, float(self.coverage))
         self.classes_ = candidates.classes
         return self
 
@@ -260,7 +259,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
             coverage = self.coverage
         else:
             check_coverage(coverage)
-            self._warn_of_few_rows(float(coverage), len(self.classes_))
+            self._check_rows(float(coverage), len(self.classes_))
         proba = class_proba(self.estimator_, X, self.classes_)
         uniform = self._draw_uniform(np.random.RandomState(self._seed), len(proba))
         values = [
@@ -368,34 +367,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
             scores, proba, evidence, rule=self.calibration, class_conditional=conditional, posterior=posterior
         )
 
-    def _warn_of_few_rows(self, coverage: float, n_classes: int) -> None:
-        """Warn if classes cannot be excluded because of the number of calibration rows."""
-        n_full = int(never_excluded(self.calibrations_, n_classes, coverage).sum())
-        if not n_full:
-            return
-        least = min_calibration_rows(coverage)
-        if self.class_conditional:
-            problem = f"{n_full} of {n_classes} classes are in every prediction set"
-            remedy = f"at least {least} rows of each class, or class_conditional=False"
-        else:
-            problem = f"{self.n_calibration_} calibration rows are too few: every prediction set has all classes"
-            remedy = f"at least {least} rows"
-        warnings.warn(f"{problem}. A coverage of {coverage:g} requires {remedy}.", UserWarning, stacklevel=3)
-
-    def _warn_of_full_sets(self, scores: Floats, evidence: Evidence) -> None:
-        """Warn if most sets have all classes under the rule "conservative", because of partial rows."""
-        n_partial = int((np.count_nonzero(evidence, axis=1) > 1).sum())
-        if self.calibration != "conservative" or not n_partial:
-            return
-        p = p_values([self._calibrate(scores, scores, evidence)], [scores])  # this rule has no probabilities
-        if exceeds(p, float(self.coverage)).all(axis=1).mean() > 0.5:
-            warnings.warn(
-                f"Most prediction sets have all classes, since {n_partial} of {len(scores)} calibration rows have "
-                'several candidates and calibration="conservative" assumes the worst of them. Use '
-                'calibration="sampled", or more exact rows.',
-                UserWarning,
-                stacklevel=3,
-            )
+    def _check_rows(self, coverage: float, n_classes: int) -> None:
+        n_rows = None if self.class_conditional else self.n_calibration_
+        warn_of_few_rows(self.calibrations_, n_classes, coverage, n_rows)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")

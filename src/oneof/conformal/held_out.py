@@ -1,7 +1,6 @@
 """Fitted models with the held-out rows that calibrate them: folds, a fraction, leave-one-out, or a fitted model."""
 
 import numbers
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,19 +9,18 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.candidates import CandidateSets
+from oneof.conformal.calibration_warnings import warn_of_few_groups
 from oneof.errors import InputError, reraise_as_input_error
-from oneof.estimators._soft_labels import with_seeds
 from oneof.estimators.base import accepts_candidates, last_step
 from oneof.estimators.loo_ridge import LOORidge, loo_logits
+from oneof.estimators.wrappers._soft_labels import with_seeds
 from oneof.likelihoods import softmax
 from oneof.model_selection import get_proba
-from oneof.model_selection.folds import encode_groups, fold_of_rows
+from oneof.model_selection.folds import fold_of_rows
 from oneof.model_selection.prediction import align_class_columns, as_targets, predicted_folds
 from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import check_choice, is_integer
 
-MIN_GROUPS = 20
-"""Number of groups below which the coverage of rows of new groups is uncertain."""
 N_PARTS = 20
 """A held-out fraction is rounded to a multiple of 1 / N_PARTS."""
 
@@ -71,7 +69,7 @@ def fit_parts(
     if groups is not None and (is_fraction or isinstance(cv, str)):
         raise InputError(f"`groups` defines folds, and `cv` must be their number or a splitter; got cv={cv!r}.")
     if groups is not None:
-        _warn_of_few_groups(groups, candidates)
+        warn_of_few_groups(groups, candidates)
     labeled = np.flatnonzero(~candidates.is_unlabeled)
     if is_text(cv, "prefit"):
         proba = class_proba(classifier, X, candidates.classes)
@@ -97,17 +95,6 @@ def fit_parts(
         delayed(_fit_part)(classifier, X, targets, train, test, candidates.classes) for train, test in calls
     )
     return last_part.model, [last_part] if is_split else parts
-
-
-def _warn_of_few_groups(groups: Any, candidates: CandidateSets) -> None:
-    n_groups = len(np.unique(encode_groups(groups, len(candidates))[~candidates.is_unlabeled]))
-    if n_groups < MIN_GROUPS:
-        warnings.warn(
-            f"{n_groups} groups calibrate the sets. The coverage of rows of new groups may be far from the nominal one "
-            f"with fewer than {MIN_GROUPS}.",
-            UserWarning,
-            stacklevel=4,
-        )
 
 
 def class_proba(model: Any, X: Any, classes: Labels) -> Floats:

@@ -1,12 +1,12 @@
 """Probabilities of the labels, and the errors of each annotator, from the answers alone."""
 
-import warnings
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
+from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.crowd.annotator_results import MIN_ANSWERS, AnnotatorResults
 from oneof.crowd.answers import Answers
@@ -212,10 +212,9 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         self.model_ = self.selection_.model
         solution, pairs, weight = self._solve(given, columns, prior, evidence)
         if not solution.converged:
-            warnings.warn(
+            warn(
                 f"The labels did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         self.n_iter_ = solution.n_iter
         self._set_attributes(given, columns, solution, evidence, weight)

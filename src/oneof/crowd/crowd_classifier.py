@@ -2,7 +2,6 @@
 
 import copy
 import numbers
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -14,6 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
+from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.crowd.answers import Answers
@@ -317,11 +317,9 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
             scores = held_out_scores(rows, model.candidates_, model.posterior_, folds)
             proba, power = temper(scores, model.candidates_.evidence, learner.max_power)
             if not last.changes and not is_informative(proba, model.class_prior_, model.candidates_.weights):
-                warnings.warn(
+                warn(
                     "The features do not predict the answers: the labels are those of the answers alone. Check X, or "
                     "pass another estimator.",
-                    UserWarning,
-                    stacklevel=3,
                 )
                 return last
             log_likelihoods = np.log(np.maximum((weights * proba[labeled]).sum(axis=1), np.finfo(float).tiny))
@@ -342,11 +340,10 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
             if change <= self.tol:
                 break
             if len(last.changes) >= self.max_iter:
-                warnings.warn(
+                warn(
                     f"The labels did not converge in {len(last.changes)} rounds: their last mean change was "
                     f"{change:.2g}. Increase max_iter or tol.",
                     ConvergenceWarning,
-                    stacklevel=3,
                 )
                 break
         return last

@@ -1,6 +1,5 @@
 """Tables, records and exports of answers as codes of rows, annotators and distinct answers."""
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
@@ -8,6 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from oneof.caller import warn
 from oneof.candidates.labels import (
     MISSING,
     encode_labels,
@@ -161,10 +161,8 @@ def warn_of_joined_labels(classes: Labels) -> None:
     known = set(classes.tolist())
     for label in classes.tolist():
         if isinstance(label, str) and "|" in label and known.issuperset(members := label.split("|")):
-            warnings.warn(
+            warn(
                 f"{label!r} is read as one class. If it is a set, split the text: the answer is then {members}.",
-                UserWarning,
-                stacklevel=3,
             )
             return
 
@@ -321,7 +319,7 @@ class Export:
         if not self.annotations:
             raise DataError("the export has no answers.", source=self.source)
         if omitted:
-            warnings.warn(describe_omitted(omitted), UserWarning, stacklevel=3)
+            warn(describe_omitted(omitted))
 
     def read(self, from_records: Callable[..., T], **named: Any) -> T:
         """Return the answers; errors name the file, and the place of the answer in it."""

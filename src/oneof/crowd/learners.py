@@ -19,8 +19,14 @@ from sklearn.utils import _safe_indexing
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError, reraise_as_input_error
-from oneof.estimators._soft_labels import fit_and_predict, fit_soft, predict_columns, remove_generators, with_seeds
 from oneof.estimators.base import CandidateClassifier
+from oneof.estimators.wrappers._soft_labels import (
+    fit_and_predict,
+    fit_soft,
+    predict_columns,
+    remove_generators,
+    with_seeds,
+)
 from oneof.model_selection import cross_val_predict
 from oneof.solvers.annotators.temper import MAX_POWER, mean_distances, temper
 from oneof.solvers.conformal import candidate_proba

@@ -1,12 +1,12 @@
 """Rules: functions that vote for the labels of rows, as sources of answers."""
 
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
+from oneof.caller import warn
 from oneof.candidates.readers.collections import is_collection
 from oneof.crowd.answers import Answers
 from oneof.errors import InputError, InputTypeError
@@ -64,7 +64,7 @@ def apply_rules(
         raise InputError("no rule votes on any row. Check the rules, or the rows.")
     if omitted:
         names = ", ".join(map(repr, omitted[:5])) + (", ..." if len(omitted) > 5 else "")
-        warnings.warn(f"rules that vote on no row are omitted: {names}.", UserWarning, stacklevel=2)
+        warn(f"rules that vote on no row are omitted: {names}.")
     kept = [name for name in votes if name not in omitted]
     table = [[votes[name][i] for name in kept] for i in range(len(listed))]
     return Answers.from_table(table, classes=classes, annotators=kept, select_rows=True)

@@ -3,12 +3,12 @@
 import difflib
 import os
 import re
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from oneof.caller import warn
 from oneof.datasets import cache
 from oneof.datasets.dataset import Dataset, from_codes
 from oneof.datasets.npz import DatasetShape, from_arrays, read_npz, read_shape
@@ -217,10 +217,8 @@ def _fetch(name: str) -> Dataset:
     try:
         cache.store(name, arrays)
     except OSError as error:
-        warnings.warn(
+        warn(
             f"data set {name!r} could not be stored in {cache.cache_folder()} ({error}). It will be downloaded again.",
-            UserWarning,
-            stacklevel=3,
         )
     return from_arrays(name, arrays)
 

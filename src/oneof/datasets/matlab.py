@@ -11,7 +11,6 @@ import io
 import math
 import os
 import struct
-import warnings
 import zlib
 from collections.abc import Collection
 from pathlib import Path
@@ -21,6 +20,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.archives import check_size
+from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.datasets.dataset import Dataset, from_codes
 from oneof.errors import DataError, InputError
@@ -173,11 +173,9 @@ def _from_matrices(name: str, data: Any, partial_target: Any, target: Any) -> Da
             "column for each row of data."
         )
     if partial_target.shape == (n_samples, n_samples):
-        warnings.warn(
+        warn(
             f"{name}: there are as many classes as rows ({n_samples}), so the orientation of partial_target is "
             "ambiguous; it is read as (classes, rows).",
-            UserWarning,
-            stacklevel=3,
         )
     if partial_target.shape[1] == n_samples:
         partial_target, target = partial_target.T, target.T

@@ -12,7 +12,7 @@ import numpy as np
 
 from oneof.distributed.blocks import RowBlock, RowBlocks
 from oneof.distributed.reduction import MAX_HESSIAN_SIZE, map_persist, map_reduce
-from oneof.estimators.clpl import CLPL
+from oneof.estimators.linear.clpl import CLPL
 from oneof.solvers.clpl import CLPLProblem, minimize
 from oneof.solvers.clpl.problem import blocks_fit
 from oneof.solvers.linear_objective import HessianBlock, penalized, penalized_diagonal

@@ -9,11 +9,11 @@ from oneof.distributed.loo_ridge import check_loo_ridge, fit_loo_ridge
 from oneof.distributed.mixing import check_online, check_plsvm, fit_online, fit_plsvm
 from oneof.distributed.plgp import check_plgp, fit_plgp
 from oneof.errors import InputTypeError
-from oneof.estimators._online_base import OnlineClassifier
-from oneof.estimators.clpl import CLPL
+from oneof.estimators.gaussian_process.plgp import PLGP
+from oneof.estimators.linear.clpl import CLPL
 from oneof.estimators.loo_ridge import LOORidge
-from oneof.estimators.plgp import PLGP
-from oneof.estimators.plsvm import PLSVM
+from oneof.estimators.online._base import OnlineClassifier
+from oneof.estimators.svm.plsvm import PLSVM
 
 Estimator = TypeVar("Estimator")
 

@@ -16,8 +16,8 @@ import numpy as np
 from oneof.distributed.blocks import RowBlock, RowBlocks, block_error_context
 from oneof.distributed.reduction import compute, delayed_task, map_persist, map_reduce, persist, shared, tree_sum
 from oneof.errors import InputError
-from oneof.estimators._online_base import OnlineClassifier
-from oneof.estimators.plsvm import PLSVM
+from oneof.estimators.online._base import OnlineClassifier
+from oneof.estimators.svm.plsvm import PLSVM
 from oneof.kernels import Kernel
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.online import MixUpdate, OnlineState, average_updates, local_state, weighted_update

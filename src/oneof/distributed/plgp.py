@@ -13,17 +13,17 @@ import numpy as np
 from oneof.distributed.blocks import RowBlock, RowBlocks, block_error_context
 from oneof.distributed.reduction import MAX_HESSIAN_SIZE, map_persist, map_reduce
 from oneof.errors import InputError
-from oneof.estimators._plgp_kernels import check_parameters, make_kernels, optimize_kernels, subsample
-from oneof.estimators.plgp import PLGP
+from oneof.estimators.gaussian_process._kernels import check_parameters, make_kernels, optimize_kernels, subsample
+from oneof.estimators.gaussian_process.plgp import PLGP
 from oneof.kernels import total_variance
 from oneof.kernels.nystroem import NystroemFeatures
 from oneof.kernels.pairwise import checked_variance
 from oneof.likelihoods import support
-from oneof.solvers.laplace.feature_mode import WeightPosterior
 from oneof.solvers.laplace.model import LikelihoodDerivatives
 from oneof.solvers.laplace.posterior import check_variances, landmark_features, stack_classes
 from oneof.solvers.laplace.posterior_covariance import WeightCovariance
-from oneof.solvers.laplace.weight_mode import FeatureRows, find_weight_mode
+from oneof.solvers.laplace.weight_space.mode import FeatureRows, find_weight_mode
+from oneof.solvers.laplace.weight_space.posterior import WeightPosterior
 from oneof.typing import Floats
 from oneof.validation import check_memory
 
@@ -160,7 +160,7 @@ class DistributedDerivatives:
 
 
 class DistributedFeatureSums:
-    """Sums over all rows, as `oneof.solvers.laplace.weight_mode.FeatureSums`."""
+    """Sums over all rows, as `oneof.solvers.laplace.weight_space.mode.FeatureSums`."""
 
     def __init__(self, rows: list[Any], n_rows: int, shape: tuple[int, int], *, is_partial: bool) -> None:
         self.rows, self.n_rows, self.shape, self.is_partial = rows, n_rows, shape, is_partial

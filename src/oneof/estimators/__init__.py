@@ -1,1 +1,19 @@
-"""The estimators: one method, one file."""
+"""The estimators: one method in one file, in one folder for each family.
+
+Every `fit` validates, encodes, calls a solver and stores the result. Reading order: `base` (validation of X and y,
+prediction, disambiguation), then the family of a method, whose docstring gives its order. Families do not import each
+other; the modules at the top are common to several of them.
+
+* `loo_ridge`: `LOORidge`, kernel ridge regression, which is a family of its own
+* `linear`: `CLPL`, `PLEM`
+* `neighbors`: `PLKNN`, `IPAL`
+* `svm`: `PLSVM`, `TransductiveSVM`
+* `gaussian_process`: `PLGP`
+* `online`: `AvgPerceptron`, `MaxPerceptron`, `AvgPegasos`, `MaxPegasos`
+* `graph`: `HarmonicField`, `LocalGlobalConsistency`, `MarkovWalk`, `SpectralGraphTransducer`
+* `graph_logistic`: `GraphLogisticRegression`
+* `generative`: `GaussianEM`, `MultinomialEM`
+* `wrappers`: `CandidateEM`, `PLECOC`, which fit classifiers of scikit-learn
+
+`tensors` adds torch tensors to `LOORidge` and `PLGP`; `deduplicate` merges equal rows.
+"""

@@ -1,9 +1,9 @@
 """Results of a session: the combined answers, the reliabilities of the annotators, and files."""
 
 import os
-import warnings
 from pathlib import Path
 
+from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.files import as_path
 from oneof.labeling.annotators.gold import set_labels
@@ -149,12 +149,10 @@ class ResultAPI(AnswerAPI):
         if kept:
             row = kept[0].row
             name = row if match is None else self.table.frame[match][row]
-            warnings.warn(
+            warn(
                 f"{len(kept):,} of {len(entries):,} answers of {path} have other labels than those of the same "
                 f"annotator in the session, which are kept (first: item {str(name)!r}, {kept[0].annotator}). Correct "
                 "them on the page, or import all answers into a new session.",
-                UserWarning,
-                stacklevel=2,
             )
         self._wake()
         return n_new

@@ -1,10 +1,10 @@
 """Metrics that need only candidate sets: how often a prediction is a candidate of its row."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 
+from oneof.caller import warn
 from oneof.candidates import CandidateSets, align, as_classes, expand_to_predicted
 from oneof.candidates.labels import distinct_labels, pack_classes
 from oneof.errors import InputError, LabelError
@@ -228,7 +228,7 @@ def _check_column_numbers(y: Any, predicted: Labels, codes: Ints) -> None:
     )
     if (codes < 0).all():
         raise InputError(problem)
-    warnings.warn(problem, UserWarning, stacklevel=4)
+    warn(problem)
 
 
 def _is_uninformative(candidates: CandidateSets) -> Mask:

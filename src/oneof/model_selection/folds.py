@@ -1,7 +1,6 @@
 """Splitters for candidate sets: stratified folds of rows, and of groups of rows."""
 
 import numbers
-import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_consistent_length
 
+from oneof.caller import warn
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.candidates.stratification import stratified_folds, stratified_group_folds
 from oneof.errors import InputError, reraise_as_input_error
@@ -317,10 +317,8 @@ def warn_of_common_rows(folds: Sequence[tuple[Ints, Ints]], labeled: Mask) -> No
         is_train[train] = True
         n_common = int((is_train & labeled)[test].sum())
         if n_common:
-            warnings.warn(
+            warn(
                 f"`cv` has {n_common:,} of {len(test):,} test rows of fold {k} in its training rows as well: the rates "
                 "are too high, since these rows were fitted.",
-                UserWarning,
-                stacklevel=3,
             )
             return

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_torch_array
 
+from oneof.caller import warn
 from oneof.errors import InputError, InputTypeError, ModelFileError
 from oneof.files import as_path, atomic_write
 from oneof.persistence import archive
@@ -32,10 +33,8 @@ from oneof.persistence.vocabularies import restore_vocabularies, with_compact_vo
 __all__ = ["SavedModel", "load", "save"]
 
 FORMAT = "oneof-model"
-FORMAT_VERSION = 7
-"""7: models store weights of candidates where they stored candidate sets; files of older formats cannot be read."""
-VOCABULARY_FORMAT_VERSION = 8
-"""Format of models with vocabularies, which earlier versions cannot read; others remain in the format above."""
+FORMAT_VERSION = 9
+"""9: the modules of the estimators have other names, with which files name their types; older files cannot be read."""
 
 
 _TABLE_FIELDS = [f.name for f in fields(SavedModel) if f.name not in ("pipeline", "calibration")]
@@ -110,13 +109,12 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     path = as_path(path)
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist. Create it before saving.")
-    compact = with_compact_vocabularies(estimator)
     content = {
         "format": FORMAT,
-        "format_version": FORMAT_VERSION if compact is estimator else VOCABULARY_FORMAT_VERSION,
+        "format_version": FORMAT_VERSION,
         "oneof_version": version("oneof"),
         "sklearn_version": version("scikit-learn"),
-        "estimator": compact,
+        "estimator": with_compact_vocabularies(estimator),
         "table": {name: getattr(model, name) for name in _TABLE_FIELDS} if saved else None,
         "calibration": model.calibration if saved else None,  # beside the table, so that earlier versions ignore it
     }
@@ -233,10 +231,10 @@ def _read(path: Path, skops_io: Any) -> Any:
 
 def _check_format(path: Path, written: Any, oneof_version: Any) -> None:
     """Raise unless a file has the format that this version reads."""
-    if written not in (FORMAT_VERSION, VOCABULARY_FORMAT_VERSION):
+    if written != FORMAT_VERSION:
         raise ModelFileError(
-            f"{path} has format {written}, written by oneof {oneof_version}; this version reads the formats "
-            f"{FORMAT_VERSION} and {VOCABULARY_FORMAT_VERSION}. Fit the model again, or use the version that wrote it."
+            f"{path} has format {written}, written by oneof {oneof_version}; this version reads the format "
+            f"{FORMAT_VERSION}. Fit the model again, or use the version that wrote it."
         )
 
 
@@ -275,11 +273,9 @@ def _is_calibration(calibration: Any, n_classes: int) -> bool:
 def _compare_versions(path: Path, content: Mapping[str, Any]) -> None:
     saved_version, installed_version = content.get("sklearn_version"), version("scikit-learn")
     if saved_version != installed_version:
-        warnings.warn(
+        warn(
             f"{path} was written with scikit-learn {saved_version}, and {installed_version} is installed. Check some "
             "predictions, or fit the model again.",
-            UserWarning,
-            stacklevel=3,
         )
 
 

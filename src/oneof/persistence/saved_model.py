@@ -1,7 +1,5 @@
 """A fitted pipeline with the columns of its table, and its predictions for another table."""
 
-import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -9,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
+from oneof.caller import warn
 from oneof.typing import Floats, Labels
 
 if TYPE_CHECKING:
@@ -170,7 +169,8 @@ class SavedModel:
         check_set_options(options)
         check_calibrated(self)
         sets, notes = predict_sets(self, get_proba(self.pipeline, self._rows(table, strict).rows).proba, options)
-        _warn(notes, stacklevel=3)
+        for note in notes:
+            warn(note)
         return sets
 
     def _rows(self, table: Any, strict: bool) -> "ModelRows":
@@ -180,11 +180,6 @@ class SavedModel:
 
         options = TableOptions(strict=strict)
         rows = align_rows(self, open_table(self, table, options), options)
-        _warn(rows.notes)
+        for note in rows.notes:
+            warn(note)
         return rows
-
-
-def _warn(sentences: Sequence[str], stacklevel: int = 4) -> None:
-    """Warn the caller of a public method of the model."""
-    for sentence in sentences:
-        warnings.warn(sentence, UserWarning, stacklevel=stacklevel)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from oneof.errors import DataError, InputTypeError
-from oneof.estimators._online_base import OnlineClassifier
+from oneof.estimators.online._base import OnlineClassifier
 from oneof.io import (
     Column,
     Table,

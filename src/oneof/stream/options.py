@@ -7,7 +7,7 @@ import numpy as np
 
 from oneof.candidates.row_weights import WeightOptions
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators._online_base import check_online
+from oneof.estimators.online._base import check_online
 from oneof.io import CellFormat, Dialect, Overrides, TextOptions
 from oneof.io.batches import BATCH_ROWS
 from oneof.io.formats.source import Source

@@ -9,7 +9,7 @@ import numpy as np
 from oneof.candidates import CandidateSets, as_classes
 from oneof.candidates.readers.collections import is_collection
 from oneof.errors import InputError, InputTypeError
-from oneof.estimators._online_base import check_online
+from oneof.estimators.online._base import check_online
 from oneof.io.formats.svmlight import MAX_INDEX_BITS
 from oneof.likelihoods import softmax
 from oneof.solvers.online import OnlineState

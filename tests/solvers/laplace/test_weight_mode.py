@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from oneof.likelihoods import softmax
-from oneof.solvers.laplace import weight_preconditioner
 from oneof.solvers.laplace.mode import find_mode
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior, Likelihood
 from oneof.solvers.laplace.posterior_covariance import curvature_matrix
 from oneof.solvers.laplace.thin_products import is_thin, transposed_product
-from oneof.solvers.laplace.weight_mode import RowDerivatives
-from oneof.solvers.laplace.weight_preconditioner import WeightPreconditioner, sample_rows
+from oneof.solvers.laplace.weight_space import preconditioner as preconditioner_module
+from oneof.solvers.laplace.weight_space.mode import RowDerivatives
+from oneof.solvers.laplace.weight_space.preconditioner import WeightPreconditioner, sample_rows
 from tests.solvers.laplace.problems import SHARPNESSES, problem
 
 
@@ -36,8 +36,8 @@ def test_every_row_and_feature_give_the_inverse(by_class):
     residual = rng.normal(size=(20, 4))
     expected = np.linalg.solve(H, residual.T.ravel()).reshape(4, 20).T
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(weight_preconditioner, "MIN_DIAGONAL", -1.0)
-        patch.setattr(weight_preconditioner, "MAX_COST", 1e9)
+        patch.setattr(preconditioner_module, "MIN_DIAGONAL", -1.0)
+        patch.setattr(preconditioner_module, "MAX_COST", 1e9)
         solution = WeightPreconditioner.from_rows(features, derivatives).solve(residual)
     np.testing.assert_allclose(solution, expected, rtol=1e-8, atol=1e-10)
 
@@ -45,8 +45,8 @@ def test_every_row_and_feature_give_the_inverse(by_class):
 @pytest.mark.parametrize("max_dense_size", [4, 20, 2000])
 def test_preconditioner_is_symmetric_and_positive_definite(max_dense_size, monkeypatch):
     """Conjugate gradients need this, whatever rows are drawn and however small the dense block is."""
-    monkeypatch.setattr(weight_preconditioner, "MAX_DENSE_SIZE", max_dense_size)
-    monkeypatch.setattr(weight_preconditioner, "MAX_SAMPLED_ROWS", 50)
+    monkeypatch.setattr(preconditioner_module, "MAX_DENSE_SIZE", max_dense_size)
+    monkeypatch.setattr(preconditioner_module, "MAX_SAMPLED_ROWS", 50)
     features, mask = feature_rows()
     derivatives = Likelihood(mask, 1.0).derivatives(np.random.default_rng(1).normal(size=mask.shape))
     preconditioner = WeightPreconditioner.from_rows(features.astype(np.float32), derivatives)
@@ -57,7 +57,7 @@ def test_preconditioner_is_symmetric_and_positive_definite(max_dense_size, monke
 
 def test_sample_weighs_rows_by_their_number(monkeypatch):
     """Rows are drawn in proportion to their sizes, and the weighted sum of sizes is that of all rows."""
-    monkeypatch.setattr(weight_preconditioner, "MAX_SAMPLED_ROWS", 200)
+    monkeypatch.setattr(preconditioner_module, "MAX_SAMPLED_ROWS", 200)
     sizes = np.random.default_rng(0).exponential(size=5000) ** 3
     rows, weights = sample_rows(sizes)
     assert len(rows) <= 200

@@ -2,13 +2,13 @@
 
 import itertools
 import re
-import warnings
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from oneof.caller import warn
 from oneof.candidates.labels import (
     USE_FROM_WEIGHTS,
     WEIGHT_IN_PARENTHESES,
@@ -230,11 +230,9 @@ def _warn_of_minus_one(rows: list[Any]) -> None:
     """Warn if -1 is a label of a set, while a row of -1 alone is unlabeled."""
     row = next((i for i, value in enumerate(rows) if value is not None and any(map(is_minus_one, value))), None)
     if row is not None:
-        warnings.warn(
+        warn(
             f"a row of -1 is unlabeled, but -1 is a class in the set of row {row}. Write None for unlabeled rows and "
             "remove -1 from sets; or pass `classes` with -1 if it is a class.",
-            UserWarning,
-            stacklevel=5,
         )
 
 

@@ -1,9 +1,9 @@
 """Detection of the text between two labels of a cell."""
 
-import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from oneof.caller import warn
 from oneof.candidates.labels import fold_case as fold_text
 from oneof.candidates.labels import label_vector, labels_with_weights, lists_as_text
 from oneof.candidates.readers.literals import LISTS, is_plainly_list
@@ -133,22 +133,16 @@ def warn_of_syntax(y: Any, known: Labels, separator: str, classes: Any) -> None:
     if classes is not None:
         return
     if other := other_separator(y, separator):
-        warnings.warn(
+        warn(
             f"each text is read as one label, but {other!r} seems to separate labels. Pass separator={other!r}, or "
             "separator='auto'.",
-            UserWarning,
-            stacklevel=3,
         )
     if lists := lists_as_text(known.tolist()):
-        warnings.warn(
+        warn(
             f"{lists[0]!r} is read as one label. If it is a list written as text, pass separator='[]'; if it is a "
             "set or a tuple, use CandidateSets.from_sets on [ast.literal_eval(text) for text in y].",
-            UserWarning,
-            stacklevel=3,
         )
     if len(pairs := labels_with_weights(known.tolist())) > 1:
-        warnings.warn(
+        warn(
             f"{pairs[0]!r} is read as one label. Pass weighted=True if the number is a weight.",
-            UserWarning,
-            stacklevel=3,
         )

@@ -5,11 +5,11 @@ any size. What is wrong with a column as a whole, such as the type of its labels
 """
 
 import math
-import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from oneof.caller import warn
 from oneof.candidates.labels import (
     as_classes,
     fold_case,
@@ -174,7 +174,7 @@ def without_unreadable(y: Any, checker: CellChecker) -> list[Any]:
     texts = label_vector(y).tolist()
     errors = _find_in_texts(texts, checker)
     if errors:
-        warnings.warn(f"{describe_unreadable(errors)}, and their rows are unlabeled.", UserWarning, stacklevel=3)
+        warn(f"{describe_unreadable(errors)}, and their rows are unlabeled.")
     return [None if row in errors else text for row, text in enumerate(texts)]
 
 

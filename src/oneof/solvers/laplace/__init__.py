@@ -9,6 +9,5 @@ Reading order:
 5. `posterior_covariance`, `low_rank_covariance`: the covariances of further rows.
 6. `predictive`: the class probabilities of further rows.
 7. `posterior`: the combination of all of these.
-8. `weight_mode`, `weight_preconditioner`: the mode over the weights of features.
-9. `feature_mode`: the posterior of these weights, for rows that are distributed over blocks.
+8. `weight_space`: the mode and the posterior over the weights of features.
 """

@@ -26,7 +26,7 @@ from oneof.likelihoods import softmax_jvp, support
 from oneof.solvers.laplace.cholesky_factors import CholeskyFactors
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior, Likelihood, LikelihoodDerivatives, Prior
 from oneof.solvers.laplace.trust_region import STAGE_TOL, TrustRegionNewton, relative_size, stages_below
-from oneof.solvers.laplace.weight_mode import RowSums, find_weight_mode
+from oneof.solvers.laplace.weight_space.mode import RowSums, find_weight_mode
 from oneof.typing import Array
 
 N_LANDMARKS = 500

@@ -3,7 +3,6 @@
 `approximate_posterior` finds the mode. `LaplacePosterior` stores it with everything that predictions need.
 """
 
-import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
 
+from oneof.caller import warn
 from oneof.errors import InputError
 from oneof.kernels import covariance, is_psd_by_construction, variances
 from oneof.kernels.nystroem import NystroemFeatures
@@ -98,11 +98,9 @@ class LaplacePosterior:
         xp = array_namespace(prior_variances)
         lowest = float(xp.min(xp.linalg.eigvalsh(result.covariances(cross, prior_variances))))
         if lowest < -NEGATIVE_VARIANCE_TOL:
-            warnings.warn(
+            warn(
                 f"rounding leaves errors of about {-lowest:.2g} in the covariances of the latents, because the kernel "
                 "is large. Scale the features, or lower the kernel's variance.",
-                UserWarning,
-                stacklevel=2,
             )
         is_double = use_low_rank and result.dtype != prior.float32.dtype
         return to_float32_if_precise(result, cross, prior_variances) if is_double else result
@@ -324,11 +322,9 @@ def _jitter(kernel: Any, rows: FeatureMatrix) -> float:
     gram = as_double(covariance(kernel, rows))
     fraction = min_jitter(gram)
     if fraction:
-        warnings.warn(
+        warn(
             f"the kernel {kernel} is not quite positive semi-definite: {fraction:g} of its mean variance was added to "
             "the diagonal.",
-            UserWarning,
-            stacklevel=5,
         )
     return fraction * float(array_namespace(gram).mean(abs(array_namespace(gram).linalg.diagonal(gram))))
 

@@ -6,7 +6,7 @@ pi - A, and its negative Hessian is I + W_true K. The method therefore needs nei
 iteration of conjugate gradients costs one product of K with an n x K block.
 
 If K = Phi Phi^T, the same method works on the weights w = Phi^T A of the features, whose prior covariance is the
-identity: see `oneof.solvers.laplace.weight_mode`. There the conjugate gradients have a preconditioner M^-1, and the
+identity: see `oneof.solvers.laplace.weight_space`. There the conjugate gradients have a preconditioner M^-1, and the
 norm of the region is that of M.
 
 W_true has negative eigenvalues at finite sharpness. A trust region in the same norm handles them (Steihaug 1983): a

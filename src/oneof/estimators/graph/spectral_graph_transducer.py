@@ -1,0 +1,167 @@
+"""Spectral graph transduction."""
+
+from typing import Any, Literal, Self
+
+from oneof.estimators.graph._base import GraphClassifier
+from oneof.solvers.transducer import solve_transduction
+from oneof.validation import check_positive
+
+
+class SpectralGraphTransducer(GraphClassifier):
+    """Semi-supervised classifier by cuts of a neighbor graph of all rows along few and weak edges.
+
+    The rows are connected to their nearest neighbors. With V the eigenvectors 2, ..., d + 1 of the graph Laplacian
+    I - D^-1/2 W D^-1/2, the smoothest except the constant one, a class has the scores z = V w that minimize
+
+        sum_j (rank_j w_j)^2 + C (z - gamma)^T Gamma (z - gamma)   over  ||z||^2 = n.
+
+    In the l_+ rows labeled as the class, gamma_i is gamma_+ = sqrt(l_- / l_+) and Gamma_ii = l / (2 l_+). In the l_-
+    rows labeled otherwise, gamma_i is gamma_- = -sqrt(l_+ / l_-) and Gamma_ii = l / (2 l_-). Elsewhere Gamma_ii is 0.
+    The rank of the j-th eigenvector is j, unless several have one eigenvalue (see the notes). The threshold is halfway
+    between the two targets. With more than two classes, each row gets the class with the largest relative score
+    (z - gamma_-) / (gamma_+ - gamma_-). Every problem is solved exactly.
+
+    Parameters
+    ----------
+    n_eigenvectors : int, default=80
+        d, at least 1; a graph of n rows has at most n - 1. The eigenvectors that separate unconnected components of the
+        graph are used even if they are more. Memory is proportional to n d; from a third of n on, to n^2.
+    C : float, default=3200
+        Above 0; the larger, the closer the scores are to their targets in labeled rows.
+    affinity : {"cosine", "gaussian", "binary"}, callable, array or sparse matrix, default="cosine"
+        Edge weights, or the affinity of the rows of fit: see `oneof.graphs.NeighborGraph`.
+    n_neighbors : int, default=100
+        Number of nearest neighbors of each row. If there are fewer rows, all are connected. A small number is better
+        if classes lie along thin surfaces, and much worse if they are overlapping clusters.
+    radius : float, optional
+        Connect all rows within this distance instead of the nearest neighbors.
+    bandwidth : "local" or float, default="local"
+        Bandwidth of Gaussian weights.
+    symmetrize : {"sum", "union", "mutual"}, default="sum"
+        As published, edges between mutual neighbors have twice the weight.
+    algorithm : {"exact", "approximate"}, default="exact"
+        Neighbor search.
+    max_iter : int, default=100
+        Maximum number of iterations if rows have several candidates; without such rows there is one.
+    tol : float, default=0.01
+        Above 0: largest remaining change of the distributions of rows with several candidates, estimated from the rate
+        at which the changes shrink.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    label_distributions_ : ndarray of shape (n_samples, n_classes)
+        Distributions of the rows of fit, 0 outside their sets: those nearest to the relative scores
+        (z - gamma_-) / (gamma_+ - gamma_-) of the classes, by the weights of the row if it has any.
+    transduction_ : ndarray of shape (n_samples,)
+        Labels of the rows of fit: the most probable class.
+    affinity_ : csr_array of shape (n_samples, n_samples)
+        W.
+    n_iter_ : int
+        Number of iterations.
+    n_features_in_ : int
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names of X; set only if X is a DataFrame.
+
+    Warns
+    -----
+    UserWarning
+        If components of the graph have no label: their rows get uniform distributions.
+    ConvergenceWarning
+        If `max_iter` is reached.
+
+    Notes
+    -----
+    Eigenvectors with the same eigenvalue, such as those with eigenvalue 0 in a graph of several components, all have
+    the lowest of their ranks. The published ranks increase. Any rotation of such vectors is an equivalent basis of
+    their space. With separate ranks, the result would depend on the computed basis.
+
+    A row of several candidates counts for each candidate class as q of a row of the class and 1 - q of a row of another
+    class. The initial q is 1/|S|; later it is the resulting probability. For a class outside the set, it counts as a
+    row of another class. In a row with weights v of the classes, the initial q is v / sum v, and the resulting
+    probability of class k is v_k max(s_k - tau, 0), with s the relative scores and the tau for which the sum is 1.
+    Weights below 1e-6 count as 0.
+
+    A common factor of all features changes nothing, with two exceptions. `radius` (except for cosines) and a numeric
+    `bandwidth` are in their unit, and an `affinity` function may depend on it. Different factors for single features
+    change the result.
+
+    `predict` and `predict_proba` give each new row the mean distribution of its nearest neighbors among the rows of
+    fit. The mean is weighted by the edge weights of the graph. A row of fit that is passed again is its own neighbor,
+    but still gets the mean: its own label is in `transduction_`. The probabilities are not calibrated.
+
+    Cosine similarities depend on the origin: features without a natural zero should be standardized first.
+
+    References
+    ----------
+    Joachims (2003), Transductive learning via spectral graph partitioning, ICML. The solver: Gander, Golub & von
+    Matt (1989), A constrained eigenvalue problem, Linear Algebra and its Applications 114.
+
+    Examples
+    --------
+    >>> from oneof import SpectralGraphTransducer
+    >>> X = [[1.0, 0.1], [1.0, 0.2], [1.0, 0.3], [0.3, 1.0], [0.2, 1.0], [0.1, 1.0]]
+    >>> model = SpectralGraphTransducer(n_neighbors=2).fit(X, ["a", None, None, None, None, "b"])
+    >>> model.transduction_.tolist()
+    ['a', 'a', 'a', 'b', 'b', 'b']
+    >>> model.predict([[2.0, 0.1], [0.1, 2.0]]).tolist()
+    ['a', 'b']
+    """
+
+    def __init__(
+        self,
+        n_eigenvectors: int = 80,
+        C: float = 3200.0,
+        *,
+        affinity: Any = "cosine",
+        n_neighbors: int = 100,
+        radius: float | None = None,
+        bandwidth: float | Literal["local"] = "local",
+        symmetrize: Literal["sum", "union", "mutual"] = "sum",
+        algorithm: Literal["exact", "approximate"] = "exact",
+        max_iter: int = 100,
+        tol: float = 0.01,
+    ) -> None:
+        self.n_eigenvectors = n_eigenvectors
+        self.C = C
+        self.affinity = affinity
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.bandwidth = bandwidth
+        self.symmetrize = symmetrize
+        self.algorithm = algorithm
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Build the graph of all rows and label them.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+        y : array-like or CandidateSets of length n_samples
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If X, y or a parameter is invalid, or the eigenvectors would not fit in memory.
+        """
+        check_positive("n_eigenvectors", self.n_eigenvectors, integer=True)
+        check_positive("C", self.C)
+        candidates, graph = self._build_graph(X, y)
+        solution = solve_transduction(
+            graph.affinity,
+            candidates.evidence,
+            n_eigenvectors=self.n_eigenvectors,
+            C=self.C,
+            max_iter=self.max_iter,
+            tol=self.tol,
+        )
+        return self._set_fitted_attributes(X, y, candidates, graph, solution)

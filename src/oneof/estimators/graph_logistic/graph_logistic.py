@@ -1,0 +1,384 @@
+"""Logistic regression with weights that are smooth along a graph of all rows, for one view or several."""
+
+from collections.abc import Callable
+from typing import Any, Literal, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from oneof.candidates import CandidateSets
+from oneof.candidates.class_weights import check_row_weights
+from oneof.errors import InputError
+from oneof.estimators.base import CandidateClassifier, DecisionFunctionMixin
+from oneof.estimators.graph_logistic._checks import check_parameters, warn_if_not_converged
+from oneof.estimators.graph_logistic._view_encoding import (
+    EncodedView,
+    ScaledTerm,
+    labeled_instances,
+    make_views,
+    prior_terms,
+)
+from oneof.estimators.graph_logistic._views import ViewModel, parse_views
+from oneof.graphs import NeighborGraph
+from oneof.kernels import Kernel
+from oneof.likelihoods import masked_softmax, softmax
+from oneof.solvers.graph_logistic import LogisticPosterior
+from oneof.solvers.graph_logistic.solve import FittedViews, fit_views
+from oneof.typing import FeatureMatrix, Floats, Ints
+
+
+class GraphLogisticRegression(DecisionFunctionMixin, CandidateClassifier):
+    """Logistic regression with scores that vary little along the edges of a graph of all rows.
+
+    The graph connects all rows, labeled or not, with their nearest neighbors; L is its Laplacian and A = X^T L X. The
+    objective is the log likelihood of the candidate sets, sum_i v_i log sum_{k in S_i} p(k | x_i), minus
+    1/2 sum_c w_c^T (lambda_0 A + Lambda) w_c. If the candidates of row i have weights e_ik, its term is v_i log sum_k
+    e_ik p(k | x_i). The objective is maximized over the weights w_c of all classes but the last, which has weights of
+    0. Unlabeled rows thus push the decision boundaries into regions of low density. New rows are
+    classified by the weights alone. The precisions of the terms of the prior are estimated from the data.
+
+    Parameters
+    ----------
+    prior : {"graph", "graph+ridge", "graph+ard"}, default="graph+ridge"
+        Lambda: 0, a precision times I, or a precision for each weight (ARD).
+    precision : {"evidence", "em"}, default="evidence"
+        Estimation of the precisions: by the Laplace evidence, or by the paper's EM algorithm, with the precisions as
+        missing data. EM converges to weights of 0 if there are few labels; see Notes.
+    solver : {"newton", "block", "sequential"}, default="newton"
+        Estimation of the weights given the precisions: by Newton's method, or by the paper's steps with Böhning's
+        bound, of all weights together or one at a time. On exact labels all reach the same weights, "newton" many times
+        faster. With candidate sets the likelihood may have several maxima, and each solver reaches one of them. With
+        "newton", classes that occur in the same sets keep equal weights, except the last, which has weights of 0.
+    features : {"raw", "kernel"}, default="raw"
+        "kernel": the kernels of each row with the distinct labeled rows, k(x, x_1), k(x, x_2), ...
+    views : list of column groups, optional
+        Co-training. Each group, by indices, names, a slice or a boolean mask, is a view, such as one of several
+        sensors. Each view has its own graph, weights and precisions; a further prior term couples the views on
+        unlabeled rows. A row lacks a view if all columns of the view are NaN; NaN in some of them is an error.
+    coregularization : {"auto", True, False}, default="auto"
+        Whether the views are coupled on unlabeled rows. "auto": unless this lowers the likelihood of left-out labels.
+    per_class_precision : bool, default=False
+        Whether each class but the last has precisions of its own.
+    fit_intercept : bool, default=True
+        Whether scores have an intercept. It is not penalized: the Laplacian annihilates constants, and no other term of
+        the prior includes it.
+    kernel, gamma, degree, coef0
+        Kernel of the kernel features, as for scikit-learn's SVC.
+    affinity : {"gaussian", "cosine", "binary"}, callable, array or sparse matrix, default="gaussian"
+        Edge weights, or the affinity of the rows of fit. See `oneof.graphs.NeighborGraph`, also for the next five
+        parameters. A callable is called with the distinct rows of a view. A matrix is the affinity of all rows, and
+        each view has the edges between the rows that have it.
+    n_neighbors : int, default=5
+        Number of neighbors of each row; all other rows if there are fewer.
+    radius : float, optional
+        Connect rows within this distance, instead of the nearest neighbors.
+    bandwidth : "local" or float, default="local"
+        The Gaussian bandwidth.
+    symmetrize : {"union", "mutual", "sum"}, default="union"
+        Symmetrization of the neighbor graph.
+    algorithm : {"exact", "approximate"}, default="exact"
+        Neighbor search.
+    alpha, beta : float or "auto", default="auto"
+        Parameters of the Gamma hyper-prior of every precision, at least 0; both 0 is the scale-free limit. "auto": 1
+        and 10 with "evidence", .01 and .1 with ARD, which has to switch weights off, and 0 with "em". The unit is the
+        precision that corresponds to C = 1 in scikit-learn's `LogisticRegression`, on features of mean variance 1,
+        times p / 100 if the number of features p is above 100; see Notes.
+    class_weight : dict or "balanced", default=None
+        Weights of the classes by label, which multiply those of the rows as in `GaussianEM`.
+    max_iter : int, default=200
+        Maximum number of iterations, each of one M-step and one update of the precisions.
+    tol : float, default=1e-6
+        Above 0: relative change of precisions and weights at which the iterations stop.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    coef_ : ndarray of shape (n_classes - 1, n_features), or a list of them
+        The weights; the last class has 0. With views, one array for each, in the order of its columns; with kernel
+        features, the weights of those.
+    intercept_ : ndarray of shape (n_classes - 1,), or a list of them
+        The intercepts; with views, one array for each.
+    precisions_ : dict of str to ndarray
+        Precisions of "graph", "ridge" and "ard", with views of "graph 0", "graph 1", ... and "coregularization" (0 if
+        the views are not coupled), for the original features. With `per_class_precision` the first axis is the class,
+        with ARD the last one the weight.
+    view_weights_ : ndarray of shape (n_views,)
+        Weights of the views in predictions, which sum to 1. A weight is proportional to the mean log likelihood of
+        left-out labels under the view, minus that under the class frequencies. All are equal if none is positive.
+    objective_ : float
+        Final value of the Laplace log evidence, or with "em" of the objective with the precisions integrated out.
+    objective_path_ : ndarray of shape (n_values,)
+        The objective after each iteration, without rejected steps.
+    transduction_ : ndarray of shape (n_samples,)
+        Labels of the rows of fit: the most probable member of each row's set.
+    posterior_ : LogisticPosterior
+        Laplace posterior of the weights, for active learning; computed on first access, and not part of a model that
+        was saved, pickled or copied.
+    n_iter_ : int
+        Number of iterations.
+    n_features_in_ : int
+        Number of features of X.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Column names of X; set only if X is a DataFrame.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If `max_iter` was reached before convergence, or EM ended at weights of 0.
+
+    Notes
+    -----
+    As published, w_c = 0 is a maximum of the EM objective, and with few labels the only one: a larger precision gives
+    smaller weights, and these give a larger precision. The evidence counts the number of weights that the labels
+    determine, instead of all weights. With about 20 labels of several classes it has no maximum either, in the
+    scale-free limit, and the weights converge to 0 or diverge. The hyper-prior prevents that, and has hardly any
+    effect with many labels. Its mean is .1 in the unit of each term of the prior: the features have mean variance 1,
+    and A is scaled to a mean diagonal of 1. Above 100 features the unit grows with their number, so that the prior
+    variance of the scores does not grow further. The precisions of single weights and of the coregularization always
+    have the unit 1.
+
+    A graph with several components lowers the rank of A. Differences of level between the components are then not
+    penalized, like the intercept, if the features can separate the components. Weights that neither the prior nor the
+    labels determine, such as those of constant features, are 0. As the last class has weights of 0, three classes or
+    more are not treated symmetrically: another order of the classes gives a slightly different prior.
+
+    Equal rows are one vertex with the sum of their weights, so that a row of weight 2 equals two rows in the graph too.
+    With views, rows are predicted by the mean of the log-odds of their views, weighted by `view_weights_`. A row
+    without any view has uniform probabilities.
+
+    References
+    ----------
+    Krishnapuram, Williams, Xue, Hartemink, Carin & Figueiredo (2004), On semi-supervised classification, NIPS 17.
+    MacKay (1992), The evidence framework applied to classification networks, Neural Computation.
+
+    Examples
+    --------
+    >>> from oneof import GraphLogisticRegression
+    >>> X = [[0.0, 0.3], [1.0, 0.1], [2.1, 0.2], [5.0, 0.0], [6.1, 0.3], [7.0, 0.2]]
+    >>> model = GraphLogisticRegression(n_neighbors=2).fit(X, ["a", None, None, None, None, "b"])
+    >>> model.transduction_.tolist()
+    ['a', 'a', 'a', 'b', 'b', 'b']
+    >>> model.predict([[0.4, 0.2], [6.6, 0.2]]).tolist()
+    ['a', 'b']
+
+    Two views of two columns each; the last row lacks the first view.
+
+    >>> rows = [[*row, *row] for row in X]
+    >>> rows[-1][:2] = [float("nan"), float("nan")]
+    >>> model = GraphLogisticRegression(views=[[0, 1], [2, 3]], n_neighbors=2).fit(rows, list("aaabbb"))
+    >>> model.predict_proba(rows, view=0)[-1].tolist()
+    [0.5, 0.5]
+    >>> model.predict(rows)[-1]
+    np.str_('b')
+    """
+
+    def __init__(
+        self,
+        prior: Literal["graph", "graph+ridge", "graph+ard"] = "graph+ridge",
+        precision: Literal["evidence", "em"] = "evidence",
+        solver: Literal["newton", "block", "sequential"] = "newton",
+        features: Literal["raw", "kernel"] = "raw",
+        views: Any = None,
+        *,
+        coregularization: bool | Literal["auto"] = "auto",
+        per_class_precision: bool = False,
+        fit_intercept: bool = True,
+        kernel: str | Callable[[Any, Any], Any] = "rbf",
+        gamma: float | Literal["scale", "auto"] = "scale",
+        degree: int = 3,
+        coef0: float = 0.0,
+        affinity: Any = "gaussian",
+        n_neighbors: int = 5,
+        radius: float | None = None,
+        bandwidth: float | Literal["local"] = "local",
+        symmetrize: Literal["union", "mutual", "sum"] = "union",
+        algorithm: Literal["exact", "approximate"] = "exact",
+        alpha: float | Literal["auto"] = "auto",
+        beta: float | Literal["auto"] = "auto",
+        class_weight: Any = None,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+    ) -> None:
+        self.prior = prior
+        self.precision = precision
+        self.solver = solver
+        self.features = features
+        self.views = views
+        self.coregularization = coregularization
+        self.per_class_precision = per_class_precision
+        self.fit_intercept = fit_intercept
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.affinity = affinity
+        self.n_neighbors = n_neighbors
+        self.radius = radius
+        self.bandwidth = bandwidth
+        self.symmetrize = symmetrize
+        self.algorithm = algorithm
+        self.alpha = alpha
+        self.beta = beta
+        self.class_weight = class_weight
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the model.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            With views, a row lacks a view if all columns of the view are NaN.
+        y : array-like or CandidateSets of length n_samples
+            Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights.
+        sample_weight : array-like of shape (n_samples,), optional
+            At least 0; a weight of 2 is equivalent to two equal rows, in the likelihood and in the graph.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        InputError
+            If X, y or a parameter is not valid, a row has NaN in some columns of a view, or no row has a view.
+        """
+        alpha, beta = check_parameters(self)
+        builder = NeighborGraph(
+            self.affinity, self.n_neighbors, self.radius, self.bandwidth, self.symmetrize, self.algorithm
+        )
+        rows, candidates = self._validate_fit(X, y)
+        labeled = ~candidates.is_unlabeled
+        weight = check_row_weights(candidates, sample_weight, self.class_weight)
+        names = getattr(self, "feature_names_in_", None)
+        views = make_views(
+            rows,
+            [None] if self.views is None else parse_views(self.views, rows.shape[1], names),
+            names,
+            labeled,
+            weight,
+            builder,
+            kernel=self._make_kernel if self.features == "kernel" else None,
+            has_constant=bool(self.fit_intercept),
+        )
+        terms = prior_terms(
+            rows,
+            labeled,
+            weight,
+            views,
+            prior=self.prior,
+            per_class=bool(self.per_class_precision),
+            numbered=self.views is not None,
+        )
+        fitted = fit_views(
+            labeled_instances(rows, candidates.evidence, weight, views),
+            tuple(scaled.term for scaled in terms),
+            len(views),
+            coregularization="auto" if isinstance(self.coregularization, str) else bool(self.coregularization),
+            precision=self.precision,
+            solver=self.solver,
+            alpha=alpha,
+            beta=beta,
+            tol=float(self.tol),
+            max_iter=int(self.max_iter),
+        )
+        warn_if_not_converged(fitted)
+        self._set_fitted_attributes(views, terms, fitted)
+        self._set_transduction(rows, candidates)
+        return self._finalize_fit(X, y, candidates)
+
+    def predict_proba(self, X: Any, view: int | None = None) -> Floats:
+        """Return the probabilities of the classes.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+            With views, a row lacks a view if all columns of the view are NaN.
+        view : int, optional
+            Index of the view to predict with. By default, the log-odds of all views of a row are averaged with
+            their weights.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes)
+            Rows sum to 1; uniform for a row that lacks the view, or all views.
+
+        Raises
+        ------
+        InputError
+            If X is not valid, or `view` is not the index of a view.
+        """
+        rows = self._validate_rows(X)
+        if view is None:
+            return softmax(self._finite_scores(rows))
+        return softmax(self._view_model.view_scores(rows, self._view_model.check_view(view))[0])
+
+    def posterior_features(self, X: Any) -> list[tuple[Ints, FeatureMatrix]]:
+        """Return, for each view, the rows that have it, and their instances in the features of `posterior_`.
+
+        Parameters
+        ----------
+        X : array-like or CSR matrix of shape (n_samples, n_features)
+
+        Returns
+        -------
+        list of (ndarray of row indices, ndarray or CSR array of shape (t, D))
+            One for each view; D is the number of features of all views, including their constants.
+        """
+        rows = self._validate_rows(X)
+        return [self._view_model.instances(rows, view) for view in range(len(self._view_model.features))]
+
+    @property
+    def posterior_(self) -> LogisticPosterior:
+        """The Laplace posterior of the weights; computed on first access."""
+        check_is_fitted(self)
+        if self._fitted_views is None:
+            raise InputError("A model that was saved, pickled or copied has no `posterior_`. Fit it again.")
+        return self._fitted_views.posterior
+
+    # -- private ----------------------------------------------------------------------------------------------------
+
+    def _make_kernel(self, rows: FeatureMatrix) -> Kernel:
+        return Kernel.from_rows(self.kernel, rows, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
+
+    def _set_fitted_attributes(self, views: list[EncodedView], terms: list[ScaledTerm], fitted: FittedViews) -> None:
+        solution, starts = fitted.solution, np.cumsum([view.size for view in views])[:-1]
+        features, weights = tuple(view.features for view in views), tuple(np.split(solution.weights, starts, axis=1))
+        unscaled = [own.unscale(weight) for own, weight in zip(features, weights, strict=True)]
+        self.coef_: Any = [coef for coef, _ in unscaled] if self.views is not None else unscaled[0][0]
+        self.intercept_: Any = [intercept for _, intercept in unscaled] if self.views is not None else unscaled[0][1]
+        self.precisions_ = {
+            scaled.term.name: scaled.unscale(solution.precisions.get(scaled.term.name, np.zeros(())))
+            for scaled in terms
+        }
+        self.objective_path_ = solution.objective_path
+        self.objective_ = float(solution.objective_path[-1])
+        self.n_iter_ = max(solution.n_iter, 1)
+        self._fitted_views: FittedViews | None = fitted
+        self.view_weights_ = fitted.view_weights
+        self._view_model = ViewModel(features, weights, self.view_weights_, getattr(self, "feature_names_in_", None))
+
+    def _set_transduction(self, rows: FeatureMatrix, candidates: CandidateSets) -> None:
+        proba = masked_softmax(self._finite_scores(rows), candidates.evidence)
+        self.transduction_ = candidates.classes[np.where(candidates.mask, proba, -1.0).argmax(axis=1)]
+
+    def _scores(self, rows: FeatureMatrix) -> Floats:
+        return self._view_model.scores(rows)
+
+    def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
+        return super()._validate_rows(
+            X, reset=reset, finite="allow-nan" if finite and self.views is not None else finite
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        if "_fitted_views" in state:  # large, and contains the rows of fit
+            state["_fitted_views"] = None
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.views is not None
+        return tags

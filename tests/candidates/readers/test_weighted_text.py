@@ -1,0 +1,217 @@
+"""Weights of candidates as text: their forms, JSON, and errors."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneof import CandidateSets
+from oneof.errors import InputError, LabelError
+
+label_text = st.text(st.one_of(st.sampled_from("|:\\;a ("), st.characters(codec="utf-8")), min_size=1)
+label_text = st.builds(str.__add__, label_text, st.sampled_from(["", "", "(0.5)", " (1)", " (66 %)", "(2)"]))
+label_text = label_text.map(str.strip).filter(bool)
+
+
+@given(
+    st.lists(
+        st.one_of(st.none(), st.dictionaries(label_text, st.floats(5e-324, 1e308), min_size=1, max_size=4)),
+        min_size=1,
+        max_size=8,
+    ),
+    st.sampled_from(["|", ";", "||", " or ", "| ;", "("]),
+)
+def test_weighted_text_round_trip(rows, separator):
+    """Sets with weights are equal after writing and reading, also if labels contain colons and separators."""
+    classes = sorted({label for row in rows for label in row or ()} | {"another"})
+    y = CandidateSets.from_weights(rows, classes=classes)
+    text = y.to_strings(separator=separator)
+    weighted = bool(y.is_weighted.any())
+    assert CandidateSets.from_strings(text, separator=separator, classes=classes, weighted=weighted) == y
+
+
+def test_weighted_text():
+    """A label without a number has weight 1, an empty text is unlabeled, and weights are written if there are any."""
+    y = CandidateSets.from_strings(["finch:0.7|wren : .35", "wren|finch:5e-1|owl:0", "owl", "", None], weighted=True)
+    assert y.classes.tolist() == ["finch", "owl", "wren"]
+    np.testing.assert_array_equal(y.weights, [[1, 0, 0.5], [0.5, 0, 1], [0, 1, 0], [1, 1, 1], [1, 1, 1]])
+    assert y.to_strings() == ["finch:1.0|wren:0.5", "finch:0.5|wren:1.0", "owl", "", ""]
+    assert y[2:].to_strings() == ["owl", "", ""]
+    assert CandidateSets.from_strings([r"a\:b:0.5|c", "x:y:0.5|c"], weighted=True).classes.tolist() == [
+        "a:b",
+        "c",
+        "x:y",
+    ]
+    assert CandidateSets.from_strings(["a:0.5"]).classes.tolist() == ["a:0.5"]
+    assert CandidateSets.from_labels(["a:b", "c"]).to_strings() == ["a:b", "c"]
+
+
+def test_weights_may_be_in_parentheses():
+    """Fractions, percentages, 0 and 1 at the end of a label are weights; other numbers belong to the name."""
+    texts = ["finch (0.5)|wren (1)", "finch(50%)|wren(100 %)|owl (0)", "B (2)|owl", r"owl \(0.5)", "(0.5)|wren: .5", ""]
+    y = CandidateSets.from_strings(texts, weighted=True)
+    assert y.classes.tolist() == ["(0.5)", "B (2)", "finch", "owl", "owl (0.5)", "wren"]
+    expected = [[0, 0, 0.5, 0, 0, 1], [0, 0, 0.5, 0, 0, 1], [0, 1, 0, 1, 0, 0], [0, 0, 0, 0, 1, 0]]
+    np.testing.assert_array_equal(y.weights[:4], expected)
+    assert y[4] == {"(0.5)", "wren"}
+    with pytest.warns(UserWarning, match=r"'finch \(0.5\)' is read as one label. Pass weighted=True"):
+        CandidateSets.from_strings(["finch (0.5)|wren (0.1)"])
+
+
+json_weights = st.dictionaries(st.text(min_size=1).map(str.strip).filter(bool), st.floats(1e-300, 1e300), min_size=1)
+
+
+@pytest.mark.filterwarnings("ignore:.* is read as a class")  # such as "-" and "?"
+@given(st.lists(json_weights, min_size=1, max_size=5), st.sampled_from(["|", ",", '"', "{"]))
+def test_json_objects_give_the_weights_of_their_mappings(rows, separator):
+    """A JSON object in a text is read as its mapping, also with labels that have separators, colons and quotes."""
+    texts = [json.dumps(row, ensure_ascii=bool(i % 2)) for i, row in enumerate(rows)]
+    y = CandidateSets.from_strings(texts, weighted=True, separator=separator)
+    assert y == CandidateSets.from_weights(rows)
+    options = {"kind": "posterior", "prior": np.ones(len(y.classes)), "rest": "other"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # sums above 1
+        read = CandidateSets.from_strings(texts, weighted=True, **options)
+        assert read == CandidateSets.from_weights(rows, **options)
+
+
+def test_json_objects_may_be_mixed_with_other_text():
+    """Objects, weights after colons, sets and empty texts are in one column; null is the same as an absent label."""
+    texts = ['{"a": 1, "b": 0.5}', "a:1|b:0.5", ' { "a" : 1, "b ": 5e-1, "c": null }\n', '{"a": null}', "c|b", ""]
+    y = CandidateSets.from_strings(texts, weighted=True)
+    a, unlabeled = [1, 0.5, 0], [1, 1, 1]
+    np.testing.assert_array_equal(y.weights, [a, a, a, unlabeled, [0, 1, 1], unlabeled])
+    assert CandidateSets.from_strings(y.to_strings(), weighted=True) == y
+    assert CandidateSets.from_strings(["{a}", "[b]:1", "{}|{a}:0.5"], weighted=True).classes.tolist() == [
+        "[b]", "{a}", "{}",
+    ]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore:.* is read as a class")  # such as "-" and "?"
+@given(st.lists(json_weights, min_size=1, max_size=5), st.sampled_from(["label", "name", "class"]), st.data())
+def test_lists_of_pairs_and_of_records_give_the_weights_of_their_mappings(rows, label_key, data):
+    """Pairs and records, as text of JSON or as objects, are read as the mapping of the same labels and weights."""
+    y = CandidateSets.from_weights(rows)
+    weight_key = data.draw(st.sampled_from(["probability", "prob", "score", "weight", "confidence"]))
+    pairs = [[[label, weight] for label, weight in row.items()] for row in rows]
+    records = [[{label_key: label, "why": "x", weight_key: weight} for label, weight in row] for row in pairs]
+    for form in (pairs, records, pd.Series(records), [np.array(row, dtype=object) for row in records]):
+        assert CandidateSets.from_weights(form) == y
+    for form in (pairs, records):
+        assert CandidateSets.from_strings([json.dumps(row) for row in form], weighted=True) == y
+    single = [row[0] for row in records]
+    assert CandidateSets.from_weights(single) == CandidateSets.from_weights([[pair] for pair in single])
+
+
+def test_empty_lists_and_mappings_are_unlabeled():
+    """An empty list or mapping is the same as None for each kind and rest, in Python and in text of JSON."""
+    rows = [{"a": 0.7, "b": 0.2}, {"b": 0.9}, {"a": 0.5, "c": 0.5}]
+    for options in ({}, {"rest": True}, {"kind": "posterior", "rest": True}, {"kind": "posterior", "rest": "other"}):
+        y = CandidateSets.from_weights([*rows, None], **options)
+        assert y.is_unlabeled.tolist() == [False, False, False, True]
+        for empty in ([], {}, ()):
+            assert CandidateSets.from_weights([*rows, empty], **options) == y
+        for empty in ("[]", " {} ", "[ ]", ""):
+            assert CandidateSets.from_strings([*map(json.dumps, rows), empty], weighted=True, **options) == y
+
+
+@given(st.floats(0.01, 100, allow_nan=False))
+def test_text_of_numbers_and_percentages_are_weights_in_every_form(number):
+    """Text of a number is this number, and a percentage a hundredth of it, in mappings, pairs, text and JSON."""
+    for text, weight in ((f"{number!r}", number), (f" {number!r} %", number / 100)):
+        y = CandidateSets.from_weights([{"a": weight, "b": 0.5}])
+        row = {"a": text, "b": 0.5}
+        assert CandidateSets.from_weights([row]) == CandidateSets.from_weights([list(row.items())]) == y
+        for form in (f"a:{text}|b:0.5", json.dumps(row), json.dumps([*row.items()])):
+            assert CandidateSets.from_strings([form], weighted=True) == y
+
+
+def test_labels_that_begin_with_a_bracket_round_trip():
+    """Labels that look like JSON are escaped by a backslash in text with weights."""
+    labels = ["[]", '[["a", 1]]', "{", '{"a": 1}', "a[0]"]
+    y = CandidateSets.from_weights([*np.eye(5), [1, 2, 3, 4, 5]], labels)
+    assert CandidateSets.from_strings(y.to_strings(), classes=labels, weighted=True) == y
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": "0,7"}', "the weight of 'a' must be a number, or text such as \"0.85\" or \"85%\"; got '0,7'"),
+        ("[0, 10]", "must be a mapping .* got 0 in the row"),
+        ('[{"label": "a", "name": "b", "prob": 1}]', "must have one label and one weight"),
+        ('[{"label": "a", "prob": 1, "score": 1}]', "must have one label and one weight"),
+        ('[{"label": "a", "prob": 1, "prob": 1}]', "got .*prob.* in the row"),
+        ("[('a', 0.7]", "is neither valid JSON nor Python, such as .*json.dumps"),
+        ('{"a": {"b": 0.7}}', "the weight of 'a' must be a number"),
+        ('{"a": NaN}', "the weight of 'a' must be a finite number of at least 0; got nan"),
+        ('{"a": -1}', "the weight of 'a' must be a finite number of at least 0; got -1.0"),
+        ('{"a": 0}', "all weights of the row are 0"),
+        ('{"a": 1, " ": 1}', "contains an empty label"),
+        ("{'a': f(0.7)}", "is neither valid JSON nor Python, such as .*json.dumps"),
+        ('{"a": ' * 10**5 + "1" + "}" * 10**5, "is neither valid JSON nor Python"),
+    ],
+    ids=lambda value: value[:20],
+)
+def test_bad_json_names_the_row(text, message):
+    """Repeated and empty labels, and values that are no finite numbers, are errors that name the row."""
+    with pytest.raises(LabelError, match=f"row 1: .*{message}") as caught:
+        CandidateSets.from_strings(['{"b": 0.5}', text], weighted=True)
+    assert caught.value.row == 1
+
+
+def test_kind_and_rest_apply_to_weighted_text():
+    """Text with `kind`, `prior` and `rest` gives the weights of the same mappings; rows without numbers are sets."""
+    texts = ["a:0.6|b:0.3", "b:0.8", "a:0.25|b:0.25|c:0.5"]
+    rows = [{"a": 0.6, "b": 0.3}, {"b": 0.8}, {"a": 0.25, "b": 0.25, "c": 0.5}]
+    for options in (
+        {"rest": True},
+        {"kind": "posterior"},
+        {"kind": "posterior", "prior": [0.2, 0.3, 0.5], "rest": True},
+    ):
+        y = CandidateSets.from_strings([*texts, "a|b", ""], weighted=True, **options)
+        assert y[:3] == CandidateSets.from_weights(rows, **options)
+        assert y[3:] == CandidateSets.from_sets([["a", "b"], None], classes=["a", "b", "c"])
+    y = CandidateSets.from_strings(["a:0.5|other:0.5"], classes=["a", "b", "c"], weighted=True, rest="other")
+    np.testing.assert_array_equal(y.weights, [[1, 0.5, 0.5]])
+    with pytest.raises(InputError, match="`rest` must not be one of the classes; got 'a'"):
+        CandidateSets.from_strings(["a:0.5|b:0.5"], classes=["a", "b"], weighted=True, rest="a")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a:x", "'a:x' has 'x' after a colon, which is not a number"),
+        ("a:", "'a:' has '' after a colon"),
+        ("http://x", "'http://x' has '//x' after a colon.*backslash"),
+        ("a:nan", "which is not a number"),
+        ("a:1_0", "which is not a number"),
+        ("a:-0.5|b", "the weight of 'a' must be a finite number of at least 0; got -0.5"),
+        ("a:1e999", "the weight of 'a' must be a finite number of at least 0; got inf"),
+        ("a:0|b:0.0", "all weights of the row are 0"),
+        (":0.5", "contains an empty label"),
+        ("a:0.5||b", "contains an empty label"),
+    ],
+)
+def test_bad_weighted_text_names_the_row(text, message):
+    """Text that has no valid weights is an error that names the row."""
+    with pytest.raises(LabelError, match=f"row 1: .*{message}") as caught:
+        CandidateSets.from_strings(["b:0.5", text], weighted=True)
+    assert caught.value.row == 1
+
+
+def test_options_of_weights_require_weighted_text():
+    """`kind`, `prior` and `rest` without `weighted`, and a separator with a colon, are errors."""
+    for options in ({"kind": "posterior"}, {"kind": "posterior", "prior": [1]}, {"rest": True}):
+        with pytest.raises(InputError, match="Pass weighted=True"):
+            CandidateSets.from_strings(["a"], **options)
+    weighted = CandidateSets.from_weights([[1.0, 0.5]])
+    for call in (
+        lambda: CandidateSets.from_strings(["a"], weighted=True, separator="::"),
+        lambda: weighted.to_strings(separator=":"),
+    ):
+        with pytest.raises(InputError, match="must not contain a colon"):
+            call()

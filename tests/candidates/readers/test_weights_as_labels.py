@@ -1,0 +1,132 @@
+"""Weights and mappings where sets or labels are expected, and labels that look like weights."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from oneof import PLKNN, CandidateSets
+from oneof.candidates import as_candidates
+from oneof.errors import LabelError
+
+
+@pytest.mark.parametrize("convert", [np.asarray, sp.csr_array, pd.DataFrame, pl.DataFrame, np.float32])
+def test_a_matrix_of_weights_is_not_an_indicator(convert):
+    """A float matrix that is not an indicator is an error that asks for the kind of its numbers."""
+    matrix = convert(np.array([[0.0, 1.0], [0.75, 0.25]]))
+    for call in (as_candidates, CandidateSets.from_indicator):
+        with pytest.raises(LabelError, match=r'from_weights\(y, kind="likelihood"\) or kind="posterior"') as caught:
+            call(matrix)
+        assert (caught.value.row, caught.value.column) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["a"], [("a", 0.95), ("b", 0.03)]],
+        [["a"], (("a", np.float32(0.95)),)],
+        [[0], [(0, 0.95), (1, 0.03)]],
+        [["a"], [["a", 0.95], ["b", 0.03]]],
+        ["a", {"a": 0.95, "b": 0.03}],
+        [[0.0, 1.0], [0.75, 0.25]],
+        [np.array([0.0, 1.0]), np.array([0.75, 0.25])],
+        pd.Series([["a"], [("a", 0.95)]]),
+        pl.Series([{"a": 0.5, "b": 0.1}, {"a": 0.95, "b": 0.03}]),
+    ],
+    ids=str,
+)
+def test_pairs_and_mappings_are_not_labels(rows):
+    """Rows of (label, weight) pairs, and mappings, are errors that name from_weights."""
+    for call in (as_candidates, CandidateSets.from_sets):
+        with pytest.raises(LabelError, match=r'from_weights\(y, kind="likelihood"\) or kind="posterior"') as caught:
+            call(rows)
+        assert caught.value.row in (0, 1)
+
+
+def test_tuples_may_be_labels():
+    """Tuples without floats, and pairs that are listed as classes, are labels."""
+    rows = [[("a", "b"), ("c", "d")], [("a", "b")]]
+    assert as_candidates(rows).classes.tolist() == [("a", "b"), ("c", "d")]
+    assert as_candidates([[("a", 1), ("b", 2)]]).classes.tolist() == [("a", 1), ("b", 2)]
+    pairs = [[("a", 0.5), ("b", 0.5)], [("a", 0.5)]]
+    classes = np.array([("a", 0.5), ("b", 0.5), None], dtype=object)[:-1]
+    np.testing.assert_array_equal(CandidateSets.from_sets(pairs, classes=classes).mask, [[1, 1], [1, 0]])
+
+
+def test_labels_with_numbers_cause_a_warning():
+    """Two labels such as "finch:0.7" without weighted=True are read as labels, with a warning that has the remedy."""
+    texts = ["finch:0.7|wren:0.3", "wren"]
+    with pytest.warns(UserWarning, match=r"'finch:0.7' is read as one label. Pass weighted=True") as caught:
+        y = CandidateSets.from_strings(texts)
+    assert caught[0].filename == __file__
+    assert y.classes.tolist() == ["finch:0.7", "wren", "wren:0.3"]
+    objects = ['{"finch": 0.7, "wren": 0.3}', '{"finch": 1}', "owl"]
+    with pytest.warns(
+        UserWarning, match=r"'\{\"finch\": 0.7, \"wren\": 0.3\}' is read as one label. Pass weighted=True"
+    ):
+        assert CandidateSets.from_strings(objects).classes.tolist() == sorted(objects)
+    labels = ["finch:0.7", "wren:0.3", "owl"]
+    message = r"'finch:0.7' is read as one class: pass CandidateSets.from_strings\(y, weighted=True\)"
+    with pytest.warns(UserWarning, match=message):
+        assert as_candidates(labels).classes.tolist() == sorted(labels)
+    with pytest.warns(UserWarning, match=message):
+        PLKNN(n_neighbors=1).fit(np.eye(3), labels)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        CandidateSets.from_strings(texts, weighted=True)
+        CandidateSets.from_strings(texts, classes=y.classes)
+        as_candidates(labels, classes=np.array(labels))
+        for few in (
+            ["finch:0.7", "wren"],
+            ["ratio 1:2", "ratio 1:3"],
+            ["B (2)", "B (1)"],
+            ["finch:0.7", "wren:0.3", "a", "b", "c"],
+        ):
+            CandidateSets.from_strings(few)
+            as_candidates(few)
+
+
+@given(
+    st.lists(
+        st.lists(st.tuples(st.sampled_from("abc"), st.floats(0.01, 0.3)), min_size=2, max_size=6),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_weights_of_a_repeated_label_are_merged(rows):
+    """They are added if they are shares of one mass, and the largest one is used for likelihoods, in every form."""
+    texts = ["|".join(f"{label}:{weight!r}" for label, weight in row) for row in rows]
+    for options in ({}, {"kind": "posterior", "prior": [1, 1, 1]}, {"rest": "other"}):
+        merge = sum if options else max
+        merged = [{k: merge(w for name, w in row if name == k) for k, _ in row} for row in rows]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)
+            y = CandidateSets.from_weights(rows, list("abc"), **options)
+            expected = CandidateSets.from_weights(merged, list("abc"), **options)
+            read = CandidateSets.from_strings(texts, classes=list("abc"), weighted=True, **options)
+        np.testing.assert_allclose(y.weights, expected.weights, rtol=1e-12)
+        np.testing.assert_allclose(read.weights, expected.weights, rtol=1e-12)
+
+
+def test_merged_weights_have_one_warning_with_the_rows():
+    """Warnings count repeated labels and sums above 1, and name the first row; a set may repeat a label."""
+    texts = ["b|b|a", "a:0.5|b:0.2", "a:0.5|a:0.3", "a:0.1|b:0.1|b:0.1"]
+    with pytest.warns(UserWarning, match=r"in 2 rows \(the first is row 2\), a label is repeated.*largest") as caught:
+        y = CandidateSets.from_strings(texts, weighted=True)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    np.testing.assert_allclose(y.weights, [[1, 1], [1, 0.4], [1, 0], [1, 1]])
+    for text in ('{"a": 0.7, "a": 0.3}', '[["a", 0.7], ["a ", 0.3]]'):
+        with pytest.warns(UserWarning, match=r"in 1 row \(row 0\), a label is repeated, and its weights are added"):
+            y = CandidateSets.from_strings([text], classes=["a", "b"], weighted=True, kind="posterior", prior=[1, 1])
+        assert y.to_sets() == [{"a"}]
+    with pytest.warns(UserWarning, match=r"in 1 row \(row 0\), the sum of the probabilities is above 1") as caught:
+        y = CandidateSets.from_strings(["a:0.8|b:0.4", "a:0.7|b:0.3"], weighted=True, kind="posterior", prior=[1, 1])
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+    np.testing.assert_allclose(y.weights, [[1, 0.5], [1, 3 / 7]])

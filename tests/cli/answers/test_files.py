@@ -1,0 +1,271 @@
+"""Files of answers: formats, names of rows and annotators, and defects."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof import io
+from oneof.cli.answers.files import AnswerOptions, read_answers
+from oneof.io import read_table
+from tests.cli.answers.conftest import ACCURACIES, ANSWERS, FIT, NAMES, at, fit, make_answers, write_answers
+from tests.cli.conftest import Run, check_error, make_birds
+
+
+@pytest.mark.parametrize("suffix", ["tsv", "parquet", "jsonl"])
+def test_every_format_gives_the_same_labels(run: Run, table: Path, suffix: str) -> None:
+    """The answers can be in each format of tables; lists of JSON lines are sets."""
+    first = json.loads(fit(run, "--json").out)
+    records, path = make_answers(), Path(f"answers.{suffix}")
+    if suffix == "tsv":
+        records.write_csv(path, separator="\t")
+    elif suffix == "parquet":
+        records.write_parquet(path)
+    else:
+        records.with_columns(pl.col("label").str.split("|")).write_ndjson(path)
+    second = json.loads(fit(run, "--json", "--answers", path, "--out", "other").out)
+    assert second["answers"] == first["answers"]
+
+
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_a_misspelled_answer_is_noted(run: Run, table: Path, is_wide: bool) -> None:
+    """The note counts the answers, since the labels of the rows are weights of all classes."""
+    records = make_answers().with_columns(pl.col("label").str.replace_all("finch", "goldfinch"))
+    records[(records["label"] == "goldfinch").arg_max(), "label"] = "goldfinhc"
+    if is_wide:
+        records = records.pivot("worker", index="id", values="label")
+    records.write_csv("answers.csv")
+    result = run(
+        *("fit", "table.csv", "--answers", "answers.csv", "--row", "id", "--method", "CLPL", "--folds", "2"),
+        *(() if is_wide else ("--annotator", "worker", "--answer", "label")),
+    )
+    assert "'goldfinhc' (1 answer) and 'goldfinch' (" in " ".join(result.err.split())
+
+
+def test_results_do_not_depend_on_the_order_of_the_lines(run: Run, table: Path) -> None:
+    """Shuffled answers have the same model, accuracies and labels."""
+    expected = json.loads(fit(run, "--json").out)["answers"]
+    labels = pl.read_csv("table-oneof/training_labels.csv")
+    make_answers().sample(fraction=1.0, shuffle=True, seed=0).write_csv("answers.csv")
+    given = json.loads(fit(run, "--json").out)["answers"]
+    assert given["model_reason"] == expected["model_reason"]
+    accuracies = [[line["accuracy"] for line in one["annotators"]] for one in (given, expected)]
+    np.testing.assert_allclose(*accuracies, rtol=1e-6)
+    other = pl.read_csv("table-oneof/training_labels.csv")
+    assert other["label"].to_list() == labels["label"].to_list()
+    np.testing.assert_allclose(other["confidence"], labels["confidence"], rtol=1e-6)
+
+
+def test_integer_names_match_their_text(run: Run, table: Path) -> None:
+    """Names of rows are compared as text, and labels may be whole numbers."""
+    code = {name: str(k) for k, name in enumerate(NAMES)}
+    birds, records = make_birds().drop("species"), make_answers()
+    birds.with_columns(id=pl.col("id").str.slice(1), truth=pl.col("truth").replace(code)).write_csv("table.csv")
+    numbered = records.filter(~pl.col("label").str.contains("|", literal=True)).with_columns(
+        pl.col("id").str.slice(1).cast(pl.Int64), pl.col("label").replace(code).cast(pl.Int64)
+    )
+    numbered.write_parquet("answers.parquet")
+    summary = json.loads(fit(run, "--json", "--answers", "answers.parquet").out)
+    assert summary["classes"] == [0, 1, 2]
+    assert summary["answers"]["masi_alpha"] is None
+
+
+@pytest.mark.parametrize(
+    ("columns", "args", "message"),
+    [
+        ({"id": "c" + pl.col("id")}, [], "answers.csv, row 0: no answer is about a row of table.csv: the answers name"),
+        (at(3, "id", ""), [], "answers.csv, row 3: column 'id' is empty. Name the row"),
+        (at(3, "worker", ""), [], "answers.csv, row 3: column 'worker' is empty. Name the annotator"),
+        (at(5, "label", "robin"), ["--classes", "finch,owl,wren"], "robin"),
+        (at(5, "label", "owl|"), [], "answers.csv, row 5: 'owl|' contains an empty label"),
+        ({"label": pl.lit("owl")}, [], "only one class occurs"),
+        ({"label": pl.lit("")}, [], "every row is unlabeled"),
+        ({}, ["--row", "idd"], "table.csv: column 'idd' does not exist: did you mean 'id'? --row names a column"),
+        ({}, ["--row", "colors"], "column 'colors' does not exist: the columns are"),
+        ({"name": "id"}, ["--row", "name"], "which must have the same name in table.csv and answers.csv"),
+        ({"key": "id", "id": None}, [], "column 'id' does not exist: the columns are worker, label, key. --row names"),
+        ({}, ["--annotator", "work"], "did you mean 'worker'?"),
+        ({}, ["--answer", "labl"], "did you mean 'label'?"),
+        ({}, ["--answers", "none.csv"], "the file none.csv does not exist"),
+        ({}, ["--gold", "color"], "checked labels 'color' of table.csv, row 1: label 'gray' is not one"),
+        ({}, ["--gold", "nothing"], "column 'nothing' of checked labels is empty"),
+        ({}, ["--labels", "truth"], "--labels cannot be combined with --answers: name checked labels by --gold"),
+        ({}, ["--weighted", "--kind", "posterior"], "--weighted cannot be combined with --answers"),
+        ({}, ["--online"], "--online cannot be combined with --answers"),
+        ({}, ["--out", "."], "answers.csv"),
+    ],
+)  # fmt: skip
+def test_bad_answers(run: Run, table: Path, columns: Any, args: list[str], message: str) -> None:
+    """Each defect is one sentence, and no file is written."""
+    if args == ["--out", "."]:
+        make_answers().write_csv("annotators.csv")
+        args, message = [*args, "--answers", "annotators.csv"], "annotators.csv is an input file"
+    write_answers(**columns)
+    make_birds().drop("species").with_columns(nothing=pl.lit("")).write_csv("table.csv")
+    check_error(run, *FIT, *args, message=message)
+
+
+def test_an_annotator_with_empty_labels_only_is_omitted(run: Run, table: Path) -> None:
+    """The note is that of an export, and records are named by their line of the file."""
+    empty = {"label": pl.when(pl.col("worker") == "Ann").then(pl.lit("")).otherwise(pl.col("label"))}
+    write_answers(**empty)
+    assert "annotators without answers are omitted: 'Ann'." in fit(run).err
+    assert "Ann" not in pl.read_csv("table-oneof/annotators.csv")["annotator"].to_list()
+    record = make_answers()["worker"].to_list().index("Bob", 3)
+    make_answers().with_columns(**empty).with_columns(**at(record, "id", "b99")).write_csv("answers.csv")
+    note = f"answers are omitted, since table.csv does not have their 1 rows, such as 'b99' (answers.csv, row {record})"
+    assert note in fit(run).err
+
+
+def test_answers_about_other_rows_are_omitted(run: Run, table: Path) -> None:
+    """A table of some of the rows is fitted to the answers about them, and a note has the number of the others."""
+    make_birds().drop("species").head(40).write_csv("part.csv")
+    known = make_answers().filter(pl.col("id").is_in([f"b{i}" for i in range(40)]))
+    n_other = make_answers().height - known.height
+    args = ("--truth", "truth", "--method", "CLPL", "--folds", "2")
+    result = run("fit", "part.csv", *ANSWERS, *args, "--out", "a")
+    assert f"Note: {n_other} of {make_answers().height} answers are omitted" in result.err
+    known.write_csv("answers.csv")
+    assert run("fit", "part.csv", *ANSWERS, *args, "--out", "b").code == 0
+    labels = [pl.read_csv(f"{folder}/training_labels.csv")["label"].to_list() for folder in ("a", "b")]
+    assert labels[0] == labels[1]
+
+
+def test_tokens_of_missing_labels_are_no_answers(run: Run, table: Path) -> None:
+    """A token of --missing is a missing answer in records and in columns of annotators; a row may have its name."""
+    answers = make_answers().with_columns(id=pl.col("id").replace("b0", "unsure"))
+    pl.read_csv("table.csv").with_columns(id=pl.col("id").replace("b0", "unsure")).write_csv("table.csv")
+    is_unsure = pl.arange(0, pl.len()) % 7 == 3
+    for name, label in (("unsure.csv", pl.lit("Unsure")), ("empty.csv", pl.lit(None))):
+        given = answers.with_columns(label=pl.when(is_unsure).then(label).otherwise("label"))
+        given.write_csv(name)
+        given.pivot("worker", index="id", values="label").write_csv(f"wide-{name}")
+    rest = ("--row", "id", "--truth", "truth", "--method", "CLPL", "--folds", "2", "--missing", "unsure", "--json")
+    found = [
+        json.loads(run("fit", "table.csv", "--answers", name, *rest).out)["answers"]["annotators"]
+        for name in ("empty.csv", "unsure.csv", "wide-empty.csv", "wide-unsure.csv")
+    ]
+    assert found[0] == found[1]
+    assert found[2] == found[3]
+    assert sum(one["answers"] for one in found[0]) == answers.filter(~is_unsure).height
+
+
+def test_a_column_for_each_annotator(run: Run, table: Path) -> None:
+    """A table with the column of the rows and one for each annotator has the result of its records."""
+    expected = json.loads(fit(run, "--json").out)["answers"]["annotators"]
+    wide = make_answers().pivot("worker", index="id", values="label").select("id", *ACCURACIES)
+    wide.with_columns(Nobody=pl.lit("")).write_csv("wide.csv")
+    args = ("--answers", "wide.csv", "--row", "id", "--truth", "truth", "--method", "CLPL", "--folds", "2")
+    result = run("fit", "table.csv", *args, "--json", "--out", "wide")
+    assert result.code == 0, result.err
+    annotators = json.loads(result.out)["answers"]["annotators"]
+    accuracies = [{line["annotator"]: line["accuracy"] for line in lines} for lines in (annotators, expected)]
+    assert accuracies[0] == pytest.approx(accuracies[1])
+    assert "wide.csv is read as a table with a column for each of 5 annotators" in result.err
+    assert "annotators without answers are omitted: 'Nobody'" in result.err
+
+
+def test_dates_and_comments_are_not_annotators(run: Run, table: Path) -> None:
+    """Columns of other cells than labels are omitted, with a note."""
+    wide = make_answers().pivot("worker", index="id", values="label")
+    wide.write_csv("wide.csv")
+    days = pl.Series([f"2024-05-{1 + i % 28:02}" for i in range(wide.height)])
+    remarks = pl.Series([("nice song", None, "a wren, or not")[i % 3] for i in range(wide.height)])
+    wide.with_columns(day=days, remark=remarks, changed=days.reverse()).write_csv("more.csv")
+    rows = read_table("table.csv", labels=("id",))
+    for classes in (None, tuple(NAMES)):
+        expected, given = (
+            read_answers(AnswerOptions(Path(file), "id"), rows, separator=None, classes=classes)
+            for file in ("wide.csv", "more.csv")
+        )
+        assert given.answers.annotators.tolist() == expected.answers.annotators.tolist()
+        assert [given.answers.of_row(row) for row in range(60)] == [expected.answers.of_row(row) for row in range(60)]
+        assert any("day, remark and changed have almost no label of another" in note for note in given.notes)
+
+
+def test_few_or_differently_spelled_answers_are_those_of_an_annotator(run: Run, table: Path) -> None:
+    """Three answers that nobody else gave, and names in upper case, do not exclude a column."""
+    wide = make_answers().pivot("worker", index="id", values="label")
+    rare = pl.Series(["robin" if i < 3 else None for i in range(wide.height)])
+    wide.with_columns(pl.col("Ann").str.to_uppercase(), Eve=rare).write_csv("wide.csv")
+    rows = read_table("table.csv", labels=("id",))
+    given = read_answers(AnswerOptions(Path("wide.csv"), "id"), rows, separator=None, classes=None)
+    assert set(given.answers.annotators.tolist()) == {*ACCURACIES, "Eve"}
+
+
+def test_spellings_of_an_annotator(run: Run, table: Path) -> None:
+    """Names that are equal but for case, spaces, underscores and hyphens have a note."""
+    names = pl.col("worker").replace({"Dan": "ann "})
+    make_answers().with_columns(worker=names).write_csv("answers.csv")
+    assert (
+        "'Ann' and 'ann ' differ only in case, spaces, underscores or hyphens, and count as different annotators"
+        in fit(run).err
+    )
+
+
+def test_a_file_of_answers_is_read_once(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of answers of either form is parsed once."""
+    make_answers().pivot("worker", index="id", values="label").write_csv("wide.csv")
+    read = io.read_table
+    paths: list[str] = []
+
+    def record(path: Any, **options: Any) -> Any:
+        paths.append(str(path))
+        return read(path, **options)
+
+    monkeypatch.setattr(io, "read_table", record)
+    rows = read("table.csv", labels=("id",))
+    for options in (AnswerOptions(Path("answers.csv"), "id"), AnswerOptions(Path("wide.csv"), "id")):
+        answers = read_answers(options, rows, separator=None, classes=None)
+        assert answers.answers.n_answers == make_answers().height
+        assert paths == [str(options.path)]
+        paths.clear()
+
+
+def test_default_columns_are_those_of_the_labeling_page(run: Run, table: Path) -> None:
+    """Columns item, worker and label are found, and rows without a column of names are numbered."""
+    rows = read_table("table.csv", labels=("id",))
+    expected = read_answers(
+        AnswerOptions(Path("answers.csv"), "id", "worker", "label"), rows, separator=None, classes=None
+    )
+    records = make_answers()
+    numbers = pl.col("id").str.slice(1)
+    forms: list[tuple[pl.DataFrame, str | None]] = [
+        (records, "id"),
+        (records.rename({"id": "item"}), "id"),
+        (records.rename({"id": "item", "worker": "annotator", "label": "answer"}), "id"),
+        (records.with_columns(numbers).rename({"id": "item"}), None),
+        (records.with_columns(numbers).rename({"id": "row", "worker": "annotator"}), None),
+    ]
+    for form, column in forms:
+        form.write_csv("form.csv")
+        given = read_answers(AnswerOptions(Path("form.csv"), column), rows, separator=None, classes=None)
+        assert [given.answers.of_row(row) for row in range(60)] == [expected.answers.of_row(row) for row in range(60)]
+
+
+def test_repeated_names_of_rows(run: Run, table: Path) -> None:
+    """A row name that the table has twice is an error, and repeated answers are counted in a note."""
+    make_birds().drop("species").with_columns(**at(7, "id", "b6")).write_csv("table.csv")
+    check_error(run, *FIT, message="table.csv, row 7: column 'id' contains 'b6' twice")
+    make_birds().drop("species").write_csv("table.csv")
+    records = make_answers()
+    pl.concat([records, records.head(2)]).write_csv("answers.csv")
+    assert "2 repeated answers (of equal row, annotator and label) count once" in fit(run).err
+
+
+def test_two_answers_of_an_annotator_to_a_row(run: Run, table: Path) -> None:
+    """Different answers are an error that names the record, the annotator, the row and both answers."""
+    records = make_answers()
+    first = records.row(0)
+    second = pl.DataFrame([(first[0], first[1], "wren|owl")], records.schema, orient="row")
+    pl.concat([records, second]).write_csv("answers.csv")
+    message = f"answers.csv, row {len(records)}: annotator {first[1]!r} answered the row {first[0]!r} twice, with "
+    check_error(run, *FIT, message=f"{message}{first[2]!r} and 'owl or wren'. Keep one answer")
+
+
+@pytest.mark.parametrize("option", ["--row", "--annotator", "--answer"])
+def test_options_of_answers_need_answers(run: Run, birds: Path, option: str) -> None:
+    check_error(run, "fit", "birds.csv", "--labels", "species", option, "id", message=f"{option} needs --answers")

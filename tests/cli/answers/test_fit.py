@@ -1,0 +1,233 @@
+"""Answers of annotators on the command line: `oneof fit TABLE --answers FILE`, and the same for compare and audit."""
+
+import html
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof.cli.answers.files import AnswerOptions
+from oneof.cli.auditing.issues import find_issues
+from oneof.cli.tables.inputs import prepare
+from oneof.cli.tables.methods import resolve_methods
+from oneof.cli.tables.read_options import ReadOptions
+from oneof.comparison import compare
+from oneof.comparison.folds import check_task, make_folds
+from oneof.crowd import Answers, CrowdClassifier
+from oneof.io import Column, Overrides, align_columns
+from oneof.persistence import load
+from oneof.solvers.conformal import candidate_proba
+from tests.cli.answers.conftest import ANSWERS, FIT, NAMES, fit, make_answers
+from tests.cli.conftest import Run, check_error, make_birds
+
+
+def test_fit_writes_the_model_the_labels_and_the_annotators(run: Run, table: Path) -> None:
+    """The files have the results of CrowdClassifier, and the features exclude the names of the rows."""
+    result = fit(run)
+    folder = Path("table-oneof")
+    assert {path.name for path in folder.iterdir()} == {
+        "annotators.csv", "model.skops", "report.html", "summary.json", "training_labels.csv",
+    }  # fmt: skip
+    model = load(folder / "model.skops")
+    assert "id" not in dict(model.columns)
+    assert model.classes == NAMES
+    labels = pl.read_csv(folder / "training_labels.csv")
+    assert labels["id"].to_list() == [f"b{i}" for i in range(60)]
+    assert (labels["label"] == labels["truth"]).mean() > 0.9
+    annotators = {line["annotator"]: line for line in pl.read_csv(folder / "annotators.csv").iter_rows(named=True)}
+    records = make_answers()
+    assert {name: line["answers"] for name, line in annotators.items()} == dict(
+        records["worker"].value_counts().iter_rows()
+    )
+    assert all(x["lower"] < x["accuracy"] < x["upper"] for x in annotators.values())
+    assert min(annotators, key=lambda name: annotators[name]["accuracy"]) == "Dan"
+    assert re.search(r"Krippendorff's alpha is 0.\d\d, and 0.\d\d with the MASI distance", result.out)
+    assert "no better than chance" in next(line for line in result.out.splitlines() if "Dan" in line)
+    assert result.out.index("Dan") < result.out.index("Ann ")
+    assert "Rows with the least certain labels" in result.out
+
+
+def test_annotators_who_differ_by_class_are_shown(run: Run, table: Path) -> None:
+    """Dan, who sees owls only, has a table of accuracies by class, a star, and a note; so has Fay, with two answers."""
+    few = pl.DataFrame([("b0", "Fay", "owl"), ("b1", "Fay", "wren")], ["id", "worker", "label"], orient="row")
+    pl.concat([make_answers(), few]).write_csv("answers.csv")
+    result = fit(run)
+    out = " ".join(result.out.split())
+    summary = json.loads(Path("table-oneof/summary.json").read_text(encoding="utf-8"))["answers"]
+    page = " ".join(html.unescape(Path("table-oneof/report.html").read_text(encoding="utf-8")).split())
+    assert "Accuracy by class" in out
+    assert "Fay has fewer than 10 answers, so" in out
+    for text in (summary["model_reason"], *summary["notes"]):
+        assert text in out
+        assert text in page
+    by_class = {line["annotator"]: line["by_class"] for line in summary["annotators"]}
+    assert {name: [one["class"] for one in line if one["differs"]] for name, line in by_class.items()} == {
+        "Ann": [], "Bob": [], "Cem": [], "Dan": NAMES, "Fay": [],
+    }  # fmt: skip
+    assert [one["accuracy"] > 0.5 for one in by_class["Dan"]] == [False, True, False]
+    assert summary["few_answers"] == ["Fay"]
+    assert len(summary["pairs"]) == 10
+    assert all(" and ".join(pair["annotators"]) in out for pair in summary["pairs"])
+    lines = {line["annotator"]: line for line in pl.read_csv("table-oneof/annotators.csv").iter_rows(named=True)}
+    assert [name for name, line in lines.items() if line["few_answers"]] == ["Fay"]
+    assert [line["differs_in"] for line in lines.values()] == ["", "", "", "finch|owl|wren", ""]
+
+
+def test_copies_among_few_annotators_are_noted(run: Run, table: Path) -> None:
+    """The command and the report say that copies may not be found, and name the closest pair."""
+    records = make_answers()
+    note = "With fewer than 8 annotators, copies of few answers, or in few common rows, may not be found."
+    out = fit(run).out
+    assert note in out
+    assert "every other pair" not in out
+    copy = records.filter(pl.col("worker") == "Cem").with_columns(worker=pl.lit("Eve"))
+    pl.concat([records, copy]).write_csv("answers.csv")
+    result = fit(run)
+    pages = result.out, html.unescape(Path("table-oneof/report.html").read_text(encoding="utf-8"))
+    lines = {line["annotator"]: line for line in pl.read_csv("table-oneof/annotators.csv").iter_rows(named=True)}
+    assert [name for name, line in lines.items() if line["no_better_than_chance"]] == ["Dan"]
+    grouped = [name for name, line in lines.items() if line["copies_group"] is not None]
+    for page in pages:
+        assert note in page
+        assert ("Cem and Eve agree far more often than every other pair" in page) == (not grouped)
+        assert ("Copies of one another, counted as one" in page) == (grouped == ["Cem", "Eve"])
+
+
+def test_fit_is_that_of_the_classifier(run: Run, table: Path) -> None:
+    """The accuracies and the predictions equal those of CrowdClassifier around the same pipeline."""
+    summary = json.loads(fit(run, "--json").out)
+    saved = load("table-oneof/model.skops")
+    records = make_answers()
+    rows = [int(name[1:]) for name in records["id"]]
+    listed = [label.split("|") for label in records["label"]]
+    frame = align_columns(make_birds(), [Column(name, kind) for name, kind in saved.columns], "birds")
+    given = Answers.from_records(rows, records["worker"].to_list(), listed, classes=NAMES, index=np.arange(60))
+    model = CrowdClassifier(saved.pipeline, random_state=0).fit(frame, given)
+    assert [line["accuracy"] for line in summary["answers"]["annotators"]] == model.annotator_model_.accuracy_.tolist()
+    assert summary["answers"]["rounds"] == model.n_iter_
+    disputed = summary["answers"]["disputed_rows"][0]
+    own = records.filter(pl.col("id") == disputed["name"])
+    for worker, label in zip(own["worker"], own["label"], strict=True):
+        said = " or ".join(sorted(label.split("|")))
+        assert any(line.startswith(f"{said}: ") and worker in line for line in disputed["answers"].split("; "))
+    labels = pl.read_csv("table-oneof/training_labels.csv")
+    assert labels["label"].to_list() == model.transduction_.tolist()
+    result = run("predict", "table-oneof/model.skops", "table.csv", "--truth", "truth", "--out", "new.csv")
+    assert result.code == 0, result.err
+    assert "covering rate" not in result.out + result.err
+    assert pl.read_csv("new.csv")["label"].to_list() == model.predict(frame).tolist()
+
+
+def test_gold_rows_have_their_labels(run: Run, table: Path) -> None:
+    """Known labels are used in training, and the model scores tables that have their column."""
+    birds = make_birds()
+    known = pl.when(pl.arange(0, 60) < 12).then(pl.col("truth")).otherwise(None)
+    birds.drop("species").with_columns(checked=known).write_csv("table.csv")
+    fit(run, "--gold", "checked")
+    labels = pl.read_csv("table-oneof/training_labels.csv")
+    assert labels["label"][:12].to_list() == birds["truth"][:12].to_list()
+    assert labels["confidence"][:12].to_list() == pytest.approx([1.0] * 12)
+    assert labels["checked"].to_list() == [row < 12 for row in range(60)]
+    model = load("table-oneof/model.skops")
+    assert "checked" not in dict(model.columns)
+    assert model.label_columns == ["checked"]
+    assert "--gold checked" in Path("table-oneof/report.html").read_text(encoding="utf-8")
+
+
+def test_predictions_have_the_names_of_the_rows(run: Run, table: Path) -> None:
+    """The column of the names of rows, which joins the answers, is copied to predictions of another table."""
+    fit(run)
+    new = make_birds().drop("species").tail(10)
+    new.write_csv("new.csv")
+    assert run("predict", "table-oneof/model.skops", "new.csv", "--out", "predictions.csv").code == 0
+    assert pl.read_csv("predictions.csv")["id"].to_list() == new["id"].to_list()
+    new.drop("id").write_csv("new.csv")
+    assert run("predict", "table-oneof/model.skops", "new.csv", "--out", "other.csv").code == 0
+    assert "id" not in pl.read_csv("other.csv").columns
+
+
+def test_the_estimated_accuracy_contains_that_of_the_held_out_predictions(run: Run, table: Path) -> None:
+    """Without true labels, the answers have an estimate like any other weights."""
+    args = ("fit", "table.csv", *ANSWERS, "--method", "PLEM", "--folds", "2", "--json")
+    accuracy = json.loads(run(*args, "--truth", "truth", "--out", "a").out)["headline"]["value"]
+    headline = json.loads(run(*args, "--drop", "truth", "--out", "b").out)["headline"]
+    assert headline["measure"] == "estimated accuracy"
+    assert headline["interval"][0] <= accuracy <= headline["interval"][1]
+    make_answers().unique("id", keep="first", maintain_order=True).write_csv("answers.csv")
+    single = json.loads(run(*args, "--drop", "truth", "--out", "c").out)
+    assert single["headline"]["measure"] != "estimated accuracy"
+    assert single["estimated_accuracy"] is None
+
+
+@pytest.mark.parametrize("method", ["LOORidge", "PLEM"])
+def test_prediction_sets_of_answers(run: Run, table: Path, method: str) -> None:
+    """The labels of calibration rows have the probabilities by the answers and the predictions of the comparison."""
+    args = ("fit", "table.csv", *ANSWERS, "--drop", "truth", "--method", method, "--folds", "3", "--json")
+    summary = json.loads(run(*args).out)
+    calibration = load("table-oneof/model.skops").calibration
+    rows = calibration["rows"]
+    answers = AnswerOptions(Path("answers.csv"), "id", "worker", "label")
+    prepared = prepare(Path("table.csv"), ReadOptions((), answers=answers, overrides=Overrides(drop=("truth",))))
+    methods, _ = resolve_methods(prepared, method, 0)
+    task = check_task(prepared.frame, prepared.candidates, None)
+    folds = make_folds(task, 3, 0)
+    comparison = compare(
+        prepared.frame, prepared.candidates, methods, cv=folds, refit=False, keep_predictions="labeled", random_state=0
+    )
+    prior = comparison.results[0].probabilities[np.searchsorted(comparison.held_out_rows, rows)]
+    expected = candidate_proba(prior, prepared.candidates[rows].evidence)
+    stored = candidate_proba(calibration["proba"].astype(float), calibration["evidence"].astype(float))
+    np.testing.assert_allclose(stored, expected, atol=2e-3)
+    assert summary["prediction_sets"]["coverage"] is None
+    assert 0.8 < summary["prediction_sets"]["expected_coverage"] <= 1.0
+    report = Path("table-oneof/report.html").read_text()
+    assert "by the answers and held-out predictions" in " ".join(report.split())
+    result = run("predict", "table-oneof/model.skops", "table.csv", "--coverage", "0.9", "--truth", "truth", "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["prediction_sets"]["coverage"] >= 0.8
+
+
+def test_compare_and_audit_have_the_labels_of_fit(run: Run, table: Path) -> None:
+    """`compare` has the held-out estimate of `fit`, and `audit` the issues of the weights by the answers."""
+    fitted = json.loads(fit(run, "--json").out)
+    compared = run("compare", *FIT[1:], "--json")
+    assert json.loads(compared.out)["results"][0]["covering_rate"] == fitted["estimate"]["covering_rate"]
+    assert compared.err.count("the rates are approximate") == 1
+    prepared = prepare(Path("table.csv"), ReadOptions((), answers=AnswerOptions(Path("answers.csv"), "id")))
+    expected = find_issues(prepared, "PLKNN", folds=5)[1]
+    audit = ("audit", "table.csv", "--answers", "answers.csv", "--row", "id", "--method", "PLKNN")
+    audited = run(*audit, "--json", "--out", "issues.csv")
+    assert json.loads(audited.out)["n_wrong"] == pytest.approx(expected.n_wrong)
+    issues = pl.read_csv("issues.csv")
+    assert issues["id"].to_list() == [f"b{row}" for row in issues["row"]]
+
+
+def test_audit_lists_the_answers_of_suspected_rows(run: Run) -> None:
+    """Answers that agree on a wrong label are suspected, with their annotators in place of the weights."""
+    birds = pl.concat([make_birds(seed).with_columns(id=f"s{seed}" + pl.col("id")) for seed in range(4)])
+    truth = birds["truth"].to_list()
+    wrong = {f"s0b{i}": "owl" if truth[i] == "wren" else "wren" for i in range(0, 60, 6)}
+    rng = np.random.default_rng(0)
+    lines = []
+    for name, label in zip(birds["id"], truth, strict=True):
+        for worker in ("Ann", "Bob", "Cem"):
+            other = str(rng.choice(NAMES)) if rng.random() < 0.1 else label
+            lines.append((name, worker, wrong.get(name, other)))
+    pl.DataFrame(lines, ["id", "worker", "label"], orient="row").write_csv("answers.csv")
+    birds.drop("species", "truth").write_csv("table.csv")
+    result = run("audit", "table.csv", "--answers", "answers.csv", "--row", "id")
+    assert result.code == 0, result.err
+    assert re.search(r"\b(owl|wren): Ann, Bob, Cem", result.out)
+
+
+@pytest.mark.parametrize("command", ["compare", "audit"])
+def test_answers_of_compare_and_audit_exclude_labels(run: Run, table: Path, command: str) -> None:
+    """The commands have the checks of `fit`; an input file is not overwritten."""
+    check_error(run, command, "table.csv", *ANSWERS, "--labels", "truth", message="--labels cannot be combined with")
+    check_error(run, command, "table.csv", message="Add --labels COLUMN, or --answers FILE")
+    if command == "audit":
+        message = "answers.csv is an input file"
+        check_error(run, command, "table.csv", *ANSWERS, "--out", "answers.csv", message=message)

@@ -46,8 +46,8 @@ class AnnotatorGroup:
             "--gold",
             metavar="COLUMN|FILE",
             help="Known labels of some rows, which measure the accuracy of each annotator: a column, which is not "
-            "shown, or a file with a column of the rows, as for --import, and the column label. --audit does not propose "
-            "these rows.",
+            "shown, or a file with a column of the rows, as for --import, and the column label. --audit does not "
+            "propose these rows.",
         ),
     ] = None
     gold_interval: Annotated[

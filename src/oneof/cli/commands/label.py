@@ -237,8 +237,8 @@ def _label(
                 if json:
                     terminal.print_json(summary | written)
                 else:
-                    for file in written.values():
-                        terminal.print_line(f"File: {file} ({summary['n_remaining']} rows remain to be labeled).")
+                    for output in written.values():
+                        terminal.print_line(f"File: {output} ({summary['n_remaining']} rows remain to be labeled).")
                 return
             server = LabelingServer(session, title=table.name, annotator=name, images=opened.images, port=port)
             if json:

@@ -358,7 +358,7 @@ def draw_heatmap(
     if n <= _MAX_ANNOTATED:
         for (i, j), value in np.ndenumerate(values):
             if np.isfinite(value) and value > 0:
-                is_strong = mesh.norm(value) * len(HEAT_LEVELS) >= N_FAINT_LEVELS
+                is_strong = value / top * len(HEAT_LEVELS) >= N_FAINT_LEVELS
                 color = PALETTE["on-heat" if is_strong else "ink"]
                 ax.text(j + 0.5, i + 0.5, format_value(float(value)), ha="center", va="center", color=color, fontsize=9)
         return

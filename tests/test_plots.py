@@ -4,6 +4,7 @@ import itertools
 import re
 import subprocess
 import sys
+from importlib import resources
 from types import SimpleNamespace
 from xml.etree import ElementTree as ET
 
@@ -13,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from oneof.candidates import CandidateSets
@@ -27,6 +29,7 @@ from oneof.plots import (
     plot_set_sizes,
     plot_weights,
 )
+from oneof.plots.figures import draw_heatmap
 from oneof.plots.style import PALETTE, clean, shorten
 from oneof.plots.svg import to_svg
 
@@ -361,3 +364,28 @@ def test_several_learning_curves_have_limits_colors_and_names_of_their_own():
         f"{name}, {rate}" for name in ("first", "second") for rate in ("covering rate", "accuracy")
     ]
     assert len({line.get_color() for line in ax.lines}) == 2
+
+
+def luminance(color):
+    """Return the relative luminance of WCAG 2.2 of a color with components from 0 to 1."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in color]
+    return float(np.dot(linear, (0.2126, 0.7152, 0.0722)))
+
+
+def test_numbers_of_a_heat_map_are_readable_on_light_and_dark_pages():
+    """Each number has a contrast of at least 4.5 to its cell, with the colors of both modes of the report."""
+    css = resources.files("oneof.report").joinpath("templates", "page.css").read_text()
+    light, dark = (dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", part)) for part in css.split("@media", 2)[:2])
+    values = np.linspace(0.01, 1, 100).reshape(10, 10)
+    ax = Figure().subplots()
+    draw_heatmap(ax, values, range(10), top=1.0, format_value="{:.2f}".format, bar_label="")
+    levels = ax.collections[0].to_rgba(values)[..., 3].ravel()
+    names = {color: name for name, color in PALETTE.items()}
+    texts = [names[text.get_color()] for text in ax.texts]
+    assert len(texts) == 100
+    for colors in (light, light | dark):
+        rgb = {name: np.array(to_rgb(color)) for name, color in colors.items()}
+        for level, name in zip(levels, texts, strict=True):
+            cell = level * rgb["heat"] + (1 - level) * rgb["paper"]
+            low, high = sorted((luminance(cell), luminance(rgb[name])))
+            assert (high + 0.05) / (low + 0.05) >= 4.5

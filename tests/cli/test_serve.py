@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import polars as pl
 import pytest
 
-from oneof.errors import DataError
+from oneof.errors import DataError, InputError
 from oneof.persistence import load, save
-from oneof.serving import RowPredictor
+from oneof.serving import RowPredictor, make_app
 from oneof.serving.server import PredictionServer
 from tests.cli.conftest import Run, check_error, make_birds
-from tests.serving.models import fit_birds
+from tests.serving.models import call, fit_birds
 
 
 @pytest.fixture
@@ -55,6 +56,60 @@ def test_the_predictions_are_those_of_predict(run: Run, model: Path, replies: li
     assert [row["label"] for row in content["predictions"]] == expected["label"].to_list()
     confidences = [row["confidence"] for row in content["predictions"]]
     assert confidences == pytest.approx(expected["confidence"].to_list(), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "args",
+    [(), ("--set-method", "aps"), ("--class-conditional",), ("--calibration", "conservative")],
+    ids=["lac", "aps", "class-conditional", "conservative"],
+)
+def test_the_prediction_sets_are_those_of_predict(run: Run, replies: list[Any], args: tuple[str, ...]) -> None:
+    """With --coverage, `set` has the classes that `oneof predict --coverage` writes, and the notes are the same."""
+    noise = pl.Series(4 * np.random.default_rng(0).normal(size=60))
+    make_birds().select(pl.col("mass") + noise, "species").write_csv("birds.csv")
+    fit = ("fit", "birds.csv", "--labels", "species", "--method", "PLKNN", "--folds", "2")
+    assert run(*fit).code == 0
+    make_birds(1).write_csv("new.csv")
+    coverage = ("--coverage", "0.9", *args)
+    predicted = run("predict", "birds-oneof/model.skops", "new.csv", *coverage)
+    assert predicted.code == 0, predicted.err
+    frame = pl.read_csv("new-predictions.csv")
+    result = run("serve", "birds-oneof/model.skops", "--port", "0", *coverage)
+    assert result.code == 0, result.err
+    assert ("in every prediction set" in result.err) == ("in every prediction set" in predicted.err)
+    [(status, content)] = replies
+    assert status == 200
+    sets = ["|".join(row["set"]) for row in content["predictions"]]
+    assert sets == frame["set"].to_list()
+    assert frame["set"].n_unique() > 1 or "conservative" in args
+
+
+def test_prediction_sets_need_a_calibration(run: Run, model: Path) -> None:
+    """A model without calibration rows is an error at the start, and not at the first request."""
+    check_error(run, "serve", model, "--coverage", "0.9", message="--coverage needs probabilities; AvgPerceptron has")
+    save("old.skops", fit_birds("PLEM"))
+    check_error(run, "serve", "old.skops", "--coverage", "0.9", message="--coverage needs a model with calibration")
+    check_error(run, "serve", model, "--coverage", "1.5", message="--coverage must be above 0 and below 1")
+    check_error(run, "serve", model, "--set-method", "aps", message="need --coverage: add it")
+    with pytest.raises(InputError, match="prediction sets need a model with calibration rows"):
+        RowPredictor(fit_birds("PLEM"), coverage=0.9)
+
+
+def test_the_description_has_the_prediction_sets(run: Run) -> None:
+    """With prediction sets, /openapi.json requires `set`, and /model has the options; without them, both lack them."""
+    make_birds().select("mass", "species").write_csv("birds.csv")
+    assert run("fit", "birds.csv", "--labels", "species", "--method", "PLKNN", "--folds", "2").code == 0
+    saved = load("birds-oneof/model.skops")
+    app = make_app(RowPredictor(saved, coverage=0.7))
+    schema = call(app, "/openapi.json").json()["components"]["schemas"]["Prediction"]
+    prediction = call(app, "/predict", {"row": {"mass": 0.5}}).json()["prediction"]
+    assert schema["required"] == list(prediction)
+    assert schema["properties"]["set"]["items"] == schema["properties"]["label"]
+    assert set(prediction["set"]) <= set(saved.classes)
+    assert call(app, "/model").json()["prediction_sets"]["coverage"] == 0.7
+    plain = make_app(RowPredictor(saved))
+    assert call(plain, "/model").json()["prediction_sets"] is None
+    assert "set" not in call(plain, "/openapi.json").json()["components"]["schemas"]["Prediction"]["properties"]
 
 
 def test_limits_and_json(run: Run, model: Path, replies: list[Any]) -> None:

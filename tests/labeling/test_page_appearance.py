@@ -11,9 +11,11 @@ from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
 from tests.labeling.browser import ENTER, Page, needs_browser
 from tests.labeling.conftest import CLASSES, N, make_rows
+from tests.labeling.page_states import emulate
 from tests.labeling.serving import serving
 
 pytestmark = needs_browser
+BOX = "return arguments[0].getBoundingClientRect().toJSON()"
 
 
 def test_tables_and_many_labels(page: Page) -> None:
@@ -83,6 +85,21 @@ def test_a_phone(page: Page, noted: LabelingSession) -> None:
             page.settle(page.one("#accept").click)
         finally:
             page.browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_degrees_are_not_behind_the_buttons_of_a_phone(page: Page) -> None:
+    """At 390 x 844 pixels, a table with three labels leaves the degrees of certainty visible above the buttons."""
+    rows, _ = make_rows(N)
+    table = LabelTable(pl.DataFrame({f"x{j}": rows[:, 0] + j for j in range(12)}), "kind")
+    with (
+        LabelingSession(rows, classes=CLASSES, table=table, random_state=0) as session,
+        serving(session, annotator="Ann") as server,
+        emulate(page, width=390, height=844),
+    ):
+        page.open(server.link)
+        page.all(".candidate")[0].click()
+        bottom = page.browser.execute_script(BOX, page.one("#degrees"))["bottom"]
+        assert bottom <= page.browser.execute_script(BOX, page.one("#accept"))["top"]
 
 
 def test_names_and_roles(page: Page, noted: LabelingSession) -> None:

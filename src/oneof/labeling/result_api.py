@@ -1,19 +1,22 @@
 """Results of a session: the combined answers, the reliabilities of the annotators, and files."""
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from oneof.caller import warn
 from oneof.candidates import CandidateSets
+from oneof.crowd import Answers
 from oneof.files import as_path
 from oneof.labeling.annotators.gold import set_labels
 from oneof.labeling.answer_api import AnswerAPI
 from oneof.labeling.answers import importing
 from oneof.labeling.answers.degrees import CombinedAnswers, Reliability
+from oneof.labeling.answers.log import Entry
 from oneof.labeling.content.label_changes import export_changes
 from oneof.labeling.content.review import Review
 from oneof.labeling.content.table import LabelTable, row_index, row_items
-from oneof.typing import FeatureMatrix
+from oneof.typing import Evidence, FeatureMatrix
 
 
 class ResultAPI(AnswerAPI):
@@ -33,6 +36,7 @@ class ResultAPI(AnswerAPI):
     _combined: CombinedAnswers
     _combination: str
     _gold: dict[int, int]
+    _start: Evidence
 
     def candidates(self, combination: str | None = None) -> CandidateSets:
         """Return the candidate sets of all rows: the combined answers, or the initial set of a row without answers.
@@ -84,9 +88,25 @@ class ResultAPI(AnswerAPI):
         Path
         """
         if self.review is not None and combination is None:
-            labels = set_labels(self.answers.candidates(), self._gold)  # sets, as in the table, without degrees
-            return export_changes(self.table, as_path(path), labels, self.answers.start)
+            return self.export_changes(path)
         return self.table.export(as_path(path), self.candidates(combination))
+
+    def export_changes(self, path: str | os.PathLike[str]) -> Path:
+        """Write the table with the labels of changed rows; all other cells are those of the table.
+
+        `export` does so in a review of label issues. Gold rows have their known labels.
+
+        Parameters
+        ----------
+        path : path-like
+            .csv or .parquet.
+
+        Returns
+        -------
+        Path
+        """
+        labels = set_labels(self.answers.candidates(), self._gold)  # sets, as in the table, without degrees
+        return export_changes(self.table, as_path(path), labels, self._start)
 
     def export_answers(self, path: str | os.PathLike[str], *, match: str | None = None) -> Path:
         """Write the current answers of all annotators, one per line, in the form that `import_annotations` reads.
@@ -138,7 +158,54 @@ class ResultAPI(AnswerAPI):
         """
         annotations = importing.read_annotations(as_path(path), match, **columns)
         rows = self._rows.shape[0] if match is None else row_index(self.table.frame, match)
-        entries = importing.to_entries(annotations, rows, self.classes)
+        return self._import(importing.to_entries(annotations, rows, self.classes), str(path), match)
+
+    def import_answers(
+        self,
+        answers: Answers,
+        *,
+        degrees: Mapping[tuple[int, str], str] | None = None,
+        match: str | None = None,
+        source: str = "the import",
+    ) -> int:
+        """Import answers that are read already, such as those of `oneof.crowd.Answers.from_table`.
+
+        Parameters
+        ----------
+        answers : oneof.crowd.Answers
+            About all rows of the session, in their order.
+        degrees : dict of (int, str) to {"sure", "probably", "guess"}, optional
+            Degrees of certainty, by row and annotator.
+        match : str, optional
+            The column of the table that names a row in a warning.
+        source : str, default="the import"
+            The name of the answers in errors and warnings.
+
+        Returns
+        -------
+        int
+            The number of new answers; see `import_annotations`, also for warnings.
+
+        Raises
+        ------
+        InputError
+            If the answers are about another number of rows.
+        LabelError
+            If a label is not a class.
+
+        Examples
+        --------
+        >>> from oneof.crowd import Answers
+        >>> from oneof.labeling import LabelingSession
+        >>> session = LabelingSession([[0.0], [1.0], [2.0]], classes=["finch", "owl"], random_state=0)
+        >>> session.import_answers(Answers.from_table([["owl", None], [None, "finch"], ["owl", "owl"]]))
+        4
+        """
+        entries = importing.read_crowd(answers, degrees or {}, self._rows.shape[0], self.classes, source)
+        return self._import(entries, source, match)
+
+    def _import(self, entries: list[Entry], source: str, match: str | None) -> int:
+        """Write new answers and return their number; warn of those that differ from existing ones."""
         current = self.answers.current_answers()
         kept = [
             entry
@@ -150,7 +217,7 @@ class ResultAPI(AnswerAPI):
             row = kept[0].row
             name = row if match is None else self.table.frame[match][row]
             warn(
-                f"{len(kept):,} of {len(entries):,} answers of {path} have other labels than those of the same "
+                f"{len(kept):,} of {len(entries):,} answers of {source} have other labels than those of the same "
                 f"annotator in the session, which are kept (first: item {str(name)!r}, {kept[0].annotator}). Correct "
                 "them on the page, or import all answers into a new session.",
             )

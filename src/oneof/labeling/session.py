@@ -48,7 +48,8 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         Initial candidate sets, with or without weights, in any form that `fit` accepts. Exact rows are not asked. A row
         with weights has them until it is answered.
     classes : array-like of shape (n_classes,), optional
-        The classes, in the order of the page; by default the classes of `y`.
+        The classes, in the order of the page; by default the classes of `y`. With an existing file of answers, they are
+        its classes in the same order. New classes may follow: they are added to the file, and all answers are kept.
     path : path-like, optional
         The file of answers, created if it does not exist; by default answers are stored in memory only.
     table : oneof.labeling.LabelTable, optional
@@ -176,6 +177,7 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         self._gold, self._is_adaptive = check_gold(gold, start.classes, rows.shape[0]), maximum > annotations_per_item
         self._asks_several = maximum > 1 or double_annotated > 0
         self._rows, self._table, self._combination = rows, table, combination
+        self._start = start.evidence
         rng = check_random_state(random_state)
         issues = as_issues(queue)
         queued = check_queue([issue.row for issue in issues] if issues else queue, rows.shape[0])

@@ -12,6 +12,7 @@ from oneof.plots import counts
 from oneof.plots.style import (
     FONT_SIZE,
     HEAT_LEVELS,
+    N_FAINT_LEVELS,
     PALETTE,
     annotate_empty,
     new_axes,
@@ -335,7 +336,7 @@ def draw_heatmap(
     from matplotlib.colors import ListedColormap, Normalize, to_rgba
 
     # Opacity instead of lightness: a blank cell has the background of the page, light or dark.
-    ramp = [to_rgba(PALETTE["heat"], level) for level in np.linspace(0.05, 1, HEAT_LEVELS)]
+    ramp = [to_rgba(PALETTE["heat"], level) for level in HEAT_LEVELS]
     colors = ListedColormap(ramp).with_extremes(bad=(0, 0, 0, 0))
     mesh = ax.pcolormesh(
         np.ma.masked_where(~(values > 0), values), cmap=colors, norm=Normalize(0, top),
@@ -357,7 +358,8 @@ def draw_heatmap(
     if n <= _MAX_ANNOTATED:
         for (i, j), value in np.ndenumerate(values):
             if np.isfinite(value) and value > 0:
-                color = PALETTE["on-heat" if value > 0.62 * top else "ink"]
+                is_strong = value / top * len(HEAT_LEVELS) >= N_FAINT_LEVELS
+                color = PALETTE["on-heat" if is_strong else "ink"]
                 ax.text(j + 0.5, i + 0.5, format_value(float(value)), ha="center", va="center", color=color, fontsize=9)
         return
     bar = ax.figure.colorbar(mesh, ax=ax, shrink=0.6, aspect=24, pad=0.02, format=lambda value, _: format_value(value))

@@ -25,7 +25,10 @@ PALETTE = {
 # vermilion, green, purple, orange, sky blue and gray.
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f8790")
 FONT_SIZE = 10.5
-HEAT_LEVELS = 10
+HEAT_LEVELS = (0.05, 0.13, 0.22, 0.3, 0.38, 0.47, 0.72, 0.81, 0.91, 1.0)
+"""Opacities of a heat map. In between, neither color of its numbers has a contrast of 4.5 on light and dark pages."""
+N_FAINT_LEVELS = 6
+"""Number of the levels whose numbers are in the color of ink."""
 NAME_WIDTH = 22
 
 # Characters that are invalid in XML, and invisible control characters.

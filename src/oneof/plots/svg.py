@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 _VARIABLE = {value: f"var(--{name})" for name, value in PALETTE.items()}
 _PIXELS_PER_POINT = 1.15
 """Scale of the figure; its text is then slightly smaller than the text of the page."""
-_MIN_SCALE = 0.66
+_MIN_SCALE = 0.62
+"""A curve then fits the width of a phone of 390 pixels."""
 _HEX = re.compile(r"#[0-9a-f]{6}\b")
 _LONG_DECIMAL = re.compile(r"(\.\d\d)\d+")
 _REFERENCE = re.compile(r"url\(#([^)]*)\)")

@@ -156,7 +156,7 @@ class _Endpoints:
 
 def describe_model(predictor: RowPredictor, limits: Limits) -> dict[str, Any]:
     """Return the method, the columns and the classes of a model, and the limits of a request, as JSON types."""
-    model = predictor.model
+    model, options = predictor.model, predictor.set_options
     return {
         "method": model.method,
         "classes": predictor.classes,
@@ -166,6 +166,7 @@ def describe_model(predictor: RowPredictor, limits: Limits) -> dict[str, Any]:
         "training_rows": model.summary.get("rows"),
         "oneof_version": model.oneof_version,
         "strict": predictor.strict,
+        "prediction_sets": None if options is None else asdict(options),
         "limits": asdict(limits),
     }
 

@@ -57,12 +57,18 @@ def _schemas(predictor: RowPredictor) -> dict[str, Any]:
     if not predictor.strict:
         description = "Null is a missing value, and so is an absent column. Other keys are ignored."
     confidence = {"type": "number", "minimum": 0, "maximum": 1}
+    prediction = {"label": label, "confidence": confidence, predictor.value_name: values}
+    if predictor.set_options is not None:
+        prediction["set"] = {
+            "type": "array",
+            "items": label,
+            "uniqueItems": True,
+            "description": "The prediction set: classes that contain the true label with a probability of about "
+            f"{predictor.set_options.coverage:g}.",
+        }
     return {
         "Row": row | {"description": description},
-        "Prediction": _object(
-            {"label": label, "confidence": confidence, predictor.value_name: values},
-            {"unreadable": unreadable, "absent": absent},
-        ),
+        "Prediction": _object(prediction, {"unreadable": unreadable, "absent": absent}),
         "Error": _object({"error": {"type": "string"}}),
     }
 

@@ -14,6 +14,14 @@ from oneof.io.notes.findings import Kind
 from oneof.io.row_encoder import RowEncoder, UnreadableCell
 from oneof.likelihoods import softmax
 from oneof.persistence import SavedModel
+from oneof.persistence.prediction_sets import (
+    CoverageOptions,
+    calibrate_rows,
+    check_calibrated,
+    check_set_options,
+    predict_mask,
+    predict_sets,
+)
 from oneof.typing import FeatureMatrix, Floats, Labels
 
 _TIE = 1e-9
@@ -33,6 +41,13 @@ class RowPredictor:
         A model of `oneof fit`, as `oneof.persistence.load` returns it.
     strict : bool, default=False
         Whether a cell that cannot be read, or an absent column, is an error.
+    coverage : float, optional
+        Predict a set of classes for each row, too, which contains the true label with this probability, such as 0.9.
+        The sets are those of `oneof predict --coverage` for a table of the rows.
+    set_method : {"lac", "aps"}, default="lac"
+    calibration : {"sampled", "conservative", "optimistic"}, default="sampled"
+    class_conditional : bool, default=False
+        See the options of `oneof predict`.
 
     Attributes
     ----------
@@ -40,13 +55,18 @@ class RowPredictor:
         The columns of a row.
     classes : list
     strict : bool
+    set_options : oneof.persistence.prediction_sets.CoverageOptions or None
+        The options of the prediction sets; None without sets.
+    set_notes : list of str
+        Notes about prediction sets of all classes.
     value_name : {"probabilities", "scores"}
         Name of the values of the classes: scores if the method has no probabilities.
 
     Raises
     ------
     InputError
-        If the model has no columns, or one of an unknown kind.
+        If the model has no columns, or one of an unknown kind; if an option of the prediction sets is invalid, or the
+        model has no calibration rows for them.
     InputTypeError
         If `model` is not a SavedModel.
 
@@ -69,7 +89,16 @@ class RowPredictor:
     {'span': 'wide'}
     """
 
-    def __init__(self, model: SavedModel, *, strict: bool = False) -> None:
+    def __init__(
+        self,
+        model: SavedModel,
+        *,
+        strict: bool = False,
+        coverage: float | None = None,
+        set_method: str = "lac",
+        calibration: str = "sampled",
+        class_conditional: bool = False,
+    ) -> None:
         if not isinstance(model, SavedModel):
             raise InputTypeError(
                 f"`model` must be a oneof.persistence.SavedModel; got {type(model).__name__}. Use a model of `oneof "
@@ -94,6 +123,10 @@ class RowPredictor:
             method.predict is CandidateClassifier.predict
         )
         self.value_name = "probabilities" if hasattr(self._estimator, "predict_proba") else "scores"
+        self.set_options: CoverageOptions | None = None
+        self.set_notes: list[str] = []
+        if coverage is not None:
+            self._calibrate(CoverageOptions(coverage, set_method, calibration, class_conditional))
 
     def predict(self, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Predict a label for each row.
@@ -109,8 +142,9 @@ class RowPredictor:
         -------
         list of dict
             For each row `label`, `confidence`, and `probabilities` or `scores`, a dict from the classes as text to
-            numbers. A row with cells that cannot be read has `unreadable`, a dict from their columns to their values
-            as text. A row that lacks columns has `absent`, the list of their names.
+            numbers. With `coverage`, each has `set`, the list of the classes of its prediction set. A row with cells
+            that cannot be read has `unreadable`, a dict from their columns to their values as text. A row that lacks
+            columns has `absent`, the list of their names.
 
         Raises
         ------
@@ -135,11 +169,24 @@ class RowPredictor:
             {"label": label, "confidence": max(row_proba), self.value_name: dict(zip(names, row_values, strict=True))}
             for label, row_proba, row_values in zip(labels.tolist(), proba.tolist(), values.tolist(), strict=True)
         ]
+        if self.set_options is not None:
+            for prediction, members in zip(predictions, predict_mask(self._calibrated, proba, self.set_options)):
+                prediction["set"] = [self.classes[k] for k in np.flatnonzero(members)]
         for cell in unreadable:
             predictions[cell.row].setdefault("unreadable", {})[cell.column] = cell.text
         for row, column in absent:
             predictions[row].setdefault("absent", []).append(column)
         return predictions
+
+    def _calibrate(self, options: CoverageOptions) -> None:
+        """Calibrate the prediction sets by the rows in the model file."""
+        check_set_options(options)
+        if self.model.summary.get("online"):
+            raise InputError("prediction sets need a model of `oneof fit` without --online.")
+        check_calibrated(self.model)
+        assert self.model.calibration is not None
+        self.set_options, self._calibrated = options, calibrate_rows(self.model.calibration, options)
+        self.set_notes = predict_sets(self.model, self.model.calibration["proba"], options)[1]
 
     def _predict(self, X: FeatureMatrix) -> tuple[Labels, Floats, Floats]:
         """Return the labels, the probabilities, and the probabilities or scores of rows."""

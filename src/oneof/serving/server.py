@@ -1,7 +1,7 @@
 """Server of predictions, by default on localhost."""
 
 import ipaddress
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from oneof.serving.limits import DEFAULT_PORT, MAX_CONNECTIONS
@@ -42,19 +42,24 @@ class PredictionServer:
         Whether a cell that cannot be read is an error.
     log : bool, default=False
         Whether each request is written to standard error as one line.
+    sets : dict, optional
+        Options of `RowPredictor` for prediction sets: `coverage`, `set_method`, `calibration`, `class_conditional`.
     **limits
         `max_rows` and `max_body_bytes`; see `make_app`.
 
     Attributes
     ----------
     url : str
+    notes : list of str
+        Notes about prediction sets of all classes.
     is_local : bool
         Whether only this machine can connect.
 
     Raises
     ------
     InputError
-        If the port is in use or out of range, the host is unknown, or the model has no columns.
+        If the port is in use or out of range, the host is unknown, the model has no columns, or it has no calibration
+        rows for prediction sets.
     InputTypeError
         If `model` is not a SavedModel.
     MissingExtraError
@@ -70,13 +75,15 @@ class PredictionServer:
         allowed_hosts: Sequence[str] = (),
         strict: bool = False,
         log: bool = False,
+        sets: Mapping[str, Any] | None = None,
         **limits: int,
     ) -> None:
         check_server_installed("serving")
         from oneof.serving.app import make_app
         from oneof.serving.predictor import RowPredictor
 
-        predictor = RowPredictor(model, strict=strict)
+        predictor = RowPredictor(model, strict=strict, **sets or {})
+        self.notes = predictor.set_notes
         predictor.predict([dict.fromkeys(name for name, _ in predictor.columns)])  # the first prediction is slow
         self._socket = listen(port, host)
         try:
@@ -120,7 +127,8 @@ def serve(model: "SavedModel", *, host: str = LOCALHOST, port: int = DEFAULT_POR
         0 selects a free port.
     **options
         `allowed_hosts`, host names of the server in addition to localhost and IP addresses; `strict`, whether a cell
-        that cannot be read is an error; `log`, whether each request is written to standard error; `max_rows` and
+        that cannot be read is an error; `log`, whether each request is written to standard error; `sets`, a dict such
+        as ``{"coverage": 0.9}`` with the options of `RowPredictor` for prediction sets; `max_rows` and
         `max_body_bytes`, see `make_app`.
 
     Raises

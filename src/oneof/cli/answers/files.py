@@ -31,7 +31,7 @@ class AnswerOptions:
     row : str or None
         The column of the names of the rows, in this file and in the table; in an export, the field of the data. By
         default "row"; if the table has no such column, its rows are numbered from 0. A file without the column may name
-        its rows in a column "item", as exports of the labeling page do.
+        its rows in a column "item", as exports of the labeling page do, or "row".
     annotator, answer : str or None
         Columns of this file, by default "annotator" or "worker", and "answer" or "label"; without any of them, all
         columns but that of the rows are annotators. An export has no column of annotators, and its `answer` is the tag
@@ -233,7 +233,7 @@ def _read_records(
     records = replace(records, cell_format=cell_format)
     columns = records.frame.columns
     try:
-        row = select_column(None, (options.row or ROW, ITEM), columns, options.path)
+        row = select_column(None, (options.row or ROW, ITEM, ROW), columns, options.path)
     except DataError as error:
         remedy = describe_row_option(table_path, options.path)
         if options.row is None:

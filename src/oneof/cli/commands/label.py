@@ -8,6 +8,7 @@ import typer
 from oneof.cli import options
 from oneof.cli.expand import expand
 from oneof.cli.labeling.annotators import AnnotatorGroup, print_annotators
+from oneof.cli.labeling.imports import import_answers, row_column
 from oneof.cli.labeling.session import LabelOptions, open_session
 from oneof.cli.labeling.settings import Settings, print_settings, with_stored_settings
 from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
@@ -105,7 +106,8 @@ def _label(
         typer.Option(
             "--import",
             metavar="FILE",
-            help="Import answers: a table with a line for each, .json of Label Studio, or .zip of doccano.",
+            help="Import answers, as oneof fit --answers reads them: a table with a line for each, or a column for "
+            "each annotator; .json of Label Studio, or .zip of doccano.",
         ),
     ] = None,
     export: Annotated[
@@ -161,7 +163,6 @@ def _label(
 
         from oneof.errors import InputError
         from oneof.files import check_not_input
-        from oneof.labeling.content.label_changes import export_changes
         from oneof.labeling.http.server import LabelingServer
         from oneof.sockets import check_server_installed
 
@@ -204,9 +205,13 @@ def _label(
                 terminal.print_note(sentence)
             if is_stored:
                 settings.store(answers_file)
-            n_imported = sum(
-                session.import_annotations(file, **annotator_group.import_arguments(file)) for file in imports or ()
-            )
+            n_imported = 0
+            for file in imports or ():
+                answer_options = annotator_group.answer_options(file)
+                n_new, notes = import_answers(answer_options, opened.table, session, label_group.separator)
+                n_imported += n_new
+                for sentence in notes:
+                    terminal.print_note(sentence)
             summary = {
                 "table": str(table),
                 "answers": str(answers_file),
@@ -222,19 +227,19 @@ def _label(
                 return
             if export is not None:
                 if audit:
-                    export_changes(session.table, export, session.answers.candidates(), session.answers.start)
+                    session.export_changes(export)
                 else:
                     session.export(export)
             if export_answers is not None:
-                session.export_answers(export_answers, match=annotator_group.row)
+                session.export_answers(export_answers, match=row_column(opened.table, annotator_group.row))
             if exits:
                 names = {"export": export, "export_answers": export_answers}
                 written = {name: str(path) for name, path in names.items() if path is not None}
                 if json:
                     terminal.print_json(summary | written)
                 else:
-                    for file in written.values():
-                        terminal.print_line(f"File: {file} ({summary['n_remaining']} rows remain to be labeled).")
+                    for output in written.values():
+                        terminal.print_line(f"File: {output} ({summary['n_remaining']} rows remain to be labeled).")
                 return
             server = LabelingServer(session, title=table.name, annotator=name, images=opened.images, port=port)
             if json:

@@ -1,7 +1,7 @@
 """`oneof serve`: serve the predictions of a model over HTTP."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,6 +15,7 @@ EXAMPLES = """\b
 Examples:
   oneof serve birds-oneof/model.skops
   oneof serve birds-oneof/model.skops --port 9000 --max-rows 100
+  oneof serve birds-oneof/model.skops --coverage 0.9
   curl http://127.0.0.1:8000/model
   curl http://127.0.0.1:8000/predict --json '{"row": {"span": 21.5, "color": "gray"}}'
 """
@@ -58,6 +59,29 @@ def run(
             "default they are missing values, and the response names them.",
         ),
     ] = False,
+    coverage: Annotated[
+        float | None,
+        typer.Option(
+            "--coverage",
+            metavar="PROBABILITY",
+            help="Add `set` to each prediction: a set of classes that contains the true label with this probability, "
+            "such as 0.9.",
+        ),
+    ] = None,
+    set_method: Annotated[
+        str, typer.Option("--set-method", metavar="lac|aps", help="Prediction sets: see oneof predict.")
+    ] = "lac",
+    calibration: Annotated[
+        str,
+        typer.Option(
+            "--calibration",
+            metavar="sampled|conservative|optimistic",
+            help="Prediction sets: see oneof predict.",
+        ),
+    ] = "sampled",
+    class_conditional: Annotated[
+        bool, typer.Option("--class-conditional", help="Prediction sets: see oneof predict.")
+    ] = False,
     log: Annotated[
         bool, typer.Option("--log", help="Write one line for each request to standard error: time, path and status.")
     ] = False,
@@ -72,12 +96,26 @@ def run(
     """
     with terminal.handle_errors(debug=debug):
         from oneof.cli.prediction.predictions import load_model
+        from oneof.cli.prediction.sets import SetOptions
+        from oneof.errors import InputError
+        from oneof.persistence.prediction_sets import check_calibrated
         from oneof.persistence.tables import check_stemmer
         from oneof.serving.server import PredictionServer
         from oneof.sockets import check_server_installed
 
+        if coverage is None and (set_method, calibration, class_conditional) != ("lac", "sampled", False):
+            raise InputError("--set-method, --calibration and --class-conditional need --coverage: add it.")
         check_server_installed("serving")
+        sets: dict[str, Any] = {}
+        if coverage is not None:
+            SetOptions(coverage, set_method, calibration, class_conditional)  # raises if an option is invalid
+            sets = {"coverage": coverage, "set_method": set_method, "calibration": calibration}
+            sets["class_conditional"] = class_conditional
         saved = load_model(model)
+        if sets:
+            if saved.summary.get("online"):
+                raise InputError("--coverage needs a model of `oneof fit` without --online.")
+            check_calibrated(saved, "--coverage needs")
         for sentence in check_stemmer(saved):
             terminal.print_note(sentence)
         server = PredictionServer(
@@ -87,9 +125,12 @@ def run(
             allowed_hosts=allowed_host or (),
             strict=strict,
             log=log,
+            sets=sets,
             max_rows=max_rows,
             max_body_bytes=max_body_bytes,
         )
+        for sentence in server.notes:
+            terminal.print_note(sentence)
         if not server.is_local:
             terminal.print_note(
                 "other machines can connect; there is no password and no encryption. A proxy can add both."

@@ -10,6 +10,7 @@ import typer
 from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
+    from oneof.cli.answers.files import AnswerOptions
     from oneof.io import Table
     from oneof.labeling.annotators.progress import AnnotatorProgress
     from oneof.typing import Labels
@@ -46,7 +47,8 @@ class AnnotatorGroup:
             "--gold",
             metavar="COLUMN|FILE",
             help="Known labels of some rows, which measure the accuracy of each annotator: a column, which is not "
-            "shown, or a file with a column of the rows, as for --import, and the column label.",
+            "shown, or a file with a column of the rows, as for --import, and the column label. --audit does not "
+            "propose these rows.",
         ),
     ] = None
     gold_interval: Annotated[
@@ -80,20 +82,17 @@ class AnnotatorGroup:
         ),
     ] = None
 
-    def import_arguments(self, path: Path) -> dict[str, str | None]:
-        """Return the arguments of `LabelingSession.import_annotations` for a file."""
+    def answer_options(self, path: Path) -> "AnswerOptions":
+        """Return the options by which a file of --import is read, as a file of --answers of `oneof fit`."""
+        from oneof.cli.answers.files import AnswerOptions
         from oneof.errors import InputError
         from oneof.io.formats.annotations import is_export
 
-        if not is_export(path):
-            return {"match": self.row, "worker": self.annotator, "label": self.answer}
-        if self.annotator is not None:
-            raise InputError(f"--annotator has no use with the export {path}, which names its annotators. Remove it.")
-        if self.row is None:
+        if self.row is None and is_export(path) and self.annotator is None:
             raise InputError(
                 f"--row must name the rows in the table and in the export {path}; got none. Add --row COLUMN."
             )
-        return {"match": self.row, "choice": self.answer}
+        return AnswerOptions(path, self.row, self.annotator, self.answer)
 
     def is_column(self) -> bool:
         """Return whether --gold is a column of the table."""

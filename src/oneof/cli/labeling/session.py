@@ -65,9 +65,10 @@ class LabelOptions:
 
 @dataclass(frozen=True)
 class OpenedSession:
-    """Session, folder of the images or audio files shown, and warnings about the table."""
+    """Session, table, folder of the images or audio files shown, and warnings about the table."""
 
     session: "LabelingSession"
+    table: "Table"
     images: "MediaFolder | None"
     notes: tuple[str, ...]
 
@@ -112,14 +113,14 @@ def open_session(
         if kind not in ("text", "image", "audio"):
             raise InputError(f"--show must be `text COLUMN`, `image COLUMN` or `audio COLUMN`; got `{kind} {column}`.")
         find_column(column, table.frame.columns, path)
-    classes = read_options.classes or stored_classes(label_options.answers)
+    classes, class_notes = _choose_classes(read_options.classes, stored_classes(label_options.answers))
     if read_options.separator is None:
         is_labeled = label in table.frame.columns and not _is_empty(table.frame[label])
         separator = find_separator(table, [label], classes=classes) if is_labeled else DEFAULT_SEPARATOR
         read_options = replace(read_options, separator=separator)
     start, notes = _read_start(table, label, replace(read_options, classes=classes))
     gold = name_gold(gold, start.classes, folds_case=table.cell_format.folds_labels)
-    notes += _warn_formulas(start)
+    notes += (*class_notes, *_warn_formulas(start))
     folders = {"image": ImageFolder, "audio": AudioFolder}
     images = folders[kind](label_options.images or path.absolute().parent) if kind in folders else None
     groups = None if read_options.groups is None else check_and_read_groups(table, read_options)
@@ -141,8 +142,8 @@ def open_session(
         notes = (*notes, *features.findings.sentences())
     queue = None
     if label_options.audit:
-        queue, sentence = _find_suspects(X, start, groups)
-        notes = (*notes, sentence)
+        queue, sentences = _find_suspects(X, start, groups, gold)
+        notes = (*notes, *sentences)
     session = LabelingSession(
         X,
         start,
@@ -169,25 +170,63 @@ def open_session(
         queue=queue,
         random_state=label_options.seed,
     )
-    return OpenedSession(session, images, notes)
+    return OpenedSession(session, table, images, notes)
 
 
-def _find_suspects(X: Any, start: "CandidateSets", groups: list[str] | None) -> "tuple[list[LabelIssue], str]":
-    """Return the rows whose labels are probably wrong, the most probable first, and a sentence about them.
+def _choose_classes(
+    given: tuple[str, ...] | None, stored: tuple[str, ...] | None
+) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Return the classes of a session, and a note on those that are added to its file of answers.
 
-    With groups, a row is predicted without the rows of its group, in as many folds as by `oneof audit`.
+    The classes of a file keep their order, by which its answers name them; new ones follow.
+    """
+    if given is None or stored is None:
+        return given or stored, ()
+    new = tuple(name for name in given if name not in stored)
+    if not set(stored) <= set(given):
+        return given, ()  # the file of answers raises
+    if not new:
+        return given, ()
+    listed = ", ".join(map(repr, new))
+    added, chosen = ("is a new class", "it") if len(new) == 1 else ("are new classes", "them")
+    return (*stored, *new), (
+        f"{listed} {added} of the session. All answers are kept, and none of them chose {chosen}: open the rows again "
+        f"whose label may be {chosen}.",
+    )
+
+
+def _find_suspects(
+    X: Any, start: "CandidateSets", groups: list[str] | None, gold: dict[int, str] | None
+) -> "tuple[list[LabelIssue], list[str]]":
+    """Return the rows whose labels are probably wrong, the most probable first, and sentences about them.
+
+    With groups, a row is predicted without the rows of its group, in as many folds as by `oneof audit`. Gold rows have
+    a checked label: it is used to predict the others, and they are not suspected, as by `oneof audit --gold`.
     """
     from oneof.audit import find_label_issues
-    from oneof.cli.auditing.issues import choose_folds, describe_rate
+    from oneof.candidates.checked_labels import insert_checked_labels
+    from oneof.cli.auditing.issues import CHECKED_NOTE, choose_folds, describe_rate
+    from oneof.cli.tables.gold import check_unchecked_rows
     from oneof.cli.tables.groups import count_groups
     from oneof.errors import InputError
+    from oneof.labeling.annotators.gold import check_gold
 
     if start.is_unlabeled.all():
         raise InputError("--audit needs a table with labels; all rows are unlabeled. Remove the option.")
+    checked, sentences = None, []
+    if gold:
+        codes = check_gold(gold, start.classes, len(start))
+        labels: list[Any] = [None] * len(start)
+        for row, code in codes.items():
+            labels[row] = start.classes.tolist()[code]
+        start, checked, _ = insert_checked_labels(start, labels)
+        check_unchecked_rows(start, checked, "remove --gold to audit the labels themselves")
+        sentences.append(CHECKED_NOTE)
     n_groups = count_groups(groups, start)
-    result = find_label_issues(X, start, cv=choose_folds(n_groups), groups=groups)
+    result = find_label_issues(X, start, cv=choose_folds(n_groups), groups=groups, checked=checked)
     issues = result.top()
-    return issues, f"{describe_rate(result)}{f'; the {len(issues)} suspected rows are asked first' if issues else ''}."
+    asked = f"; the {len(issues)} suspected rows are asked first" if issues else ""
+    return issues, [*sentences, f"{describe_rate(result)}{asked}."]
 
 
 def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tuple[CandidateSets, tuple[str, ...]]":

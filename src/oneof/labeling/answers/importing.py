@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from oneof.candidates import CandidateSets
+from oneof.crowd import Answers
 from oneof.errors import DataError, InputError, LabelError
 from oneof.files import atomic_write
 from oneof.io import find_column, read_table, select_column
@@ -117,7 +118,7 @@ def read_long(
             continue
         [labels] = CandidateSets.from_strings([str(label_cell)], separator=separator).to_sets()
         location = f"{path}, row {row}"
-        stated = _read_degree(degrees[row], location)
+        stated = read_degree(degrees[row], location)
         lines.append(StatedAnnotation(str(item_cell), str(worker_cell), tuple(sorted(labels)), location, stated))
     return _merge_labels(lines)
 
@@ -183,6 +184,31 @@ def write_long(
     return path
 
 
+def read_crowd(
+    answers: Answers, degrees: Mapping[tuple[int, str], str], n_rows: int, classes: Labels, source: str
+) -> list[Entry]:
+    """Convert answers about `n_rows` rows, with degrees of certainty by row and annotator, to entries of a log.
+
+    Raises
+    ------
+    InputError
+        If the answers are about another number of rows.
+    LabelError
+        If a label is not a class.
+    """
+    if len(answers) != n_rows:
+        raise InputError(f"`answers` must be about the {n_rows} rows of the session; got {len(answers)} rows.")
+    encoded = answers.to_codes()
+    names = [str(name) for name in answers.annotators.tolist()]
+    sets = [tuple(map(str, encoded.classes[members].tolist())) for members in encoded.sets]
+    given = zip(encoded.row.tolist(), encoded.annotator.tolist(), encoded.answer.tolist(), strict=True)
+    stated = [
+        StatedAnnotation(row, names[k], sets[code], f"{source}, row {row}", degrees.get((row, names[k])))
+        for row, k, code in given
+    ]
+    return to_entries(stated, n_rows, classes)
+
+
 def to_entries(annotations: Iterable[StatedAnnotation], rows: Mapping[str, int] | int, classes: Labels) -> list[Entry]:
     """Convert annotations to entries of a log.
 
@@ -243,8 +269,8 @@ def _merge_labels(annotations: Iterable[StatedAnnotation]) -> list[StatedAnnotat
     return [annotation for annotation in sets.values() if annotation.labels]
 
 
-def _read_degree(cell: Any, location: str) -> str | None:
-    """Return the degree of a line."""
+def read_degree(cell: Any, location: str) -> str | None:
+    """Return the degree of certainty of a line, None if the cell is empty."""
     if cell is None or not str(cell).strip():
         return None
     if cell not in DEGREES:

@@ -99,7 +99,9 @@ class AnswerLog:
     path : path-like or None
         Created if it does not exist; None keeps the log in memory.
     metadata : dict of str to str
-        Description of the rows and classes. It is stored at the first opening and must be equal at every later one.
+        Description of the rows and classes. It is stored at the first opening and must be equal at every later one, but
+        for new classes after the stored ones: these are stored, too. Entries have the numbers of the classes, so all of
+        them remain valid.
 
     Raises
     ------
@@ -277,10 +279,14 @@ class AnswerLog:
             if stored.get(name) == value:
                 continue
             if name == "classes":
-                expected, received = (", ".join(read_classes(text)) for text in (stored.get(name), value))
+                expected, received = (read_classes(text) for text in (stored.get(name), value))
+                if received[: len(expected)] == expected:
+                    self._connection.execute("UPDATE facts SET value = ? WHERE name = ?", (value, name))
+                    continue
                 raise DataError(
-                    f"{self.path} has answers for the classes {expected}; got the classes {received}. "
-                    "Use the same classes in the same order, or another file (--session)."
+                    f"{self.path} has answers for the classes {', '.join(expected)}; got the classes "
+                    f"{', '.join(received)}. Use the same classes in the same order, new ones after them, or another "
+                    "file (--session)."
                 )
             raise DataError(
                 f"{self.path} has answers for other {name}. Use the same table and the same options for reading it, or "

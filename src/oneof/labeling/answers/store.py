@@ -152,8 +152,9 @@ class AnswerStore:
         n_rows, n_classes = self.start.shape
         if not 0 <= entry.row < n_rows or not all(0 <= code < n_classes for code in entry.labels):
             raise DataError(
-                f"entry {entry.number} of the answers has a row or a class out of range. Use a copy of the file, or "
-                "another file (--session)."
+                f"entry {entry.number} of the answers has a row or a class out of range. If another session of this "
+                "file has added a class, start this one again; otherwise use a copy of the file, or another file "
+                "(--session)."
             )
 
     def close(self) -> None:

@@ -1,0 +1,78 @@
+"""Import of answers into a labeling session: `--import` reads the files that `oneof fit --answers` reads."""
+
+from typing import TYPE_CHECKING
+
+from oneof.cli.answers.files import ITEM, AnswerOptions, read_answers
+from oneof.cli.answers.row_names import ROW, read_names
+
+if TYPE_CHECKING:
+    from oneof.crowd import Answers
+    from oneof.io import Table
+    from oneof.labeling import LabelingSession
+
+DEGREE = "degree"
+"""Column of the degrees of certainty in a file with one answer per line, as exports of the labeling page have it."""
+
+
+def import_answers(
+    options: AnswerOptions, table: "Table", session: "LabelingSession", separator: str | None
+) -> tuple[int, tuple[str, ...]]:
+    """Import the answers of a file, and return the number of new ones and notes.
+
+    Defects raise errors of `oneof.errors`. The tokens of missing labels, and whether labels are read in one spelling,
+    are those of the table.
+    """
+    classes = tuple(map(str, session.classes.tolist()))
+    given = read_answers(options, table, separator=separator, classes=classes)
+    if table.cell_format.folds_labels:
+        _name_as_in_session(given.answers, classes)
+    degrees = _read_degrees(options, given.row_names)
+    n_new = session.import_answers(
+        given.answers, degrees=degrees, match=given.row_column or None, source=str(options.path)
+    )
+    return n_new, given.notes
+
+
+def row_column(table: "Table", row: str | None) -> str | None:
+    """Return the column of the names of the rows in an export of answers; None if they are numbered.
+
+    It is the column by which `read_answers` joins the export to the table.
+    """
+    return ROW if row is None and ROW in table.frame.columns else row
+
+
+def _name_as_in_session(answers: "Answers", classes: tuple[str, ...]) -> None:
+    """Give classes that were read in one spelling the names that they have in the session."""
+    import numpy as np
+
+    from oneof.candidates.columns import fold_case
+
+    names = {fold_case(name): name for name in classes}
+    answers.classes = np.array([names[str(label)] for label in answers.classes.tolist()])
+
+
+def _read_degrees(options: AnswerOptions, row_names: list[str]) -> dict[tuple[int, str], str]:
+    """Return the degrees of certainty by row and annotator; empty without a column of them."""
+    from oneof.cli.answers.files import ANNOTATOR
+    from oneof.errors import DataError
+    from oneof.io import read_table, select_column
+    from oneof.io.formats.annotations import is_export
+    from oneof.labeling.answers.importing import read_degree
+
+    if is_export(options.path) or options.path.suffix.lower() == ".npz":
+        return {}
+    records = read_table(options.path, as_text=("*",), drop_units=False)
+    columns = records.frame.columns
+    if DEGREE not in columns or (options.annotator is None and not {*ANNOTATOR} & {*columns}):
+        return {}
+    position = {name: i for i, name in enumerate(row_names)}
+    rows = read_names(records, select_column(None, (options.row or ROW, ITEM, ROW), columns, options.path), "row")
+    annotators = read_names(records, select_column(options.annotator, ANNOTATOR, columns, options.path), "annotator")
+    stated: dict[tuple[int, str], str | None] = {}
+    for line, cell in enumerate(records.frame[DEGREE].to_list()):
+        location = f"{options.path}, row {line}"
+        degree = read_degree(cell, location)
+        row = position.get(rows[line])
+        if row is not None and stated.setdefault((row, annotators[line]), degree) != degree:
+            raise DataError(f"{location}: the degree must be that of the other lines of the row and annotator.")
+    return {pair: degree for pair, degree in stated.items() if degree is not None}

@@ -1,0 +1,223 @@
+"""Answers of `oneof label`: imports as by `oneof fit --answers`, new classes, and audits with checked labels."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from oneof.cli.labeling.annotators import AnnotatorGroup
+from oneof.cli.labeling.session import LabelOptions, OpenedSession, open_session
+from oneof.cli.tables.read_options import ReadOptions
+from oneof.errors import DataError
+from tests.cli.conftest import Run, make_birds
+
+CLASSES = ("finch", "owl", "wren")
+LABEL = ("--labels", "species", "--hide", "truth", "--classes", ",".join(CLASSES))
+ONE_SPELLING = ("--fold-case", "--missing", "x?")
+
+
+@pytest.fixture
+def bare(run: Run) -> Path:
+    """Write the table of birds without labels."""
+    path = Path("birds.csv")
+    make_birds().drop("species").write_csv(path)
+    return path
+
+
+def error_of(result: Any) -> str:
+    assert result.code == 2, result
+    [line] = [line for line in result.err.splitlines() if line.startswith("Error: ")]
+    return line
+
+
+@pytest.mark.parametrize(
+    ("text", "args"),
+    [
+        ("id,worker,label\nb1,x,owl\nb1,y,owl|wren\nb2,x,\nb2,y,finch\n", ()),
+        ("id,x,y\nb1,owl,owl|wren\nb2,,finch\n", ()),
+        ("item,x,y\nb1,owl,owl|wren\nb2,,finch\n", ()),
+        ("row,x,y\nb1,owl,owl;wren\nb2,,finch\n", ("--separator", ";")),
+        ("id,x,y\nb1,Owl,OWL|wren\nb2,x?,Finch\n", ONE_SPELLING),
+        ("id,worker,label\nb1,x,OWL\nb1,y,Owl|WREN\nb2,x,x?\nb2,y,finch\n", ONE_SPELLING),
+    ],
+    ids=["records", "wide", "wide by item", "wide by row", "wide in one spelling", "records in one spelling"],
+)
+def test_files_of_the_same_answers_are_imported_alike(run: Run, bare: Path, text: str, args: tuple[str, ...]) -> None:
+    """A line for each answer and a column for each annotator are the same, in one spelling and with further tokens."""
+    Path("answers.csv").write_text(text)
+    words = ("--import", "answers.csv", "--row", "id", *args, "--export-answers", "out.csv")
+    result = run("label", bare, *LABEL, *words, "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["n_imported"] == 3
+    exported = pl.read_csv("out.csv").select("item", "worker", pl.col("label").str.replace(";", "|")).rows()
+    assert exported == [("b1", "x", "owl"), ("b1", "y", "owl|wren"), ("b2", "y", "finch")]
+
+
+def test_folded_answers_have_the_names_of_the_session(run: Run, bare: Path) -> None:
+    """With --fold-case, a class keeps the spelling of --classes."""
+    Path("answers.csv").write_text("id,x,y\nb1,owl,WREN\n")
+    words = ("--labels", "species", "--hide", "truth", "--classes", "Finch,Owl,Wren", "--fold-case", "--row", "id")
+    result = run("label", bare, *words, "--import", "answers.csv", "--export-answers", "out.csv")
+    assert result.code == 0, result.err
+    assert pl.read_csv("out.csv")["label"].to_list() == ["Owl", "Wren"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,worker,label\nb1,x,eagle\n",
+        "id,worker,label\nb1,x,owl\nb1,x,wren\n",
+        "id,worker,label\nb1,,owl\n",
+        "id,worker,label\nnone,x,owl\n",
+        "name,worker,label\nb1,x,owl\n",
+        "id,x,y\nb1,owl,eagle\n",
+        "id,x,y\n,owl,wren\n",
+    ],
+)
+def test_errors_of_an_import_are_those_of_fit(run: Run, bare: Path, text: str) -> None:
+    """A defect of a file of answers has the same sentence in --import and in `oneof fit --answers`."""
+    Path("answers.csv").write_text(text)
+    classes = ("--classes", ",".join(CLASSES), "--row", "id")
+    expected = error_of(run("fit", bare, "--answers", "answers.csv", "--drop", "truth", *classes))
+    words = ("--labels", "species", "--hide", "truth", "--import", "answers.csv", "--export", "out.csv")
+    assert error_of(run("label", bare, *words, *classes)) == expected
+    assert not Path("out.csv").exists()
+
+
+def test_answers_about_other_rows_are_omitted(run: Run, bare: Path) -> None:
+    """A note counts the answers about rows that the table does not have, as in `oneof fit --answers`."""
+    Path("answers.csv").write_text("id,worker,label\nb1,x,owl\nother,x,owl\n")
+    words = ("--import", "answers.csv", "--row", "id", "--export-answers", "out.csv")
+    result = run("label", bare, *LABEL, *words)
+    assert "1 of 2 answers are omitted" in result.err
+    assert "New answers imported: 1." in result.out
+
+
+def test_exports_of_answers_are_imported_by_the_names_of_the_rows(run: Run) -> None:
+    """The names are those of a column `row` of the table, by which `fit` reads the export; degrees are kept."""
+    make_birds().drop("species").with_columns(row=pl.Series([f"r{59 - i}" for i in range(60)])).write_csv("birds.csv")
+    Path("answers.csv").write_text("row,worker,label,degree\nr1,x,owl,guess\nr1,y,wren,\nr3,x,owl,sure\n")
+    words = ("label", "birds.csv", *LABEL)
+    assert run(*words, "--import", "answers.csv", "--export-answers", "one.csv").code == 0
+    again = ("--session", "other.sqlite", "--import", "one.csv", "--export-answers", "two.csv")
+    assert run(*words, *again).code == 0
+    expected = [("r3", "x", "owl", "sure"), ("r1", "x", "owl", "guess"), ("r1", "y", "wren", None)]
+    assert pl.read_csv("one.csv").rows() == pl.read_csv("two.csv").rows() == expected
+
+
+@pytest.mark.parametrize(
+    ("degree", "sentence"),
+    [("certain", "row 0: the degree must be"), ("sure", "row 1: the degree must be that of the other lines")],
+)
+def test_invalid_degrees(run: Run, bare: Path, degree: str, sentence: str) -> None:
+    Path("answers.csv").write_text(f"id,worker,label,degree\nb1,x,owl,{degree}\nb1,x,owl,\n")
+    words = ("--import", "answers.csv", "--row", "id", "--export", "out.csv")
+    assert sentence in error_of(run("label", bare, *LABEL, *words))
+
+
+# -- new classes -----------------------------------------------------------------------------------------------------
+
+
+def begin(path: str, classes: Sequence[str] | None, **more: Any) -> OpenedSession:
+    """Open a session in which every row may be asked."""
+    given: dict[str, Any] = {"images": None, "hide": ("truth",), "method": "auto", "strategy": "auto", "seed": 0}
+    given |= {"show": None, "annotations_per_item": 1, "combination": "votes", "answers": Path("answers.sqlite")}
+    read_options = ReadOptions(("species",), classes=None if classes is None else tuple(classes))
+    return open_session(Path(path), read_options, LabelOptions(**given | more), background=False)
+
+
+def test_a_session_goes_on_with_a_new_class(run: Run, bare: Path) -> None:
+    """With one more class, all answers are kept, excluded labels leave it possible, and the model predicts it."""
+    truth = make_birds()["truth"].to_list()
+    with begin("birds.csv", CLASSES).session as session:
+        for row in range(20):
+            session.answer(session.question_for(row, "Ann"), truth[row])
+        session.answer(session.question_for(20, "Ann"), ["finch", "owl"])
+        session.reject(session.question_for(21, "Ann"), "owl")
+        session.dont_know(session.question_for(22, "Bob"))
+        before, log = session.candidates().to_sets(), session.answers.log()
+    opened = begin("birds.csv", ["heron", *CLASSES])
+    assert "'heron' is a new class of the session." in " ".join(opened.notes)
+    with opened.session as session:
+        assert session.classes.tolist() == [*CLASSES, "heron"]
+        assert session.answers.log() == log
+        after = session.candidates().to_sets()
+        assert after[:21] == before[:21]
+        assert after[21] == {"finch", "wren", "heron"}
+        assert session.candidates().is_unlabeled[22:].all()
+        session.answer(session.question_for(30, "Ann"), "heron")
+        assert session.ask("Ann").proba.shape == (4,)
+        assert session.snapshot.n_labeled == 23
+    opened = begin("birds.csv", None)  # the file has all four
+    assert not any("new class" in sentence for sentence in opened.notes)
+    with opened.session as session:
+        assert session.candidates().to_sets()[30] == {"heron"}
+    with pytest.raises(DataError, match="has answers for the classes finch, owl, wren, heron; got the classes finch"):
+        begin("birds.csv", CLASSES)
+
+
+def test_a_running_session_says_that_another_one_has_added_a_class(run: Run, bare: Path) -> None:
+    """A session that was opened before does not read an answer of the new class, and loses no answer of its own."""
+    with begin("birds.csv", CLASSES).session as old:
+        old.answer(old.question_for(1, "Ann"), "owl")
+        with begin("birds.csv", [*CLASSES, "heron"]).session as new:
+            new.answer(new.question_for(0, "Bob"), "heron")
+        with pytest.raises(DataError, match="If another session of this file has added a class, start this one again"):
+            old.candidates()
+    with begin("birds.csv", None).session as new:
+        assert new.candidates().to_sets()[:2] == [{"heron"}, {"owl"}]
+
+
+# -- audits with checked labels --------------------------------------------------------------------------------------
+
+WRONG = (7, 31, 52)
+
+
+def write_wrong() -> pl.DataFrame:
+    """Write the birds with exact labels, three of them wrong, and checked labels of two of these and ten others."""
+    birds = make_birds()
+    truth = birds["truth"].to_list()
+    others = {"finch": "owl", "owl": "wren", "wren": "finch"}
+    labels = [others[name] if i in WRONG else name for i, name in enumerate(truth)]
+    checked = [name if i in WRONG[:2] or i < 10 else None for i, name in enumerate(truth)]
+    frame = birds.drop("truth", "remark", "id").with_columns(species=pl.Series(labels), checked=pl.Series(checked))
+    frame.write_csv("birds.csv")
+    return frame
+
+
+def test_checked_rows_are_not_proposed_again(run: Run) -> None:
+    """With --gold, the suspected rows and the noise rate are those of `oneof audit --gold`: no row is checked."""
+    write_wrong()
+    expected = json.loads(run("audit", "birds.csv", "--labels", "species", "--gold", "checked", "--json").out)
+    assert [issue["row"] for issue in expected["issues"]] == [52]
+    options = {"hide": (), "audit": True, "annotators": AnnotatorGroup(gold="checked")}
+    opened = begin("birds.csv", None, **options)
+    with opened.session as session:
+        assert session.ask("Ann").row == 52
+        assert session.review.summary(session.answers.state, session.answers.evidence()).n_flagged == 1
+    notes = " ".join(opened.notes)
+    assert "rows with a checked label are right" in notes
+    assert f"about {expected['n_wrong']:.0f} of {expected['labeled']} labeled rows" in notes
+    assert expected["labeled"] == 60 - 11
+
+
+def test_an_audit_needs_a_row_that_is_not_checked(run: Run) -> None:
+    birds = make_birds()
+    birds.with_columns(species="truth", checked="truth").drop("truth").write_csv("birds.csv")
+    result = run("label", "birds.csv", "--labels", "species", "--audit", "--gold", "checked", "--no-browser")
+    assert "none remains to audit: remove --gold" in error_of(result)
+
+
+def test_exports_of_a_review_have_the_checked_labels(run: Run) -> None:
+    """A checked label replaces another one in the cell of its row; all other cells are those of the file."""
+    frame = write_wrong()
+    words = ("label", "birds.csv", "--labels", "species", "--audit", "--gold", "checked", "--export", "out.csv")
+    result = run(*words)
+    assert result.code == 0, result.err
+    before, after = Path("birds.csv").read_text().splitlines(), Path("out.csv").read_text().splitlines()
+    changed = [row for row, lines in enumerate(zip(before[1:], after[1:], strict=True)) if lines[0] != lines[1]]
+    assert changed == list(WRONG[:2])
+    assert pl.read_csv("out.csv")["species"][7] == frame["checked"][7]

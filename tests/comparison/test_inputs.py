@@ -181,3 +181,12 @@ def test_a_classifier_for_labels_is_told_to_be_wrapped():
     X, y, _ = draw()
     comparison = compare(X, y, {"one": LogisticRegression(), "frequencies": Frequencies()})
     assert "Wrap the classifier in oneof.CandidateEM" in comparison.results[-1].error
+
+
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+def test_features_whose_squares_overflow_are_an_error(form):
+    """The error names the row and the column of a value without a finite variance, for dense and sparse rows."""
+    X, y, _ = draw()
+    X[7, 1] = -1e155
+    with pytest.raises(InputError, match=r"row 7, column 1: `X` contains -1e\+155: sums of such squares overflow"):
+        compare(form(X), y, {"perceptron": AvgPerceptron()})

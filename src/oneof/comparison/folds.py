@@ -73,6 +73,7 @@ def check_task(X: Any, y: Any, truth: Any, class_weight: Any = None) -> Task:
     candidates = as_candidates(y)
     check_lengths(X, candidates)
     check_informative(candidates)
+    _check_squares(X)
     if truth is None:
         return Task(X, candidates, None, class_weight)
     try:
@@ -98,6 +99,28 @@ def check_task(X: Any, y: Any, truth: Any, class_weight: Any = None) -> Task:
         raise LabelError(f"`truth` must have one label or a missing value per row; got several labels in row {row}.")
     _warn_of_other_labels(known, candidates)
     return Task(X, candidates, None if known.is_unlabeled.all() else known, class_weight)
+
+
+def _check_squares(X: Any) -> None:
+    """Raise if the squares of a feature overflow, since the scalers of the pipelines compute its variance."""
+    values = X.data if sp.issparse(X) else X
+    if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or not values.size:
+        return
+    largest = np.sqrt(np.finfo(np.float64).max / values.size)
+    if max(values.max(), -values.min()) <= largest:  # false with NaN, which the methods check
+        return
+    coordinates = sp.coo_array(X) if sp.issparse(X) else None
+    above = np.argwhere(np.isfinite(values) & (np.abs(values) > largest))
+    if not len(above):
+        return
+    first = int(above[0, 0])
+    row, column = above[0] if coordinates is None else (coordinates.row[first], coordinates.col[first])
+    raise InputError(
+        f"`X` contains {float(values[tuple(above[0])]):.3g}: sums of such squares overflow float64. Divide the column by "
+        "a constant, such as its largest value.",
+        row=int(row),
+        column=int(column),
+    )
 
 
 def _warn_of_other_labels(known: CandidateSets, candidates: CandidateSets) -> None:

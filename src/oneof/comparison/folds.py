@@ -116,8 +116,8 @@ def _check_squares(X: Any) -> None:
     first = int(above[0, 0])
     row, column = above[0] if coordinates is None else (coordinates.row[first], coordinates.col[first])
     raise InputError(
-        f"`X` contains {float(values[tuple(above[0])]):.3g}: sums of such squares overflow float64. Divide the column by "
-        "a constant, such as its largest value.",
+        f"`X` contains {float(values[tuple(above[0])]):.3g}: sums of such squares overflow float64. Divide the column "
+        "by a constant, such as its largest value.",
         row=int(row),
         column=int(column),
     )

@@ -5,7 +5,6 @@ The exceptions subclass the built-in types that scikit-learn's own checks expect
 working.
 """
 
-import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, Self
@@ -82,7 +81,7 @@ class InputError(OneofError, ValueError):
         InputError
             Of the type of this error.
         """
-        relocated = copy.copy(self)
+        relocated = self._copy()
         relocated.source = str(source) if self.source is None and source is not None else self.source
         relocated.row = None if self.row is None else self.row + first_row
         relocated.args = (relocated._message(),)
@@ -101,10 +100,17 @@ class InputError(OneofError, ValueError):
         InputError
             Of the type of this error.
         """
-        changed = copy.copy(self)
+        changed = self._copy()
         changed.reason = reason
         changed.args = (changed._message(),)
         return changed
+
+    def _copy(self) -> Self:
+        """Return a copy with its own attributes: tblib, which Dask installs, lets copies of exceptions share them."""
+        copied = type(self).__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        copied.args = self.args
+        return copied
 
     def _message(self) -> str:
         row = None if self.row is None else f"row {self.row}"

@@ -71,6 +71,7 @@ def test_the_command_of_the_report_repeats_the_options(run: Run) -> None:
         "missing": ["-", "x"],
         "decimal": ",",
         "folds_labels": False,
+        "label_errors": "raise",
         "formats": {"span": [","], "day": ["%d.%m.%Y"]},
     }
 

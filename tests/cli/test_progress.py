@@ -23,7 +23,7 @@ from oneof.comparison import compare, cost
 from tests.blobs import Frequencies, draw
 from tests.cli.conftest import Run
 from tests.cli.test_audit import AUDIT, make_noisy
-from tests.cli.test_commands import Fits
+from tests.cli.test_choice_of_method import Fits
 
 
 def test_advice_on_parameters_is_for_python(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ from oneof.labeling.content.label_changes import export_changes
 from oneof.labeling.content.review import Review
 from oneof.labeling.content.table import LabelTable, row_index, row_items
 from oneof.typing import Evidence, FeatureMatrix
+from oneof.validation import check_instance
 
 
 class ResultAPI(AnswerAPI):
@@ -188,6 +189,8 @@ class ResultAPI(AnswerAPI):
 
         Raises
         ------
+        InputTypeError
+            If `answers` is not an `Answers`.
         InputError
             If the answers are about another number of rows.
         LabelError
@@ -201,6 +204,7 @@ class ResultAPI(AnswerAPI):
         >>> session.import_answers(Answers.from_table([["owl", None], [None, "finch"], ["owl", "owl"]]))
         4
         """
+        check_instance("answers", answers, Answers)
         entries = importing.read_crowd(answers, degrees or {}, self._rows.shape[0], self.classes, source)
         return self._import(entries, source, match)
 

@@ -38,10 +38,10 @@ class CoverageOptions:
     class_conditional: bool = False
 
 
-def check_set_options(options: CoverageOptions) -> None:
-    """Raise unless the options are valid."""
+def check_set_options(options: CoverageOptions, method: str = "method") -> None:
+    """Raise unless the options are valid; `method` is the name of the argument that has `options.method`."""
     check_coverage(options.coverage)
-    check_choice("method", options.method, METHODS)
+    check_choice(method, options.method, METHODS)
     check_choice("calibration", options.calibration, CALIBRATIONS)
     check_bool("class_conditional", options.class_conditional)
 

@@ -180,7 +180,7 @@ class RowPredictor:
 
     def _calibrate(self, options: CoverageOptions) -> None:
         """Calibrate the prediction sets by the rows in the model file."""
-        check_set_options(options)
+        check_set_options(options, "set_method")
         if self.model.summary.get("online"):
             raise InputError("prediction sets need a model of `oneof fit` without --online.")
         check_calibrated(self.model)

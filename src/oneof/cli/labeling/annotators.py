@@ -112,7 +112,7 @@ def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, 
             raise InputError(
                 f"--gold must be a column of {path}, or a file with the columns item and label; got {options.gold!r}."
             )
-        return _labels(enumerate(table.frame[options.gold].to_list()))
+        return _labels(enumerate(table.frame[options.gold].to_list()), table)
     file = Path(options.gold)
     frame = read_table(file, as_text=("*",), drop_units=False).frame
     item = select_column(None, [*([] if options.row is None else [options.row]), "item", "row"], frame.columns, file)
@@ -125,7 +125,7 @@ def read_gold(options: AnnotatorGroup, table: "Table", path: Path) -> dict[int, 
             raise DataError(
                 f"{file}, row {line}: item {item!r} is not in the table. Name the column of the rows by --row."
             )
-    return _labels((rows[str(item)], label) for item, label in zip(items, labels, strict=True))
+    return _labels(((rows[str(item)], label) for item, label in zip(items, labels, strict=True)), table)
 
 
 def name_gold(gold: dict[int, str] | None, classes: "Labels", *, folds_case: bool) -> dict[int, str] | None:
@@ -138,8 +138,12 @@ def name_gold(gold: dict[int, str] | None, classes: "Labels", *, folds_case: boo
     return {row: names.get(fold_case(label), label) for row, label in gold.items()}
 
 
-def _labels(pairs: Any) -> dict[int, str]:
-    return {row: str(label).strip() for row, label in pairs if label is not None and str(label).strip()}
+def _labels(pairs: Any, table: "Table") -> dict[int, str]:
+    """Return the labels by row, without missing ones."""
+    from oneof.candidates.labels import fold_tokens, is_token
+
+    tokens = {"", *fold_tokens(table.cell_format.missing, folds_case=table.cell_format.folds_labels)}
+    return {row: str(label).strip() for row, label in pairs if label is not None and not is_token(label, tokens)}
 
 
 def print_annotators(progress: "Sequence[AnnotatorProgress]", summary: dict[str, Any] | None) -> None:

@@ -6,7 +6,6 @@ from oneof.cli.answers.files import ITEM, AnswerOptions, read_answers
 from oneof.cli.answers.row_names import ROW, read_names
 
 if TYPE_CHECKING:
-    from oneof.crowd import Answers
     from oneof.io import Table
     from oneof.labeling import LabelingSession
 
@@ -22,15 +21,18 @@ def import_answers(
     Defects raise errors of `oneof.errors`. The tokens of missing labels, and whether labels are read in one spelling,
     are those of the table.
     """
+    from oneof.cli.tables.inputs import naming_the_option
+    from oneof.io import UnreadableCells, describe_unreadable_labels
+
     classes = tuple(map(str, session.classes.tolist()))
-    given = read_answers(options, table, separator=separator, classes=classes)
-    if table.cell_format.folds_labels:
-        _name_as_in_session(given.answers, classes)
+    unreadable = UnreadableCells()
+    with naming_the_option():
+        given = read_answers(options, table, separator=separator, classes=classes, unreadable=unreadable)
     degrees = _read_degrees(options, given.row_names)
     n_new = session.import_answers(
         given.answers, degrees=degrees, match=given.row_column or None, source=str(options.path)
     )
-    return n_new, given.notes
+    return n_new, (*given.notes, *describe_unreadable_labels(unreadable))
 
 
 def row_column(table: "Table", row: str | None) -> str | None:
@@ -39,16 +41,6 @@ def row_column(table: "Table", row: str | None) -> str | None:
     It is the column by which `read_answers` joins the export to the table.
     """
     return ROW if row is None and ROW in table.frame.columns else row
-
-
-def _name_as_in_session(answers: "Answers", classes: tuple[str, ...]) -> None:
-    """Give classes that were read in one spelling the names that they have in the session."""
-    import numpy as np
-
-    from oneof.candidates.columns import fold_case
-
-    names = {fold_case(name): name for name in classes}
-    answers.classes = np.array([names[str(label)] for label in answers.classes.tolist()])
 
 
 def _read_degrees(options: AnswerOptions, row_names: list[str]) -> dict[tuple[int, str], str]:

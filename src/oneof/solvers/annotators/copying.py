@@ -10,8 +10,8 @@ A copied answer has the size of the copied one, so only answers of equal size pr
 `dawid_skene`, the answer was copied with probability c f / ((1 - c) p(A | k) + c f), and its count in the M-step is
 reduced by it. c is the mean of these probabilities over the answers of the group that follow others.
 
-The mixture is used in tests (`copies`). The labels have weights instead: q equal answers of a group to a row count as
-one, each with the weight 1/q.
+The mixture depends on the order of the sources, and is used in tests only (`copies`). The labels have weights instead:
+q equal answers of a group to a row count as one, each with the weight 1/q.
 """
 
 from dataclasses import dataclass

@@ -6,6 +6,8 @@ from oneof.typing import Evidence, Ints, Mask
 
 MIN_STRATUM_WEIGHT = 0.5
 """Weight above which a class is in the set of its row here. Small weights, and roundings of 1, do not change folds."""
+COST_TOL = 1e-9
+"""Relative difference of costs below which folds are equal: rounding differs by processor, and must not change folds."""
 
 
 def stratified_folds(evidence: Evidence, n_folds: int) -> Ints:
@@ -45,7 +47,7 @@ def stratified_group_folds(evidence: Evidence, group: Ints, n_folds: int) -> Int
         is_empty = counts[:, K] == 0
         if is_empty.sum() >= n_left:
             cost[~is_empty] = np.inf
-        fold_of_group[g] = best = int(cost.argmin())
+        fold_of_group[g] = best = int((cost <= cost.min() * (1.0 + COST_TOL)).argmax())
         counts[best, columns] += added
         n_left -= 1
     return fold_of_group[group]

@@ -34,6 +34,27 @@ def test_the_temperature_is_the_sharpness_of_the_probabilities(sharpness: float)
     assert fit_temperature(proba, codes) == pytest.approx(sharpness, rel=0.05)
 
 
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("n", [50, 500])
+def test_the_number_of_rows_limits_the_sharpness(n: int, n_classes: int) -> None:
+    """If all rows are right, equal confidences become (n + 1) / (n + 2), and different ones have at most this mean."""
+    codes, limit = np.zeros(n, dtype=np.int64), (n + 1) / (n + 2)
+    for confidence, is_equal in ((np.full(n, 0.95), True), (np.linspace(0.55, 0.95, n), False)):
+        proba = np.repeat(((1.0 - confidence) / (n_classes - 1))[:, None], n_classes, axis=1)
+        proba[:, 0] = confidence
+        temperature = fit_temperature(proba, codes)
+        scaled = scale_proba(proba, temperature)[:, 0]
+        assert 0.1 < temperature < 1.0
+        assert 0.94 < scaled.mean() <= limit + 1e-6
+        if is_equal:
+            np.testing.assert_allclose(scaled, limit, atol=1e-5)
+
+
+def test_one_class_has_no_temperature() -> None:
+    """With one class, every probability is 1 at any temperature."""
+    assert fit_temperature(np.ones((50, 1)), np.zeros(50, dtype=np.int64)) == 1.0
+
+
 @pytest.mark.parametrize("sharpness", [0.3, 1.0, 4.0])
 @pytest.mark.parametrize("n", [50, 500])
 def test_scaling_does_not_increase_the_log_loss_of_other_rows(sharpness: float, n: int) -> None:
@@ -73,15 +94,15 @@ def test_cross_fitted_losses_detect_miscalibration() -> None:
 
 
 def test_a_fitted_classifier_has_the_probabilities_of_scikit_learn(tmp_path: Path) -> None:
-    """On rows that the classifier has not seen, it equals `CalibratedClassifierCV`; saving keeps the predictions."""
+    """With many rows, it equals `CalibratedClassifierCV`, whose targets are not smoothed; saving keeps the model."""
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 3, 400)
-    X = rng.normal(size=(400, 5)) + 1.2 * np.eye(5)[y]
+    y = rng.integers(0, 3, 2_400)
+    X = rng.normal(size=(2_400, 5)) + 1.2 * np.eye(5)[y]
     model = LogisticRegression(C=1e4).fit(X[:40], y[:40])  # overconfident
-    held_out = model.predict_proba(X[40:200])
-    ours = TemperatureScaledClassifier(model, fit_temperature(held_out, y[40:200]))
-    np.testing.assert_array_equal(ours.predict(X[200:]), model.predict(X[200:]))
-    theirs = CalibratedClassifierCV(FrozenEstimator(model), method="temperature").fit(X[40:200], y[40:200])
+    held_out = model.predict_proba(X[40:2_000])
+    ours = TemperatureScaledClassifier(model, fit_temperature(held_out, y[40:2_000]))
+    np.testing.assert_array_equal(ours.predict(X[2_000:]), model.predict(X[2_000:]))
+    theirs = CalibratedClassifierCV(FrozenEstimator(model), method="temperature").fit(X[40:2_000], y[40:2_000])
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-3)
     persistence.save(tmp_path / "model.skops", ours)
     loaded = persistence.load(tmp_path / "model.skops")

@@ -5,12 +5,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.special import softmax
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
+from sklearn.utils.validation import check_is_fitted
 
 from oneof import persistence
+from oneof.errors import InputError
 from oneof.model_selection.temperature import (
     TemperatureScaledClassifier,
     evaluate_temperature,
@@ -108,3 +112,19 @@ def test_a_fitted_classifier_has_the_probabilities_of_scikit_learn(tmp_path: Pat
     loaded = persistence.load(tmp_path / "model.skops")
     np.testing.assert_array_equal(loaded.predict_proba(X), ours.predict_proba(X))
     np.testing.assert_array_equal(loaded.predict(X), ours.predict(X))
+
+
+def test_a_scaled_classifier_is_fitted_if_its_estimator_is() -> None:
+    """`fit` accepts a fitted estimator and a positive temperature, and says that it does not fit a clone."""
+    X, y = np.arange(6.0)[:, None], np.arange(6) // 3
+    model = TemperatureScaledClassifier(LogisticRegression().fit(X, y), 2.0)
+    check_is_fitted(model)
+    assert model.fit(X, y) is model
+    copy = clone(model)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        check_is_fitted(copy)
+    with pytest.raises(NotFittedError, match="fit the estimator before it is scaled"):
+        copy.fit(X, y)
+    for temperature in (0.0, -1.0, np.nan, "2"):
+        with pytest.raises(InputError, match="temperature"):
+            model.set_params(temperature=temperature).fit(X, y)

@@ -20,9 +20,12 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from oneof.model_selection.scoring import get_proba
 from oneof.typing import Floats, Ints, Labels
+from oneof.validation import check_positive
 
 MIN_CHECKED_ROWS = 50
 """Number of checked rows from which a temperature is fitted: its standard error is then about 10 to 20 %."""
@@ -82,10 +85,20 @@ class TemperatureScaledClassifier(ClassifierMixin, BaseEstimator):
         self.temperature = temperature
 
     def fit(self, X: Any, y: Any = None) -> "TemperatureScaledClassifier":  # noqa: ARG002 - scikit-learn's API
-        """Return the classifier itself, which is fitted already."""
+        """Return the classifier itself, which is fitted already; raise `NotFittedError` if its estimator is not."""
+        check_positive("temperature", self.temperature)
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                f"the {type(self.estimator).__name__} in this TemperatureScaledClassifier is not fitted, for example "
+                "because `clone` has copied it. `fit` does not fit it: fit the estimator before it is scaled."
+            )
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
+        try:
+            check_is_fitted(self.estimator)
+        except NotFittedError:
+            return False
         return True
 
     @property

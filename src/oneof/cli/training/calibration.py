@@ -50,7 +50,7 @@ def check_enough(codes: "Ints", splits: Sequence[Any], methods: Any) -> None:
 
 
 def evaluate(comparison: "Comparison", codes: "Ints", proba: "Floats | None", seed: int) -> "CalibrationResult | None":
-    """Return the calibration of the best method; None without probabilities, or with too few checked rows.
+    """Return the calibration of the best method; None without probabilities of all folds, or with too few checked rows.
 
     `proba` are held-out probabilities in place of those of the comparison.
     """
@@ -100,6 +100,21 @@ def describe(result: "CalibrationResult", method: str, *, is_calibrated: bool) -
             f"{result.log_loss:.3f}."
         )
     return note
+
+
+def describe_failure(comparison: "Comparison") -> str:
+    """Return a note with the reason why the probabilities of the best method cannot be scaled."""
+    result = comparison.results[0]
+    if not hasattr(comparison.estimators[result.method], "predict_proba"):
+        return f"{result.method} has scores only, and no probabilities that --calibrate could scale."
+    if result.predictions is None:
+        folds = f"{len(result.folds)} of {comparison.n_folds} folds are finished"
+        reason = folds if result.incomplete is None else f"{folds} ({result.incomplete})"
+        return (
+            f"the probabilities of {result.method} are not scaled, because --calibrate needs the predictions of all "
+            f"folds: {reason}. Fit again with a larger --budget or fewer --folds."
+        )
+    return f"the probabilities of {result.method} are not scaled: too few held-out rows are checked for --calibrate."
 
 
 def scale_model(model: Any, temperature: float) -> Any:

@@ -31,6 +31,8 @@ MIN_CHECKED_ROWS = 50
 """Number of checked rows from which a temperature is fitted: its standard error is then about 10 to 20 %."""
 N_FOLDS = 5
 """Number of folds of the checked rows for the log loss after scaling."""
+MIN_DIFFERENCE = 0.05
+"""The least difference of mean confidence and accuracy that is of interest."""
 _MAX_LOG_TEMPERATURE = np.log(100.0)
 _MIN_PROBA = float(np.finfo(np.float64).eps)
 """Least probability in a log loss, as in scikit-learn's `log_loss`."""
@@ -177,6 +179,21 @@ def evaluate_temperature(proba: Floats, predictions: Ints, codes: Ints, *, seed:
         float(after.mean()),
         float((before - after).std(ddof=1) / np.sqrt(n)),
     )
+
+
+def differs_from_accuracy(confidence: float, accuracy: float, n: int) -> bool:
+    """Return whether a mean confidence differs from the accuracy of n rows, by more than three standard errors.
+
+    A difference of at most `MIN_DIFFERENCE` does not count.
+
+    Examples
+    --------
+    >>> from oneof.model_selection.temperature import differs_from_accuracy
+    >>> differs_from_accuracy(0.9, 0.7, 500), differs_from_accuracy(0.9, 0.7, 20)
+    (True, False)
+    """
+    error = (accuracy * (1.0 - accuracy) / n) ** 0.5
+    return abs(confidence - accuracy) > max(MIN_DIFFERENCE, 3.0 * error)
 
 
 def _scaled_logs(proba: Floats, temperature: float) -> Floats:

@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from oneof.model_selection.temperature import CalibrationResult
     from oneof.typing import Floats, Ints, Labels, Mask
 
-_MIN_DIFFERENCE = 0.05
-"""The least difference of mean confidence and accuracy for a note."""
-
 
 def checked_codes(candidates: "CandidateSets", truth: "Labels | None", is_checked: "Mask | None") -> "Ints":
     """Return the column of the true, or else the checked, label of each labeled row; -1 without any."""
@@ -72,6 +69,8 @@ def evaluate(comparison: "Comparison", codes: "Ints", proba: "Floats | None", se
 
 def describe(result: "CalibrationResult", method: str, *, is_calibrated: bool) -> str:
     """Return a note on the confidences of a method, with the temperature that scales them, or the option for it."""
+    from oneof.model_selection.temperature import differs_from_accuracy
+
     rows = f"{result.n_rows:,} held-out rows with a true label"
     if is_calibrated:
         return (
@@ -81,8 +80,7 @@ def describe(result: "CalibrationResult", method: str, *, is_calibrated: bool) -
             f"{result.scaled_log_loss:.3f} instead of {result.log_loss:.3f}. Confidences of training_labels.csv and of "
             "the report are not scaled."
         )
-    error = (result.accuracy * (1.0 - result.accuracy) / result.n_rows) ** 0.5
-    if abs(result.confidence - result.accuracy) > max(_MIN_DIFFERENCE, 3.0 * error):
+    if differs_from_accuracy(result.confidence, result.accuracy, result.n_rows):
         size = "low" if result.confidence < result.accuracy else "high"
         note = (
             f"the confidences of {method} are too {size}: {_percent(result.confidence)} on average, while "

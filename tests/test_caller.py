@@ -1,6 +1,10 @@
 """Warnings name the line of the user's code, however many calls of oneof and scikit-learn are between."""
 
 import ast
+import os
+import re
+import subprocess
+import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -81,6 +85,35 @@ def test_a_warning_without_a_caller_names_its_own_line() -> None:
         thread.start()
         thread.join()
     assert [Path(warning.filename).name for warning in caught] == ["plem.py"]
+
+
+SCRIPT = """
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+
+import numpy as np
+from sklearn.model_selection import GridSearchCV
+
+import oneof
+
+if __name__ == "__main__":
+    X, y = np.arange(24.0).reshape(12, 2), np.arange(12) % 3
+    GridSearchCV(oneof.PLEM(max_iter=1), {"fit_intercept": [True, False]}, cv=2, refit=False, n_jobs=2).fit(X, y)
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        pool.submit(oneof.PLEM(max_iter=1).fit, X, y).result()
+"""
+
+
+def test_a_warning_of_a_worker_process_names_its_own_line(tmp_path: Path) -> None:
+    """Workers of joblib and Python, which have no frame of the user, name no line of the code that starts them."""
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT, encoding="utf-8")
+    environment = os.environ | {"PYTHONWARNINGS": "always::UserWarning"}
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    files = re.findall(r"^(.*):\d+: ConvergenceWarning", done.stderr, flags=re.MULTILINE)
+    assert len(files) == 5, done.stderr
+    assert {Path(file).name for file in files} == {"plem.py"}
 
 
 def test_a_warning_keeps_its_category() -> None:

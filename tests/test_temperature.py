@@ -5,14 +5,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy.special import softmax
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
+from sklearn.utils.validation import check_is_fitted
 
 from oneof import persistence
+from oneof.errors import InputError
 from oneof.model_selection.temperature import (
     TemperatureScaledClassifier,
+    differs_from_accuracy,
     evaluate_temperature,
     fit_temperature,
     scale_proba,
@@ -32,6 +37,27 @@ def test_the_temperature_is_the_sharpness_of_the_probabilities(sharpness: float)
     """With 20,000 rows, the temperature is the factor of the logits up to sampling error."""
     proba, codes = draw(20_000, sharpness, 0)
     assert fit_temperature(proba, codes) == pytest.approx(sharpness, rel=0.05)
+
+
+@pytest.mark.parametrize("n_classes", [2, 5])
+@pytest.mark.parametrize("n", [50, 500])
+def test_the_number_of_rows_limits_the_sharpness(n: int, n_classes: int) -> None:
+    """If all rows are right, equal confidences become (n + 1) / (n + 2), and different ones have at most this mean."""
+    codes, limit = np.zeros(n, dtype=np.int64), (n + 1) / (n + 2)
+    for confidence, is_equal in ((np.full(n, 0.95), True), (np.linspace(0.55, 0.95, n), False)):
+        proba = np.repeat(((1.0 - confidence) / (n_classes - 1))[:, None], n_classes, axis=1)
+        proba[:, 0] = confidence
+        temperature = fit_temperature(proba, codes)
+        scaled = scale_proba(proba, temperature)[:, 0]
+        assert 0.1 < temperature < 1.0
+        assert 0.94 < scaled.mean() <= limit + 1e-6
+        if is_equal:
+            np.testing.assert_allclose(scaled, limit, atol=1e-5)
+
+
+def test_one_class_has_no_temperature() -> None:
+    """With one class, every probability is 1 at any temperature."""
+    assert fit_temperature(np.ones((50, 1)), np.zeros(50, dtype=np.int64)) == 1.0
 
 
 @pytest.mark.parametrize("sharpness", [0.3, 1.0, 4.0])
@@ -73,17 +99,41 @@ def test_cross_fitted_losses_detect_miscalibration() -> None:
 
 
 def test_a_fitted_classifier_has_the_probabilities_of_scikit_learn(tmp_path: Path) -> None:
-    """On rows that the classifier has not seen, it equals `CalibratedClassifierCV`; saving keeps the predictions."""
+    """With many rows, it equals `CalibratedClassifierCV`, whose targets are not smoothed; saving keeps the model."""
     rng = np.random.default_rng(0)
-    y = rng.integers(0, 3, 400)
-    X = rng.normal(size=(400, 5)) + 1.2 * np.eye(5)[y]
+    y = rng.integers(0, 3, 2_400)
+    X = rng.normal(size=(2_400, 5)) + 1.2 * np.eye(5)[y]
     model = LogisticRegression(C=1e4).fit(X[:40], y[:40])  # overconfident
-    held_out = model.predict_proba(X[40:200])
-    ours = TemperatureScaledClassifier(model, fit_temperature(held_out, y[40:200]))
-    np.testing.assert_array_equal(ours.predict(X[200:]), model.predict(X[200:]))
-    theirs = CalibratedClassifierCV(FrozenEstimator(model), method="temperature").fit(X[40:200], y[40:200])
+    held_out = model.predict_proba(X[40:2_000])
+    ours = TemperatureScaledClassifier(model, fit_temperature(held_out, y[40:2_000]))
+    np.testing.assert_array_equal(ours.predict(X[2_000:]), model.predict(X[2_000:]))
+    theirs = CalibratedClassifierCV(FrozenEstimator(model), method="temperature").fit(X[40:2_000], y[40:2_000])
     np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-3)
     persistence.save(tmp_path / "model.skops", ours)
     loaded = persistence.load(tmp_path / "model.skops")
     np.testing.assert_array_equal(loaded.predict_proba(X), ours.predict_proba(X))
     np.testing.assert_array_equal(loaded.predict(X), ours.predict(X))
+
+
+def test_a_scaled_classifier_is_fitted_if_its_estimator_is() -> None:
+    """`fit` accepts a fitted estimator and a positive temperature, and says that it does not fit a clone."""
+    X, y = np.arange(6.0)[:, None], np.arange(6) // 3
+    model = TemperatureScaledClassifier(LogisticRegression().fit(X, y), 2.0)
+    check_is_fitted(model)
+    assert model.fit(X, y) is model
+    copy = clone(model)
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        check_is_fitted(copy)
+    with pytest.raises(NotFittedError, match="fit the estimator before it is scaled"):
+        copy.fit(X, y)
+    for temperature in (0.0, -1.0, np.nan, "2"):
+        with pytest.raises(InputError, match="temperature"):
+            model.set_params(temperature=temperature).fit(X, y)
+
+
+def test_a_confidence_differs_from_the_accuracy_in_both_directions() -> None:
+    """A difference counts above .05 and above three standard errors, whatever its sign."""
+    assert differs_from_accuracy(0.9, 0.7, 500)
+    assert differs_from_accuracy(0.5, 0.7, 500)
+    assert not differs_from_accuracy(0.9, 0.7, 20)
+    assert not differs_from_accuracy(0.74, 0.7, 1_000_000)

@@ -10,14 +10,14 @@ import warnings
 from types import FrameType
 
 _PACKAGES = frozenset({"oneof", "sklearn", "joblib", "threadpoolctl"})
-_MODULES = frozenset({"contextlib", "functools", "threading", "concurrent", "multiprocessing"})
-"""Modules of Python between two frames of the packages above, or behind them, as in a thread."""
+_MODULES = frozenset({"contextlib", "functools", "threading", "concurrent", "multiprocessing", "runpy"})
+"""Modules of Python between two frames of the packages above, or behind them, as in a thread or a worker process."""
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     """Issue a warning that names the line of the first caller outside of oneof, scikit-learn and joblib.
 
-    If there is none, as in a worker process, it names the line that calls this function.
+    If there is none, as in a worker process or in `python -c`, it names the line that calls this function.
 
     Parameters
     ----------
@@ -51,6 +51,13 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
 
 
 def _is_inside(frame: FrameType) -> bool:
-    root = str(frame.f_globals.get("__name__")).partition(".")[0]
-    is_doctest = frame.f_code.co_filename.startswith("<doctest")  # it has the name of the module that it documents
-    return (root in _PACKAGES or root in _MODULES) and not is_doctest
+    file = frame.f_code.co_filename
+    if file.startswith("<doctest"):  # it has the name of the module that it documents
+        return False
+    if file in ("<string>", "<frozen runpy>"):  # the code that starts a worker process
+        return True
+    name = frame.f_globals.get("__name__")
+    if name == "__main__":  # a module of joblib or Python that is run as a program, as in a worker process
+        name = getattr(frame.f_globals.get("__spec__"), "name", name)
+    root = str(name).partition(".")[0]
+    return root in _PACKAGES or root in _MODULES

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof import PLKNN, CandidateSets, compare
+from oneof import PLKNN, AvgPerceptron, CandidateSets, compare
 from oneof.audit.accuracy import AccuracyEstimate
 from oneof.cli.auditing.issues import describe_rest
 from oneof.cli.tables.inputs import prepare
@@ -119,6 +119,21 @@ def test_confidences_that_differ_from_the_accuracy_have_a_note(sharpness: float,
     note = calibration.describe(evaluation, "PLKNN", is_calibrated=False)
     assert ("too low" in note, "too high" in note) == (size == "low", size == "high")
     assert ("--calibrate" in note) == (size is not None)
+
+
+def test_a_note_says_why_probabilities_are_not_scaled() -> None:
+    """A method with probabilities whose folds are missing is not said to have scores only."""
+    X, y = np.arange(40.0)[:, None], np.repeat(["a", "b"], 20)
+    comparison = compare(X, y, {"PLKNN": PLKNN()}, cv=4, refit=False, keep_predictions=True)
+    result = comparison.results[0]
+    reason = "interrupted after 3 of 4 folds"
+    result = replace(result, folds=result.folds[:3], incomplete=reason, predictions=None, probabilities=None)
+    interrupted = replace(comparison, results=(result,))
+    codes = np.repeat([0, 1], 20)
+    assert calibration.evaluate(interrupted, codes, None, 0) is None
+    assert f"3 of 4 folds are finished ({reason})" in calibration.describe_failure(interrupted)
+    scores = compare(X, y, {"perceptron": AvgPerceptron()}, cv=4, refit=False, keep_predictions=True)
+    assert calibration.describe_failure(scores).startswith("perceptron has scores only")
 
 
 def test_classes_ruled_out_by_a_posterior_have_a_note(tmp_path: Path) -> None:

@@ -1,15 +1,17 @@
 """Command line `oneof`. Heavy imports happen only when a command runs, so every ``--help`` is quick.
 
-Reading order: `app` (the application), `options` and `option_groups` (shared options), one file for each of the
-`commands`, and the steps of the commands:
+Reading order: `app` (the application), `expand` (commands with groups of options), `options` and `option_groups`
+(shared options), one file for each of the `commands`, and the steps of the commands:
 
 * `output`: `terminal` (tables, notes, exit codes), `progress` (bars and lines of progress)
 * `tables`: `inputs` (a table as candidate sets and features), `leaks` (columns that reveal the labels), `methods`
   (pipelines of the methods), `plan` (the facts of a table), `times` (the time of a fit)
 * `answers`: `files` (answers of annotators), `annotators` (their accuracies)
-* `training`: `train` (the fit), `files` (its files), `online` (the fit on a stream)
+* `training`: `train` (the fit), `calibration` (of the confidences, by checked rows), `files` (its files), `online`
+  (the fit on a stream)
 * `prediction`: `predictions` (of a table), `sets` (sets of classes), `online` (of a stream)
-* `labeling`: `session` (the rows that are labeled), `settings` (stored options), `annotators` (several annotators)
+* `labeling`: `session` (the rows that are labeled), `settings` (stored options), `annotators` (several annotators),
+  `imports` (answers from files)
 """
 
 import io

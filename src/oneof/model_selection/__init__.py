@@ -1,6 +1,9 @@
 """Cross-validation with candidate sets: splitters, scorers that need no true labels, and held-out predictions.
 
 Weights of classes are here as well.
+
+Reading order: `folds` (splitters), `scoring` (scorers), `prediction` (held-out predictions), `temperature` (calibration
+of probabilities by held-out predictions of checked rows).
 """
 
 from oneof.candidates.class_weights import compute_sample_weight

@@ -5,23 +5,34 @@ largest probability stays the largest, so predictions do not change. scikit-lear
 temperature to predictions of the classifier that it wraps. Here, it is fitted to predictions of other models, those of
 the folds of a cross-validation, so that the classifier may be fitted to the checked rows as well.
 
+If all checked rows are predicted correctly, the log loss has no minimum: it decreases until all probabilities are 0 or
+1. The targets are therefore smoothed [2]_: of n rows with the probabilities of a row, n + 1 of n + 2 are counted as
+right. The number of checked rows thus limits how sharp the probabilities become.
+
 .. [1] C. Guo, G. Pleiss, Y. Sun, K. Q. Weinberger, "On calibration of modern neural networks", ICML 2017.
+.. [2] J. Platt, "Probabilistic outputs for support vector machines and comparisons to regularized likelihood methods",
+   Advances in Large Margin Classifiers, 1999.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax
+from scipy.special import log_softmax, logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
+from sklearn.utils.validation import check_is_fitted
 
 from oneof.model_selection.scoring import get_proba
 from oneof.typing import Floats, Ints, Labels
+from oneof.validation import check_positive
 
 MIN_CHECKED_ROWS = 50
 """Number of checked rows from which a temperature is fitted: its standard error is then about 10 to 20 %."""
 N_FOLDS = 5
 """Number of folds of the checked rows for the log loss after scaling."""
+MIN_DIFFERENCE = 0.05
+"""The least difference of mean confidence and accuracy that is of interest."""
 _MAX_LOG_TEMPERATURE = np.log(100.0)
 _MIN_PROBA = float(np.finfo(np.float64).eps)
 """Least probability in a log loss, as in scikit-learn's `log_loss`."""
@@ -76,10 +87,20 @@ class TemperatureScaledClassifier(ClassifierMixin, BaseEstimator):
         self.temperature = temperature
 
     def fit(self, X: Any, y: Any = None) -> "TemperatureScaledClassifier":  # noqa: ARG002 - scikit-learn's API
-        """Return the classifier itself, which is fitted already."""
+        """Return the classifier itself, which is fitted already; raise `NotFittedError` if its estimator is not."""
+        check_positive("temperature", self.temperature)
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(
+                f"the {type(self.estimator).__name__} in this TemperatureScaledClassifier is not fitted, for example "
+                "because `clone` has copied it. `fit` does not fit it: fit the estimator before it is scaled."
+            )
         return self
 
     def __sklearn_is_fitted__(self) -> bool:
+        try:
+            check_is_fitted(self.estimator)
+        except NotFittedError:
+            return False
         return True
 
     @property
@@ -107,11 +128,22 @@ def scale_proba(proba: Floats, temperature: float) -> Floats:
 
 
 def fit_temperature(proba: Floats, codes: Ints) -> float:
-    """Return the temperature, from 0.01 to 100, of the least log loss of the classes of some rows."""
-    rows = np.arange(len(codes))
+    """Return the temperature, from 0.01 to 100, of the least log loss of smoothed targets for the classes of some rows.
+
+    The target of a class is (n + 1) / (n + 2) for n rows; the other classes have the rest together, since an equal part
+    for each would raise the many probabilities near 0. If all rows are right, the mean of their scaled probabilities is
+    at most this target.
+    """
+    n, n_classes = proba.shape
+    if n_classes == 1:
+        return 1.0
+    is_class = np.arange(n_classes) == np.asarray(codes)[:, None]
+    target = (n + 1.0) / (n + 2.0)
 
     def loss(log_temperature: float) -> float:
-        return float(-_scaled_logs(proba, np.exp(log_temperature))[rows, codes].mean())
+        logs = _scaled_logs(proba, np.exp(log_temperature))
+        others = logsumexp(np.where(is_class, -np.inf, logs), axis=1)
+        return float(-target * logs[is_class].mean() - (1.0 - target) * others.mean())
 
     bounds = (-_MAX_LOG_TEMPERATURE, _MAX_LOG_TEMPERATURE)
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": 1e-6}).x))
@@ -147,6 +179,21 @@ def evaluate_temperature(proba: Floats, predictions: Ints, codes: Ints, *, seed:
         float(after.mean()),
         float((before - after).std(ddof=1) / np.sqrt(n)),
     )
+
+
+def differs_from_accuracy(confidence: float, accuracy: float, n: int) -> bool:
+    """Return whether a mean confidence differs from the accuracy of n rows, by more than three standard errors.
+
+    A difference of at most `MIN_DIFFERENCE` does not count.
+
+    Examples
+    --------
+    >>> from oneof.model_selection.temperature import differs_from_accuracy
+    >>> differs_from_accuracy(0.9, 0.7, 500), differs_from_accuracy(0.9, 0.7, 20)
+    (True, False)
+    """
+    error = (accuracy * (1.0 - accuracy) / n) ** 0.5
+    return abs(confidence - accuracy) > max(MIN_DIFFERENCE, 3.0 * error)
 
 
 def _scaled_logs(proba: Floats, temperature: float) -> Floats:

@@ -116,7 +116,7 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
         "sklearn_version": version("scikit-learn"),
         "estimator": with_compact_vocabularies(estimator),
         "table": {name: getattr(model, name) for name in _TABLE_FIELDS} if saved else None,
-        "calibration": model.calibration if saved else None,  # beside the table, so that earlier versions ignore it
+        "calibration": model.calibration if saved else None,
     }
     try:
         data = skops_io.dumps(content, compression=zipfile.ZIP_DEFLATED)

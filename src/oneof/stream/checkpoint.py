@@ -27,7 +27,7 @@ from oneof.validation import check_bool, check_positive
 
 FORMAT = "oneof-checkpoint"
 FORMAT_VERSION = 7
-"""5: the columns have formats, and the state has counts of cells that cannot be read."""
+"""7: the state has the rows whose labels cannot be read, beside the cells; older files cannot be read."""
 
 _PACKAGES = ("oneof", "numpy", "scikit-learn", "numba", "polars")
 """Packages that may change the last bit of a weight if their version changes."""

@@ -2,5 +2,5 @@
 
 Reading order: `indicator` (0/1 matrices and tables), `collections` (sets, text, complements, hierarchies),
 `annotations` (answers of several annotators), `pairs` (labels with weights of one row: mappings, lists, text and JSON),
-`weights` (matrices, and the weights of all rows).
+`weights` (matrices, and the weights of all rows), `unreadable` (labels that cannot be read).
 """

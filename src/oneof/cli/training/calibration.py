@@ -14,9 +14,6 @@ if TYPE_CHECKING:
     from oneof.model_selection.temperature import CalibrationResult
     from oneof.typing import Floats, Ints, Labels, Mask
 
-_MIN_DIFFERENCE = 0.05
-"""The least difference of mean confidence and accuracy for a note."""
-
 
 def checked_codes(candidates: "CandidateSets", truth: "Labels | None", is_checked: "Mask | None") -> "Ints":
     """Return the column of the true, or else the checked, label of each labeled row; -1 without any."""
@@ -50,7 +47,7 @@ def check_enough(codes: "Ints", splits: Sequence[Any], methods: Any) -> None:
 
 
 def evaluate(comparison: "Comparison", codes: "Ints", proba: "Floats | None", seed: int) -> "CalibrationResult | None":
-    """Return the calibration of the best method; None without probabilities, or with too few checked rows.
+    """Return the calibration of the best method; None without probabilities of all folds, or with too few checked rows.
 
     `proba` are held-out probabilities in place of those of the comparison.
     """
@@ -72,6 +69,8 @@ def evaluate(comparison: "Comparison", codes: "Ints", proba: "Floats | None", se
 
 def describe(result: "CalibrationResult", method: str, *, is_calibrated: bool) -> str:
     """Return a note on the confidences of a method, with the temperature that scales them, or the option for it."""
+    from oneof.model_selection.temperature import differs_from_accuracy
+
     rows = f"{result.n_rows:,} held-out rows with a true label"
     if is_calibrated:
         return (
@@ -81,8 +80,7 @@ def describe(result: "CalibrationResult", method: str, *, is_calibrated: bool) -
             f"{result.scaled_log_loss:.3f} instead of {result.log_loss:.3f}. Confidences of training_labels.csv and of "
             "the report are not scaled."
         )
-    error = (result.accuracy * (1.0 - result.accuracy) / result.n_rows) ** 0.5
-    if abs(result.confidence - result.accuracy) > max(_MIN_DIFFERENCE, 3.0 * error):
+    if differs_from_accuracy(result.confidence, result.accuracy, result.n_rows):
         size = "low" if result.confidence < result.accuracy else "high"
         note = (
             f"the confidences of {method} are too {size}: {_percent(result.confidence)} on average, while "
@@ -100,6 +98,21 @@ def describe(result: "CalibrationResult", method: str, *, is_calibrated: bool) -
             f"{result.log_loss:.3f}."
         )
     return note
+
+
+def describe_failure(comparison: "Comparison") -> str:
+    """Return a note with the reason why the probabilities of the best method cannot be scaled."""
+    result = comparison.results[0]
+    if not hasattr(comparison.estimators[result.method], "predict_proba"):
+        return f"{result.method} has scores only, and no probabilities that --calibrate could scale."
+    if result.predictions is None:
+        folds = f"{len(result.folds)} of {comparison.n_folds} folds are finished"
+        reason = folds if result.incomplete is None else f"{folds} ({result.incomplete})"
+        return (
+            f"the probabilities of {result.method} are not scaled, because --calibrate needs the predictions of all "
+            f"folds: {reason}. Fit again with a larger --budget or fewer --folds."
+        )
+    return f"the probabilities of {result.method} are not scaled: too few held-out rows are checked for --calibrate."
 
 
 def scale_model(model: Any, temperature: float) -> Any:

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from oneof.report import Headline
     from oneof.typing import Labels, Mask
 
-
-_MIN_CONFIDENCE_ROWS, _MIN_DIFFERENCE = 50, 0.05
-"""Number of rows with a true label, and the least difference from the accuracy, for a note on the confidences."""
 MIN_SHARED_PAIRS, MIN_SHARED_FRACTION = 20, 0.5
 """Number and fraction of neighboring rows with the same partial set from which the accuracy is not estimated."""
 LISTS_NOTE = (
@@ -135,15 +132,16 @@ def describe_training_labels(
     """
     import numpy as np
 
+    from oneof.model_selection.temperature import MIN_CHECKED_ROWS, MIN_DIFFERENCE, differs_from_accuracy
+
     if truth is None:
         return []
     known = np.flatnonzero(~candidates.is_unlabeled & [label is not None for label in truth.tolist()])
-    if len(known) < _MIN_CONFIDENCE_ROWS:
+    if len(known) < MIN_CHECKED_ROWS:
         return []
     confidence = float(np.asarray(decisions.confidence)[known].mean())
     accuracy = float(np.mean(np.asarray(decisions.labels)[known] == truth[known]))
-    error = (accuracy * (1.0 - accuracy) / len(known)) ** 0.5
-    if not confidence - accuracy > max(_MIN_DIFFERENCE, 3.0 * error):
+    if confidence < accuracy or not differs_from_accuracy(confidence, accuracy, len(known)):
         return []
     column = {label: k for k, label in enumerate(candidates.classes.tolist())}
     true = [column.get(label, -1) for label in truth[known].tolist()]
@@ -152,7 +150,7 @@ def describe_training_labels(
         f"the confidences of training_labels.csv are too high: {100 * confidence:.0f} % on average, while "
         f"{100 * accuracy:.0f} % of {len(known):,} rows with a true label have it."
     )
-    if n_outside >= _MIN_DIFFERENCE * len(known):
+    if n_outside >= MIN_DIFFERENCE * len(known):
         note += f" The labels of {n_outside:,} of these rows lack the true one: --noise-rate auto corrects such labels."
     return [note]
 

@@ -199,7 +199,7 @@ def train(
             measured = comparison.results[0].probabilities if proba is None else proba
             proba = None if measured is None else scale_proba(measured, confidences.temperature)
     elif calibrates:
-        add_note(f"{comparison.best_method} has scores only, and no probabilities that --calibrate could scale.")
+        add_note(calibration_steps.describe_failure(comparison))
     calibration = held_out_calibration(comparison, candidates, seed, posterior, truth, proba)
     if calibration is not None:
         sets, expected_coverage = evaluate_calibration(calibration, candidates, truth, posterior)

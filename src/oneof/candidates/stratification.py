@@ -7,7 +7,7 @@ from oneof.typing import Evidence, Ints, Mask
 MIN_STRATUM_WEIGHT = 0.5
 """Weight above which a class is in the set of its row here. Small weights, and roundings of 1, do not change folds."""
 COST_TOL = 1e-9
-"""Relative difference of costs below which folds are equal: rounding differs by processor, and must not change folds."""
+"""Relative difference of costs below which folds are equal: rounding errors differ by processor, folds must not."""
 
 
 def stratified_folds(evidence: Evidence, n_folds: int) -> Ints:

@@ -34,6 +34,8 @@ N_FOLDS = 5
 MIN_DIFFERENCE = 0.05
 """The least difference of mean confidence and accuracy that is of interest."""
 _MAX_LOG_TEMPERATURE = np.log(100.0)
+_ROUNDING = 1e-9
+"""Rounding error of a difference of log losses."""
 _MIN_PROBA = float(np.finfo(np.float64).eps)
 """Least probability in a log loss, as in scikit-learn's `log_loss`."""
 
@@ -68,7 +70,7 @@ class CalibrationResult(NamedTuple):
     @property
     def helps(self) -> bool:
         """Whether the log loss is lower after scaling, by more than two standard errors."""
-        return self.log_loss - self.scaled_log_loss > 2.0 * self.gain_error
+        return self.log_loss - self.scaled_log_loss > 2.0 * self.gain_error + _ROUNDING
 
 
 class TemperatureScaledClassifier(ClassifierMixin, BaseEstimator):

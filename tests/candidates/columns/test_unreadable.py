@@ -135,3 +135,23 @@ def test_a_row_that_rules_out_all_classes_is_unreadable() -> None:
         sets, errors = read(cells, rest=True, **options)
         assert sorted(errors) == [0]
         assert sets.weights[2].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "wrong"),
+    [
+        (["owl", "wren:0|finch:0", "wren:0.5|finch:0.5"], []),
+        (["a:3|b:3|c:3", "a:0|b:0", "a:0.5|b:0.5"], [0, 1]),
+        (["a:0|b:0|c:0", "a:0|b:0", "a:0.5|b:0.5"], [0, 1]),
+        (["a:3|b:3|c:3", "a:0|b:0", "a:1", "c"], [0]),
+    ],
+)
+def test_classes_of_a_rest_are_those_of_readable_rows(cells: list[str], wrong: list[int]) -> None:
+    """A rest has the classes of all rows that can be read, with weights or without, and of no others."""
+    sets, errors = read(cells, rest=True)
+    assert sorted(errors) == wrong
+    blank = [None if row in wrong else cell for row, cell in enumerate(cells)]
+    assert sets == read_label_columns(pl.DataFrame({"y": blank}), ["y"], weighted=True, rest=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert CandidateSets.from_strings(cells, weighted=True, rest=True, errors="unlabeled") == sets

@@ -93,11 +93,19 @@ class CellChecker:
     def rows_without_weight(self, cells: Sequence[Any]) -> dict[int, LabelError]:
         """Return the errors of rows whose weights are all 0 and whose rest has no class, since they list all classes.
 
-        Without given classes, these are the labels of the cells that were checked.
+        Without given classes, these are the labels of the other cells that can be read.
         """
-        if self._known is not None or not self._rest_only:
+        if self._known is not None:
             return {}
-        rows = {row for row, names in self._rest_only if names >= self._labels}
+        rows: set[int] = set()
+        kept = self._rest_only
+        while True:  # labels of the rows found so far are no classes
+            labels = self._labels.union(*(names for _, names in kept))
+            found = {row for row, names in kept if names >= labels}
+            if not found:
+                break
+            rows |= found
+            kept = [(row, names) for row, names in kept if row not in found]
         texts = {cells[row] for row in rows if isinstance(cells[row], str)}
         same = [i for i, cell in enumerate(cells) if i in rows or (isinstance(cell, str) and cell in texts)]
         return {i: zero_weights(i) for i in same}
@@ -135,18 +143,17 @@ class CellChecker:
         check_weights(row, kept)
         others = [(label, weight) for label, weight in kept if self._key(label) != self._rest]
         self._check_known(row, [label for label, _ in others])
-        if is_set:
-            return
-        total = math.fsum(min(weight, 1e300) for _, weight in others)
         names = {self._key(label) for label, _ in others}
-        self._labels |= names
-        if total == 0.0:
-            has_rest = self.rest is True or any(w > 0 and self._key(k) == self._rest for k, w in kept)
-            if not has_rest or (self._known is not None and names >= self._known):
-                raise zero_weights(row)
-            self._rest_only.append((row, names))
-        if self.rest is True:
-            check_rest(row, total)
+        total = math.fsum(min(weight, 1e300) for _, weight in others)
+        if is_set or total > 0.0:
+            if self.rest is True and not is_set:
+                check_rest(row, total)
+            self._labels |= names
+            return
+        has_rest = self.rest is True or any(w > 0 and self._key(k) == self._rest for k, w in kept)
+        if not has_rest or (self._known is not None and names >= self._known):
+            raise zero_weights(row)
+        self._rest_only.append((row, names))
 
     def _check_known(self, row: int, labels: Sequence[Any]) -> None:
         if self._known is None or self.classes is None:

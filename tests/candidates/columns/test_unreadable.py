@@ -141,8 +141,8 @@ def test_a_row_that_rules_out_all_classes_is_unreadable() -> None:
     ("cells", "wrong"),
     [
         (["owl", "wren:0|finch:0", "wren:0.5|finch:0.5"], []),
-        (["a:3|b:3|c:3", "a:0|b:0", "a:0.5|b:0.5"], [0, 1]),
-        (["a:0|b:0|c:0", "a:0|b:0", "a:0.5|b:0.5"], [0, 1]),
+        (["a:3|b:3|c:3", "a:0|b:0", "a:1", "b"], [0, 1]),
+        (["a:0|b:0|c:0", "a:0|b:0", "a:1", "b"], [0, 1]),
         (["a:3|b:3|c:3", "a:0|b:0", "a:1", "c"], [0]),
     ],
 )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from oneof import CandidateSets
 from oneof.candidates.columns import LabelReader, read_label_columns
+from oneof.candidates.readers.unreadable import raise_together
 from oneof.errors import LabelError
 
 CLASSES = ["finch", "owl", "wren"]
@@ -155,3 +156,48 @@ def test_classes_of_a_rest_are_those_of_readable_rows(cells: list[str], wrong: l
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert CandidateSets.from_strings(cells, weighted=True, rest=True, errors="unlabeled") == sets
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "wrong"),
+    [
+        (["owl", "wren", "-1"], {"classes": ["owl", "wren"]}, [2]),
+        (["owl", "wren", "-1", "x"], {"classes": ["owl", "wren"]}, [2, 3]),
+        (["3", "4|3", "3.0"], {"classes": ["3", "4"]}, [2]),
+        (["3", "4", "3.0", "-1"], {"classes": ["3", "4"]}, []),
+        (["3", "4", "-1"], {"classes": ["3", "4", "-1"]}, []),
+        (["owl:1", "wren:1", "-1:0"], {"weighted": True}, [2]),
+        (["owl:1", "wren:1", "-1:1"], {"weighted": True, "classes": ["owl", "wren"]}, [2]),
+        (["3", "4", "3.0", "-1"], {"weighted": True, "classes": ["3", "4"]}, []),
+    ],
+)
+def test_cells_are_checked_by_the_type_of_the_column(
+    cells: list[str], options: dict[str, Any], wrong: list[int]
+) -> None:
+    """A cell is unreadable exactly if a reader raises: -1 and 3.0 are labels like others in a column of text."""
+    frame = pl.DataFrame({"y": cells})
+    errors: dict[int, LabelError] = {}
+    sets = read_label_columns(frame, ["y"], on_unreadable=errors.update, **options)
+    assert sorted(errors) == wrong
+    assert sets.is_unlabeled[wrong].all()
+    if not wrong:
+        return
+    for read_all in (
+        lambda: read_label_columns(frame, ["y"], **options),
+        lambda: CandidateSets.from_strings(cells, **options),
+    ):
+        with pytest.raises(LabelError) as caught:
+            read_all()
+        assert caught.value.row == wrong[0]
+        assert caught.value.rows == tuple(wrong)
+    with pytest.warns(UserWarning, match="cannot be read"):
+        text = CandidateSets.from_strings(cells, errors="unlabeled", **options)
+    assert text.is_unlabeled[wrong].all()
+
+
+def test_an_error_of_a_reader_is_not_replaced_by_a_later_row() -> None:
+    """The first row that a reader refuses is named, and is one of the rows, though a check of cells has others."""
+    first, later = LabelError("of the reader", row=1), LabelError("of a cell", row=3, label="x")
+    with pytest.raises(LabelError, match=r"row 1: of the reader.* In all, 2 cells") as caught:
+        raise_together({3: later}, first)
+    assert caught.value.rows == (1, 3)

@@ -49,7 +49,10 @@ class CellChecker:
     missing : collection of str
         Labels that are left out, as `fold_tokens` returns them.
     is_column : bool
-        Whether the texts are cells of a table, in which "[]" and "|" are empty sets, and -1 is an unlabeled row.
+        Whether the texts are cells of a table, in which "[]" and "|" are empty sets.
+    exact : bool, optional
+        Whether labels are compared as written, as in a column of text. Otherwise 3, 3.0 and "3" are equal, and -1 is an
+        unlabeled row unless it is a class. By default as the type of a column requires; see `find_unreadable`.
     """
 
     separator: str
@@ -59,13 +62,14 @@ class CellChecker:
     folds_case: bool = False
     missing: Collection[str] = ()
     is_column: bool = True
+    exact: bool | None = None
 
     def __post_init__(self) -> None:
         self.missing = frozenset(self.missing)
         names = None if self.classes is None else [self._key(name) for name in self.classes]
         self._known = None if names is None else frozenset(names)
-        self._labels: set[str] = set()
-        self._rest_only: list[tuple[int, set[str]]] = []
+        self._labels: set[Any] = set()
+        self._rest_only: list[tuple[int, set[Any]]] = []
         self._rest = self._key(self.rest) if isinstance(self.rest, str) else None
 
     def find(self, cells: Iterable[Any], check: Callable[[int, Any], None]) -> dict[int, LabelError]:
@@ -124,7 +128,9 @@ class CellChecker:
             return
         folds = self.folds_case and isinstance(text, str)
         separator = self.separator.casefold() if self.folds_case else self.separator
-        self._check_known(row, split_text(row, fold_case(text) if folds else text, separator)[0] or ())
+        labels = split_text(row, fold_case(text) if folds else text, separator)[0] or ()
+        if not self._is_unlabeled(labels):
+            self._check_known(row, labels)
 
     def check_set(self, row: int, members: Sequence[Any] | None) -> None:
         """Raise the error of a list of labels."""
@@ -138,7 +144,7 @@ class CellChecker:
     def check_pairs(self, row: int, pairs: Pairs | None, is_set: bool = False) -> None:
         """Raise the error of labels with weights."""
         kept = [(label, weight) for label, weight in pairs or () if not self._is_missing(label)]
-        if not kept or (self.is_column and len(kept) == 1 and self._is_minus_one(kept[0][0])):
+        if not kept or self._is_unlabeled([label for label, _ in kept]):
             return
         check_weights(row, kept)
         others = [(label, weight) for label, weight in kept if self._key(label) != self._rest]
@@ -158,22 +164,23 @@ class CellChecker:
     def _check_known(self, row: int, labels: Sequence[Any]) -> None:
         if self._known is None or self.classes is None:
             return
-        kept = [label for label in labels if not self._is_missing(label)]
-        if self.is_column and len(kept) == 1 and self._is_minus_one(kept[0]):
-            return
-        for label in kept:
-            if self._key(label) not in self._known:
+        for label in labels:
+            if not self._is_missing(label) and self._key(label) not in self._known:
                 raise unknown_label(row, label, as_classes(self.classes))
 
-    def _key(self, label: Any) -> str:
-        text = str(label_to_text(label))
-        return fold_case(text) if self.folds_case else text
+    def _key(self, label: Any) -> Any:
+        key = label if self.exact else str(label_to_text(label))
+        return fold_case(key) if self.folds_case and isinstance(key, str) else key
 
     def _is_missing(self, label: Any) -> bool:
-        return bool(self.missing) and (is_token(label, self.missing) or is_token(self._key(label), self.missing))
+        return bool(self.missing) and (is_token(label, self.missing) or is_token(str(self._key(label)), self.missing))
 
-    def _is_minus_one(self, label: Any) -> bool:
-        return label_to_text(label) == "-1"
+    def _is_unlabeled(self, labels: Sequence[Any]) -> bool:
+        """Return whether the labels of a row are the mark -1 of an unlabeled row."""
+        if self.exact or (self._known is not None and "-1" in self._known):
+            return False
+        kept = [label for label in labels if not self._is_missing(label)]
+        return len(kept) == 1 and label_to_text(kept[0]) == "-1"
 
 
 def without_unreadable(y: Any, checker: CellChecker) -> list[Any]:
@@ -246,12 +253,14 @@ def raise_together(errors: Mapping[int, LabelError], first: LabelError | None = 
     errors : dict of int to LabelError
         The error of each cell by its row.
     first : LabelError, optional
-        The error of a reader, which is raised in place of that of the same row.
+        The error of a reader, which is raised unless an earlier row cannot be read.
     remedy : str
         A last sentence.
     """
     if not errors:
         return
+    if first is not None and first.row is not None:
+        errors = {first.row: first, **errors}
     rows = sorted(errors)
     error = errors[rows[0]] if first is None or first.row != rows[0] else first
     distinct: dict[str, int] = {}

@@ -201,3 +201,13 @@ def test_an_error_of_a_reader_is_not_replaced_by_a_later_row() -> None:
     with pytest.raises(LabelError, match=r"row 1: of the reader.* In all, 2 cells") as caught:
         raise_together({3: later}, first)
     assert caught.value.rows == (1, 3)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_classes_of_a_stream_do_not_depend_on_its_batches(size: int) -> None:
+    """With a rest, a batch whose only weights are 0 has labels like any other, and its row can be read."""
+    cells = ["wren:0", "owl:0.6|finch:0.4", "owl:1", "finch:1"]
+    reader = LabelReader(["y"], "|", weighted=True, rest=True, on_unreadable=lambda _: None)
+    frame = pl.DataFrame({"y": cells})
+    names = set().union(*(reader.names(frame[start : start + size]) for start in range(0, len(cells), size)))
+    assert sorted(names) == read(cells, rest=True)[0].classes.tolist() == CLASSES

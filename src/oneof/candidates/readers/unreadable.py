@@ -53,6 +53,8 @@ class CellChecker:
     exact : bool, optional
         Whether labels are compared as written, as in a column of text. Otherwise 3, 3.0 and "3" are equal, and -1 is an
         unlabeled row unless it is a class. By default as the type of a column requires; see `find_unreadable`.
+    is_batch : bool
+        Whether the cells are a batch, which does not show all classes.
     """
 
     separator: str
@@ -63,6 +65,7 @@ class CellChecker:
     missing: Collection[str] = ()
     is_column: bool = True
     exact: bool | None = None
+    is_batch: bool = False
 
     def __post_init__(self) -> None:
         self.missing = frozenset(self.missing)
@@ -97,9 +100,9 @@ class CellChecker:
     def rows_without_weight(self, cells: Sequence[Any]) -> dict[int, LabelError]:
         """Return the errors of rows whose weights are all 0 and whose rest has no class, since they list all classes.
 
-        Without given classes, these are the labels of the other cells that can be read.
+        Without given classes, these are the labels of the other cells that can be read; a batch has no such rows.
         """
-        if self._known is not None:
+        if self._known is not None or self.is_batch:
             return {}
         rows: set[int] = set()
         kept = self._rest_only

@@ -130,7 +130,11 @@ class StreamPrediction:
             **weight_arguments(model),
             folds_case=self._table_options.cell_format.folds_labels,
             missing=self._table_options.cell_format.missing,
+            on_unreadable=self._count_unreadable
+            if self._table_options.cell_format.label_errors == "unlabeled"
+            else None,
         )
+        self._unreadable_labels = UnreadableCells()
         self._n_covered = 0.0
         self._n_labeled = self._n_correct = self._n_true = 0
         self._new_labels: Counter[str] = Counter()
@@ -147,7 +151,7 @@ class StreamPrediction:
 
     def frames(self) -> Iterator["pl.DataFrame"]:
         """Yield the predictions of each batch: row, label, confidence, and a score for each class."""
-        from oneof.io import align_columns, new_label_note
+        from oneof.io import align_columns, describe_unreadable_labels, new_label_note
         from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
         from oneof.io.columns import absent_columns
 
@@ -187,6 +191,7 @@ class StreamPrediction:
             self._absent = set(batch.absent) & (set(batch.absent) if self._absent is None else self._absent)
         if self.rows == 0:
             raise InputError(f"{self._source.display_name} has no rows.")
+        self.notes += describe_unreadable_labels(self._unreadable_labels)
         self.notes += dict.fromkeys(remark for remarks in self._remarks.values() for remark in remarks)
         if self._new_labels:
             if 2 * self._new_labels.total() > self._n_true:
@@ -198,6 +203,14 @@ class StreamPrediction:
         if self._absent:
             absent = [column.name for column in columns if column.name in self._absent]
             self.notes.append(absent_columns(absent, self._source.display_name))
+
+    def _count_unreadable(self, errors: dict[int, LabelError]) -> None:
+        """Count rows of a batch whose labels cannot be read, and that are unlabeled as in training."""
+        from oneof.io.notes.unreadable_labels import add_unreadable_labels
+
+        names = self._model.label_columns
+        name = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        add_unreadable_labels(self._unreadable_labels, name, errors, first_row=self.rows)
 
     def _update_metrics(self, batch: "Batch", labels: Any) -> None:
         import numpy as np

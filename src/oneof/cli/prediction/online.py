@@ -215,21 +215,19 @@ class StreamPrediction:
     def _update_metrics(self, batch: "Batch", labels: Any) -> None:
         import numpy as np
 
-        from oneof.candidates.columns import fold_case, label_to_text
+        from oneof.candidates.columns import label_to_text, match_true_labels
         from oneof.io import check_new_labels, find_column
         from oneof.likelihoods import constant_rows
 
         names = batch.content.columns if self._model.columns else ()
         if self._truth is not None:
             column = batch.content[find_column(self._truth, names, batch.path)]
-            fold = fold_case if self._table_options.cell_format.folds_labels else str
-            class_of = {fold(label): label for label in self._model.classes}
-            tokens = {"nan", *(token.strip().lower() for token in self._table_options.cell_format.missing)}
+            cell_format = self._table_options.cell_format
+            tokens = {token.strip().lower() for token in cell_format.missing}
             texts = ["" if cell is None else label_to_text(cell) for cell in column.to_list()]
-            texts = ["" if text.strip().lower() in tokens else text for text in texts]
-            true = np.array([class_of.get(fold(text), text) for text in texts], dtype=object)
-            known = true != ""
-            unknown = {int(row): true[row] for row in np.flatnonzero(known & ~np.isin(true, self._model.classes))}
+            texts = ["" if text.lower() in tokens else text for text in texts]
+            classes = np.array(self._model.classes, dtype=object)  # text, as the labels of a stream
+            true, unknown = match_true_labels(texts, classes, folds_case=cell_format.folds_labels)
             try:
                 check_new_labels(unknown, self._model.classes)
             except LabelError as error:
@@ -239,7 +237,8 @@ class StreamPrediction:
                     row=error.row,
                 ) from None
             self._new_labels.update(unknown.values())
-            self._n_true += int(known.sum())
+            known = np.array([label is not None for label in true], dtype=bool)
+            self._n_true += int(known.sum()) + len(unknown)
             self._n_correct += int((labels[known] == true[known]).sum())
         if self._reader is None or not set(label_columns(self._model)) <= set(names):
             return

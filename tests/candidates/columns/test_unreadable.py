@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
-from oneof.candidates.columns import LabelReader, read_label_columns
+from oneof.candidates.columns import LabelReader, label_to_text, read_label_columns
 from oneof.candidates.readers.unreadable import raise_together
 from oneof.errors import LabelError
 
@@ -38,10 +38,9 @@ def read(cells: list[str | None], **options: Any) -> tuple[CandidateSets, dict[i
 @given(CELLS, st.integers(1, 5), st.sampled_from([False, True]))
 def test_unreadable_rows_are_those_of_empty_cells(cells: list[str | None], size: int, rest: bool) -> None:
     """The sets of a table, of text and of a stream in batches of any size are those of a column with empty cells."""
-    blank = [None if cell in BROKEN else cell for cell in cells]
-    wrong = [row for row, cell in enumerate(cells) if cell in BROKEN]
-    if rest:  # weights of 0 leave all of the rest to other classes
-        assume("owl:0" not in cells)
+    broken = [cell for cell in BROKEN if not (rest and cell == "owl:0")]  # leaves all to the rest
+    blank = [None if cell in broken else cell for cell in cells]
+    wrong = [row for row, cell in enumerate(cells) if cell in broken]
     assume(any(cell is not None for cell in blank))
     expected = CandidateSets.from_strings(blank, weighted=True, classes=CLASSES, rest=rest)
     assume(not expected.is_unlabeled.all())
@@ -70,6 +69,27 @@ def test_unreadable_rows_are_those_of_empty_cells(cells: list[str | None], size:
     np.testing.assert_array_equal(np.concatenate(batches), expected.weights)
     assert found == wrong
     assert names == {name for cell in blank for name in CLASSES if name in (cell or "")}
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.sampled_from([*READABLE, *BROKEN, "-1", "3.0", "wren:0|finch:0", None]), max_size=8),
+    st.sampled_from([False, True]),
+)
+def test_forms_infer_the_same_classes(cells: list[str | None], rest: bool) -> None:
+    """Without classes, a table and text have the same sets, and a stream the same classes for batches of any size."""
+    cells = [*cells, "wren|finch", "owl"]  # all classes occur in text
+    table, errors = read(cells, rest=rest)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert CandidateSets.from_strings(cells, weighted=True, rest=rest, errors="unlabeled") == table
+    reader = LabelReader(["y"], "|", weighted=True, rest=rest, on_unreadable=lambda _: None)
+    frame = pl.DataFrame({"y": pl.Series(cells, dtype=pl.String)})
+    for size in (1, 3, len(cells)):
+        names = set().union(*(reader.names(frame[i : i + size]) for i in range(0, len(cells), size)))
+        texts = {str(label_to_text(label)) for label in table.classes.tolist()}
+        assert names == texts - {"-1"}  # the mark of an unlabeled row in a stream
+    assert table.is_unlabeled[list(errors)].all()
 
 
 @settings(deadline=None, max_examples=40)

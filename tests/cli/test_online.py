@@ -136,6 +136,18 @@ def test_truth_that_is_not_a_class_is_rejected(run: Run, learned: Path) -> None:
     assert Path("new.2024-predictions.csv").exists()
 
 
+def test_a_class_named_nan_has_true_labels(run: Run) -> None:
+    """A stream counts the true label "nan" if it is a class, as a table does."""
+    frame = make_birds().with_columns(pl.col("species").str.replace_all("owl", "nan"), truth=pl.lit("nan"))
+    frame.write_csv("birds.csv")
+    result = run(*ONLINE, "--out", "out")
+    assert result.code == 0, result.err
+    words = ("out/model.skops", "birds.csv", "--truth", "truth", "--out", "p.csv", "--json")
+    accuracy = json.loads(run("predict", *words).out)["accuracy"]
+    predicted = pl.read_csv("p.csv")["label"].to_list()
+    assert accuracy == pytest.approx(predicted.count("nan") / len(predicted))
+
+
 def test_svmlight_from_fit_to_predict(run: Run) -> None:
     """`fit` reads lines with labels, and `predict` lines without; each rejects files of the other kind."""
     lines = [f"{'owl' if i % 2 else 'wren|finch' if i % 4 else 'wren'} {i % 2}:1 2:{i % 7}" for i in range(80)]

@@ -101,3 +101,15 @@ def test_a_calibrated_model_has_the_same_labels(run: Run) -> None:
     np.testing.assert_allclose(after.select(names).to_numpy(), expected, rtol=1e-6)
     refused = run("fit", "t.csv", *WORDS, "--unreadable-labels", "unlabeled", *PLEM, "--calibrate")
     assert "--calibrate needs at least 50 held-out rows with a true label" in refused.err
+
+
+@pytest.mark.usefixtures("table")
+@pytest.mark.parametrize("online", [False, True])
+def test_predictions_read_labels_as_training(run: Run, online: bool) -> None:
+    """A table and a stream have the covering rate of empty cells, and a note on rows that cannot be read."""
+    how = ("--online", "--batch-rows", "7") if online else QUICK
+    run_json(run, "fit", "t.csv", *WORDS, *how, "--unreadable-labels", "unlabeled", "--out", "out")
+    result = run("predict", "out/model.skops", "t.csv", "--json")
+    expected = run_json(run, "predict", "out/model.skops", "blank.csv")
+    assert json.loads(result.out)["covering_rate"] == expected["covering_rate"] is not None
+    assert "5 rows are unlabeled, since the labels in 'labels' cannot be read: row 3" in result.err

@@ -356,7 +356,7 @@ class Constructors:
         options = WeightOptions(kind, prior, rest)
         tokens = fold_tokens(missing_tokens(missing), folds_case=fold_case)
         names = None if classes is None else classes.tolist()
-        checker = CellChecker(separator, names, weighted, rest, fold_case, tokens, is_column=False)
+        checker = CellChecker(separator, names, weighted, rest, fold_case, tokens, is_column=False, exact=True)
         if not weighted and options != WeightOptions():
             raise InputError("`kind`, `prior` and `rest` apply to weights only. Pass weighted=True.")
         if errors == "unlabeled":

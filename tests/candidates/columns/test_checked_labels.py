@@ -89,3 +89,17 @@ def test_a_placeholder_is_no_new_class(text: str) -> None:
     """Marks of unchecked rows, which would replace right labels, are errors with the remedy."""
     with pytest.raises(LabelError, match=r"is not a class. Leave the cells of rows without a checked label empty"):
         match_checked_labels(pl.Series("checked", ["finch", text]), BIRDS, adds_classes=True)
+
+
+def test_checked_labels_with_weights_keep_their_spelling() -> None:
+    """With `folds_case`, a new class has the most frequent spelling in cells with weights as in cells without."""
+    for cells in (["HERON:1", "HERON:0.9", "heron:0.8"], ["HERON", "HERON", "heron"], ['{"HERON": 1.0}', "HERON:1"]):
+        labels, new = match_checked_labels(
+            pl.Series("checked", cells),
+            np.array(["finch", "owl"]),
+            has_weights=True,
+            folds_case=True,
+            adds_classes=True,
+        )
+        assert labels == ["HERON"] * len(cells)
+        assert new == ["HERON"]

@@ -11,7 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
-from oneof.candidates.columns import LabelReader, read_label_columns
+from oneof.candidates.columns import LabelReader, label_to_text, read_label_columns
+from oneof.candidates.readers.unreadable import raise_together
 from oneof.errors import LabelError
 
 CLASSES = ["finch", "owl", "wren"]
@@ -37,10 +38,9 @@ def read(cells: list[str | None], **options: Any) -> tuple[CandidateSets, dict[i
 @given(CELLS, st.integers(1, 5), st.sampled_from([False, True]))
 def test_unreadable_rows_are_those_of_empty_cells(cells: list[str | None], size: int, rest: bool) -> None:
     """The sets of a table, of text and of a stream in batches of any size are those of a column with empty cells."""
-    blank = [None if cell in BROKEN else cell for cell in cells]
-    wrong = [row for row, cell in enumerate(cells) if cell in BROKEN]
-    if rest:  # weights of 0 leave all of the rest to other classes
-        assume("owl:0" not in cells)
+    broken = [cell for cell in BROKEN if not (rest and cell == "owl:0")]  # leaves all to the rest
+    blank = [None if cell in broken else cell for cell in cells]
+    wrong = [row for row, cell in enumerate(cells) if cell in broken]
     assume(any(cell is not None for cell in blank))
     expected = CandidateSets.from_strings(blank, weighted=True, classes=CLASSES, rest=rest)
     assume(not expected.is_unlabeled.all())
@@ -69,6 +69,27 @@ def test_unreadable_rows_are_those_of_empty_cells(cells: list[str | None], size:
     np.testing.assert_array_equal(np.concatenate(batches), expected.weights)
     assert found == wrong
     assert names == {name for cell in blank for name in CLASSES if name in (cell or "")}
+
+
+@settings(deadline=None, max_examples=40)
+@given(
+    st.lists(st.sampled_from([*READABLE, *BROKEN, "-1", "3.0", "wren:0|finch:0", None]), max_size=8),
+    st.sampled_from([False, True]),
+)
+def test_forms_infer_the_same_classes(cells: list[str | None], rest: bool) -> None:
+    """Without classes, a table and text have the same sets, and a stream the same classes for batches of any size."""
+    cells = [*cells, "wren|finch", "owl"]  # all classes occur in text
+    table, errors = read(cells, rest=rest)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert CandidateSets.from_strings(cells, weighted=True, rest=rest, errors="unlabeled") == table
+    reader = LabelReader(["y"], "|", weighted=True, rest=rest, on_unreadable=lambda _: None)
+    frame = pl.DataFrame({"y": pl.Series(cells, dtype=pl.String)})
+    for size in (1, 3, len(cells)):
+        names = set().union(*(reader.names(frame[i : i + size]) for i in range(0, len(cells), size)))
+        texts = {str(label_to_text(label)) for label in table.classes.tolist()}
+        assert names == texts - {"-1"}  # the mark of an unlabeled row in a stream
+    assert table.is_unlabeled[list(errors)].all()
 
 
 @settings(deadline=None, max_examples=40)
@@ -135,3 +156,78 @@ def test_a_row_that_rules_out_all_classes_is_unreadable() -> None:
         sets, errors = read(cells, rest=True, **options)
         assert sorted(errors) == [0]
         assert sets.weights[2].tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "wrong"),
+    [
+        (["owl", "wren:0|finch:0", "wren:0.5|finch:0.5"], []),
+        (["a:3|b:3|c:3", "a:0|b:0", "a:1", "b"], [0, 1]),
+        (["a:0|b:0|c:0", "a:0|b:0", "a:1", "b"], [0, 1]),
+        (["a:3|b:3|c:3", "a:0|b:0", "a:1", "c"], [0]),
+    ],
+)
+def test_classes_of_a_rest_are_those_of_readable_rows(cells: list[str], wrong: list[int]) -> None:
+    """A rest has the classes of all rows that can be read, with weights or without, and of no others."""
+    sets, errors = read(cells, rest=True)
+    assert sorted(errors) == wrong
+    blank = [None if row in wrong else cell for row, cell in enumerate(cells)]
+    assert sets == read_label_columns(pl.DataFrame({"y": blank}), ["y"], weighted=True, rest=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert CandidateSets.from_strings(cells, weighted=True, rest=True, errors="unlabeled") == sets
+
+
+@pytest.mark.parametrize(
+    ("cells", "options", "wrong"),
+    [
+        (["owl", "wren", "-1"], {"classes": ["owl", "wren"]}, [2]),
+        (["owl", "wren", "-1", "x"], {"classes": ["owl", "wren"]}, [2, 3]),
+        (["3", "4|3", "3.0"], {"classes": ["3", "4"]}, [2]),
+        (["3", "4", "3.0", "-1"], {"classes": ["3", "4"]}, []),
+        (["3", "4", "-1"], {"classes": ["3", "4", "-1"]}, []),
+        (["owl:1", "wren:1", "-1:0"], {"weighted": True}, [2]),
+        (["owl:1", "wren:1", "-1:1"], {"weighted": True, "classes": ["owl", "wren"]}, [2]),
+        (["3", "4", "3.0", "-1"], {"weighted": True, "classes": ["3", "4"]}, []),
+    ],
+)
+def test_cells_are_checked_by_the_type_of_the_column(
+    cells: list[str], options: dict[str, Any], wrong: list[int]
+) -> None:
+    """A cell is unreadable exactly if a reader raises: -1 and 3.0 are labels like others in a column of text."""
+    frame = pl.DataFrame({"y": cells})
+    errors: dict[int, LabelError] = {}
+    sets = read_label_columns(frame, ["y"], on_unreadable=errors.update, **options)
+    assert sorted(errors) == wrong
+    assert sets.is_unlabeled[wrong].all()
+    if not wrong:
+        return
+    for read_all in (
+        lambda: read_label_columns(frame, ["y"], **options),
+        lambda: CandidateSets.from_strings(cells, **options),
+    ):
+        with pytest.raises(LabelError) as caught:
+            read_all()
+        assert caught.value.row == wrong[0]
+        assert caught.value.rows == tuple(wrong)
+    with pytest.warns(UserWarning, match="cannot be read"):
+        text = CandidateSets.from_strings(cells, errors="unlabeled", **options)
+    assert text.is_unlabeled[wrong].all()
+
+
+def test_an_error_of_a_reader_is_not_replaced_by_a_later_row() -> None:
+    """The first row that a reader refuses is named, and is one of the rows, though a check of cells has others."""
+    first, later = LabelError("of the reader", row=1), LabelError("of a cell", row=3, label="x")
+    with pytest.raises(LabelError, match=r"row 1: of the reader.* In all, 2 cells") as caught:
+        raise_together({3: later}, first)
+    assert caught.value.rows == (1, 3)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4])
+def test_classes_of_a_stream_do_not_depend_on_its_batches(size: int) -> None:
+    """With a rest, a batch whose only weights are 0 has labels like any other, and its row can be read."""
+    cells = ["wren:0", "owl:0.6|finch:0.4", "owl:1", "finch:1"]
+    reader = LabelReader(["y"], "|", weighted=True, rest=True, on_unreadable=lambda _: None)
+    frame = pl.DataFrame({"y": cells})
+    names = set().union(*(reader.names(frame[start : start + size]) for start in range(0, len(cells), size)))
+    assert sorted(names) == read(cells, rest=True)[0].classes.tolist() == CLASSES

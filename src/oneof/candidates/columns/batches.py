@@ -89,7 +89,9 @@ class LabelReader:
         tokens = fold_tokens(missing, folds_case=folds_case)
         names = None if classes is None else [label_to_text(name) for name in classes]
         has_weights = weighted or weights is not None
-        self._new_checker = partial(CellChecker, separator, names, has_weights, rest, folds_case, tokens)
+        self._new_checker = partial(
+            CellChecker, separator, names, has_weights, rest, folds_case, tokens, exact=False, is_batch=True
+        )
         self._on_unreadable = on_unreadable
         folded = classes
         if folds_case:

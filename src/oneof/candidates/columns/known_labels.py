@@ -17,7 +17,7 @@ from oneof.candidates.labels import (
     sort_labels,
     unknown_label,
 )
-from oneof.candidates.readers.collections import count_spellings, split_text
+from oneof.candidates.readers.collections import split_text
 from oneof.candidates.readers.literals import LISTS, read_list
 from oneof.candidates.readers.pairs import read_pairs_text
 from oneof.candidates.readers.unreadable import raise_together
@@ -89,13 +89,16 @@ def match_checked_labels(
     by_text = {fold(_as_written(label)): label for label in classes.tolist()}
     labels: list[Any] = []
     read: dict[Any, Any] = {}
+    written: dict[Any, list[str]] = {}
     errors: dict[Any, LabelError] = {}
     wrong: dict[int, LabelError] = {}
     for row, value in enumerate(values if isinstance(values, list) else values.to_list()):
         cell = value if value is None or isinstance(value, str) else tuple(value)
         if cell not in read and cell not in errors:
             try:
-                text = _single_text(row, cell, by_text, separator, missing, has_weights=has_weights, folds=folds_case)
+                text, written[cell] = _single_text(
+                    row, cell, by_text, separator, missing, has_weights=has_weights, folds=folds_case
+                )
                 read[cell] = None if text is None else _match(row, text, by_text, classes, adds_classes=adds_classes)
             except LabelError as error:
                 errors[cell] = error
@@ -106,19 +109,16 @@ def match_checked_labels(
     known = set(classes.tolist())
     matched = [read[cell] for cell in labels]
     if folds_case:
-        matched = _name_new_classes(matched, values if isinstance(values, list) else values.to_list(), known, separator)
+        matched = _name_new_classes(matched, [written[cell] for cell in labels], known)
     return matched, sort_labels({label for label in matched if label is not None and label not in known})
 
 
-def _name_new_classes(matched: list[Any], cells: list[Any], known: set[Any], separator: str) -> list[Any]:
+def _name_new_classes(matched: list[Any], written: list[list[str]], known: set[Any]) -> list[Any]:
     """Return labels in which those that are not a class have their most frequent spelling in the cells."""
     spellings = Spellings(known)
-    new = [cell for label, cell in zip(matched, cells, strict=True) if label is not None and label not in known]
-    for cell in new:
-        if isinstance(cell, str):
-            count_spellings([cell], separator, spellings)
-        else:
-            for member in cell:
+    for label, members in zip(matched, written, strict=True):
+        if label is not None and label not in known:
+            for member in members:
                 spellings.add(member)
     return [label if label in known else spellings.name(label) for label in matched]
 
@@ -132,10 +132,10 @@ def _single_text(
     *,
     has_weights: bool,
     folds: bool,
-) -> str | None:
-    """Return the one label of a cell as text, None if it has none."""
+) -> tuple[str | None, list[str]]:
+    """Return the one label of a cell as text, None if it has none, and the label as the cell has it, maybe twice."""
     if cell is None:
-        return None
+        return None, []
     members: Sequence[Any]
     if isinstance(cell, tuple):
         members = [label_to_text(member) for member in cell if member is not None]
@@ -154,7 +154,8 @@ def _single_text(
             row=row,
             label=shown,
         )
-    return next(iter(kept), None)
+    label = next(iter(kept), None)
+    return label, [member.strip() for member, text in zip(members, texts, strict=True) if text == label]
 
 
 def _match(row: int, text: str, by_text: Mapping[str, Any], classes: Labels, *, adds_classes: bool) -> Any:

@@ -6,8 +6,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from oneof.candidates.columns.cells import booleans_to_digits, contains_nested_lists
+from oneof.candidates.columns.cells import (
+    booleans_to_digits,
+    contains_nested_lists,
+    drop_empty_json,
+    drop_missing_labels,
+    whole_numbers,
+)
 from oneof.candidates.columns.weights import label_list, weight_list
+from oneof.candidates.readers.literals import LISTS
 from oneof.candidates.readers.pairs import as_pairs, pair_lists
 from oneof.candidates.readers.unreadable import CellChecker
 from oneof.candidates.row_weights import zero_weights
@@ -41,6 +48,8 @@ def find_unreadable(
     if len(names) > 1:
         return _find_in_numbers(frame.select(names), checker)
     cells = frame[names[0]]
+    if checker.exact is None:
+        checker = replace(checker, exact=not _has_numbers(cells, checker, has_weights=weights is not None))
     if cells.dtype in (pl.Categorical, pl.Enum, pl.Boolean):
         cells = cells.cast(pl.String)
     if weights is not None:
@@ -69,6 +78,39 @@ def blank_rows(frame: "pl.DataFrame", names: Sequence[str], rows: Sequence[int])
     is_blank[list(rows)] = True
     blank = pl.Series(is_blank)
     return frame.with_columns(pl.when(~blank).then(pl.col(name)).alias(name) for name in names)
+
+
+def _has_numbers(cells: "pl.Series", checker: CellChecker, *, has_weights: bool) -> bool:
+    """Return whether a table reads the labels of a column as whole numbers rather than as text."""
+    import polars as pl
+
+    if cells.dtype in (pl.Categorical, pl.Enum):
+        cells = cells.cast(pl.String)
+    is_nested = contains_nested_lists(cells)
+    if is_nested and checker.weighted and not has_weights:
+        labels = [label for row, cell in enumerate(cells.to_list()) for label in _labels_of_pairs(row, cell)]
+        return not any(isinstance(label, str) for label in labels)
+    if isinstance(cells.dtype, pl.List | pl.Array):
+        return bool(cells.dtype.inner.is_numeric())
+    if cells.dtype != pl.String:
+        return cells.dtype.is_numeric()
+    if checker.separator == LISTS and (has_weights or not checker.weighted):
+        return False
+    if checker.weighted and not has_weights:
+        cells = drop_empty_json(cells)
+    elif checker.missing:
+        cells = drop_missing_labels(cells, checker.separator, sorted(checker.missing))
+    try:
+        return whole_numbers(cells, checker.classes) is not None
+    except LabelError:
+        return False
+
+
+def _labels_of_pairs(row: int, cell: Any) -> list[Any]:
+    try:
+        return [label for label, _ in as_pairs(row, cell) or ()]
+    except LabelError:
+        return []
 
 
 def _find_in_pairs(labels: "pl.Series", weights: "pl.Series", checker: CellChecker) -> dict[int, LabelError]:

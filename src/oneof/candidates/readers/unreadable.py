@@ -49,7 +49,12 @@ class CellChecker:
     missing : collection of str
         Labels that are left out, as `fold_tokens` returns them.
     is_column : bool
-        Whether the texts are cells of a table, in which "[]" and "|" are empty sets, and -1 is an unlabeled row.
+        Whether the texts are cells of a table, in which "[]" and "|" are empty sets.
+    exact : bool, optional
+        Whether labels are compared as written, as in a column of text. Otherwise 3, 3.0 and "3" are equal, and -1 is an
+        unlabeled row unless it is a class. By default as the type of a column requires; see `find_unreadable`.
+    is_batch : bool
+        Whether the cells are a batch, which does not show all classes.
     """
 
     separator: str
@@ -59,13 +64,15 @@ class CellChecker:
     folds_case: bool = False
     missing: Collection[str] = ()
     is_column: bool = True
+    exact: bool | None = None
+    is_batch: bool = False
 
     def __post_init__(self) -> None:
         self.missing = frozenset(self.missing)
         names = None if self.classes is None else [self._key(name) for name in self.classes]
         self._known = None if names is None else frozenset(names)
-        self._labels: set[str] = set()
-        self._rest_only: list[tuple[int, set[str]]] = []
+        self._labels: set[Any] = set()
+        self._rest_only: list[tuple[int, set[Any]]] = []
         self._rest = self._key(self.rest) if isinstance(self.rest, str) else None
 
     def find(self, cells: Iterable[Any], check: Callable[[int, Any], None]) -> dict[int, LabelError]:
@@ -93,11 +100,19 @@ class CellChecker:
     def rows_without_weight(self, cells: Sequence[Any]) -> dict[int, LabelError]:
         """Return the errors of rows whose weights are all 0 and whose rest has no class, since they list all classes.
 
-        Without given classes, these are the labels of the cells that were checked.
+        Without given classes, these are the labels of the other cells that can be read; a batch has no such rows.
         """
-        if self._known is not None or not self._rest_only:
+        if self._known is not None or self.is_batch:
             return {}
-        rows = {row for row, names in self._rest_only if names >= self._labels}
+        rows: set[int] = set()
+        kept = self._rest_only
+        while True:  # labels of the rows found so far are no classes
+            labels = self._labels.union(*(names for _, names in kept))
+            found = {row for row, names in kept if names >= labels}
+            if not found:
+                break
+            rows |= found
+            kept = [(row, names) for row, names in kept if row not in found]
         texts = {cells[row] for row in rows if isinstance(cells[row], str)}
         same = [i for i, cell in enumerate(cells) if i in rows or (isinstance(cell, str) and cell in texts)]
         return {i: zero_weights(i) for i in same}
@@ -116,7 +131,9 @@ class CellChecker:
             return
         folds = self.folds_case and isinstance(text, str)
         separator = self.separator.casefold() if self.folds_case else self.separator
-        self._check_known(row, split_text(row, fold_case(text) if folds else text, separator)[0] or ())
+        labels = split_text(row, fold_case(text) if folds else text, separator)[0] or ()
+        if not self._is_unlabeled(labels):
+            self._check_known(row, labels)
 
     def check_set(self, row: int, members: Sequence[Any] | None) -> None:
         """Raise the error of a list of labels."""
@@ -130,43 +147,43 @@ class CellChecker:
     def check_pairs(self, row: int, pairs: Pairs | None, is_set: bool = False) -> None:
         """Raise the error of labels with weights."""
         kept = [(label, weight) for label, weight in pairs or () if not self._is_missing(label)]
-        if not kept or (self.is_column and len(kept) == 1 and self._is_minus_one(kept[0][0])):
+        if not kept or self._is_unlabeled([label for label, _ in kept]):
             return
         check_weights(row, kept)
         others = [(label, weight) for label, weight in kept if self._key(label) != self._rest]
         self._check_known(row, [label for label, _ in others])
-        if is_set:
-            return
-        total = math.fsum(min(weight, 1e300) for _, weight in others)
         names = {self._key(label) for label, _ in others}
-        self._labels |= names
-        if total == 0.0:
-            has_rest = self.rest is True or any(w > 0 and self._key(k) == self._rest for k, w in kept)
-            if not has_rest or (self._known is not None and names >= self._known):
-                raise zero_weights(row)
-            self._rest_only.append((row, names))
-        if self.rest is True:
-            check_rest(row, total)
+        total = math.fsum(min(weight, 1e300) for _, weight in others)
+        if is_set or total > 0.0:
+            if self.rest is True and not is_set:
+                check_rest(row, total)
+            self._labels |= names
+            return
+        has_rest = self.rest is True or any(w > 0 and self._key(k) == self._rest for k, w in kept)
+        if not has_rest or (self._known is not None and names >= self._known):
+            raise zero_weights(row)
+        self._rest_only.append((row, names))
 
     def _check_known(self, row: int, labels: Sequence[Any]) -> None:
         if self._known is None or self.classes is None:
             return
-        kept = [label for label in labels if not self._is_missing(label)]
-        if self.is_column and len(kept) == 1 and self._is_minus_one(kept[0]):
-            return
-        for label in kept:
-            if self._key(label) not in self._known:
+        for label in labels:
+            if not self._is_missing(label) and self._key(label) not in self._known:
                 raise unknown_label(row, label, as_classes(self.classes))
 
-    def _key(self, label: Any) -> str:
-        text = str(label_to_text(label))
-        return fold_case(text) if self.folds_case else text
+    def _key(self, label: Any) -> Any:
+        key = label if self.exact else str(label_to_text(label))
+        return fold_case(key) if self.folds_case and isinstance(key, str) else key
 
     def _is_missing(self, label: Any) -> bool:
-        return bool(self.missing) and (is_token(label, self.missing) or is_token(self._key(label), self.missing))
+        return bool(self.missing) and (is_token(label, self.missing) or is_token(str(self._key(label)), self.missing))
 
-    def _is_minus_one(self, label: Any) -> bool:
-        return label_to_text(label) == "-1"
+    def _is_unlabeled(self, labels: Sequence[Any]) -> bool:
+        """Return whether the labels of a row are the mark -1 of an unlabeled row."""
+        if self.exact or (self._known is not None and "-1" in self._known):
+            return False
+        kept = [label for label in labels if not self._is_missing(label)]
+        return len(kept) == 1 and label_to_text(kept[0]) == "-1"
 
 
 def without_unreadable(y: Any, checker: CellChecker) -> list[Any]:
@@ -239,12 +256,14 @@ def raise_together(errors: Mapping[int, LabelError], first: LabelError | None = 
     errors : dict of int to LabelError
         The error of each cell by its row.
     first : LabelError, optional
-        The error of a reader, which is raised in place of that of the same row.
+        The error of a reader, which is raised unless an earlier row cannot be read.
     remedy : str
         A last sentence.
     """
     if not errors:
         return
+    if first is not None and first.row is not None:
+        errors = {first.row: first, **errors}
     rows = sorted(errors)
     error = errors[rows[0]] if first is None or first.row != rows[0] else first
     distinct: dict[str, int] = {}

@@ -308,11 +308,11 @@ def _accuracy(truth: Any, labels: Any) -> float:
 def _read_known_labels(model: "SavedModel", table: "Table", notes: list[str]) -> "CandidateSets | None":
     """Return the labels of the table if it has any; labels that cannot be read only add a note."""
     from oneof.candidates import CandidateSets
-    from oneof.io import read_labels
+    from oneof.io import UnreadableCells, describe_unreadable_labels, read_labels
 
     if not model.label_columns or not set(label_columns(model)) <= set(table.frame.columns):
         return None
-    several = len(model.label_columns) > 1
+    several, unreadable = len(model.label_columns) > 1, UnreadableCells()
     try:
         sets = read_labels(
             table,
@@ -320,9 +320,11 @@ def _read_known_labels(model: "SavedModel", table: "Table", notes: list[str]) ->
             separator=model.summary.get("separator", "|"),
             classes=None if several else [str(label) for label in model.classes],
             **weight_arguments(model),
+            unreadable=unreadable,
         )
     except OneofError as error:
         notes.append(f"no covering rate: {error}")
         return None
+    notes += describe_unreadable_labels(unreadable)
     # The sets were read over the classes as text; the classes of the model have their own type.
     return CandidateSets.from_weights(sets.weights, model.pipeline.classes_)

@@ -130,7 +130,11 @@ class StreamPrediction:
             **weight_arguments(model),
             folds_case=self._table_options.cell_format.folds_labels,
             missing=self._table_options.cell_format.missing,
+            on_unreadable=self._count_unreadable
+            if self._table_options.cell_format.label_errors == "unlabeled"
+            else None,
         )
+        self._unreadable_labels = UnreadableCells()
         self._n_covered = 0.0
         self._n_labeled = self._n_correct = self._n_true = 0
         self._new_labels: Counter[str] = Counter()
@@ -147,7 +151,7 @@ class StreamPrediction:
 
     def frames(self) -> Iterator["pl.DataFrame"]:
         """Yield the predictions of each batch: row, label, confidence, and a score for each class."""
-        from oneof.io import align_columns, new_label_note
+        from oneof.io import align_columns, describe_unreadable_labels, new_label_note
         from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
         from oneof.io.columns import absent_columns
 
@@ -187,6 +191,7 @@ class StreamPrediction:
             self._absent = set(batch.absent) & (set(batch.absent) if self._absent is None else self._absent)
         if self.rows == 0:
             raise InputError(f"{self._source.display_name} has no rows.")
+        self.notes += describe_unreadable_labels(self._unreadable_labels)
         self.notes += dict.fromkeys(remark for remarks in self._remarks.values() for remark in remarks)
         if self._new_labels:
             if 2 * self._new_labels.total() > self._n_true:
@@ -199,24 +204,30 @@ class StreamPrediction:
             absent = [column.name for column in columns if column.name in self._absent]
             self.notes.append(absent_columns(absent, self._source.display_name))
 
+    def _count_unreadable(self, errors: dict[int, LabelError]) -> None:
+        """Count rows of a batch whose labels cannot be read, and that are unlabeled as in training."""
+        from oneof.io.notes.unreadable_labels import add_unreadable_labels
+
+        names = self._model.label_columns
+        name = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
+        add_unreadable_labels(self._unreadable_labels, name, errors, first_row=self.rows)
+
     def _update_metrics(self, batch: "Batch", labels: Any) -> None:
         import numpy as np
 
-        from oneof.candidates.columns import fold_case, label_to_text
+        from oneof.candidates.columns import label_to_text, match_true_labels
         from oneof.io import check_new_labels, find_column
         from oneof.likelihoods import constant_rows
 
         names = batch.content.columns if self._model.columns else ()
         if self._truth is not None:
             column = batch.content[find_column(self._truth, names, batch.path)]
-            fold = fold_case if self._table_options.cell_format.folds_labels else str
-            class_of = {fold(label): label for label in self._model.classes}
-            tokens = {"nan", *(token.strip().lower() for token in self._table_options.cell_format.missing)}
+            cell_format = self._table_options.cell_format
+            tokens = {token.strip().lower() for token in cell_format.missing}
             texts = ["" if cell is None else label_to_text(cell) for cell in column.to_list()]
-            texts = ["" if text.strip().lower() in tokens else text for text in texts]
-            true = np.array([class_of.get(fold(text), text) for text in texts], dtype=object)
-            known = true != ""
-            unknown = {int(row): true[row] for row in np.flatnonzero(known & ~np.isin(true, self._model.classes))}
+            texts = ["" if text.lower() in tokens else text for text in texts]
+            classes = np.array(self._model.classes, dtype=object)  # text, as the labels of a stream
+            true, unknown = match_true_labels(texts, classes, folds_case=cell_format.folds_labels)
             try:
                 check_new_labels(unknown, self._model.classes)
             except LabelError as error:
@@ -226,7 +237,8 @@ class StreamPrediction:
                     row=error.row,
                 ) from None
             self._new_labels.update(unknown.values())
-            self._n_true += int(known.sum())
+            known = np.array([label is not None for label in true], dtype=bool)
+            self._n_true += int(known.sum()) + len(unknown)
             self._n_correct += int((labels[known] == true[known]).sum())
         if self._reader is None or not set(label_columns(self._model)) <= set(names):
             return

@@ -42,7 +42,7 @@ def test_tables(tmp_path: Path, name: str, content: bytes, message: str) -> None
 
 
 def test_a_blank_line_of_another_system_above_the_header(tmp_path: Path) -> None:
-    """A line that ends with a carriage return alone, above a header that quotes it, is no line of text."""
+    """A line that ends with a carriage return alone, above a header that quotes it, is a blank line."""
     content = b"\rspa'',n\xff;spxxexx;&specie|ow\xffspecieq=','$wet'\r'0.234,,'no"
     (tmp_path / "a.csv").write_bytes(content)
     [batch] = read_batches(tmp_path / "a.csv", n_rows=2)

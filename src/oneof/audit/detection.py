@@ -8,11 +8,11 @@ import numpy as np
 from sklearn.base import clone
 
 from oneof.audit.label_issues import MIN_CORRECTION, LabelIssues, mix_weights
-from oneof.caller import warn as warn_caller
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError
 from oneof.estimators.base import accepts_candidates, check_informative, last_step
 from oneof.estimators.loo_ridge import LOORidge, loo_logits
+from oneof.messages import warn as warn_caller
 from oneof.model_selection.prediction import predict_held_out
 from oneof.solvers.noise import (
     MAX_RATE,

@@ -2,7 +2,6 @@
 
 from typing import Any, Literal, Self
 
-from oneof.caller import warn
 from oneof.candidates.labels import (
     as_classes,
     codes_to_mask,
@@ -21,6 +20,7 @@ from oneof.candidates.readers.unreadable import CellChecker, raise_all_unreadabl
 from oneof.candidates.readers.weights import read_weighted_strings, read_weights
 from oneof.candidates.row_weights import RowWeights, WeightOptions, split_weights
 from oneof.errors import InputError, LabelError
+from oneof.messages import warn
 from oneof.typing import Floats, Labels, Mask
 from oneof.validation import check_choice
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.caller import warn
 from oneof.candidates.labels import (
     as_classes,
     codes_to_mask,
@@ -20,6 +19,7 @@ from oneof.candidates.readers.collections import is_collection
 from oneof.candidates.readers.indicator import is_frame
 from oneof.candidates.sets import CandidateSets, align
 from oneof.errors import LabelError
+from oneof.messages import warn
 from oneof.typing import Labels
 
 

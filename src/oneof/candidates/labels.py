@@ -7,8 +7,8 @@ from typing import Any, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.caller import warn
 from oneof.errors import InputError, LabelError
+from oneof.messages import warn
 from oneof.typing import Ints, Labels, Mask
 
 SignPolicy = Literal["error", "warn"]

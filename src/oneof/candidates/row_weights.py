@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from oneof.caller import warn
 from oneof.candidates.levels import LevelSets
 from oneof.errors import InputError, LabelError
+from oneof.messages import warn
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
 from oneof.validation import as_float_array, check_choice
 
@@ -220,6 +220,16 @@ def zero_weights(row: int, n_rows: int = 1) -> LabelError:
         "unlabeled row has the same weight for all classes.",
         row=row,
         cause="empty set",
+    )
+
+
+def invalid_weight(row: int, label: Any, weight: Any) -> LabelError:
+    """Return the error for a weight of a label that is negative or not finite."""
+    return LabelError(
+        f"the weight of {label!r} must be a finite number of at least 0; got {weight!r}. Use None for an unlabeled "
+        "row.",
+        row=row,
+        label=label,
     )
 
 

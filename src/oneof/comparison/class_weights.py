@@ -9,8 +9,8 @@ from sklearn.utils.validation import has_fit_parameter
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.estimators.base import last_step
+from oneof.messages import enumerate_items
 from oneof.model_selection import compute_sample_weight
-from oneof.wording import enumerate_items
 
 
 def has_class_weights(estimator: Any) -> bool:

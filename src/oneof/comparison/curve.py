@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
-from oneof.caller import warn
 from oneof.comparison.class_weights import check_class_weights
 from oneof.comparison.folds import Progress, check_task, make_folds, try_fit_and_score
 from oneof.comparison.results import FoldResult, MethodResult, summarize, to_builtin
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import last_step
+from oneof.messages import warn
 from oneof.validation import check_positive, check_random_state
 
 

@@ -15,12 +15,12 @@ from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
-from oneof.caller import warn
 from oneof.candidates import CandidateSets, as_candidates, expand_to_predicted
 from oneof.comparison.class_weights import fit_with_class_weights
 from oneof.comparison.results import FoldResult, HeldOut
 from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.estimators.base import check_informative, check_lengths
+from oneof.messages import warn
 from oneof.metrics import approximated_accuracy, covering_rate
 from oneof.model_selection import CandidateGroupKFold, CandidateKFold, get_proba
 from oneof.model_selection.folds import (

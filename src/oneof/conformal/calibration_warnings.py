@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from oneof.caller import warn
 from oneof.candidates import CandidateSets
+from oneof.messages import warn
 from oneof.model_selection.folds import encode_groups
 from oneof.solvers.conformal import Calibration, exceeds, min_calibration_rows, never_excluded, p_values
 from oneof.typing import Evidence, Floats

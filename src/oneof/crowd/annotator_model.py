@@ -6,13 +6,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.crowd.annotator_results import MIN_ANSWERS, AnnotatorResults
 from oneof.crowd.answers import Answers
 from oneof.crowd.arguments import as_answers, check_answers, read_gold
 from oneof.crowd.results import ModelSelection, name_closest_pair, name_copies
 from oneof.crowd.selection import class_priors, confusion_columns, select_model
+from oneof.messages import warn
 from oneof.solvers.annotators import (
     AnnotatorSolution,
     AnswerColumns,

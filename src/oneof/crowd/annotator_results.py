@@ -14,6 +14,7 @@ from oneof.crowd.results import (
     rank_questions,
     select_disputed,
 )
+from oneof.messages import enumerate_items
 from oneof.solvers.annotators import (
     AnswerColumns,
     SourceModel,
@@ -22,7 +23,6 @@ from oneof.solvers.annotators import (
 )
 from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import check_memory, check_positive
-from oneof.wording import enumerate_items
 
 TEST_LEVEL = 0.05
 """Level of the test that accuracies are equal in all classes, for all annotators and classes together."""

@@ -13,13 +13,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.crowd.answers import Answers
 from oneof.crowd.arguments import as_answers, is_table, join_rows, read_gold
 from oneof.crowd.learners import WeightLearner
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
+from oneof.messages import warn
 from oneof.metrics import covering_rate
 from oneof.model_selection import CandidateKFold
 from oneof.solvers.annotators.temper import answer_power, is_informative, temper

@@ -7,7 +7,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from oneof.caller import warn
 from oneof.candidates.labels import (
     MISSING,
     encode_labels,
@@ -20,8 +19,8 @@ from oneof.candidates.readers.annotations import encode_cells
 from oneof.candidates.readers.collections import is_collection
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.io.formats.annotations import Annotation, describe_omitted, drop_empty
+from oneof.messages import enumerate_items, warn
 from oneof.typing import Ints, Labels, Mask
-from oneof.wording import enumerate_items
 
 T = TypeVar("T")
 RECORD_COLUMNS = ("row", "annotator", "answer")

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.caller import warn
 from oneof.candidates.readers.collections import is_collection
 from oneof.crowd.answers import Answers
 from oneof.errors import InputError, InputTypeError
+from oneof.messages import warn
 
 
 def apply_rules(

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
-from oneof.caller import warn
 from oneof.datasets import cache
 from oneof.datasets.dataset import Dataset, from_codes
 from oneof.datasets.npz import DatasetShape, from_arrays, read_npz, read_shape
 from oneof.datasets.openml import download
 from oneof.datasets.registry import MANUAL, OPENML
 from oneof.errors import DataError, InputTypeError
+from oneof.messages import warn
 
 BUNDLED = {
     "breast_cancer": DatasetShape(569, 30, 2),

@@ -20,11 +20,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.archives import check_size
-from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.datasets.dataset import Dataset, from_codes
 from oneof.errors import DataError, InputError
 from oneof.files import as_path
+from oneof.messages import warn
 from oneof.typing import Ints
 
 _KEYS = ("data", "partial_target", "target")

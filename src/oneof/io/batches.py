@@ -22,8 +22,8 @@ from oneof.io.formats.names import format_names, match_all
 from oneof.io.formats.records import RecordOffset
 from oneof.io.formats.source import TEXT_FORMATS, Source, open_source, polars_errors_as_data_errors
 from oneof.io.formats.svmlight import IndexedRows, SvmlightReader
+from oneof.messages import enumerate_items
 from oneof.validation import check_positive
-from oneof.wording import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl

@@ -24,7 +24,7 @@ from oneof.io.formats.csv.header_lines import COMMENT
 from oneof.io.formats.dates import UNAMBIGUOUS_DATES, dates_to_days, read_dates, read_durations, to_hours
 from oneof.io.formats.names import format_names, is_pattern, matching
 from oneof.io.notes.findings import KINDS, MAX_CELLS, Kind, UnreadableCells
-from oneof.wording import enumerate_items
+from oneof.messages import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl

@@ -28,6 +28,7 @@ from oneof.io.formats.cells import (
 from oneof.io.formats.names import format_names
 from oneof.io.notes.findings import KINDS, Kind
 from oneof.io.notes.new_categories import known_categories
+from oneof.messages import shorten
 from oneof.typing import FeatureMatrix
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class UnreadableCell(NamedTuple):
     @property
     def text(self) -> str:
         """The value as text, of 60 characters at most."""
-        return _truncate(self.value) if type(self.value) is str else _shorten(self.value)
+        return shorten(self.value) if type(self.value) is str else _shorten(self.value)
 
 
 class RowEncoder:
@@ -370,8 +371,4 @@ def _shorten(value: Any) -> str:
         text = ascii(value)
     except ValueError:  # an integer with more digits than Python prints
         text = f"a number of type {type(value).__name__}"
-    return _truncate(text)
-
-
-def _truncate(text: str) -> str:
-    return text if len(text) <= 60 else f"{text[:57]}..."
+    return shorten(text)

@@ -4,7 +4,6 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.crowd import Answers
 from oneof.files import as_path
@@ -16,6 +15,7 @@ from oneof.labeling.answers.log import Entry
 from oneof.labeling.content.label_changes import export_changes
 from oneof.labeling.content.review import Review
 from oneof.labeling.content.table import LabelTable, row_index, row_items
+from oneof.messages import warn
 from oneof.typing import Evidence, FeatureMatrix
 from oneof.validation import check_instance
 

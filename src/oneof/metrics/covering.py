@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from oneof.caller import warn
 from oneof.candidates import CandidateSets, align, as_classes, expand_to_predicted
 from oneof.candidates.labels import distinct_labels, pack_classes
 from oneof.errors import InputError, LabelError
+from oneof.messages import warn
 from oneof.typing import Evidence, Floats, Ints, Labels, Mask
 from oneof.validation import as_array, as_float_array, check_sample_weight
 

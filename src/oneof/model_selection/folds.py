@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 from sklearn.utils import check_consistent_length
 
-from oneof.caller import warn
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.candidates.stratification import stratified_folds, stratified_group_folds
 from oneof.errors import InputError, reraise_as_input_error
+from oneof.messages import warn
 from oneof.typing import Ints, Mask
 from oneof.validation import check_bool, check_random_state
 

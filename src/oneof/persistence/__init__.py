@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_torch_array
 
-from oneof.caller import warn
 from oneof.errors import InputError, InputTypeError, ModelFileError
 from oneof.files import as_path, atomic_write
+from oneof.messages import warn
 from oneof.persistence import archive
 from oneof.persistence.libsvm_checks import svm_arrays_consistent
 from oneof.persistence.saved_model import SavedModel

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from oneof.caller import warn
+from oneof.messages import warn
 from oneof.typing import Floats, Labels
 
 if TYPE_CHECKING:

@@ -22,11 +22,11 @@ from starlette.routing import Route
 
 from oneof.errors import InputError, InputTypeError, OneofError
 from oneof.io.notes.findings import UnreadableCells
+from oneof.messages import enumerate_items
 from oneof.serving.hosts import HostMiddleware
 from oneof.serving.limits import MAX_BODY_BYTES, MAX_BODY_SECONDS, MAX_REQUESTS, MAX_ROWS, Limits
 from oneof.serving.openapi import describe
 from oneof.serving.predictor import RowPredictor
-from oneof.wording import enumerate_items
 
 _MAX_LISTED = 5
 """Maximum number of columns in a note."""

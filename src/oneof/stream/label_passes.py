@@ -70,7 +70,7 @@ def label_reader(
 ) -> LabelReader:
     """Return the reader of the labels; without a prior it reads posteriors as they are.
 
-    `unreadable` counts the rows that are unlabeled since their labels cannot be read, if these are no errors.
+    `unreadable` counts the rows that are unlabeled since their labels cannot be read, if these are not errors.
     """
     column = " to ".join(dict.fromkeys([*options.labels[:1], *options.labels[-1:]])) or "labels"
 

@@ -157,7 +157,7 @@ def test_labels_that_begin_with_a_bracket_round_trip():
     ids=lambda value: value[:20],
 )
 def test_bad_json_names_the_row(text, message):
-    """Repeated and empty labels, and values that are no finite numbers, are errors that name the row."""
+    """Repeated and empty labels, and values that are not finite numbers, are errors that name the row."""
     with pytest.raises(LabelError, match=f"row 1: .*{message}") as caught:
         CandidateSets.from_strings(['{"b": 0.5}', text], weighted=True)
     assert caught.value.row == 1

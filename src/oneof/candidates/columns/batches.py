@@ -213,7 +213,7 @@ class LabelReader:
         return {name for names in sets.values() for name in names}
 
     def _readable(self, labels: Any, on_unreadable: OnUnreadable | None = None) -> Any:
-        """Return the labels of a batch in which rows that cannot be read are empty, if these are no errors."""
+        """Return the labels of a batch in which rows that cannot be read are empty, if these are not errors."""
         errors = {} if self._on_unreadable is None else self._find_unreadable(labels)
         if not errors:
             return labels

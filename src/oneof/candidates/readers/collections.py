@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from oneof.caller import warn
 from oneof.candidates.labels import (
     USE_FROM_WEIGHTS,
     WEIGHT_IN_PARENTHESES,
@@ -29,6 +28,7 @@ from oneof.candidates.readers.indicator import check_nonempty_rows
 from oneof.candidates.readers.literals import LISTS, read_list, write_list
 from oneof.candidates.spellings import Spellings
 from oneof.errors import InputError, InputTypeError, LabelError
+from oneof.messages import warn
 from oneof.typing import Ints, Labels, Mask
 
 _CONTAINERS = (list, tuple, set, frozenset, np.ndarray)

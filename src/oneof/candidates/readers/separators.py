@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from oneof.caller import warn
 from oneof.candidates.labels import fold_case as fold_text
 from oneof.candidates.labels import label_vector, labels_with_weights, lists_as_text
 from oneof.candidates.readers.literals import LISTS, is_plainly_list
 from oneof.errors import LabelError
+from oneof.messages import warn
 from oneof.typing import Labels
 
 DEFAULT_SEPARATOR = "|"

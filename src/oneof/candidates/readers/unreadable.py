@@ -1,7 +1,7 @@
 """Cells of labels that cannot be read: they are errors, or their rows are unlabeled.
 
 Each cell is judged by itself, or with the given classes, so that a stream has the same unreadable cells in batches of
-any size. What is wrong with a column as a whole, such as the type of its labels, is an error of the readers.
+any size. The readers raise errors about a column as a whole, such as the type of its labels.
 """
 
 import math
@@ -9,7 +9,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from oneof.caller import warn
 from oneof.candidates.labels import (
     as_classes,
     fold_case,
@@ -22,15 +21,14 @@ from oneof.candidates.labels import (
 from oneof.candidates.readers.collections import split_labels, split_text
 from oneof.candidates.readers.literals import LISTS, read_list
 from oneof.candidates.readers.pairs import Pairs, read_pairs_text
-from oneof.candidates.row_weights import check_rest, zero_weights
+from oneof.candidates.row_weights import check_rest, invalid_weight, zero_weights
 from oneof.errors import LabelError
+from oneof.messages import shorten, warn
 
 _MAX_LISTED = 10
 """Maximum number of cells that an error about several cells lists."""
 _MAX_NAMED = 3
 """Maximum number of cells that a warning names."""
-_MAX_SHOWN = 60
-"""Maximum number of characters of a cell in such a list."""
 
 
 @dataclass
@@ -106,7 +104,7 @@ class CellChecker:
             return {}
         rows: set[int] = set()
         kept = self._rest_only
-        while True:  # labels of the rows found so far are no classes
+        while True:  # labels of the rows found so far are not classes
             labels = self._labels.union(*(names for _, names in kept))
             found = {row for row, names in kept if names >= labels}
             if not found:
@@ -210,7 +208,7 @@ def _find_in_texts(texts: list[Any], checker: CellChecker) -> dict[int, LabelErr
 def describe_unreadable(errors: Mapping[int, LabelError]) -> str:
     """Return the number of cells that cannot be read, and the first of them, as the beginning of a sentence."""
     rows = sorted(errors)
-    shown = ", ".join(f"row {row} ({_shorten(repr(errors[row].label))})" for row in rows[:_MAX_NAMED])
+    shown = ", ".join(f"row {row} ({shorten(repr(errors[row].label))})" for row in rows[:_MAX_NAMED])
     cells = "1 cell" if len(rows) == 1 else f"{len(rows):,} cells"
     return f"{cells} of labels cannot be read: {shown}{', ...' * (len(rows) > _MAX_NAMED)}"
 
@@ -219,12 +217,7 @@ def check_weights(row: int, pairs: Pairs) -> None:
     """Raise unless the weights of a row are finite numbers of at least 0."""
     for label, weight in pairs:
         if not (math.isfinite(weight) and weight >= 0):
-            raise LabelError(
-                f"the weight of {label!r} must be a finite number of at least 0; got {weight!r}. Use None for an "
-                "unlabeled row.",
-                row=row,
-                label=label,
-            )
+            raise invalid_weight(row, label, weight)
 
 
 def empty_set(row: int, reason: str, label: Any = None) -> LabelError:
@@ -269,14 +262,10 @@ def raise_together(errors: Mapping[int, LabelError], first: LabelError | None = 
     distinct: dict[str, int] = {}
     for row in rows:
         distinct.setdefault(repr(errors[row].label), row)
-    listed = [f"row {row} ({_shorten(shown)})" for shown, row in list(distinct.items())[1:_MAX_LISTED]]
+    listed = [f"row {row} ({shorten(shown)})" for shown, row in list(distinct.items())[1:_MAX_LISTED]]
     if len(rows) > 1:
         more = f" In all, {len(rows):,} cells cannot be read{': also ' * bool(listed)}{', '.join(listed)}"
         error = error.because(f"{error.reason.rstrip()}{more}{', ...' * (len(distinct) > _MAX_LISTED)}.")
     error = error.because(f"{error.reason} {remedy}".rstrip())
     error.rows = tuple(rows)
     raise error
-
-
-def _shorten(shown: str) -> str:
-    return shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}..."

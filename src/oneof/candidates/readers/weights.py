@@ -43,7 +43,7 @@ from oneof.candidates.readers.pairs import (
     split_weighted_strings,
     unify_pairs,
 )
-from oneof.candidates.row_weights import RowWeights, WeightOptions, WeightTable, to_likelihoods
+from oneof.candidates.row_weights import RowWeights, WeightOptions, WeightTable, invalid_weight, to_likelihoods
 from oneof.candidates.spellings import Spellings
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels, Mask
@@ -307,12 +307,7 @@ def _check_pairs(row: Ints, labels: list[Any], values: Floats) -> None:
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
     if len(wrong):
         first = int(wrong[0])
-        raise LabelError(
-            f"the weight of {labels[first]!r} must be a finite number of at least 0; got {values[first].item()!r}. "
-            "Use None for an unlabeled row.",
-            row=int(row[first]),
-            label=labels[first],
-        )
+        raise invalid_weight(int(row[first]), labels[first], values[first].item())
 
 
 def _check_known(labels: list[Any], row: Ints, classes: Labels) -> None:

@@ -120,7 +120,7 @@ def read_answers(
 def _note_spellings(annotators: list[str]) -> list[str]:
     """Return a note on names of annotators that are equal but for case, spaces, underscores and hyphens."""
     from oneof.io import group_spellings
-    from oneof.wording import enumerate_items
+    from oneof.messages import enumerate_items
 
     groups = group_spellings(annotators)
     if not groups:
@@ -278,7 +278,7 @@ def _read_wide(
     from oneof.cli.answers.annotator_columns import other_columns
     from oneof.io import find_separator, misspelled_classes, read_labels
     from oneof.io.formats.annotations import describe_omitted
-    from oneof.wording import enumerate_items
+    from oneof.messages import enumerate_items
 
     columns = [name for name in table.frame.columns if name != row]
     rows = read_names(table, row, "row")

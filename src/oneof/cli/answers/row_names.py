@@ -43,7 +43,7 @@ def check_row_column(table: "Table", column: str | None, answers: Path) -> None:
     from oneof.io import read_table
     from oneof.io.formats.annotations import is_export
     from oneof.io.formats.names import matching
-    from oneof.wording import enumerate_items
+    from oneof.messages import enumerate_items
 
     columns = table.frame.columns
     if column is None or table.rows is not None or matching(column, columns, patterns=False):

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from oneof.cli.options import write_names
 from oneof.errors import DataError
 from oneof.io import find_column
-from oneof.wording import enumerate_items
+from oneof.messages import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl

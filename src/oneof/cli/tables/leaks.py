@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.cli.options import write_names
 from oneof.cli.output.terminal import format_percent
-from oneof.wording import enumerate_items
+from oneof.messages import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from oneof.cli.options import write_names
 from oneof.cli.tables.times import AUDIT, MAX_ESTIMATE_SECONDS, RATES
 from oneof.io import UnreadableCells
-from oneof.wording import enumerate_items
+from oneof.messages import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl

@@ -10,8 +10,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from oneof.arrays import as_numpy, to_namespace_of
-from oneof.caller import warn
 from oneof.errors import InputError, InputTypeError
+from oneof.messages import warn
 from oneof.solvers.laplace.hyperparameters import search_hyperparameters
 from oneof.solvers.laplace.posterior import LaplacePosterior, PosteriorCovariance
 from oneof.solvers.laplace.predictive import expected_softmax

@@ -10,7 +10,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.arrays import as_numpy, to_namespace_of
-from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.estimators.gaussian_process._kernels import (
     check_parameters,
@@ -21,6 +20,7 @@ from oneof.estimators.gaussian_process._kernels import (
 from oneof.estimators.tensors import TensorClassifier
 from oneof.kernels import total_variance
 from oneof.likelihoods import normalize_within_sets
+from oneof.messages import warn
 from oneof.solvers.laplace.mode import LaplaceMode
 from oneof.solvers.laplace.posterior import LaplacePosterior, PosteriorCovariance, approximate_posterior
 from oneof.solvers.laplace.predictive import (

@@ -8,12 +8,12 @@ import scipy.sparse as sp
 from scipy.special import log_softmax
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.caller import warn
 from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.deduplicate import merge_rows
 from oneof.likelihoods import add_log_weights, constant_rows, softmax
+from oneof.messages import warn
 from oneof.solvers.generative.em import (
     IMPOSSIBLE,
     EMSolution,

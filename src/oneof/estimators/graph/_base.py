@@ -9,11 +9,11 @@ from typing import Any, Protocol, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.estimators.base import CandidateClassifier
 from oneof.graphs import Graph, NeighborGraph
 from oneof.likelihoods import normalize_within_sets, support
+from oneof.messages import warn
 from oneof.solvers.small_weights import without_small_weights
 from oneof.typing import FeatureMatrix, Floats, Ints, Labels
 from oneof.validation import check_positive

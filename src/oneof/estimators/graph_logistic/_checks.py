@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.caller import warn
 from oneof.errors import InputError
 from oneof.kernels import KERNELS
+from oneof.messages import warn
 from oneof.solvers.graph_logistic.solve import FittedViews
 from oneof.validation import check_bool, check_choice, check_positive
 

@@ -4,8 +4,8 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.caller import warn
 from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
+from oneof.messages import warn
 from oneof.solvers.clpl import CLPLSolution, solve_clpl
 from oneof.validation import check_bool, check_positive, check_sample_weight
 

@@ -4,9 +4,9 @@ from typing import Any, Self
 
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.caller import warn
 from oneof.estimators.base import CandidateClassifier, LinearClassifierMixin
 from oneof.likelihoods import add_log_weights, softmax
+from oneof.messages import warn
 from oneof.solvers.plem import solve_plem
 from oneof.typing import Floats
 from oneof.validation import check_bool, check_positive, check_sample_weight

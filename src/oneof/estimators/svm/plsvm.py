@@ -6,9 +6,9 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.caller import warn
 from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.svm._base import KernelSVMMixin
+from oneof.messages import warn
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.plsvm import PLSVMProblem, PLSVMSolution, solve_cccp, solve_pegasos
 from oneof.solvers.small_weights import without_small_weights

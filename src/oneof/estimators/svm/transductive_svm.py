@@ -7,12 +7,12 @@ from typing import Any, Literal, Self
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.candidates.class_weights import check_row_weights
 from oneof.errors import InputError
 from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.svm._base import KernelSVMMixin
+from oneof.messages import warn
 from oneof.solvers.feature_spaces import FeatureSpace
 from oneof.solvers.transductive import solve_one_vs_rest
 from oneof.typing import FeatureMatrix, Floats

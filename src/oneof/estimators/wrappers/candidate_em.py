@@ -15,7 +15,6 @@ from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 
-from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
@@ -28,6 +27,7 @@ from oneof.estimators.wrappers._soft_labels import (
     remove_generators,
     with_seeds,
 )
+from oneof.messages import warn
 from oneof.parallel import single_threaded_blas
 from oneof.solvers.soft_label_em import (
     has_several_candidates,

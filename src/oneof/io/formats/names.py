@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from fnmatch import fnmatchcase
 
-from oneof.wording import enumerate_items
+from oneof.messages import enumerate_items
 
 _PATTERN = re.compile(r"[*?\[]")
 _MAX_NAMES = 5

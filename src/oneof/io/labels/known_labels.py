@@ -14,8 +14,8 @@ from oneof.candidates.readers.unreadable import raise_together
 from oneof.errors import DataError, LabelError
 from oneof.io.labels.label_columns import has_several_classes, label_frame
 from oneof.io.table import Table
+from oneof.messages import enumerate_items
 from oneof.typing import Labels, Mask
-from oneof.wording import enumerate_items
 
 _MAX_LISTED = 3
 

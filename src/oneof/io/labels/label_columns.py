@@ -25,7 +25,7 @@ from oneof.io.formats.cells import MISSING, MISSING_NUMBERS, missing_numbers
 from oneof.io.notes.findings import UnreadableCells
 from oneof.io.notes.unreadable_labels import add_unreadable_labels
 from oneof.io.table import Table
-from oneof.wording import enumerate_items
+from oneof.messages import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,7 +13,7 @@ from typing import Any, Literal
 from oneof.io.formats.csv.dialect import COMMON, Dialect
 from oneof.io.formats.dates import COMPACT_DATE
 from oneof.io.formats.names import format_names
-from oneof.wording import enumerate_items
+from oneof.messages import enumerate_items
 
 Kind = Literal["number", "yes/no", "category", "text", "date", "duration"]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.io.columns import Column
 from oneof.io.notes.findings import MAX_CELLS
-from oneof.wording import enumerate_items
+from oneof.messages import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl

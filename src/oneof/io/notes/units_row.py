@@ -10,7 +10,7 @@ from oneof.io.formats.cells import (
     strip_missing_numbers,
     strip_text,
 )
-from oneof.wording import enumerate_items
+from oneof.messages import enumerate_items
 
 if TYPE_CHECKING:
     import polars as pl

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from oneof.io.notes.findings import MAX_CELLS, UnreadableCells
-from oneof.wording import enumerate_items
+from oneof.messages import enumerate_items, shorten
 
-_MAX_LISTED, _MAX_SHOWN = 5, 60
-"""Numbers of rows of a note, and of characters of a cell."""
+_MAX_LISTED = 5
+"""Number of rows of a note."""
 
 
 def add_unreadable_labels(
@@ -25,7 +25,7 @@ def describe_unreadable_labels(cells: UnreadableCells, *, is_refused: bool = Fal
     """
     notes = []
     for column, count in cells.counts.items():
-        shown = [f"row {row} ({_shorten(text)})" for row, text in cells.examples[column][:_MAX_LISTED]]
+        shown = [f"row {row} ({shorten(text)!r})" for row, text in cells.examples[column][:_MAX_LISTED]]
         rows = enumerate_items(shown, conjunction=False, n_others=count - len(shown))
         number = "1 row is" if count == 1 else f"{count:,} rows are"
         remedy = (
@@ -35,7 +35,3 @@ def describe_unreadable_labels(cells: UnreadableCells, *, is_refused: bool = Fal
         )
         notes.append(f"{number} unlabeled, since the labels in {column!r} cannot be read: {rows}.{remedy}")
     return notes
-
-
-def _shorten(text: str) -> str:
-    return repr(text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}...")

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
 
-from oneof.caller import warn
 from oneof.errors import InputError
 from oneof.kernels import covariance, is_psd_by_construction, variances
 from oneof.kernels.nystroem import NystroemFeatures
 from oneof.likelihoods import softmax
+from oneof.messages import warn
 from oneof.solvers.laplace.cholesky_factors import (
     MAX_VARIANCE,
     TOO_LARGE,

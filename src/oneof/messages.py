@@ -1,4 +1,4 @@
-"""Warnings at the line of the user's code that called oneof.
+"""Messages: parts of their sentences, and warnings at the line of the user's code that called oneof.
 
 `warnings.warn` counts the calls between a warning and the line that it names. Their number differs: `fit` is called by
 the user, by a pipeline of scikit-learn, or by `oneof.compare`. Here the first frame outside of these packages counts.
@@ -7,11 +7,54 @@ the user, by a pipeline of scikit-learn, or by `oneof.compare`. Here the first f
 
 import sys
 import warnings
+from collections.abc import Sequence
 from types import FrameType
 
 _PACKAGES = frozenset({"oneof", "sklearn", "joblib", "threadpoolctl"})
 _MODULES = frozenset({"contextlib", "functools", "threading", "concurrent", "multiprocessing", "runpy"})
 """Modules of Python between two frames of the packages above, or behind them, as in a thread or a worker process."""
+
+
+def enumerate_items(
+    items: Sequence[str], limit: int | None = None, *, conjunction: bool = True, n_others: int = 0
+) -> str:
+    """Return items separated by commas, the last one after "and"; if they are too many, the number of the others.
+
+    Parameters
+    ----------
+    items : sequence of str
+    limit : int, optional
+        Maximum number of items that are written; by default all are.
+    conjunction : bool, default=True
+        Whether "and" is before the last item if all are written.
+    n_others : int, default=0
+        Number of further items, which are only counted.
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> from oneof.messages import enumerate_items
+    >>> enumerate_items(["a", "b", "c"]), enumerate_items(["a", "b", "c", "d"], 2)
+    ('a, b and c', 'a, b and 2 more')
+    >>> enumerate_items(["a", "b", "c"], conjunction=False), enumerate_items(["a"], n_others=8)
+    ('a, b, c', 'a and 8 more')
+    """
+    shown = list(items)
+    if limit is not None and len(shown) > limit:
+        shown, n_others = shown[:limit], n_others + len(shown) - limit
+    if n_others > 0:
+        return f"{', '.join(shown)} and {n_others:,} more"
+    if not conjunction or len(shown) < 2:
+        return ", ".join(shown)
+    return f"{', '.join(shown[:-1])} and {shown[-1]}"
+
+
+def shorten(text: str, width: int = 60) -> str:
+    """Return a text of at most `width` characters; "..." stands for the end of a longer one."""
+    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
@@ -28,7 +71,7 @@ def warn(message: str | Warning, category: type[Warning] = UserWarning) -> None:
     Examples
     --------
     >>> import warnings
-    >>> from oneof.caller import warn
+    >>> from oneof.messages import warn
     >>> with warnings.catch_warnings(record=True) as caught:
     ...     warnings.simplefilter("always")
     ...     warn("`tol` is large.")

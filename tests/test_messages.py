@@ -7,6 +7,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -18,10 +19,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import oneof
-from oneof.caller import warn
 from oneof.candidates import CandidateSets
 from oneof.conformal import ConformalClassifier
 from oneof.crowd import AnnotatorModel, CrowdClassifier
+from oneof.messages import enumerate_items, shorten, warn
 from oneof.metrics import covering_rate
 
 RNG = np.random.default_rng(0)
@@ -125,12 +126,12 @@ def test_a_warning_keeps_its_category() -> None:
 
 
 def test_no_module_counts_frames() -> None:
-    """Only `oneof.caller` calls the functions of `warnings` that issue one, so no warning names a line of oneof."""
+    """Only `oneof.messages` calls the functions of `warnings` that issue one, so no warning names a line of oneof."""
     package = Path(oneof.__file__).parent
     calls = [
         f"{path.relative_to(package)}, line {node.lineno}"
         for path in package.rglob("*.py")
-        if path.name != "caller.py"
+        if path.name != "messages.py"
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         if isinstance(node, ast.Attribute)
         and node.attr in ("warn", "warn_explicit")
@@ -138,3 +139,24 @@ def test_no_module_counts_frames() -> None:
         and node.value.id == "warnings"
     ]
     assert not calls
+
+
+@pytest.mark.parametrize("conjunction", [True, False])
+@pytest.mark.parametrize("n", range(7))
+@pytest.mark.parametrize("limit", [None, 1, 3])
+def test_each_item_is_written_or_counted(n: int, limit: int | None, *, conjunction: bool) -> None:
+    """The items are in their order, and the number of the others is written."""
+    items = [f"item{i}" for i in range(n)]
+    text = enumerate_items(items, limit, conjunction=conjunction)
+    shown = [item for item in items if item in text]
+    assert shown == items[: n if limit is None else limit]
+    assert all(text.index(a) < text.index(b) for a, b in pairwise(shown))
+    assert text.endswith(f"{n - len(shown)} more") == (len(shown) < n)
+    assert (" and " in text) == (len(shown) < n or (conjunction and n > 1))
+
+
+@pytest.mark.parametrize("n", [0, 59, 60, 61, 200])
+def test_a_short_text_has_at_most_its_width(n: int) -> None:
+    """A text of at most 60 characters is unchanged; of a longer one, the beginning is kept and marked."""
+    text = "x" * n
+    assert shorten(text) == (text if n <= 60 else "x" * 57 + "...")

@@ -17,53 +17,48 @@ FIXED = {"optimizer": None, "random_state": 0}
 
 @pytest.mark.parametrize("approximation", [None, "nystroem"])
 @pytest.mark.parametrize("sharpness", [1.0, np.inf])
-def test_tensors_give_the_results_of_arrays(sharpness, approximation):
+def test_tensors_give_the_results_of_arrays(sharpness, approximation, tensor):
     """Tensors in double precision give the results of NumPy as tensors; predicted labels are NumPy arrays."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        X, mask = table(90)
-        options = {"sharpness": sharpness, "approximation": approximation, "n_components": 40, **FIXED}
-        reference = PLGP(**options).fit(X, mask)
-        model = PLGP(**options).fit(torch.asarray(X), mask)
-        Z = torch.asarray(further())
-        assert isinstance(model.latent_mode_, torch.Tensor)
-        np.testing.assert_allclose(model.latent_mode_.numpy(), reference.latent_mode_, atol=1e-6)
-        np.testing.assert_allclose(model.predict_proba(Z).numpy(), reference.predict_proba(further()), atol=1e-6)
-        np.testing.assert_array_equal(model.predict(Z), reference.predict(further()))
-        np.testing.assert_array_equal(model.disambiguate().labels, reference.disambiguate().labels)
-        assert model.score(torch.asarray(X), mask) == reference.score(X, mask)
-        with pytest.raises(InputError, match="optimizer=None"):
-            PLGP(random_state=0).fit(torch.asarray(X), mask)
-        with pytest.raises(InputError, match="NaN"):
-            model.predict(torch.full((1, 4), torch.nan, dtype=torch.float64))
-        with pytest.raises(InputError, match="3 features"):
-            model.predict(Z[:, :3])
-    finally:
-        torch.set_num_threads(threads)
+    X, mask = table(90)
+    options = {"sharpness": sharpness, "approximation": approximation, "n_components": 40, **FIXED}
+    reference = PLGP(**options).fit(X, mask)
+    model = PLGP(**options).fit(tensor(X), mask)
+    Z = tensor(further())
+    assert isinstance(model.latent_mode_, torch.Tensor)
+    np.testing.assert_allclose(model.latent_mode_.cpu().numpy(), reference.latent_mode_, atol=1e-6)
+    np.testing.assert_allclose(model.predict_proba(Z).cpu().numpy(), reference.predict_proba(further()), atol=1e-6)
+    np.testing.assert_array_equal(model.predict(Z), reference.predict(further()))
+    np.testing.assert_array_equal(model.disambiguate().labels, reference.disambiguate().labels)
+    assert model.score(tensor(X), mask) == reference.score(X, mask)
+    with pytest.raises(InputError, match="optimizer=None"):
+        PLGP(random_state=0).fit(tensor(X), mask)
+    with pytest.raises(InputError, match="NaN"):
+        model.predict(tensor(np.full((1, 4), np.nan)))
+    with pytest.raises(InputError, match="3 features"):
+        model.predict(Z[:, :3])
 
 
-def test_rows_of_another_type_than_those_of_fit():
+def test_rows_of_another_type_than_those_of_fit(tensor):
     """A model of tensors accepts arrays and other precisions; a model of arrays raises an error for tensors."""
     X, mask = table(60)
-    model = PLGP(**FIXED).fit(torch.asarray(X, dtype=torch.float32), mask)
-    expected = model.predict_proba(torch.asarray(further(), dtype=torch.float32))
-    for Z in (further(), torch.asarray(further()), torch.asarray(further()).requires_grad_()):
-        np.testing.assert_allclose(model.predict_proba(Z).numpy(), expected.numpy(), atol=1e-4)
+    model = PLGP(**FIXED).fit(tensor(X, dtype=torch.float32), mask)
+    expected = model.predict_proba(tensor(further(), dtype=torch.float32))
+    for Z in (further(), tensor(further()), tensor(further()).requires_grad_()):
+        np.testing.assert_allclose(model.predict_proba(Z).cpu().numpy(), expected.cpu().numpy(), atol=1e-4)
     with pytest.raises(InputError, match=r"Pass X\.cpu"):
-        PLGP(**FIXED).fit(X, mask).predict(torch.asarray(further()))
+        PLGP(**FIXED).fit(X, mask).predict(tensor(further()))
     with pytest.raises(InputError, match="dense tensor of real numbers"):
-        model.predict(torch.asarray(further()).to_sparse())
+        model.predict(tensor(further()).to_sparse())
 
 
-def test_models_of_tensors_cannot_be_saved(tmp_path):
+def test_models_of_tensors_cannot_be_saved(tmp_path, tensor):
     """Model files contain only NumPy arrays, so that saving raises an error."""
     X, mask = table(20)
     with pytest.raises(InputTypeError, match="fitted to tensors"):
-        save(tmp_path / "model.oneof", PLGP(**FIXED).fit(torch.asarray(X), mask))
+        save(tmp_path / "model.oneof", PLGP(**FIXED).fit(tensor(X), mask))
 
 
-def test_tensors_with_weights_give_the_model_of_arrays():
+def test_tensors_with_weights_give_the_model_of_arrays(tensor):
     """PLGP on tensors in double and in single precision has the probabilities of NumPy rows."""
     X, mask = table(K=4)
     y = CandidateSets.from_weights(draw_weights(mask))
@@ -71,9 +66,9 @@ def test_tensors_with_weights_give_the_model_of_arrays():
         model = PLGP(sharpness=sharpness, optimizer=None, n_mc_samples=50, temperature="loo", random_state=0)
         expected = clone(model).fit(X, y)
         for dtype, atol in ((torch.float64, 1e-8), (torch.float32, 2e-3)):
-            rows = torch.asarray(X, dtype=dtype)
+            rows = tensor(X, dtype=dtype)
             fitted = clone(model).fit(rows, y)
-            np.testing.assert_allclose(fitted.predict_proba(rows).numpy(), expected.predict_proba(X), atol=atol)
+            np.testing.assert_allclose(fitted.predict_proba(rows).cpu().numpy(), expected.predict_proba(X), atol=atol)
             assert fitted.log_marginal_likelihood_value_ == pytest.approx(
                 expected.log_marginal_likelihood_value_, rel=1e-3
             )

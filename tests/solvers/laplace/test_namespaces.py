@@ -1,7 +1,5 @@
 """Likelihoods, factors and modes in other array namespaces equal those in NumPy."""
 
-import contextlib
-
 import array_api_strict
 import numpy as np
 import pytest
@@ -14,28 +12,24 @@ from oneof.solvers.laplace.mode import find_mode, find_mode_cholesky
 from oneof.solvers.laplace.model import FeaturePrior, GramPrior
 from tests.estimators.panel import table
 from tests.solvers.laplace.problems import SHARPNESSES, problem
+from tests.tensors import DEVICES, tensors_on
 from tests.weights import draw_weights
 
-with contextlib.suppress(ImportError):
-    import torch  # noqa: F401 - its BLAS must be loaded before oneof.parallel lists the BLAS libraries
 
-
-@pytest.fixture(params=["torch", "array_api_strict"])
+@pytest.fixture(params=[*DEVICES, "array_api_strict"])
 def form(request):
-    """Return a function that converts NumPy arrays to a namespace; torch uses one thread, since products are small."""
+    """Return a function that converts NumPy arrays to a namespace: tensors on each device, and a strict one."""
     if request.param == "array_api_strict":
         yield array_api_strict.asarray
         return
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield torch.asarray
-    torch.set_num_threads(threads)
+    with tensors_on(request.param) as tensor:
+        yield tensor
 
 
 def same(values, expected, form, atol=1e-12):
     """Assert that values are in the namespace and equal those of NumPy."""
     assert type(values) is type(form(expected))
+    values = values.cpu() if hasattr(values, "cpu") else values
     np.testing.assert_allclose(np.from_dlpack(values), expected, rtol=1e-12, atol=atol)
 
 

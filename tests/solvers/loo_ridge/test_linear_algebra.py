@@ -5,15 +5,17 @@ import pytest
 
 from oneof.arrays import as_numpy
 from oneof.solvers.loo_ridge import linear_algebra
+from tests.tensors import DEVICES, tensors_on
 
 
-@pytest.fixture(params=["numpy", "torch"])
+@pytest.fixture(params=["numpy", *DEVICES])
 def read(request):
-    """Return a function that copies a NumPy array into an array of the namespace."""
+    """Return a function that copies a NumPy array into an array of the namespace: NumPy, or tensors on each device."""
     if request.param == "numpy":
-        return np.array
-    torch = pytest.importorskip("torch", reason="torch is not installed")
-    return torch.tensor
+        yield np.array
+        return
+    with tensors_on(request.param) as tensor:
+        yield lambda values: tensor(values, copy=True)
 
 
 def positive_definite(n=30, seed=0):

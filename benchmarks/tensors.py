@@ -327,14 +327,13 @@ def gpu(*, device="", size=1.0, form=""):
     note = (
         "One run per task, wall-clock time."
         if kind == "cuda"
-        else f"No CUDA device was available: these are small sizes, {torch.get_num_threads()} threads for torch; "
-        f"medians of {GPU_REPEATS} rounds for PLGP, one run for LOORidge. On a CUDA device the same command fits up to "
-        "60,000 rows exactly."
+        else f"These are small sizes, {torch.get_num_threads()} threads for torch; medians of {GPU_REPEATS} rounds for "
+        "PLGP, one run for LOORidge."
     )
-    text = f"""## Tensors
+    text = f"""## Tensors on {"a CUDA device" if kind == "cuda" else "the processor"}
 
 `python -m benchmarks hardware gpu`, {where}. Load average: {before} at the start, {load_average()} at the end. {note}
 
 """ + "\n".join(lines)
     if size == 1.0 and not form:
-        write_section("gpu", text)
+        write_section(f"tensors-{kind}", text)

@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from oneof.cli.app import app
+from oneof.report import page
 
 QUICK = ("--method", "AvgPerceptron", "--folds", "2")
 N_ROWS = 60
@@ -28,8 +29,14 @@ Run = Callable[..., Result]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """Return a function that runs a command in a new empty folder."""
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Run:
+    """Return a function that runs a command in a new empty folder.
+
+    Reports have no figures, which take a third of the time of a small fit and are tested in tests/report, unless the
+    test has the marker `figures`.
+    """
+    if request.node.get_closest_marker("figures") is None:
+        monkeypatch.setattr(page, "draw_figures", lambda _: {})
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ONEOF_DEBUG", raising=False)
 

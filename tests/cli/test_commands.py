@@ -14,6 +14,7 @@ from tests.cli.conftest import N_ROWS, QUICK, Run, make_birds
 OUTPUTS = ["model.skops", "report.html", "summary.json", "training_labels.csv"]
 
 
+@pytest.mark.figures
 def test_fit_writes_four_files_and_no_other(run: Run, birds: Path) -> None:
     """Model, report, disambiguated labels and summary, equal to the output of --json."""
     result = run("fit", birds, "--labels", "species", "--truth", "truth", *QUICK, "--json")
@@ -23,6 +24,7 @@ def test_fit_writes_four_files_and_no_other(run: Run, birds: Path) -> None:
     assert facts["files"] == [f"birds-oneof/{name}" for name in OUTPUTS]
     summary = json.loads(Path("birds-oneof/summary.json").read_text())
     assert summary == {key: value for key, value in facts.items() if key != "files"}
+    assert Path("birds-oneof/report.html").read_text(encoding="utf-8").count("<svg") >= 4
     assert (facts["rows"], facts["exact"], facts["partial"], facts["unlabeled"]) == (60, 20, 30, 10)
     assert facts["method"] == "AvgPerceptron"
     assert 0.8 < facts["estimate"]["covering_rate"] <= 1
@@ -239,6 +241,7 @@ def test_datasets_lists_all_data_sets(run: Run) -> None:
     assert all(entry["name"] in listing for entry in listed)
 
 
+@pytest.mark.figures
 @pytest.mark.slow  # `make demo`, which CI runs, is the same
 def test_demo(run: Run) -> None:
     """The printed commands reproduce the predictions of the demo, and its accuracy is above 0.9."""

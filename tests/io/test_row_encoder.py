@@ -234,7 +234,7 @@ def fit_messy() -> Any:
 MESSY_TRANSFORMER = fit_messy()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     rows=st.lists(st.fixed_dictionaries({c.name: TEXTS[c.kind] for c in MESSY}), min_size=1, max_size=5),
     decimal=st.sampled_from([".", ","]),

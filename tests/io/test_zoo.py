@@ -28,9 +28,12 @@ from oneof.io.formats.csv.reader import CsvReader
 from oneof.io.notes.findings import MAX_CELLS
 from oneof.stream import open_source
 from tests.io.spreadsheets import WRITERS
-from tests.io.zoo import CITIES, FAULTS, FORMS, REFUSED, Sheet, make_zoo
+from tests.io.zoo import CITIES, FAULTS, FORMS, N_RANDOM_PAIRS, REFUSED, Sheet, make_zoo
 
 ZOO = make_zoo()
+N_SLOW = N_RANDOM_PAIRS - 12
+"""Number of the last random pairs of faults, which are tested by `make test-slow`."""
+SHEETS = [*list(ZOO)[:-N_SLOW], *(pytest.param(name, marks=pytest.mark.slow) for name in list(ZOO)[-N_SLOW:])]
 
 
 def _check(sheet: Sheet, table: Table) -> list[str]:
@@ -62,15 +65,12 @@ def _check(sheet: Sheet, table: Table) -> list[str]:
         assert all(part in str(caught.value) for part in (str(path), repr(name), f"row {rows[0]}"))
     for name, text in sheet.notes.items():
         assert any(repr(name) in note and text in note for note in notes), (name, notes)
-    features = choose_features(table, exclude=["city"])
-    assert features.columns == columns
-    assert features.frame.equals(frame)
     separator = find_separator(table, ["city"])
     assert read_labels(table, ["city"], separator=separator, classes=CITIES).to_sets() == sheet.labels
     return notes
 
 
-@pytest.mark.parametrize("name", ZOO)
+@pytest.mark.parametrize("name", SHEETS)
 def test_columns_are_those_of_the_clean_file(tmp_path: Path, name: str) -> None:
     """Kinds, values, missing cells and labels do not depend on the form of the file; unreadable cells are named.
 
@@ -85,6 +85,17 @@ def test_columns_are_those_of_the_clean_file(tmp_path: Path, name: str) -> None:
     filled = [each.with_columns(pl.col(pl.String).fill_null("")) for each in (frame, table.frame)]
     assert filled[0].equals(filled[1])
     assert (frame.schema, reader.dialect, tuple(reader.remarks)) == (table.frame.schema, table.dialect, table.remarks)
+
+
+def test_features_are_the_chosen_columns(tmp_path: Path) -> None:
+    """Columns and their values in one pass are those of the choice and the conversion one after the other."""
+    for name in list(ZOO)[::9]:
+        path = ZOO[name].write(tmp_path / "table.csv")
+        table = read_table(path, labels=["city"], cell_format=CellFormat(missing=ZOO[name].missing))
+        features, (columns, _) = choose_features(table, exclude=["city"]), choose_columns(table, exclude=["city"])
+        assert features.columns == columns
+        frame = align_columns(table.frame, columns, path, cell_format=table.cell_format, unreadable=UnreadableCells())
+        assert features.frame.equals(frame)
 
 
 @pytest.mark.parametrize("suffix", [".csv.gz", "-", ".jsonl", ".parquet", ".xlsx", ".ods"])

@@ -442,11 +442,14 @@ def random_pairs(n: int, seed: int) -> list[tuple[str, str]]:
     return list(dict.fromkeys([*generator.sample(same, n // 3), *generator.sample(pairs, n)]))[:n]
 
 
+N_RANDOM_PAIRS = 60
+
+
 def make_zoo() -> dict[str, Sheet]:
-    """Return the clean table, each fault alone, the chosen pairs of faults, and 60 random pairs."""
+    """Return the clean table, each fault alone, the chosen pairs of faults, and random pairs."""
     clean = make_clean()
     sheets = {"clean": clean} | {name: fault(clean) for name, fault in FAULTS.items()}
-    for pair in (*PAIRS, *random_pairs(60, seed=0)):
+    for pair in (*PAIRS, *random_pairs(N_RANDOM_PAIRS, seed=0)):
         sheet = clean
         for name in sorted(pair, key=_order):
             sheet = FAULTS[name](sheet)

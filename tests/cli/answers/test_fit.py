@@ -24,6 +24,7 @@ from tests.cli.answers.conftest import ANSWERS, FIT, NAMES, fit, make_answers
 from tests.cli.conftest import Run, check_error, make_birds
 
 
+@pytest.mark.figures
 def test_fit_writes_the_model_the_labels_and_the_annotators(run: Run, table: Path) -> None:
     """The files have the results of CrowdClassifier, and the features exclude the names of the rows."""
     result = fit(run)
@@ -31,6 +32,7 @@ def test_fit_writes_the_model_the_labels_and_the_annotators(run: Run, table: Pat
     assert {path.name for path in folder.iterdir()} == {
         "annotators.csv", "model.skops", "report.html", "summary.json", "training_labels.csv",
     }  # fmt: skip
+    assert "Accuracies of the annotators" in (folder / "report.html").read_text(encoding="utf-8")
     model = load(folder / "model.skops")
     assert "id" not in dict(model.columns)
     assert model.classes == NAMES

@@ -97,7 +97,12 @@ def detect_date_formats(text: "pl.Series", cell_format: CellFormat) -> tuple[str
 def _detect_formats(sample: "pl.Series", candidates: Sequence[str], chosen: Sequence[str]) -> list[str]:
     """Return the formats of a sample, the one that reads the most cells first, without conflicts with `chosen`."""
     formats: list[str] = []
-    candidates = [date_format for date_format in candidates if not _conflicts(date_format, chosen)]
+    characters = set("".join(sample.unique().to_list()))
+    candidates = [
+        date_format
+        for date_format in candidates
+        if _can_read(date_format, characters) and not _conflicts(date_format, chosen)
+    ]
     while len(sample) and candidates:
         is_read = {date_format: _read_dates(sample, date_format).is_not_null() for date_format in candidates}
         counts = {date_format: int(mask.sum()) for date_format, mask in is_read.items()}
@@ -110,6 +115,13 @@ def _detect_formats(sample: "pl.Series", candidates: Sequence[str], chosen: Sequ
             other for other in candidates if counts[other] and other != best and not _conflicts(other, formats)
         ]
     return formats
+
+
+def _can_read(date_format: str, characters: set[str]) -> bool:
+    """Return False if a format needs a character that no cell has; most formats are excluded by it in no time."""
+    literals = set(re.sub(r"%\.?[A-Za-z]", "", date_format)) - {" "}
+    has_words = re.search("%[bBp]", date_format) is None or any(map(str.isalpha, characters))
+    return has_words and literals <= characters
 
 
 def _prefer_order(cells: "pl.Series", formats: list[str], cell_format: CellFormat) -> list[str]:

@@ -55,7 +55,7 @@ def test_weighted_text():
     "fence", ["```json\n{}\n```", "```\n{}\n```", " ```JSON {} ``` ", "````json\r\n{}\r\n````", "```json\n{}"]
 )
 def test_a_code_fence_around_json_is_removed(fence):
-    """A row in a code fence of Markdown is that without the fence, as weights and as a list; broken JSON is an error."""
+    """A row in a code fence is that without it, as weights and as a list; broken JSON in it is an error."""
     rows = ['{"finch": 0.7, "wren": 0.3}', '[["owl", 0.5], ["wren", 1]]', '["finch", "owl"]', "{}", "finch:1|owl:0.5"]
     fenced = [fence.replace("{}", row) for row in rows[:4]]
     expected = CandidateSets.from_strings(rows, weighted=True)

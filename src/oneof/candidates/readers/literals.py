@@ -77,7 +77,8 @@ def strip_fence(text: str) -> str:
 
     Examples
     --------
-    >>> strip_fence('```json\\n{"finch": 0.7}\\n```')
+    >>> from oneof.candidates.readers.literals import strip_fence
+    >>> strip_fence('```json {"finch": 0.7} ```')
     '{"finch": 0.7}'
     """
     match = _FENCE.match(text)

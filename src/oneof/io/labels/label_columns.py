@@ -307,8 +307,8 @@ def single_row_classes(candidates: CandidateSets) -> list[str]:
     if len(sentences) >= max(_MIN_SENTENCES, _MIN_SHARE * n_classes):
         return [
             f"{len(sentences):,} of {n_classes:,} classes are texts of {_MIN_WORDS} words or more in one row only, "
-            f"such as {shorten(repr(sentences[0]))}. If they are comments rather than labels, name the classes (--classes), "
-            "and add --unreadable-labels unlabeled: these rows are then unlabeled."
+            f"such as {shorten(repr(sentences[0]))}. If they are comments rather than labels, name the "
+            "classes (--classes), and add --unreadable-labels unlabeled: these rows are then unlabeled."
         ]
     if n_classes < _MANY_CLASSES or 2 * n_single <= n_classes:
         return []

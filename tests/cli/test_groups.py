@@ -128,13 +128,20 @@ def test_online_learning_has_no_folds(run: Run, recorded: pl.DataFrame) -> None:
 
 
 def test_columns_that_seem_to_name_groups_have_a_note(run: Run, recorded: pl.DataFrame) -> None:
-    """Texts and whole numbers that recur and have the name of groups are named, with the option for the coarsest."""
+    """Texts and whole numbers that recur and have the name of groups are named, with the option for the finest."""
     n = len(recorded)
     sites, patients = [f"s{i % 4}" for i in range(n)], [i % 9 for i in range(n)]
     frame = recorded.with_columns(pl.Series("siteName", sites), pl.Series("patient_id", patients))
     [note] = group_notes(frame, {"species", "truth"})
     assert "'recorder' (12 values), 'siteName' (4 values) and 'patient_id' (9 values) seem" in note
-    assert note.endswith("add --groups siteName to estimate these.")
+    assert note.endswith("column whose values are new in use, such as --groups recorder, which has the most values.")
+    blank = frame.with_columns(recorder=pl.when(pl.int_range(n) > 2).then("recorder").otherwise(pl.lit(" ")))
+    [note] = group_notes(blank, {"species", "truth"})
+    assert "'recorder' (12 values)" in note  # an empty cell is not a value
+    assert "such as --groups patient_id" in note
+    assert note.endswith("Fill in the empty cells of 'recorder' (3) first: --groups needs the group of each row.")
+    [note] = group_notes(blank, {"siteName", "patient_id"})
+    assert "add --groups recorder to estimate these. Fill in" in note
     assert group_notes(frame, {"recorder", "siteName ", "patient_id"}) == []
     [note] = group_notes(frame, {"siteName ", "patient_id"}, given="patient_id")
     assert "column 'recorder'" in note

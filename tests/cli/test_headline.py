@@ -18,6 +18,7 @@ from oneof.cli.training import calibration
 from oneof.cli.training.headline import describe_checked_rows, describe_noise, describe_training_labels
 from oneof.estimators.base import Disambiguation
 from oneof.likelihoods import softmax
+from oneof.model_selection.temperature import evaluate_temperature
 from tests.cli.conftest import QUICK, Run
 
 
@@ -116,9 +117,46 @@ def test_confidences_that_differ_from_the_accuracy_have_a_note(sharpness: float,
     assert note.startswith("prediction sets (predict --coverage) are calibrated by 300 held-out rows")
     evaluation = calibration.evaluate(measured, calibration.checked_codes(y, truth, None), None, 0)
     assert evaluation is not None
-    note = calibration.describe(evaluation, "PLKNN", is_calibrated=False)
+    note = calibration.describe(evaluation, "PLKNN")
     assert ("too low" in note, "too high" in note) == (size == "low", size == "high")
     assert ("--calibrate" in note) == (size is not None)
+
+
+def test_a_temperature_that_does_not_lower_the_loss_is_not_applied() -> None:
+    """Probabilities that are calibrated already stay as they are, and the note has both losses."""
+    rng = np.random.default_rng(0)
+    evaluations = []
+    for _ in range(8):
+        scores = rng.normal(size=(60, 3))
+        proba = softmax(scores)
+        codes = np.array([rng.choice(3, p=row) for row in proba])
+        evaluations.append(evaluate_temperature(proba, scores.argmax(axis=1), codes))
+    assert {one.lowers_loss for one in evaluations} == {True, False}
+    for one in evaluations:
+        note = calibration.describe(one, "PLKNN", calibrates=True)
+        assert ("PLKNN are not scaled" in note) == (one.scaled_log_loss >= one.log_loss)
+        assert f"{one.log_loss:.3f}" in note
+
+
+def test_checked_rows_that_do_not_count_are_named(run: Run, noisy: Any) -> None:
+    """The error and the note state the labeled rows with a true label, and the reasons of the other ones."""
+    table = pl.read_csv("birds.csv").with_columns(pl.Series("species", noisy))
+    shown = pl.int_range(pl.len())
+    table = table.with_columns(species=pl.when(shown >= 8).then("species"), truth=pl.when(shown < 66).then("truth"))
+    table.write_csv("few.csv")
+    fit = ("fit", "few.csv", "--labels", "species", "--truth", "truth", "--method", "PLKNN", "--folds", "2")
+    result = run(*fit, "--calibrate", "--json")
+    assert result.code == 0, result.err
+    summary = json.loads(result.out)
+    sentence = "Rows with a true label that do not count: 8 without labels (no fold holds them out)."
+    [note] = [note for note in summary["notes"] if sentence in note]
+    assert "58 labeled held-out rows with a true label" in note
+    assert summary["confidences"]["is_calibrated"] == ("are scaled by" in note)
+    table.with_columns(truth=pl.when(shown < 55).then("truth")).write_csv("fewer.csv")
+    refused = run("fit", "fewer.csv", *fit[2:], "--calibrate")
+    assert f"got 47 labeled ones. {sentence}" in refused.err
+    split = run("fit", "few.csv", *fit[2:-1], "1", "--groups", "x0", "--calibrate")
+    assert "in no test subset of a fold" in split.err
 
 
 def test_a_note_says_why_probabilities_are_not_scaled() -> None:

@@ -1,6 +1,7 @@
 """Answers of `oneof label`: imports as by `oneof fit --answers`, new classes, and audits with checked labels."""
 
 import json
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -139,7 +140,9 @@ def test_a_session_goes_on_with_a_new_class(run: Run, bare: Path) -> None:
         session.reject(session.question_for(21, "Ann"), "owl")
         session.dont_know(session.question_for(22, "Bob"))
         before, log = session.candidates().to_sets(), session.answers.log()
-    opened = begin("birds.csv", ["heron", *CLASSES])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the note is not given twice
+        opened = begin("birds.csv", ["heron", *CLASSES])
     assert "'heron' is a new class of the session." in " ".join(opened.notes)
     with opened.session as session:
         assert session.classes.tolist() == [*CLASSES, "heron"]

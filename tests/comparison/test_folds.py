@@ -9,6 +9,7 @@ from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 from oneof.comparison import compare, folds
 from oneof.comparison.folds import MAX_HELD_OUT_ROWS, MAX_ROWS_CROSS_VALIDATION, check_task, make_folds
 from oneof.errors import InputError
+from oneof.metrics import covering_rate
 from tests.blobs import Frequencies, draw
 
 
@@ -106,3 +107,23 @@ def test_all_rows_with_a_truth_are_held_out_by_one_split():
     assert comparison.truth_note in str(comparison)
     without = compare(X, y, {"it": Frequencies()}, cv=1, refit=False)
     assert (without.n_true, without.truth_note) == (0, "")
+
+
+def test_pooled_rates_are_the_fractions_of_rows():
+    """If the folds have unequal numbers of rows, the pooled rates and the note are fractions of rows; means differ."""
+    X, y, truth = draw(200)
+    known = truth.astype(object)
+    known[np.random.default_rng(0).random(200) < 0.6] = None
+    first, second = np.arange(60), np.arange(60, 200)
+    splits = [(second, first), (first, second)]
+    comparison = compare(X, y, {"it": Frequencies()}, cv=splits, truth=known, refit=False, keep_predictions=True)
+    result, rows = comparison.results[0], comparison.held_out_rows
+    is_known = np.array([label is not None for label in known[rows]])
+    right = result.predictions[is_known] == known[rows][is_known]
+    assert comparison.n_true == len(right)
+    assert result.pooled_accuracy == pytest.approx(right.mean())
+    assert result.pooled_accuracy != pytest.approx(result.accuracy)
+    assert f"{100 * right.mean():.1f} % on {len(right)} held-out rows" in comparison.truth_note
+    is_labeled = ~y.is_unlabeled[rows]
+    expected = covering_rate(y[rows[is_labeled]], result.predictions[is_labeled])
+    assert result.pooled_covering_rate == pytest.approx(expected)

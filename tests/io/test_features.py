@@ -185,6 +185,8 @@ def test_missing_columns_are_named() -> None:
         align_columns(pl.DataFrame({"b": [1]}), columns, PATH)
     with pytest.raises(DataError, match=r"missing column 'c'.* trained on \(names are case-sensitive"):
         align_columns(pl.DataFrame({"a": [1], "b": [1], "C": [1]}), columns, PATH)
+    with pytest.raises(DataError, match=r"trained on\. Did you mean 'weight' for 'wieght'\?$"):
+        align_columns(pl.DataFrame({"a": [1], "wieght": [1]}), [columns[0], Column("weight", "number")], PATH)
     with pytest.raises(DataError, match=r"missing column 'c'.* trained on\.$"):
         align_columns(pl.DataFrame({"a": [1], "b": [1]}), columns, PATH)
 

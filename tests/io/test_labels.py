@@ -396,3 +396,26 @@ def test_unknown_weighted_labels_are_listed_together() -> None:
         LabelError, match=r"row 0: label 'Owl' is not one .*not classes either: 'n/a' \(2\), 'Owl' \(1\)"
     ):
         read_labels(_table(y=cells), ["y"], weighted=True, classes=["owl", "wren"])
+
+
+def test_classes_that_are_sentences_have_a_note():
+    """If many classes are texts of several words in one row only, the note names the options for comments."""
+    prose = [f"I think it is a finch, number {i}" for i in range(3)]
+    (note,) = single_row_classes(CandidateSets.from_labels([*prose, *12 * ["owl", "wren"]]))
+    assert note.startswith(
+        "3 of 5 classes are texts of 4 words or more in one row only, such as 'I think it is a finch"
+    )
+    assert "--classes" in note
+    assert "--unreadable-labels unlabeled" in note
+    others = [f"class {i}" for i in range(15)]
+    for labels in (prose[:2], [*prose, *prose], [*prose, *others, *others]):
+        assert single_row_classes(CandidateSets.from_labels([*labels, *12 * ["owl", "wren"]])) == []
+
+
+@pytest.mark.parametrize("folds_case", [False, True])
+def test_an_unknown_class_does_not_recommend_an_option_that_is_given(folds_case):
+    """The error names --fold-case only if case is not folded already."""
+    table = Table(pl.DataFrame({"y": ["Owl", "crow"]}), Path("t.csv"), cell_format=CellFormat(folds_labels=folds_case))
+    with pytest.raises(LabelError, match="--missing leaves out labels that are none") as caught:
+        read_labels(table, ["y"], classes=["owl" if folds_case else "Owl", "wren"])
+    assert ("--fold-case" in str(caught.value)) != folds_case

@@ -174,6 +174,11 @@ def test_units_and_dates_of_rows_are_read_as_those_of_a_table() -> None:
         (BIRD | {"span": float("inf")}, "row 1: column 'span' must contain finite numbers"),
         (BIRD | {"color": ["red"]}, "row 1: column 'color' must contain text"),
         (BIRD | {"remark": object()}, "row 1: column 'remark' must contain text"),
+        (
+            {"Span ": 1, "mas": 2, "xyz": 3},
+            "Use null for a missing value. Did you mean 'span' for 'Span ' and 'mass' for 'mas'?",
+        ),
+        ({"\ud800span": 1}, "Use null for a missing value."),
         ({"span": 1.0}, "row 1: missing columns 'mass', 'migrates', 'color', 'remark'"),
     ],
 )

@@ -1,5 +1,6 @@
 """Labeling sessions without a page."""
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -376,3 +377,19 @@ def test_a_file_of_answers_cannot_be_opened_with_other_rows(begin: Begin, tmp_pa
     begin(path=tmp_path / "log")
     with pytest.raises(DataError, match="other rows"):
         LabelingSession(rows + 1, classes=CLASSES, path=tmp_path / "log")
+
+
+def test_new_classes_of_a_file_have_a_warning(tmp_path):
+    """A session that adds a class to a file of answers names it; one with the classes of the file does not."""
+    X = np.arange(6.0)[:, None]
+    for classes, is_new in (
+        (["finch", "owl"], False),
+        (["finch", "owl", "wren"], True),
+        (["finch", "owl", "wren"], False),
+    ):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            LabelingSession(X, classes=classes, path=tmp_path / "log").close()
+        assert [str(one.message).startswith("'wren' is a new class of the session.") for one in caught] == [
+            True
+        ] * is_new

@@ -78,6 +78,9 @@ class MethodResult:
         The median over the folds, since a first fit may include compilation.
     accuracy, accuracy_std : float or None
         None without a truth.
+    pooled_covering_rate : float
+    pooled_accuracy : float or None
+        The rates of the rows of all folds together. They differ from the means if the folds differ in size.
     error : str or None
         The first error, if the method failed.
     folds : tuple of FoldResult
@@ -121,6 +124,18 @@ class MethodResult:
     expected_accuracy: float | None = None
     predictions: Labels | None = field(default=None, repr=False, compare=False)
     probabilities: Floats | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def pooled_covering_rate(self) -> float:
+        """The covering rate of the rows of all folds together."""
+        return _pool([(fold.covering_rate, fold.n_labeled) for fold in self.folds], self.covering_rate)
+
+    @property
+    def pooled_accuracy(self) -> float | None:
+        """The accuracy of the rows of all folds together; None without a truth."""
+        if self.accuracy is None:
+            return None
+        return _pool([(fold.accuracy or 0.0, fold.n_true) for fold in self.folds], self.accuracy)
 
 
 @dataclass(frozen=True)
@@ -225,7 +240,7 @@ class Comparison:
     @property
     def truth_note(self) -> str:
         """The accuracy of the best method and the number of rows behind it; empty if none or all have one."""
-        accuracy = self.results[0].accuracy
+        accuracy = self.results[0].pooled_accuracy
         if accuracy is None or math.isnan(accuracy) or self.n_true >= self.n_held_out:
             return ""
         rows = f"{self.n_true:,} held-out row{'s' * (self.n_true != 1)} with a truth"
@@ -334,6 +349,14 @@ def _mean_and_std(values: list[float], n_rows: int) -> tuple[float, float]:
         return mean, float(np.std(values, ddof=1))
     # A mean of values in [0, 1] varies at most as much as a proportion.
     return mean, math.sqrt(max(mean * (1 - mean), 0.0) / n_rows) if n_rows else math.nan
+
+
+def _pool(rates: list[tuple[float, int]], mean: float) -> float:
+    """Return the rate of all rows of folds with these rates and numbers of rows; the mean if it is equal or unknown."""
+    n_rows = sum(n for _, n in rates)
+    if len({n for _, n in rates}) < 2 or not n_rows or math.isnan(mean):
+        return mean
+    return math.fsum(rate * n for rate, n in rates if n) / n_rows
 
 
 def _format_mean_std(mean: float | None, std: float | None) -> str:

@@ -29,6 +29,8 @@ from oneof.messages import enumerate_items
 if TYPE_CHECKING:
     import polars as pl
 
+_MAX_SUGGESTED, _MAX_COMPARED, _MAX_LENGTH = 3, 100, 100
+"""Number of suggested names of columns, number of names that are compared, and their number of characters."""
 _MIN_UNREADABLE = 10
 """Minimum number of unreadable cells for an error, if no cell of the column can be read."""
 _UNNAMED = re.compile(r"column \d+")
@@ -85,10 +87,12 @@ def align_columns(
     """
     missing = [column.name for column in columns if column.name not in frame.columns]
     if missing:
+        known = {column.name for column in columns}
         differ_in_case = {name.lower() for name in missing} & {name.lower() for name in frame.columns}
         hint = " (names are case-sensitive)" * bool(differ_in_case)
         names = f"columns {format_names(missing)}" if len(missing) > 1 else f"column {format_names(missing)}"
-        raise DataError(f"missing {names}, which the model was trained on{hint}.", source=str(path))
+        similar = "" if hint else suggest_columns(missing, [name for name in frame.columns if name not in known])
+        raise DataError(f"missing {names}, which the model was trained on{hint}.{similar}", source=str(path))
     cell_format = cell_format or CellFormat()
     aligned = []
     try:
@@ -114,6 +118,17 @@ def misspelled_column(absent: Collection[str], others: Collection[str]) -> tuple
     """Return an absent column and another name that differs from it only in case, spaces or punctuation, or None."""
     by_letters = {_letters(other): other for other in others}
     return next(((name, by_letters[_letters(name)]) for name in absent if _letters(name) in by_letters), None)
+
+
+def suggest_columns(absent: Collection[str], others: Collection[str]) -> str:
+    """Return a question, after a space, about other names that are close to absent columns; empty without any."""
+    short = [other for other in others if len(other) <= _MAX_LENGTH][:_MAX_COMPARED]
+    lower = {other.lower(): other for other in short}
+    pairs = []
+    for name in list(absent)[:_MAX_COMPARED]:
+        if close := difflib.get_close_matches(name.lower(), lower, n=1):
+            pairs.append(f"{name!r} for {lower.pop(close[0])!r}")
+    return f" Did you mean {enumerate_items(pairs, _MAX_SUGGESTED)}?" if pairs else ""
 
 
 def _letters(name: str) -> str:

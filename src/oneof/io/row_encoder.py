@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.errors import DataError, InputTypeError
-from oneof.io.columns import Column, align_columns, misspelled_column, to_values
+from oneof.io.columns import Column, align_columns, misspelled_column, suggest_columns, to_values
 from oneof.io.encoder_blocks import Cells, compile_blocks, to_frame
 from oneof.io.formats.cells import (
     NUMBER_FORMATS,
@@ -169,9 +169,9 @@ class RowEncoder:
 
     def _check_missing(self, i: int, row: Mapping[str, Any], missing: list[str], *, may_be_absent: bool) -> None:
         """Raise unless the missing columns of a row may be missing values."""
-        advice = "Use null for a missing value."
+        others = {str(name) for name in row} - {column.name for column in self.columns}
+        advice = f"Use null for a missing value.{suggest_columns(missing, sorted(filter(_is_unicode, others)))}"
         if may_be_absent and len(missing) < len(self.columns):
-            others = {str(name) for name in row} - {column.name for column in self.columns}
             similar = misspelled_column(missing, others)
             if similar is None:
                 return

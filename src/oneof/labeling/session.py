@@ -28,8 +28,10 @@ from oneof.labeling.validation import (
     check_table,
     check_text,
     check_window,
+    describe_new_classes,
     session_metadata,
 )
+from oneof.messages import warn
 from oneof.validation import check_bool, check_choice, check_positive, check_random_state
 
 
@@ -49,7 +51,8 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         with weights has them until it is answered.
     classes : array-like of shape (n_classes,), optional
         The classes, in the order of the page; by default the classes of `y`. With an existing file of answers, they are
-        its classes in the same order. New classes may follow: they are added to the file, and all answers are kept.
+        its classes in the same order. New classes may follow: they are added to the file with a warning, and all
+        answers are kept.
     path : path-like, optional
         The file of answers, created if it does not exist; by default answers are stored in memory only.
     table : oneof.labeling.LabelTable, optional
@@ -204,6 +207,8 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
             self._training = TrainingLoop(
                 self._learner, self._training_input, int(refit_every), background=background, on_fit=self._highlight
             )
+            if log.new_classes:
+                warn(describe_new_classes(log.new_classes))
         except BaseException:  # the caller gets no session to close
             log.close()
             raise

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,15 @@ def session_metadata(rows: FeatureMatrix, table: LabelTable | None, classes: Lab
     """Return a digest of the rows and the classes, which an existing file of answers must match."""
     digest = _fingerprint(rows) if table is None else table.fingerprint()
     return {"rows": digest, "classes": json.dumps([str(name) for name in classes.tolist()])}
+
+
+def describe_new_classes(names: Sequence[str]) -> str:
+    """Return a sentence about classes that are added to a file of answers."""
+    added, chosen = ("is a new class", "it") if len(names) == 1 else ("are new classes", "them")
+    return (
+        f"{', '.join(map(repr, names))} {added} of the session. All answers are kept, and none of them chose {chosen}: "
+        f"open the rows again whose label may be {chosen}."
+    )
 
 
 def _fingerprint(rows: FeatureMatrix) -> str:

@@ -68,6 +68,11 @@ class CalibrationResult(NamedTuple):
     gain_error: float
 
     @property
+    def lowers_loss(self) -> bool:
+        """Whether the log loss is lower after scaling."""
+        return self.log_loss - self.scaled_log_loss > _ROUNDING
+
+    @property
     def helps(self) -> bool:
         """Whether the log loss is lower after scaling, by more than two standard errors."""
         return self.log_loss - self.scaled_log_loss > 2.0 * self.gain_error + _ROUNDING

@@ -16,7 +16,7 @@ class Headline(NamedTuple):
     measure : str
         Its name, a term of the glossary.
     value : float
-        In [0, 1].
+        In [0, 1]; a rate of held-out predictions is that of the rows of all folds together.
     std : float or None
         The standard deviation over the folds, or the binomial standard error of one split.
     interval : tuple of two floats, or None
@@ -49,7 +49,7 @@ def choose_headline(
     new = "rows of new groups" if is_grouped else "new rows"
     if is_known(result.accuracy):
         meaning = "of the held-out predictions equal the true label."
-        return Headline("accuracy", float(result.accuracy or 0.0), result.accuracy_std, None, meaning)
+        return Headline("accuracy", float(result.pooled_accuracy or 0.0), result.accuracy_std, None, meaning)
     if accuracy is not None:
         meaning = f"of {new} are expected to be predicted correctly. {_describe_noise(accuracy)}"
         return Headline("estimated accuracy", accuracy.accuracy, None, accuracy.interval, meaning)
@@ -60,7 +60,7 @@ def choose_headline(
     place = "equal the label of their row" if is_exact else "are among the labels of their row"
     reason = "" if is_exact else "lower if wrong predictions are among the labels, and "
     meaning = f"of the held-out predictions {place}. The accuracy is unknown: {reason}higher if labels are wrong."
-    rate = result.covering_rate
+    rate = result.pooled_covering_rate
     return Headline(
         "covering rate", float("nan") if rate is None else float(rate), result.covering_rate_std, None, meaning
     )

@@ -46,6 +46,14 @@ class MethodResultLike(Protocol):
         """Standard deviation over the folds."""
 
     @property
+    def pooled_covering_rate(self) -> float | None:
+        """Rate of the held-out rows of all folds together."""
+
+    @property
+    def pooled_accuracy(self) -> float | None:
+        """Rate of these rows, if the true labels are known."""
+
+    @property
     def error(self) -> str | None:
         """Error message, if the method failed."""
 

@@ -88,3 +88,14 @@ def test_texts_of_another_separator_have_a_warning():
         assert len(CandidateSets.from_strings(texts).classes) == 4
     assert len(CandidateSets.from_strings(texts, separator="auto").classes) == 3
     CandidateSets.from_strings(["Oslo, Norway", "Rome, Italy"])  # no part is a label elsewhere
+
+
+def test_comments_among_objects_have_no_separator():
+    """If most cells are objects, a comment with commas is one class rather than an error; otherwise it is the error."""
+    objects = ['{"finch": 0.7, "owl": 0.3}', '```json\n{"owl": 1}\n```', '{"finch": 1}']
+    texts = ["finch", "finch, probably"]
+    classes = ["finch", "finch, probably", "owl"]
+    y = CandidateSets.from_strings([*objects, *texts], separator="auto", weighted=True)
+    assert y.classes.tolist() == classes
+    with pytest.raises(LabelError, match="may be a set of labels or one class"):
+        CandidateSets.from_strings([*objects[:1], *texts], separator="auto", weighted=True)

@@ -14,6 +14,7 @@ from oneof.errors import InputError, LabelError
 
 label_text = st.text(st.one_of(st.sampled_from("|:\\;a ("), st.characters(codec="utf-8")), min_size=1)
 label_text = st.builds(str.__add__, label_text, st.sampled_from(["", "", "(0.5)", " (1)", " (66 %)", "(2)"]))
+label_text = st.builds(str.__add__, st.sampled_from(["", "", "```{", "```json\n["]), label_text)
 label_text = label_text.map(str.strip).filter(bool)
 
 
@@ -48,6 +49,25 @@ def test_weighted_text():
     ]
     assert CandidateSets.from_strings(["a:0.5"]).classes.tolist() == ["a:0.5"]
     assert CandidateSets.from_labels(["a:b", "c"]).to_strings() == ["a:b", "c"]
+
+
+@pytest.mark.parametrize(
+    "fence", ["```json\n{}\n```", "```\n{}\n```", " ```JSON {} ``` ", "````json\r\n{}\r\n````", "```json\n{}"]
+)
+def test_a_code_fence_around_json_is_removed(fence):
+    """A row in a code fence is that without it, as weights and as a list; broken JSON in it is an error."""
+    rows = ['{"finch": 0.7, "wren": 0.3}', '[["owl", 0.5], ["wren", 1]]', '["finch", "owl"]', "{}", "finch:1|owl:0.5"]
+    fenced = [fence.replace("{}", row) for row in rows[:4]]
+    expected = CandidateSets.from_strings(rows, weighted=True)
+    assert CandidateSets.from_strings([*fenced, rows[4]], weighted=True) == expected
+    assert CandidateSets.from_strings([*fenced, rows[4]], weighted=True, separator="auto") == expected
+    lists = ['["finch", "wren"]', "['owl']", "[]"]
+    expected = CandidateSets.from_strings(lists, separator="[]")
+    for separator in ("[]", "auto"):
+        assert CandidateSets.from_strings([fence.replace("{}", row) for row in lists], separator=separator) == expected
+    for broken in ('{"finch": 0.7,', "{finch: 0.7}"):
+        with pytest.raises(LabelError, match="neither valid JSON nor Python"):
+            CandidateSets.from_strings([*fenced, fence.replace("{}", broken)], weighted=True)
 
 
 def test_weights_may_be_in_parentheses():

@@ -8,7 +8,7 @@ import numpy as np
 
 from oneof.candidates.labels import fold_case, is_token, unknown_label
 from oneof.candidates.readers.collections import count_spellings, separators_of, split_labels, split_text
-from oneof.candidates.readers.literals import LISTS, read_list
+from oneof.candidates.readers.literals import LISTS, read_list, strip_fence
 from oneof.candidates.readers.pairs import parse_number, read_pairs_text
 from oneof.candidates.readers.unreadable import check_nonempty_sets
 from oneof.candidates.spellings import Spellings
@@ -200,7 +200,7 @@ def check_no_records(cells: "pl.Series") -> None:
             example = {name: value for name, value in example.items() if value is not None}
     elif cells.dtype == pl.String:
         texts = cells.drop_nulls().head(_MAX_SAMPLED).to_list()
-        records = [text for text in texts if _RECORDS.match(text)]
+        records = [text for text in texts if _RECORDS.match(strip_fence(text))]
         example, is_weighted = next(iter(records), None), 2 * len(records) > len(texts)
     else:
         return

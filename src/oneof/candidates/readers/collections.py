@@ -338,7 +338,8 @@ def split_text(
 
     This is the text after the last colon, or the number in parentheses at the end. Both are part of the label, and the
     second list has no items, unless `colons`. A backslash escapes a backslash, the characters that
-    `escaped_characters` returns and, if `colons`, a colon, an opening parenthesis, and the brackets that begin JSON.
+    `escaped_characters` returns and, if `colons`, a colon, an opening parenthesis, the brackets that begin JSON, and a
+    backtick that begins a code fence.
     """
     if is_missing(text):
         return None, []
@@ -372,7 +373,7 @@ def _split_escaped(text: str, separator: str, *, colons: bool) -> tuple[list[str
     Their positions are -1 without any; the list has no items unless `colons`.
     """
     separators = separators_of(separator)
-    escaped = "|".join(map(re.escape, escaped_characters(separator) + ":([{" * colons))
+    escaped = "|".join(map(re.escape, escaped_characters(separator) + ":([{`" * colons))
     token = re.compile(rf"\\\\|\\(?:{escaped})|{_either(separators)}|.", re.DOTALL)
     labels, ends = [""], [{":": -1, "(": -1}]
     for piece in token.findall(text):

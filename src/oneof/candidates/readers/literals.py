@@ -38,6 +38,8 @@ _WORDS = {
     "inf": "Infinity",
     "-inf": "-Infinity",
 }
+_FENCE = re.compile(r"\s*`{3,}\s*\w*\s*(?=[\[{])", re.ASCII)
+"""The beginning of a code fence of Markdown around a list or an object, such as "```json"."""
 _SET_OR_TUPLE = re.compile(r"""[{(]\s*['"]""")
 _CLOSED_BY = {"[": "]", "(": ")", "{": "}"}
 
@@ -68,13 +70,28 @@ def parse_text(text: str, pairs_hook: Callable[[list[tuple[str, Any]]], Any] | N
         raise ValueError("the text has too many levels") from None
 
 
+def strip_fence(text: str) -> str:
+    """Return the list or the object in a code fence of Markdown, the usual form of a language model's answers.
+
+    The end of the fence may be absent. Other text is returned unchanged.
+
+    Examples
+    --------
+    >>> from oneof.candidates.readers.literals import strip_fence
+    >>> strip_fence('```json {"finch": 0.7} ```')
+    '{"finch": 0.7}'
+    """
+    match = _FENCE.match(text)
+    return text if match is None else text[match.end() :].rstrip("` \t\r\n")
+
+
 def read_list(row: int, text: str) -> list[str] | None:
     """Return the labels of a list written as text, None if it is empty.
 
     Text without a bracket is one label, except that sets and tuples of Python, such as ``{'finch', 'wren'}``, are
     refused.
     """
-    stripped = text.strip()
+    stripped = strip_fence(text).strip()
     if not stripped:
         return None
     if not stripped.startswith("["):
@@ -104,6 +121,7 @@ def is_plainly_list(text: str) -> bool:
 
     It has text in quotation marks, or whole numbers that are not an interval: two numbers that do not descend are.
     """
+    text = strip_fence(text)
     if not (text.startswith("[") and text.endswith("]")):
         return False
     try:

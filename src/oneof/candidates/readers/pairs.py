@@ -13,7 +13,7 @@ import numpy as np
 
 from oneof.candidates.labels import distinct_labels, fold_case, is_missing, is_token, label_vector
 from oneof.candidates.readers.collections import check_separator, is_collection, split_text
-from oneof.candidates.readers.literals import is_plainly_list, parse_text
+from oneof.candidates.readers.literals import is_plainly_list, parse_text, strip_fence
 from oneof.candidates.spellings import Spellings
 from oneof.errors import InputError, LabelError
 from oneof.typing import Mask
@@ -118,8 +118,9 @@ def _read_member(i: int, member: Any) -> tuple[Any, Any]:
 
 def read_pairs_text(row: int, text: Any, separator: str) -> tuple[Pairs | None, bool]:
     """Return the pairs of a text, None if it is unlabeled, and whether it is a set or unlabeled."""
-    if isinstance(text, str) and text.lstrip()[:1] in ("{", "["):
-        is_json, members = _parse_json(row, text)
+    content = strip_fence(text) if isinstance(text, str) else ""
+    if content.lstrip()[:1] in ("{", "["):
+        is_json, members = _parse_json(row, content, is_fenced=content != text)
         if is_json and is_plainly_list(text.strip()):
             return _as_texts(row, text, [(label, 1.0) for label in members]), True
         if is_json:
@@ -164,8 +165,10 @@ def check_weight_separator(separator: Any) -> None:
         raise InputError(f"`separator` must not contain a colon if labels have weights; got {separator!r}.")
 
 
-def _parse_json(row: int, text: str) -> tuple[bool, Any]:
+def _parse_json(row: int, text: str, *, is_fenced: bool) -> tuple[bool, Any]:
     """Return whether a text is an object or a list, of JSON or Python, and its members.
+
+    Text in a code fence is never a label: if it is neither, this is an error.
 
     The members of an object do not include labels without a weight, null.
     """
@@ -174,7 +177,7 @@ def _parse_json(row: int, text: str) -> tuple[bool, Any]:
             return True, parse_text(text, _as_record)
         pairs = parse_text(text, list)  # a list has repeated labels too
     except ValueError:
-        if not _BROKEN_JSON.match(text):
+        if not (is_fenced or _BROKEN_JSON.match(text)):
             return False, None
         raise LabelError(
             f"{text[:_MAX_SHOWN]!r} is neither valid JSON nor Python, such as {_JSON_FORMS}. Write it by json.dumps; "

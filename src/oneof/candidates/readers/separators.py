@@ -5,7 +5,7 @@ from typing import Any
 
 from oneof.candidates.labels import fold_case as fold_text
 from oneof.candidates.labels import label_vector, labels_with_weights, lists_as_text
-from oneof.candidates.readers.literals import LISTS, is_plainly_list
+from oneof.candidates.readers.literals import LISTS, is_plainly_list, strip_fence
 from oneof.errors import LabelError
 from oneof.messages import warn
 from oneof.typing import Labels
@@ -39,7 +39,8 @@ def detect_separator(
     classes : sequence of str, optional
         The classes named by the user.
     weighted : bool
-        Whether a label may be followed by a colon and a weight. Cells of JSON are then ignored.
+        Whether a label may be followed by a colon and a weight. Cells of JSON are then ignored. If they are most
+        cells, the other ones are comments rather than sets, and no error asks for their separator.
     setting : str
         The text before a separator in an error that asks for it.
 
@@ -49,9 +50,14 @@ def detect_separator(
         If a cell may be a set of labels or one class, so that the user must name the separator.
     """
     rows: dict[str, int] = {}
+    n_objects = n_others = 0
     for row, text in enumerate(texts):
-        if text is not None and text.strip() and not (weighted and text.lstrip()[:1] in ("{", "[")):
-            rows.setdefault(text.strip(), row)
+        stripped = "" if text is None else strip_fence(text).strip()
+        if weighted and stripped[:1] in ("{", "["):
+            n_objects += 1
+        elif stripped:
+            rows.setdefault(stripped, row)
+            n_others += 1
     named = {name.strip() for name in classes or ()}
     has_lists = any(text not in named and is_plainly_list(text) for text in rows)
     if any(DEFAULT_SEPARATOR in text and not (has_lists and text.startswith("[")) for text in rows):
@@ -88,7 +94,7 @@ def detect_separator(
         if joins_classes or is_list or is_plain or separator not in _IN_NAMES:
             text = next((text for text in joined if any(m in alone for m in members[text])), joined[0])
             doubtful.append((rows[text], text, separator))
-    if doubtful:
+    if doubtful and n_objects <= n_others:
         row, text, separator = min(doubtful)
         raise LabelError(
             f"{text!r} may be a set of labels or one class. {setting}{separator!r} if it is a set, or "
@@ -137,7 +143,7 @@ def warn_of_syntax(y: Any, known: Labels, separator: str, classes: Any) -> None:
             f"each text is read as one label, but {other!r} seems to separate labels. Pass separator={other!r}, or "
             "separator='auto'.",
         )
-    if lists := lists_as_text(known.tolist()):
+    if lists := lists_as_text(strip_fence(label) if isinstance(label, str) else label for label in known.tolist()):
         warn(
             f"{lists[0]!r} is read as one label. If it is a list written as text, pass separator='[]'; if it is a "
             "set or a tuple, use CandidateSets.from_sets on [ast.literal_eval(text) for text in y].",

@@ -1,6 +1,7 @@
 """Opening of a labeling session by `oneof label`: its options, the rows of the table, and their initial labels."""
 
 import re
+import warnings
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -144,32 +145,34 @@ def open_session(
     if label_options.audit:
         queue, sentences = _find_suspects(X, start, groups, gold)
         notes = (*notes, *sentences)
-    session = LabelingSession(
-        X,
-        start,
-        path=label_options.answers,
-        table=LabelTable(
-            table.frame,
-            label,
-            kind,
-            column,
-            hidden,
-            str(read_options.separator),
-            pinned,
-            partial(read_options.table.read, path, as_text=["*"], labels=[label]),
-        ),
-        estimator=estimator,
-        strategy=label_options.strategy,
-        annotations_per_item=label_options.annotations_per_item,
-        max_annotations=annotators.max_annotations,
-        double_annotated=annotators.double_annotated,
-        gold=gold,
-        gold_interval=annotators.gold_interval,
-        combination=label_options.combination,
-        background=background,
-        queue=queue,
-        random_state=label_options.seed,
-    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".* of the session. All answers are kept")  # in `class_notes`
+        session = LabelingSession(
+            X,
+            start,
+            path=label_options.answers,
+            table=LabelTable(
+                table.frame,
+                label,
+                kind,
+                column,
+                hidden,
+                str(read_options.separator),
+                pinned,
+                partial(read_options.table.read, path, as_text=["*"], labels=[label]),
+            ),
+            estimator=estimator,
+            strategy=label_options.strategy,
+            annotations_per_item=label_options.annotations_per_item,
+            max_annotations=annotators.max_annotations,
+            double_annotated=annotators.double_annotated,
+            gold=gold,
+            gold_interval=annotators.gold_interval,
+            combination=label_options.combination,
+            background=background,
+            queue=queue,
+            random_state=label_options.seed,
+        )
     return OpenedSession(session, table, images, notes)
 
 
@@ -180,6 +183,8 @@ def _choose_classes(
 
     The classes of a file keep their order, by which its answers name them; new ones follow.
     """
+    from oneof.labeling.validation import describe_new_classes
+
     if given is None or stored is None:
         return given or stored, ()
     new = tuple(name for name in given if name not in stored)
@@ -187,12 +192,7 @@ def _choose_classes(
         return given, ()  # the file of answers raises
     if not new:
         return given, ()
-    listed = ", ".join(map(repr, new))
-    added, chosen = ("is a new class", "it") if len(new) == 1 else ("are new classes", "them")
-    return (*stored, *new), (
-        f"{listed} {added} of the session. All answers are kept, and none of them chose {chosen}: open the rows again "
-        f"whose label may be {chosen}.",
-    )
+    return (*stored, *new), (describe_new_classes(new),)
 
 
 def _find_suspects(

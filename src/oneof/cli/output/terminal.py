@@ -230,12 +230,16 @@ def print_comparison(title: str, comparison: Any) -> None:
 
 def _legend(comparison: Any) -> list[str]:
     """Return at most two lines that explain the columns of a comparison."""
-    deviation = "the standard deviation over the folds" if comparison.n_folds > 1 else "the binomial standard error"
+    deviation = (
+        "Rates are means over the folds, and ± is the standard deviation over the folds"
+        if comparison.n_folds > 1
+        else "± is the binomial standard error"
+    )
     best = (
         "* is the best method. exp. accuracy: mean probability of the predictions, given the candidate sets; it ranks "
         "the methods, and is too low if labels are wrong."
     )
-    return [*[best] * (len(comparison.results) > 1), f"approx. accuracy: {_APPROXIMATED}. ± is {deviation}."]
+    return [*[best] * (len(comparison.results) > 1), f"approx. accuracy: {_APPROXIMATED}. {deviation}."]
 
 
 def print_windows(title: str, counts: Any) -> None:

@@ -74,7 +74,7 @@ def group_notes(
     """
     stripped = {name.strip() for name in exclude}  # as `find_column` finds them
     columns = [cells for cells in frame.iter_columns() if cells.name.strip() not in stripped]
-    found = {cells.name: cells.n_unique() for cells in columns if _may_name_groups(cells)}
+    found = {cells.name: _count_values(cells) for cells in columns if _may_name_groups(cells)}
     names = [name for name, n_values in found.items() if _recurs(frame[name], n_values)]
     unread = [name for name in dropped if _has_name_of_groups(name)]
     if not names and unread and given is None:
@@ -86,7 +86,6 @@ def group_notes(
         ]
     if not names:
         return []
-    coarsest = min(names, key=lambda name: found[name])
     listed = enumerate_items([f"{name!r} ({found[name]:,} values)" for name in names[:_MAX_LISTED]])
     is_plural = len(names[:_MAX_LISTED]) > 1
     subject = f"columns {listed} seem" if is_plural else f"column {listed} seems"
@@ -97,10 +96,22 @@ def group_notes(
             f"add --drop {shlex.quote(write_names(names))}. For the rates of new groups of a coarser column, name that "
             "one by --groups."
         ]
-    return [
+    empty = {name: n for name in names if (n := _count_empty(frame[name]))}
+    complete = [name for name in names if name not in empty] or names
+    finest = max(complete, key=lambda name: found[name])
+    option = f"--groups {shlex.quote(write_names([finest]))}"
+    if len(names) == 1:
+        use = f"add {option} to estimate these"
+    else:
+        use = f"add --groups with the column whose values are new in use, such as {option}, which has the most values"
+    note = (
         f"{subject} to name groups of rows. The rates are those of new rows of the same groups, and are too high "
-        f"for new groups: add --groups {shlex.quote(write_names([coarsest]))} to estimate these."
-    ]
+        f"for new groups: {use}."
+    )
+    if empty:
+        counts = enumerate_items([f"{name!r} ({n:,})" for name, n in empty.items()], _MAX_LISTED)
+        note += f" Fill in the empty cells of {counts} first: --groups needs the group of each row."
+    return [note]
 
 
 def _may_name_groups(cells: "pl.Series") -> bool:
@@ -116,5 +127,22 @@ def _has_name_of_groups(name: str) -> bool:
     return any(_GROUP.fullmatch(word.lower()) for word in _WORD.findall(name))
 
 
+def _is_filled(cells: "pl.Series") -> "pl.Series":
+    """Return whether each cell is neither null nor blank text."""
+    import polars as pl
+
+    if cells.dtype.is_integer():
+        return cells.is_not_null()
+    return (cells.cast(pl.String).str.strip_chars() != "").fill_null(value=False)
+
+
+def _count_values(cells: "pl.Series") -> int:
+    return int(cells.filter(_is_filled(cells)).n_unique())
+
+
+def _count_empty(cells: "pl.Series") -> int:
+    return len(cells) - int(_is_filled(cells).sum())
+
+
 def _recurs(cells: "pl.Series", n_values: int) -> bool:
-    return n_values >= _MIN_GROUPS and len(cells) - cells.null_count() >= _MIN_ROWS_PER_GROUP * n_values
+    return n_values >= _MIN_GROUPS and len(cells) - _count_empty(cells) >= _MIN_ROWS_PER_GROUP * n_values

@@ -4,15 +4,44 @@ Held-out predictions are compared with the true label (--truth) or the checked o
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import InputError
+from oneof.messages import enumerate_items
 
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.comparison import Comparison
     from oneof.model_selection.temperature import CalibrationResult
     from oneof.typing import Floats, Ints, Labels, Mask
+
+
+class CheckedRows(NamedTuple):
+    """Numbers of rows with a true or checked label: held-out rows, by which confidences are measured, and other ones.
+
+    Attributes
+    ----------
+    n_rows : int
+        Labeled rows that a fold holds out.
+    n_unlabeled, n_training : int
+        Rows that do not count: unlabeled ones, and labeled ones that no fold tests.
+    """
+
+    n_rows: int
+    n_unlabeled: int = 0
+    n_training: int = 0
+
+    def describe_excluded(self) -> str:
+        """Return a sentence with the checked rows that do not count, after a space; empty if all count."""
+        reasons = [
+            f"{n:,} {reason}"
+            for n, reason in (
+                (self.n_unlabeled, "without labels (no fold holds them out)"),
+                (self.n_training, "in no test subset of a fold"),
+            )
+            if n
+        ]
+        return f" Rows with a true label that do not count: {enumerate_items(reasons)}." if reasons else ""
 
 
 def checked_codes(candidates: "CandidateSets", truth: "Labels | None", is_checked: "Mask | None") -> "Ints":
@@ -29,18 +58,30 @@ def checked_codes(candidates: "CandidateSets", truth: "Labels | None", is_checke
     return np.where(candidates.is_unlabeled, -1, codes)
 
 
-def check_enough(codes: "Ints", splits: Sequence[Any], methods: Any) -> None:
-    """Raise if the held-out rows with a checked label are too few to calibrate, or the method has no probabilities."""
+def count_rows(
+    codes: "Ints", splits: Sequence[Any], candidates: "CandidateSets", truth: "Labels | None", is_checked: "Mask | None"
+) -> CheckedRows:
+    """Return the number of held-out rows with a checked label, and those of the checked rows that do not count."""
     import numpy as np
 
+    is_held_out = np.zeros(len(codes), dtype=bool)
+    is_held_out[np.concatenate([test for _, test in splits])] = True
+    is_known = np.zeros(len(codes), dtype=bool) if is_checked is None else is_checked.copy()
+    if truth is not None:
+        is_known |= [label is not None for label in truth.tolist()]
+    n_unlabeled = int((is_known & candidates.is_unlabeled).sum())
+    return CheckedRows(int((is_held_out & (codes >= 0)).sum()), n_unlabeled, int(((codes >= 0) & ~is_held_out).sum()))
+
+
+def check_enough(rows: CheckedRows, methods: Any) -> None:
+    """Raise if the held-out rows with a checked label are too few to calibrate, or the method has no probabilities."""
     from oneof.model_selection.temperature import MIN_CHECKED_ROWS
 
-    rows = np.unique(np.concatenate([test for _, test in splits]))
-    n_checked = int((codes[rows] >= 0).sum())
-    if n_checked < MIN_CHECKED_ROWS:
+    if rows.n_rows < MIN_CHECKED_ROWS:
         raise InputError(
             f"--calibrate needs at least {MIN_CHECKED_ROWS} held-out rows with a true label (--truth) or a checked one "
-            f"(--gold); got {n_checked:,}. Check more rows, or remove --calibrate."
+            f"(--gold); got {rows.n_rows:,} labeled ones.{rows.describe_excluded()} Check more rows, or remove "
+            "--calibrate."
         )
     if not any(hasattr(estimator, "predict_proba") for estimator in methods.values()):
         raise InputError(f"--calibrate needs probabilities; {next(iter(methods))} has scores only. Fit another method.")
@@ -67,12 +108,29 @@ def evaluate(comparison: "Comparison", codes: "Ints", proba: "Floats | None", se
     return evaluate_temperature(np.asarray(proba[known], dtype=np.float64), predictions, codes[rows[known]], seed=seed)
 
 
-def describe(result: "CalibrationResult", method: str, *, is_calibrated: bool) -> str:
-    """Return a note on the confidences of a method, with the temperature that scales them, or the option for it."""
+def describe(
+    result: "CalibrationResult", method: str, *, calibrates: bool = False, rows: CheckedRows | None = None
+) -> str:
+    """Return a note on the confidences of a method, with the temperature that scales them, or the option for it.
+
+    With `rows`, it also has the checked rows that do not count.
+    """
+    note = _describe_rates(result, method, calibrates=calibrates)
+    return note if rows is None else note + rows.describe_excluded()
+
+
+def _describe_rates(result: "CalibrationResult", method: str, *, calibrates: bool) -> str:
     from oneof.model_selection.temperature import differs_from_accuracy
 
-    rows = f"{result.n_rows:,} held-out rows with a true label"
-    if is_calibrated:
+    rows = f"{result.n_rows:,} labeled held-out rows with a true label"
+    if calibrates and not result.lowers_loss:
+        return (
+            f"the probabilities of {method} are not scaled (--calibrate), since a temperature does not lower the log "
+            f"loss: on {rows}, it is {result.log_loss:.3f}, and {result.scaled_log_loss:.3f} with a temperature that "
+            f"is fitted to other rows. The mean confidence is {_percent(result.confidence)}, and "
+            f"{_percent(result.accuracy)} are predicted correctly."
+        )
+    if calibrates:
         return (
             f"the probabilities of {method} are scaled by a temperature of {result.temperature:.3g} (--calibrate). On "
             f"{rows}, the mean confidence is {_percent(result.scaled_confidence)} instead of "

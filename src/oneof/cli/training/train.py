@@ -85,8 +85,9 @@ def train(
 
     The scores in the summary are computed on held-out rows, even if one method is requested by name. With a noise rate,
     a number or "auto", the model is fitted to the corrected weights of an audit. With `calibrates`, its probabilities
-    are scaled by the temperature of the held-out rows with a true or checked label. `note` is called with each sentence
-    for the user, before the fits that the sentence announces, and `show_plan` with the plan, before all of them.
+    are scaled by the temperature of the held-out rows with a true or checked label, if it lowers their log loss. `note`
+    is called with each sentence for the user, before the fits that the sentence announces, and `show_plan` with the
+    plan, before all of them.
     """
     from oneof.cli.tables.inputs import prepare
     from oneof.cli.tables.methods import describe_comparison, is_default_method, resolve_methods, split_method
@@ -130,8 +131,9 @@ def train(
     task = check_task(frame, candidates, truth, class_weight)
     splits = make_folds(task, "auto" if folds is None else folds, seed, prepared.groups)
     codes = calibration_steps.checked_codes(candidates, truth, prepared.is_checked)
+    checked_rows = calibration_steps.count_rows(codes, splits, candidates, truth, prepared.is_checked)
     if calibrates:
-        calibration_steps.check_enough(codes, splits, methods)
+        calibration_steps.check_enough(checked_rows, methods)
     with progress_factory("Estimating the time"):
         plan = make_plan(prepared, read_options, methods, task, splits, budget, seed, noise_rate)
     if show_plan is not None:
@@ -192,9 +194,11 @@ def train(
         model = crowd.estimator_
         decisions = Disambiguation(crowd.transduction_, crowd.label_distributions_.max(axis=1))
     confidences = calibration_steps.evaluate(comparison, codes, proba, seed)
+    is_calibrated = calibrates and confidences is not None and confidences.lowers_loss
     if confidences is not None:
-        add_note(calibration_steps.describe(confidences, comparison.best_method, is_calibrated=calibrates))
-        if calibrates:
+        name = comparison.best_method
+        add_note(calibration_steps.describe(confidences, name, calibrates=calibrates, rows=checked_rows))
+        if is_calibrated:
             model = calibration_steps.scale_model(model, confidences.temperature)
             measured = comparison.results[0].probabilities if proba is None else proba
             proba = None if measured is None else scale_proba(measured, confidences.temperature)
@@ -216,7 +220,7 @@ def train(
             add_note(sentence)
     summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)
     summary |= {"parameters": split_method(method)[1], "class_weight": class_weight, "notes": notes}
-    summary |= {"confidences": calibration_steps.to_dict(confidences, is_calibrated=calibrates)}
+    summary |= {"confidences": calibration_steps.to_dict(confidences, is_calibrated=is_calibrated)}
     if crowd is not None and annotators is not None:
         summary |= {"answers": annotators_to_dict(annotators, crowd)}
     if sets is not None:

@@ -25,7 +25,7 @@ from oneof.io.formats.cells import MISSING, MISSING_NUMBERS, missing_numbers
 from oneof.io.notes.findings import UnreadableCells
 from oneof.io.notes.unreadable_labels import add_unreadable_labels
 from oneof.io.table import Table
-from oneof.messages import enumerate_items
+from oneof.messages import enumerate_items, shorten
 
 if TYPE_CHECKING:
     import polars as pl
@@ -37,6 +37,8 @@ _HAS_WEIGHT = re.compile(r":\s*\d*\.?\d|\(\s*\d*\.?\d+\s*%?\s*\)", re.ASCII)
 """A weight in a cell: text such as "finch:0.7" or "finch (66 %)", or JSON."""
 _MANY_CLASSES = 20
 """Number of classes from which most of them should have several rows."""
+_MIN_WORDS, _MIN_SENTENCES, _MIN_SHARE = 4, 3, 0.2
+"""Number of words of a sentence; number of sentences in one row only, and their share of all classes, for a note."""
 
 
 def find_separator(
@@ -213,7 +215,8 @@ def read_labels(
         )
     except LabelError as error:
         if error.cause == "unknown label" and classes is not None:
-            remedy = "--missing leaves out labels that are none, and --fold-case reads other cases."
+            remedy = "--missing leaves out labels that are none"
+            remedy += "." if table.cell_format.folds_labels else ", and --fold-case reads other cases."
             error = error.because(f"{error.reason} {remedy}")
         raise error.at(f"labels {quoted} of {table.path}") from None
 
@@ -293,9 +296,20 @@ def certain_rows(candidates: CandidateSets, kind: str) -> list[str]:
 
 
 def single_row_classes(candidates: CandidateSets) -> list[str]:
-    """Return a warning if most of many classes are candidates of one row only, such as names of rows or free text."""
+    """Return a warning if classes that are candidates of one row only are sentences, or are most of many classes.
+
+    These are answers such as "I think it is a robin", names of rows, or other free text.
+    """
     counts = candidates.mask[~candidates.is_unlabeled].sum(axis=0)
     n_single, n_classes = int((counts == 1).sum()), len(counts)
+    texts = [label for label in candidates.classes[counts == 1].tolist() if isinstance(label, str)]
+    sentences = [text for text in texts if len(text.split()) >= _MIN_WORDS]
+    if len(sentences) >= max(_MIN_SENTENCES, _MIN_SHARE * n_classes):
+        return [
+            f"{len(sentences):,} of {n_classes:,} classes are texts of {_MIN_WORDS} words or more in one row only, "
+            f"such as {shorten(repr(sentences[0]))}. If they are comments rather than labels, name the "
+            "classes (--classes), and add --unreadable-labels unlabeled: these rows are then unlabeled."
+        ]
     if n_classes < _MANY_CLASSES or 2 * n_single <= n_classes:
         return []
     example = candidates.classes[counts == 1].tolist()[0]

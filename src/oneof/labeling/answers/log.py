@@ -103,6 +103,11 @@ class AnswerLog:
         for new classes after the stored ones: these are stored, too. Entries have the numbers of the classes, so all of
         them remain valid.
 
+    Attributes
+    ----------
+    new_classes : list of str
+        Classes that this opening has added to those of the file.
+
     Raises
     ------
     DataError
@@ -111,6 +116,7 @@ class AnswerLog:
 
     def __init__(self, path: Path | None, metadata: dict[str, str]) -> None:
         self.path = path
+        self.new_classes: list[str] = []
         self._lock = threading.RLock()
         self._connection = connect(path)
         try:
@@ -282,6 +288,7 @@ class AnswerLog:
                 expected, received = (read_classes(text) for text in (stored.get(name), value))
                 if received[: len(expected)] == expected:
                     self._connection.execute("UPDATE facts SET value = ? WHERE name = ?", (value, name))
+                    self.new_classes = list(received[len(expected) :])
                     continue
                 raise DataError(
                     f"{self.path} has answers for the classes {', '.join(expected)}; got the classes "

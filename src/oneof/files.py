@@ -1,6 +1,7 @@
 """Paths, and atomic writes of files and folders."""
 
 import contextlib
+import hashlib
 import os
 import secrets
 import shutil
@@ -32,6 +33,17 @@ def as_path(path: Any, name: str = "path") -> Path:
         raise InputError(f"`{name}` must be a file name without lone surrogates; got {path!r}.") from None
     except TypeError:
         raise InputTypeError(f"`{name}` must be a string or a pathlib.Path; got {path!r}.") from None
+
+
+def digest(path: Path) -> str | None:
+    """Return the SHA-256 of the content of a file; None for a folder, a pipe, or a file that is gone."""
+    if not path.is_file():
+        return None
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
 
 
 @contextlib.contextmanager

@@ -1,6 +1,7 @@
 """Tests of the commands with valid input."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +116,16 @@ def test_predict_reports_rates_if_labels_are_known(run: Run, model: Path) -> Non
     birds.drop("species", "truth").write_csv("bare.csv")
     facts = json.loads(run("predict", model, "bare.csv", "--json").out)
     assert (facts["covering_rate"], facts["accuracy"], facts["rows"]) == (None, None, N_ROWS)
+
+
+def test_predictions_of_the_rows_of_the_fit_are_noted(run: Run, model: Path, birds: Path) -> None:
+    """Their rates are too high for new rows; other rows, and files whose content is another, have no note."""
+    note = "the model was fitted to the rows of"
+    assert note in " ".join(run("predict", model, birds).err.split())
+    shutil.copy(birds, "copy.csv")
+    assert f"{note} copy.csv" in " ".join(run("predict", model, "copy.csv").err.split())
+    pl.read_csv(birds).head(50).write_csv("part.csv")
+    assert note not in " ".join(run("predict", model, "part.csv").err.split())
 
 
 def test_predictions_to_standard_output(run: Run, model: Path, birds: Path) -> None:

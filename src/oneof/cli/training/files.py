@@ -130,6 +130,7 @@ def write_model(
     calibration: dict[str, Any] | None,
 ) -> None:
     """Write the model with the columns of its table."""
+    from oneof.files import digest
     from oneof.io import describe_cells
     from oneof.persistence import SavedModel, save
 
@@ -148,6 +149,7 @@ def write_model(
             "identifiers": list(dict.fromkeys([*prepared.answer_rows, *prepared.identifiers])),
             "weights": asdict(read_options.weights),
             "cells": describe_cells(prepared.columns, prepared.table.cell_format),
+            "digest": digest(prepared.table.path),
         },
         calibration=calibration,
     )

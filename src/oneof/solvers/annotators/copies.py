@@ -215,7 +215,8 @@ def solve_independent(
     **options
         Other arguments of `solve_annotators`.
     """
-    fits, shared, J = _Fits(columns, start, options), count_shared_answers(columns), columns.n_sources
+    shared, J = count_shared_answers(columns), columns.n_sources
+    fits = _Fits(columns, start, options, _precedence(columns, shared))
     weight = copy_weights(columns, group_copies(shared, J))
     solution = fits.solve(weight)
     pairs = find_copies(columns, shared, solution.log_joint, solution.model.log_likelihoods(columns), weight)
@@ -240,9 +241,8 @@ def solve_independent(
 class _Fits:
     """Fits to all answers, with weights of answers or with a mixture of copies and own answers."""
 
-    def __init__(self, columns: AnswerColumns, start: Floats, options: dict[str, Any]) -> None:
-        self.columns, self.start, self.options = columns, start, options
-        self.rank = np.argsort(np.argsort(source_hashes(columns), kind="stable"))
+    def __init__(self, columns: AnswerColumns, start: Floats, options: dict[str, Any], rank: Ints) -> None:
+        self.columns, self.start, self.options, self.rank = columns, start, options, rank
 
     def solve(self, weight: Floats, **changed: Any) -> AnnotatorSolution:
         """Return the solution with weights of the answers."""
@@ -261,7 +261,7 @@ class _Fits:
         return solve_annotators(self.columns, labels, copying=following, **{**self.options, **changed})
 
     def following(self, group: Ints) -> FollowingAnswers:
-        """Return the answers that may be copies, in an order that does not depend on the numbers of the sources."""
+        """Return the answers that may be copies of preceding ones."""
         return FollowingAnswers.from_groups(self.columns, group, self.rank)
 
     def compare(self, pairs: SharedAnswers, weight: Floats) -> tuple[AnnotatorSolution, CopiedPairs]:
@@ -283,7 +283,7 @@ class _Fits:
         )  # fmt: skip
         evidence = self.options["evidence"]
         options = {**self.options, "evidence": None if evidence is None else evidence[rows]}
-        return type(self)(columns, self.start[rows], options)
+        return type(self)(columns, self.start[rows], options, self.rank)
 
 
 def _confirm_copies(pairs: CopiedPairs, n_sources: int, fits: _Fits) -> CopiedPairs:
@@ -348,6 +348,20 @@ def _fit_pairs(pairs: SharedAnswers, group: Ints, fits: _Fits) -> tuple[Ints, Fl
         tested = tested[passed]
         tested = tested[group[first[tested]] != group[second[tested]]]
     return np.array(list(found), dtype=np.int64), np.array(list(found.values()))
+
+
+def _precedence(columns: AnswerColumns, pairs: SharedAnswers) -> Ints:
+    """Return the rank of each source, (J,): that with the largest agreement first, since several may copy it.
+
+    The order of equal ones follows their answers, and not their numbers.
+    """
+    sources = np.concatenate([pairs.first, pairs.second])
+    equal, shared = (
+        np.bincount(sources, np.concatenate([values, values]), columns.n_sources)
+        for values in (pairs.equal, pairs.shared)
+    )
+    order = np.lexsort((source_hashes(columns), -equal / np.maximum(shared, 1.0)))
+    return np.argsort(order, kind="stable")
 
 
 def groups_of_pairs(pairs: CopiedPairs, n_sources: int) -> Ints:

@@ -1,5 +1,6 @@
 """Constructors of CandidateSets: valid input, and errors that name the row."""
 
+import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -389,3 +390,17 @@ def test_null_of_json_is_an_unlabeled_row():
     y = CandidateSets.from_strings(['{"a": 0.6, "b": 0.2}', "null", '{"b": 1}'], weighted=True)
     assert y.classes.tolist() == ["a", "b"]
     assert y.is_unlabeled.tolist() == [False, True, False]
+
+
+def test_spellings_of_one_class_have_a_warning_in_from_strings():
+    """Labels that differ only in case are named with the remedy; not with given classes or with `fold_case=True`."""
+    texts = ["Robin|owl", "robin", "ROBIN", "owl", "finch"]
+    with pytest.warns(UserWarning, match="'ROBIN', 'Robin' and 'robin' differ only in case.*pass fold_case=True"):
+        assert len(CandidateSets.from_strings(texts).classes) == 5
+    with pytest.warns(UserWarning, match="'OWL' and 'owl' differ only in case"):
+        CandidateSets.from_strings(["OWL:0.7|wren:0.3", "owl"], weighted=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(CandidateSets.from_strings(texts, fold_case=True).classes) == 3
+        CandidateSets.from_strings(texts, classes=["Robin", "robin", "ROBIN", "owl", "finch"])
+        CandidateSets.from_strings(["owl", "wren", "wren 2"])

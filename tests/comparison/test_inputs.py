@@ -190,3 +190,20 @@ def test_features_whose_squares_overflow_are_an_error(form):
     X[7, 1] = -1e155
     with pytest.raises(InputError, match=r"row 7, column 1: `X` contains -1e\+155: sums of such squares overflow"):
         compare(form(X), y, {"perceptron": AvgPerceptron()})
+
+
+def test_a_truth_in_another_spelling_than_the_classes_names_the_class():
+    """A true label that differs from a class only in case is an error if all do, and otherwise a warning."""
+    X, y, truth = draw()
+    names = np.array(["finch", "Sea Eagle", "wren"])
+    y = CandidateSets(y.mask, names)
+    true = names[np.searchsorted(["a", "b", "c"], truth)]
+    with pytest.raises(LabelError, match=r"got 'FINCH', which is not a class .* It differs from the class 'finch'"):
+        compare(X, y, METHODS, truth=np.char.upper(true))
+    mixed = true.astype(object)
+    mixed[0], row = "zebra", int(np.flatnonzero(true[1:] == "Sea Eagle")[0]) + 1
+    mixed[row] = "sea_eagle"
+    with pytest.warns(
+        UserWarning, match=f"has 'sea_eagle' in row {row}, .* differs from the class 'Sea Eagle' only in"
+    ):
+        compare(X, y, METHODS, truth=mixed)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from oneof.crowd import AnnotatorModel
+from oneof import LOORidge
+from oneof.crowd import AnnotatorModel, Answers, CrowdClassifier
 from tests.crowd.simulated import crowd
 
 HONEST = ["honest"] * 6
@@ -137,3 +138,65 @@ def test_copies_are_named_in_the_notes():
     for merged, effect in ((True, "count as one"), (False, "count as independent")):
         model = AnnotatorModel(merge_copies=merged).fit(table)
         assert any("6 and 7 are copies of one another" in note and effect in note for note in model.notes_)
+
+
+def two_annotators(rng, *, n=600, n_classes=4, copied=0.8, others=()):
+    """Return labels and the answers of two annotators of accuracies .85 and .8, and of others; 1 copies 0."""
+    y = rng.integers(n_classes, size=n)
+    accuracies = np.array([0.85, 0.8, *others])
+    wrong = (y[:, None] + rng.integers(1, n_classes, (n, len(accuracies)))) % n_classes
+    table = np.where(rng.random((n, len(accuracies))) < accuracies, y[:, None], wrong)
+    copies = rng.random(n) < copied
+    table[copies, 1] = table[copies, 0]
+    return y, table
+
+
+@pytest.mark.parametrize("others", [(), (0.75,)])
+@pytest.mark.parametrize("n_classes", [3, 5])
+def test_known_labels_determine_the_accuracies_of_copies(n_classes, others):
+    """With 60 known labels, the accuracies of two annotators who copy have no bias, also beside a third one.
+
+    Equal answers of copies are more often correct than those in which they differ.
+    """
+    errors, inside, right = [], [], []
+    for seed in range(5):
+        y, table = two_annotators(np.random.default_rng(seed), n_classes=n_classes, others=others)
+        model = AnnotatorModel(classes=range(n_classes)).fit(table, gold=np.where(np.arange(600) < 60, y, -1))
+        realized = (table == y[:, None]).mean(axis=0)
+        errors.append(model.accuracy_ - realized)
+        inside.append((model.accuracy_interval_[:, 0] <= realized) & (realized <= model.accuracy_interval_[:, 1]))
+        right.append((model.transduction_ == y)[60:].mean() - (table[60:, 0] == y[60:]).mean())
+        assert model.copies_ == [[0, 1]]
+    np.testing.assert_allclose(np.mean(errors, axis=0), 0.0, atol=0.05)
+    assert np.max(np.abs(errors)) < 0.12
+    assert np.mean(inside) >= 0.8
+    assert np.mean(right) > -0.01  # the copy and the third annotator do not outweigh the first one
+
+
+def test_the_order_of_copies_does_not_matter():
+    """Accuracies and labels follow the names of the annotators, although a copy follows another answer."""
+    y, table = two_annotators(np.random.default_rng(0), others=(0.75, 0.7))
+    gold = np.where(np.arange(600) < 60, y, -1)
+    model = AnnotatorModel(classes=range(4)).fit(table, gold)
+    order = [3, 1, 2, 0]
+    other = AnnotatorModel(classes=range(4)).fit(table[:, order], gold)
+    assert model.copies_ == [[0, 1]]
+    assert other.copies_ == [[1, 3]]
+    np.testing.assert_allclose(other.accuracy_, model.accuracy_[order], atol=1e-6)
+    np.testing.assert_allclose(other.posterior_, model.posterior_, atol=1e-6)
+
+
+def test_accuracies_that_rest_on_the_agreement_of_two_have_a_note():
+    """Known labels of ten rows or a third annotator with ten comparable answers remove the note."""
+    y, table = two_annotators(np.random.default_rng(0), n=200, others=(0.75,))
+    note = "The accuracies of Ann and Bob rest on their agreement, as if"
+    for n_third, n_gold, has_note in [(0, 0, True), (8, 0, True), (0, 8, True), (200, 0, False), (0, 10, False)]:
+        given = np.where((np.arange(200) < n_third)[:, None] | (np.arange(3) < 2), table, -1)[:, : 2 + (n_third > 0)]
+        answers = Answers.from_table(given, classes=range(4), annotators=["Ann", "Bob", "Cem"][: given.shape[1]])
+        gold = np.where(np.arange(200) < n_gold, y, -1) if n_gold else None
+        notes = AnnotatorModel().fit(answers, gold).notes_
+        assert any(text.startswith(note) for text in notes) == has_note, (n_third, n_gold, notes)
+    features = np.eye(4)[y] + np.random.default_rng(1).normal(scale=0.3, size=(200, 4))
+    model = CrowdClassifier(LOORidge(), random_state=0).fit(features, table[:, :2]).annotator_model_
+    assert model.accuracy_.min() > (table[:, :2] == y[:, None]).mean() + 0.05  # features do not show copying
+    assert any("0 and 1 rest on their agreement" in text for text in model.notes_)

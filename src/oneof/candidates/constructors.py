@@ -19,6 +19,7 @@ from oneof.candidates.readers.separators import separator_of_texts, warn_of_synt
 from oneof.candidates.readers.unreadable import CellChecker, raise_all_unreadable, without_unreadable
 from oneof.candidates.readers.weights import read_weighted_strings, read_weights
 from oneof.candidates.row_weights import RowWeights, WeightOptions, split_weights
+from oneof.candidates.spellings import describe_spellings
 from oneof.errors import InputError, LabelError
 from oneof.messages import warn
 from oneof.typing import Floats, Labels, Mask
@@ -311,7 +312,8 @@ class Constructors:
         fold_case : bool, default=False
             Read labels that differ only in case, underscores, hyphens between letters and repeated spaces as one class,
             such as "Finch" and "finch". Its name is that in `classes`, or else its most frequent spelling, the first
-            one of several. Weights of such spellings in a row are those of a repeated label.
+            one of several. Weights of such spellings in a row are those of a repeated label. Without it and without
+            `classes`, a warning names such labels.
         missing : sequence of str, default=()
             Labels that are left out, in any case, such as the refusals "n/a" and "unsure". A text without another label
             is unlabeled.
@@ -372,6 +374,9 @@ class Constructors:
             raise_all_unreadable(y, checker, error)
             raise
         warn_of_placeholders(known, classes)
+        if classes is None and not fold_case:
+            for sentence in describe_spellings(known.tolist(), "pass fold_case=True, or use one spelling", 3):
+                warn(sentence)
         if weighted:
             if classes is None and (joined := joined_weights(known.tolist())):
                 warn(

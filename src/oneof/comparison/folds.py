@@ -16,6 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from oneof.candidates import CandidateSets, as_candidates, expand_to_predicted
+from oneof.candidates.labels import fold_case
 from oneof.comparison.class_weights import fit_with_class_weights
 from oneof.comparison.results import FoldResult, HeldOut
 from oneof.errors import InputError, LabelError, reraise_as_input_error
@@ -90,9 +91,11 @@ def check_task(X: Any, y: Any, truth: Any, class_weight: Any = None) -> Task:
         raise InputError(f"`truth` must have one label per row of `y` ({len(candidates)}); got {len(known)} labels.")
     named = known.mask[known.is_exact].any(axis=0)
     if named.any() and not set(known.classes[named].tolist()) & set(candidates.classes.tolist()):
+        label = known.classes[named].tolist()[0]
+        other = _other_spellings([label], candidates)[0]
+        remedy = "" if other is None else f" {_describe_spelling(other)}"
         raise LabelError(
-            f"`truth` must use the class names of `y`; got {known.classes[named].tolist()[0]!r}, which is not a class "
-            "of `y`."
+            f"`truth` must use the class names of `y`; got {label!r}, which is not a class of `y`.{remedy}"
         )
     if not (known.is_exact | known.is_unlabeled).all():
         row = int(np.flatnonzero(~(known.is_exact | known.is_unlabeled))[0])
@@ -128,10 +131,17 @@ def _warn_of_other_labels(known: CandidateSets, candidates: CandidateSets) -> No
     columns = np.flatnonzero(~np.isin(known.classes, candidates.classes))
     other = np.flatnonzero(known.is_exact & known.mask[:, columns].any(axis=1))
     if len(other):
-        label = known.classes.tolist()[int(known.mask[other[0]].argmax())]
+        names = dict(zip(columns.tolist(), _other_spellings(known.classes[columns].tolist(), candidates), strict=True))
+        misspelled = [k for k, name in names.items() if name is not None]
+        rows = np.flatnonzero(known.is_exact & known.mask[:, misspelled].any(axis=1))
+        row = int(rows[0] if len(rows) else other[0])
+        k = int(known.mask[row].argmax())
+        remedy = "If it is a class, pass CandidateSets with `classes`; otherwise correct its name."
+        if len(rows):
+            remedy = _describe_spelling(names[k])
         warn(
-            f"`truth` has {label!r} in row {other[0]}, which is not a class of `y`: every prediction of such a row is "
-            "wrong. If it is a class, pass CandidateSets with `classes`; otherwise correct its name.",
+            f"`truth` has {known.classes.tolist()[k]!r} in row {row}, which is not a class of `y`: every prediction of "
+            f"such a row is wrong. {remedy}",
         )
     judged = np.flatnonzero(known.is_exact & ~candidates.is_unlabeled)
     if len(judged) < MIN_JUDGED_ROWS:
@@ -146,6 +156,16 @@ def _warn_of_other_labels(known: CandidateSets, candidates: CandidateSets) -> No
             f"only {100 * rate:.0f} % of the true labels are among the labels of their rows. Check that `truth` has "
             "the names of the classes, and not numbers in another order.",
         )
+
+
+def _other_spellings(labels: list[Any], candidates: CandidateSets) -> list[str | None]:
+    """Return the class from which each label differs only in case, spaces, underscores or hyphens, None without one."""
+    names = {fold_case(name): name for name in candidates.classes.tolist() if isinstance(name, str)}
+    return [names.get(fold_case(label)) if isinstance(label, str) else None for label in labels]
+
+
+def _describe_spelling(name: str | None) -> str:
+    return f"It differs from the class {name!r} only in case, spaces, underscores or hyphens: use one spelling in both."
 
 
 def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> list[tuple[Ints, Ints]]:

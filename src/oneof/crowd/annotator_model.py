@@ -10,7 +10,7 @@ from oneof.candidates import CandidateSets
 from oneof.crowd.annotator_results import MIN_ANSWERS, AnnotatorResults
 from oneof.crowd.answers import Answers
 from oneof.crowd.arguments import as_answers, check_answers, read_gold
-from oneof.crowd.results import ModelSelection, name_closest_pair, name_copies
+from oneof.crowd.results import ModelSelection, name_closest_pair, name_copies, rests_on_agreement
 from oneof.crowd.selection import class_priors, confusion_columns, select_model
 from oneof.messages import warn
 from oneof.solvers.annotators import (
@@ -23,6 +23,7 @@ from oneof.solvers.annotators import (
     vote_shares,
 )
 from oneof.solvers.annotators.copies import CopiedPairs
+from oneof.solvers.annotators.copying import FollowingAnswers
 from oneof.typing import Floats
 from oneof.validation import check_bool, check_choice, check_coverage, check_positive
 
@@ -59,9 +60,9 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         Strength of the priors of the annotators: the number of answers that they count for. 0 is no prior. "auto" is
         the most likely strength. For rules it is the number of rows, and "auto" is half of all rows.
     merge_copies : bool, default=True
-        Count equal answers of annotators that are copies of one another as one: their weights sum to that of one
-        answer. An answer in which they differ was not copied, and has its whole weight. Copies among rules are not
-        detected.
+        Do not count copied answers as evidence. An answer that equals one of a copy was copied with a probability that
+        is fitted, about 1 if most answers are copied; an answer in which copies differ counts in full. Copies among
+        rules are not detected.
     classes : array-like of shape (n_classes,), optional
         The classes; by default those of the answers.
     coverage : float, default=0.9
@@ -111,8 +112,8 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
     few_answers_ : list
         Names of the annotators with fewer than 10 answers, whose accuracies are uncertain.
     notes_ : list of str
-        Sentences on careless annotators, on those with few answers, on accuracies that differ between classes, and on
-        copies.
+        Sentences on careless annotators, on those with few answers, on two annotators whose accuracies rest on their
+        agreement, on accuracies that differ between classes, and on copies.
     model_ : {"confusion", "one_coin"}
         The model of label answers.
     selection_ : ModelSelection
@@ -133,6 +134,11 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
     The model cannot detect errors that most annotators share. Copies are detected if a pair has at least 10 common rows
     and about half of the answers of one are copied; see `oneof.solvers.annotators.copies`. If both are far more
     accurate than the others, 60 % of copies are found in about a third of the crowds.
+
+    If only two annotators have answers to common rows, and labels are known of fewer than 10 of their rows, their
+    accuracies rest on their agreement and on independent errors. Copies then have too high accuracies and too narrow
+    intervals, and cannot be detected; `notes_` says so. Known labels of about 50 rows (`gold`) determine both the
+    accuracies and the fraction of copied answers.
 
     The intervals take into account that the true labels are uncertain (Louis 1982). They do not take into account
     errors of the model, such as difficult rows, on which all annotators are wrong.
@@ -161,7 +167,7 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
     """
 
     selection_: ModelSelection
-    _answer_weight: Floats
+    _copying: FollowingAnswers | None
     _log_likelihood: Floats
 
     def __init__(
@@ -214,14 +220,14 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         priors = class_priors(self.class_prior, given)
         self.selection_, prior = select_model(given, columns, self.model, priors, evidence, float(self.tol))
         self.model_ = self.selection_.model
-        solution, pairs, weight = self._solve(given, columns, prior, evidence)
+        solution, pairs, copying = self._solve(given, columns, prior, evidence)
         if not solution.converged:
             warn(
                 f"The labels did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
                 ConvergenceWarning,
             )
         self.n_iter_ = solution.n_iter
-        self._set_attributes(given, columns, solution, evidence, weight)
+        self._set_attributes(given, columns, solution, evidence, copying)
         self.copied_pairs_, self.copies_ = ([], []) if pairs is None else name_copies(pairs, given.annotators)
         self.closest_pair_ = None if pairs is None or self.copies_ else name_closest_pair(columns, given.annotators)
         self.classes_ = given.classes
@@ -241,12 +247,13 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
             evidence=evidence,
             strength=None if isinstance(self.strength, str) else float(self.strength),
             initial_strengths=(source.strength, source.coin_strength),
-            answer_weight=power * self._answer_weight,
+            copying=self._copying,
+            power=power,
             selects_rows=answers.select_rows,
             max_iter=max_iter,
             tol=float(self.tol),
         )
-        self._set_attributes(answers, columns, solution, evidence, self._answer_weight)
+        self._set_attributes(answers, columns, solution, evidence, self._copying)
         self._log_likelihood = self._log_likelihood / power
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -267,8 +274,8 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
 
     def _solve(
         self, answers: Answers, columns: AnswerColumns, prior: Floats | float, evidence: Floats | None
-    ) -> tuple[AnnotatorSolution, CopiedPairs | None, Floats]:
-        """Fit the model, with copies counted as one. Copies among rules are not detected."""
+    ) -> tuple[AnnotatorSolution, CopiedPairs | None, FollowingAnswers | None]:
+        """Fit the model; copied answers do not count. Copies among rules are not detected."""
         start = vote_shares(columns, evidence)
         options: dict[str, Any] = {
             "uses_confusion": confusion_columns(answers, columns, self.model_), "prior": prior, "evidence": evidence,
@@ -277,11 +284,11 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         }  # fmt: skip
         if answers.select_rows:
             solution = solve_annotators(columns, start, selects_rows=True, **options)
-            return solution, None, np.ones(len(columns.row))
+            return solution, None, None
         return solve_independent(columns, start, merge_copies=self.merge_copies, **options)
 
     def _set_attributes(
-        self, answers: Answers, columns: AnswerColumns, solution: AnnotatorSolution, evidence: Any, weight: Any
+        self, answers: Answers, columns: AnswerColumns, solution: AnnotatorSolution, evidence: Any, copying: Any
     ) -> None:
         self._log_likelihood = solution.log_likelihood
         likelihood = np.exp(solution.log_likelihood - solution.log_likelihood.max(axis=1, keepdims=True))
@@ -297,7 +304,7 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         self.class_prior_ /= self.class_prior_.sum()
         source = solution.model
         self.strength_ = source.strength if source.uses_confusion.any() else source.coin_strength
-        self._source_model, self._answer_columns, self._answer_weight = solution.model, columns, weight
+        self._source_model, self._answer_columns, self._copying = solution.model, columns, copying
         counted: Floats | None = columns.answer_counts(evidence)
         n_compared = columns.n_compared(evidence)
         if answers.select_rows or solution.prior.ndim == 2:
@@ -313,5 +320,9 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         is_chance = estimates.interval[:, 0] <= chance
         self._is_below_chance = (estimates.interval[:, 1] < chance) & compared
         self._is_unknown = ~compared & (self.n_answers_ > 0)
+        self._rests_on_agreement = np.zeros(columns.n_sources, dtype=bool)
+        if not answers.select_rows:
+            # A classifier that is fitted to the answers repeats the errors of copies.
+            self._rests_on_agreement = rests_on_agreement(columns, evidence, MIN_COMPARED)
         self.no_better_than_chance_ = answers.annotators[is_chance & compared & (self.n_answers_ > 0)].tolist()
         self.few_answers_ = answers.annotators[self.n_answers_ < MIN_ANSWERS].tolist()

@@ -28,6 +28,8 @@ TEST_LEVEL = 0.05
 """Level of the test that accuracies are equal in all classes, for all annotators and classes together."""
 MIN_ANSWERS = 10
 """Number of answers below which a note says that the accuracy is uncertain."""
+N_CHECKED = 50
+"""Number of known labels from which the accuracies of two annotators have an error of at most about .1."""
 MAX_NAMED = 5
 
 
@@ -43,6 +45,7 @@ class AnnotatorResults:
     no_better_than_chance_: list[Any]
     _is_below_chance: Mask
     _is_unknown: Mask
+    _rests_on_agreement: Mask
     n_answers_: Ints
     few_answers_: list[Any]
     merge_copies: bool
@@ -66,7 +69,7 @@ class AnnotatorResults:
 
     @property
     def notes_(self) -> list[str]:
-        """Sentences on careless annotators, unknown accuracies, few answers, differences between classes, and copies.
+        """Sentences on careless annotators, few answers, accuracies of two, differences between classes, and copies.
 
         Annotators with few answers are named as careless only if their accuracy is below chance.
         """
@@ -79,6 +82,8 @@ class AnnotatorResults:
         everyone = len(unknown) == np.count_nonzero(self.n_answers_)
         notes += [_describe_unknown(unknown, everyone=everyone)] if unknown else []
         notes += [_describe_few_answers(self.few_answers_)] if self.few_answers_ else []
+        pair = self.annotators_[self._rests_on_agreement].tolist()
+        notes += [_describe_agreement(pair)] if pair else []
         differing = self.annotators_[self.class_accuracies().differs.any(axis=1)].tolist()
         notes += [_describe_differences(differing, self.model_)] if differing else []
         return notes + self._copy_notes
@@ -199,6 +204,15 @@ def _describe_unknown(names: Sequence[Any], *, everyone: bool) -> str:
         return f"{no_row}: accuracies cannot be estimated, and are assumed. Give the true labels of some rows (gold)."
     verb = "accuracy cannot be estimated, and is" if len(names) == 1 else "accuracies cannot be estimated, and are"
     return f"{no_row}: the {verb} assumed to be that of the other annotators."
+
+
+def _describe_agreement(names: Sequence[Any]) -> str:
+    """Return a note on two annotators whose accuracies rest on their agreement."""
+    return (
+        f"The accuracies of {_enumerate(names)} rest on their agreement, as if their errors were independent. If "
+        f"one copies the other, the accuracies are too high. Give the true labels of about {N_CHECKED} rows (gold), or "
+        "ask a third annotator."
+    )
 
 
 def _describe_few_answers(names: Sequence[Any]) -> str:

@@ -20,6 +20,7 @@ NAMES = ["Finch", "finch", "Sea_Owl", "sea owl", "wren", "F:1", "[x]"]
     st.sampled_from(["|", ";", ",", " / ", "lists"]),
     st.booleans(),
 )
+@pytest.mark.filterwarnings("ignore:.* differ only in case")  # as in the notes of a table
 def test_text_is_read_as_on_the_command_line(sets, separator, folds_case):
     """The detected separator, the sets and the classes, or the error, are those of the table of a file."""
     texts = [repr(row) if separator == "lists" else separator.join(row) for row in sets]

@@ -1,5 +1,7 @@
 """The mixture of copies and own answers: literal loops, probabilities that sum to one, and EM."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -69,3 +71,17 @@ def test_em_of_the_mixture_increases_the_likelihood_and_finds_the_fraction():
     path = [solve(t, 0.0).log_marginal for t in range(1, 12)]
     assert (np.diff(path) > -1e-9).all()
     assert solve(300, None).copied[0] == pytest.approx(0.6, abs=0.15)
+
+
+def test_the_start_of_the_fraction_and_a_power_of_the_likelihood():
+    """EM continued from its solution stays near it; a power multiplies the log-likelihood, and 1 does not change it."""
+    columns = columns_of(copied_table(np.random.default_rng(2)), 3)
+    copying = FollowingAnswers.from_groups(columns, np.array([0, 1, 2, 0]))
+    given = {"uses_confusion": np.ones(len(columns.source), dtype=bool), "prior": np.full(3, 1 / 3), "strength": 2.0}
+    solution = solve_annotators(columns, vote_shares(columns), copying=copying, max_iter=2000, tol=1e-8, **given)
+    start = replace(copying, copied=solution.copied)
+    again = solve_annotators(columns, solution.posterior, copying=start, max_iter=3, tol=0.0, **given)
+    np.testing.assert_allclose(again.copied, solution.copied, atol=0.02)
+    half = solve_annotators(columns, solution.posterior, copying=start, power=0.5, max_iter=1, **given)
+    one = solve_annotators(columns, solution.posterior, copying=start, max_iter=1, **given)
+    np.testing.assert_allclose(half.log_likelihood, 0.5 * one.log_likelihood)

@@ -119,7 +119,7 @@ def read_answers(
 
 def _note_spellings(annotators: list[str]) -> list[str]:
     """Return a note on names of annotators that are equal but for case, spaces, underscores and hyphens."""
-    from oneof.io import group_spellings
+    from oneof.candidates.spellings import group_spellings
     from oneof.messages import enumerate_items
 
     groups = group_spellings(annotators)

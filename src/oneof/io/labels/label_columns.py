@@ -19,6 +19,7 @@ from oneof.candidates.readers.collections import separators_of
 from oneof.candidates.readers.literals import LISTS
 from oneof.candidates.readers.pairs import read_weight
 from oneof.candidates.readers.unreadable import raise_together
+from oneof.candidates.spellings import describe_spellings
 from oneof.errors import DataError, LabelError
 from oneof.io.columns import find_column
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS, missing_numbers
@@ -333,20 +334,5 @@ def _read_as_one_class(labels: Sequence[str], advice: str) -> str:
     return f"{_quote(labels)} {verb}: {advice}."
 
 
-def group_spellings(names: Iterable[str]) -> list[list[str]]:
-    """Return the groups of names that differ only in case, spaces, underscores or hyphens."""
-    spellings: dict[str, list[str]] = {}
-    for name in names:
-        spellings.setdefault(fold_case(name), []).append(name)
-    return [group for group in spellings.values() if len(group) > 1]
-
-
 def _misspelled(labels: Sequence[str]) -> list[str]:
-    groups = [_quote(group) for group in group_spellings(labels)]
-    if not groups:
-        return []
-    listed = groups if len(groups) <= _MAX_LISTED else [*groups[:_MAX_LISTED], f"and {len(groups) - _MAX_LISTED} more"]
-    return [
-        f"{'; '.join(listed)} differ only in case, spaces, underscores or hyphens, and are read as different classes: "
-        "add --fold-case, or use one spelling, if they are the same class."
-    ]
+    return describe_spellings(labels, "add --fold-case, or use one spelling")

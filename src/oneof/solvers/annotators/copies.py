@@ -3,7 +3,8 @@
 Copies are counted as independent evidence by the model, and confirm one another: their estimated accuracy is then near
 1, and their agreement is as expected. Therefore the test is made in a model in which equal answers of sources that
 agree unusually often count as one (`group_copies`, v_ij in `dawid_skene`). An answer in which they differ was not
-copied, and counts in full. The expected agreement is that given the other sources.
+copied, and counts in full. The expected agreement is that given the other sources. The solution for copies that were
+found has the mixture of `copying`.
 
 Let mu^-jh be the posterior of the labels without the answers of j and h. The expected number of agreements about the
 rows that both answered is E = sum_i e_i, with e_i = sum_k mu^-jh_ik sum_a theta_jka theta_hka. Its variance is
@@ -35,6 +36,7 @@ from oneof.likelihoods import softmax
 from oneof.solvers.annotators.answers import AnswerColumns
 from oneof.solvers.annotators.copying import FollowingAnswers, copy_weights
 from oneof.solvers.annotators.dawid_skene import AnnotatorSolution, solve_annotators
+from oneof.solvers.annotators.held_out import source_hashes
 from oneof.typing import Floats, Ints, Mask
 
 MIN_SHARED, MIN_COPIED, TEST_LEVEL = 10, 0.5, 0.01
@@ -201,8 +203,8 @@ def compare_agreements(
 
 def solve_independent(
     columns: AnswerColumns, start: Floats, *, merge_copies: bool, **options: Any
-) -> tuple[AnnotatorSolution, CopiedPairs, Floats]:
-    """Return the solution in which copies count as one, the pairs of copies, and the weights of the answers, (m,).
+) -> tuple[AnnotatorSolution, CopiedPairs, FollowingAnswers | None]:
+    """Return the solution in which copied answers do not count, the pairs of copies, and answers that may be copied.
 
     Parameters
     ----------
@@ -213,7 +215,8 @@ def solve_independent(
     **options
         Other arguments of `solve_annotators`.
     """
-    fits, shared, J = _Fits(columns, start, options), count_shared_answers(columns), columns.n_sources
+    shared, J = count_shared_answers(columns), columns.n_sources
+    fits = _Fits(columns, start, options, _precedence(columns, shared))
     weight = copy_weights(columns, group_copies(shared, J))
     solution = fits.solve(weight)
     pairs = find_copies(columns, shared, solution.log_joint, solution.model.log_likelihoods(columns), weight)
@@ -227,15 +230,19 @@ def solve_independent(
         solution, pairs = fits.compare(chosen, weight)
         for j, h, c in zip(shared.first[fitted], shared.second[fitted], copied, strict=True):
             pairs.copied[(pairs.first == j) & (pairs.second == h)] = c
-    copies = copy_weights(columns, groups_of_pairs(pairs, J)) if merge_copies else np.ones(len(columns.row))
-    return (solution if np.array_equal(copies, weight) else fits.solve(copies)), pairs, copies
+    group = groups_of_pairs(pairs, J)
+    if merge_copies and len(pairs.first):
+        solution = fits.solve_mixture(group)
+        return solution, pairs, replace(fits.following(group), copied=np.asarray(solution.copied))
+    one = np.ones(len(columns.row))
+    return (solution if np.array_equal(one, weight) else fits.solve(one)), pairs, None
 
 
 class _Fits:
     """Fits to all answers, with weights of answers or with a mixture of copies and own answers."""
 
-    def __init__(self, columns: AnswerColumns, start: Floats, options: dict[str, Any]) -> None:
-        self.columns, self.start, self.options = columns, start, options
+    def __init__(self, columns: AnswerColumns, start: Floats, options: dict[str, Any], rank: Ints) -> None:
+        self.columns, self.start, self.options, self.rank = columns, start, options, rank
 
     def solve(self, weight: Floats, **changed: Any) -> AnnotatorSolution:
         """Return the solution with weights of the answers."""
@@ -246,12 +253,16 @@ class _Fits:
 
     def solve_mixture(self, group: Ints, **changed: Any) -> AnnotatorSolution:
         """Return the solution in which the answers of a group are in part copies of preceding ones."""
-        following = FollowingAnswers.from_groups(self.columns, group)
+        following = self.following(group)
         if not len(following.answer):
             return self.solve(np.ones(len(self.columns.row)))
         # EM starts at labels for which copies do not confirm one another.
         labels = self.solve(copy_weights(self.columns, group), max_iter=N_START_STEPS).posterior
         return solve_annotators(self.columns, labels, copying=following, **{**self.options, **changed})
+
+    def following(self, group: Ints) -> FollowingAnswers:
+        """Return the answers that may be copies of preceding ones."""
+        return FollowingAnswers.from_groups(self.columns, group, self.rank)
 
     def compare(self, pairs: SharedAnswers, weight: Floats) -> tuple[AnnotatorSolution, CopiedPairs]:
         """Return the solution with weights of the answers, and the observed and expected agreements."""
@@ -272,7 +283,7 @@ class _Fits:
         )  # fmt: skip
         evidence = self.options["evidence"]
         options = {**self.options, "evidence": None if evidence is None else evidence[rows]}
-        return type(self)(columns, self.start[rows], options)
+        return type(self)(columns, self.start[rows], options, self.rank)
 
 
 def _confirm_copies(pairs: CopiedPairs, n_sources: int, fits: _Fits) -> CopiedPairs:
@@ -337,6 +348,20 @@ def _fit_pairs(pairs: SharedAnswers, group: Ints, fits: _Fits) -> tuple[Ints, Fl
         tested = tested[passed]
         tested = tested[group[first[tested]] != group[second[tested]]]
     return np.array(list(found), dtype=np.int64), np.array(list(found.values()))
+
+
+def _precedence(columns: AnswerColumns, pairs: SharedAnswers) -> Ints:
+    """Return the rank of each source, (J,): that with the largest agreement first, since several may copy it.
+
+    The order of equal ones follows their answers, and not their numbers.
+    """
+    sources = np.concatenate([pairs.first, pairs.second])
+    equal, shared = (
+        np.bincount(sources, np.concatenate([values, values]), columns.n_sources)
+        for values in (pairs.equal, pairs.shared)
+    )
+    order = np.lexsort((source_hashes(columns), -equal / np.maximum(shared, 1.0)))
+    return np.argsort(order, kind="stable")
 
 
 def groups_of_pairs(pairs: CopiedPairs, n_sources: int) -> Ints:

@@ -10,8 +10,10 @@ A copied answer has the size of the copied one, so only answers of equal size pr
 `dawid_skene`, the answer was copied with probability c f / ((1 - c) p(A | k) + c f), and its count in the M-step is
 reduced by it. c is the mean of these probabilities over the answers of the group that follow others.
 
-The mixture depends on the order of the sources, and is used in tests only (`copies`). The labels have weights instead:
-q equal answers of a group to a row count as one, each with the weight 1/q.
+Equal answers are more often correct than the answers in which copies differ. With weights, where q equal answers of a
+group count as one, each with the weight 1/q, equal answers have the accuracy of one answer. They then repeat the
+present estimate of it, and the estimate is that in the rows in which the copies differ, which is too low. Weights are
+therefore used in tests and for the start of EM only (`copies`). The mixture depends on the order of the sources.
 """
 
 from dataclasses import dataclass
@@ -37,15 +39,21 @@ class FollowingAnswers:
     fraction: Floats
     """f, (q,)."""
     n_groups: int
+    copied: Floats | float = START_COPIED
+    """c at the start, (n_groups,)."""
 
     @classmethod
-    def from_groups(cls, columns: AnswerColumns, group: Ints) -> "FollowingAnswers":
-        """Return the answers that follow others, for groups of the sources, (J,), each with a number below J."""
+    def from_groups(cls, columns: AnswerColumns, group: Ints, rank: Ints | None = None) -> "FollowingAnswers":
+        """Return the answers that follow others, for groups of the sources, (J,), each with a number below J.
+
+        The sources precede each other by their rank, (J,), or else by their number.
+        """
         source = columns.answer_source
+        rank = np.arange(columns.n_sources) if rank is None else rank
         several = np.flatnonzero(np.bincount(group)[group[source]] > 1)
         size = np.count_nonzero(columns.sets, axis=1)[columns.column[several]]
         place = (columns.row[several] * len(group) + group[source[several]]) * (columns.n_classes + 1) + size
-        order = np.lexsort((source[several], place))
+        order = np.lexsort((rank[source[several]], place))
         several, place = several[order], place[order]
         answer = columns.answer[columns.column[several]]
         before = _running_count(place)
@@ -68,8 +76,9 @@ class CopyMixture:
         self.by_row = sp.csr_array((np.ones(n), (self.row, place)), shape=(columns.n_rows, n))
         self.by_column = sp.csr_array((np.ones(n), (self.column, place)), shape=(len(columns.source), n))
         self.totals = np.maximum(np.bincount(self.group, minlength=following.n_groups), 1)
-        self.copied = np.full(following.n_groups, START_COPIED)
-        self.is_copy = START_COPIED * self.fraction * np.ones(columns.n_classes)
+        self.copied: Floats = np.broadcast_to(following.copied, following.n_groups).astype(np.float64)
+        self.change, self.is_start = np.inf, True
+        self.is_copy = self.copied[self.group][:, None] * self.fraction * np.ones(columns.n_classes)
 
     def log_ratios(self, logs: Floats) -> Floats:
         """Return the logarithms of (1 - c) + c f / p(A | k), summed over the answers to each row, (n, K)."""
@@ -83,7 +92,10 @@ class CopyMixture:
         """Return the expected numbers of answers that are not copies, from those of all, (P, K), and update c."""
         copies = labels[self.row] * self.is_copy
         sums = np.bincount(self.group, copies.sum(axis=1), len(self.totals))
-        self.copied = np.clip(sums / self.totals, 0.0, MAX_COPIED)
+        if not self.is_start:  # the probabilities of copies are not yet those of the answers
+            before, self.copied = self.copied, np.clip(sums / self.totals, 0.0, MAX_COPIED)
+            self.change = float(np.abs(self.copied - before).max())
+        self.is_start = False
         return np.asarray(np.maximum(counts - self.by_column @ copies, 0.0))
 
 

@@ -8,13 +8,14 @@ size, its probability is
 
 EM alternates
 
-    E:  mu_ik ~ g_ik prior_k prod_j p(a_ij | k)^(v_ij),
+    E:  mu_ik ~ g_ik prior_k prod_j p(a_ij | k),
     M:  theta_jka = (c_jka + s m_ka) / (c_jk + s),   r_j = (c_j + t r) / (n_j + t),   prior_k ~ sum_i mu_ik if fitted,
 
 where c_jka is the expected number of answers a of source j to rows of class k, and c_jk its sum over a. c_j is the
 expected number of the n_j answers that name the true class. m is the confusion matrix of all sources together, r their
 accuracy; the strengths s and t are given or fitted (`pooling`). Without pooling (s = 0) and with a fitted prior this is
-the model of Dawid & Skene. g is the evidence of rows with known labels, v_ij = 1/q if q copies gave the same answer.
+the model of Dawid & Skene. g is the evidence of rows with known labels. If sources copy others, p(a_ij | k) is that of
+the mixture in `copying`; the tests for copies have powers v_ij of it instead, 1/q for q equal answers of copies.
 The prior may differ between rows; a classifier's out-of-fold probabilities make it the model of Raykar et al. (2010).
 
 With few answers per row, a fitted prior and m can explain the same answers: a class may vanish, or take rows of another
@@ -156,10 +157,11 @@ def solve_annotators(
     answer_weight: Floats | None = None,
     selects_rows: bool = False,
     copying: FollowingAnswers | None = None,
+    power: float = 1.0,
     max_iter: int = 200,
     tol: float = 1e-5,
 ) -> AnnotatorSolution:
-    """Fit the model, and stop when the labels change by at most `tol`: the mean of 1/2 sum_k |mu_ik - mu'_ik|.
+    """Fit the model, and stop when the labels and c change by at most `tol`: the mean of 1/2 sum_k |mu_ik - mu'_ik|.
 
     Parameters
     ----------
@@ -182,6 +184,8 @@ def solve_annotators(
         Whether the sources are rules, with rates of votes.
     copying : FollowingAnswers, optional
         Answers that may be copies; not with `answer_weight` or `selects_rows`.
+    power : float, default=1.0
+        Power of the likelihood of the answers in the E-step.
     max_iter : int
     tol : float
     """
@@ -219,12 +223,14 @@ def solve_annotators(
             log_likelihood += answered * log_absences(model.vote_rates)
         if mixture is not None:
             log_likelihood += mixture.log_ratios(logs)
+        log_likelihood *= power
         joint = log_likelihood + _log(np.maximum(frequencies, MIN_RATE))
         if log_evidence is not None:
             joint += log_evidence
         before, mu = mu, softmax(joint)
         n_iter += 1
         converged = bool(0.5 * np.abs(mu - before)[used].sum() <= tol * used.sum())
+        converged &= mixture is None or mixture.change <= tol
         if converged or n_iter >= max_iter:
             copied = None if mixture is None else mixture.copied
             return AnnotatorSolution(mu, log_likelihood, joint, frequencies, model, n_iter, converged, copied)

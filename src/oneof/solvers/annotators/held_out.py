@@ -7,13 +7,15 @@ the mean of all sources, so that no parameter is counted.
 """
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from oneof.solvers.annotators.answers import AnswerColumns
 from oneof.solvers.annotators.dawid_skene import solve_annotators, vote_shares
 from oneof.typing import Floats, Ints, Mask
+
+HashValues: TypeAlias = "np.ndarray[Any, np.dtype[np.uint64]]"
 
 N_FOLDS, MAX_FOLD_ANSWERS = 5, 20_000
 """Number of folds, and the number of answers above which a single fold is held out."""
@@ -48,17 +50,25 @@ def _order_by_content(columns: AnswerColumns) -> Ints:
     Sums of hash values identify the answers of a source, then those of a row. Rows with equal answers of all sources
     are exchangeable; sources with the same numbers of all answers keep their order.
     """
-    answer = _hash(columns.sets @ _hash(np.arange(1, columns.n_classes + 1, dtype=np.uint64)))
-    n_given = np.bincount(columns.column, minlength=len(columns.source)).astype(np.uint64)
-    source = np.zeros(columns.n_sources, dtype=np.uint64)
-    np.add.at(source, columns.source, answer * n_given)
-    column = _hash(_hash(source)[columns.source] + answer)
+    column = _hash(source_hashes(columns)[columns.source] + _answer_hashes(columns))
     row = np.zeros(columns.n_rows, dtype=np.uint64)
     np.add.at(row, columns.row, column[columns.column])
     return np.lexsort((columns.column, column[columns.column], columns.row, row[columns.row]))
 
 
-def _hash(values: "np.ndarray[Any, np.dtype[np.uint64]]") -> "np.ndarray[Any, np.dtype[np.uint64]]":
+def source_hashes(columns: AnswerColumns) -> HashValues:
+    """Return an integer for each source, (J,), that depends only on how often it gave each answer."""
+    n_given = np.bincount(columns.column, minlength=len(columns.source)).astype(np.uint64)
+    source = np.zeros(columns.n_sources, dtype=np.uint64)
+    np.add.at(source, columns.source, _answer_hashes(columns) * n_given)
+    return _hash(source)
+
+
+def _answer_hashes(columns: AnswerColumns) -> HashValues:
+    return _hash(columns.sets @ _hash(np.arange(1, columns.n_classes + 1, dtype=np.uint64)))
+
+
+def _hash(values: HashValues) -> HashValues:
     """Return pseudo-random integers by the finalizer of SplitMix64."""
     values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

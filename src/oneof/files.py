@@ -35,7 +35,7 @@ def as_path(path: Any, name: str = "path") -> Path:
         raise InputTypeError(f"`{name}` must be a string or a pathlib.Path; got {path!r}.") from None
 
 
-def digest(path: Path) -> str | None:
+def hash_file(path: Path) -> str | None:
     """Return the SHA-256 of the content of a file; None for a folder, a pipe, or a file that is gone."""
     if not path.is_file():
         return None

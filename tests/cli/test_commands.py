@@ -120,7 +120,7 @@ def test_predict_reports_rates_if_labels_are_known(run: Run, model: Path) -> Non
 
 def test_predictions_of_the_rows_of_the_fit_are_noted(run: Run, model: Path, birds: Path) -> None:
     """Their rates are too high for new rows; other rows, and files whose content is another, have no note."""
-    note = "the model was fitted to the rows of"
+    note = "the model was fitted to the labeled rows of"
     assert note in " ".join(run("predict", model, birds).err.split())
     shutil.copy(birds, "copy.csv")
     assert f"{note} copy.csv" in " ".join(run("predict", model, "copy.csv").err.split())

@@ -56,6 +56,7 @@ def test_the_rates_of_every_command_are_those_of_folds_by_groups(run: Run, recor
     assert without["n_wrong"] != audited["n_wrong"]
 
 
+@pytest.mark.figures
 def test_the_pages_say_that_folds_are_by_groups(run: Run, recorded: pl.DataFrame) -> None:
     """The report repeats the command and has the number of groups, and so does the page of an audit."""
     result = run("fit", *TABLE, "--folds", "3", "--noise-rate", "auto")

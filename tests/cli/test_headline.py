@@ -117,7 +117,7 @@ def test_confidences_that_differ_from_the_accuracy_have_a_note(sharpness: float,
     assert note.startswith("prediction sets (predict --coverage) are calibrated by 300 held-out rows")
     evaluation = calibration.evaluate(measured, calibration.checked_codes(y, truth, None), None, 0)
     assert evaluation is not None
-    note = calibration.describe(evaluation, "PLKNN")
+    note = calibration.describe(evaluation, "PLKNN", calibrates=False, rows=calibration.CheckedRows(evaluation.n_rows))
     assert ("too low" in note, "too high" in note) == (size == "low", size == "high")
     assert ("--calibrate" in note) == (size is not None)
 
@@ -133,7 +133,7 @@ def test_a_temperature_that_does_not_lower_the_loss_is_not_applied() -> None:
         evaluations.append(evaluate_temperature(proba, scores.argmax(axis=1), codes))
     assert {one.lowers_loss for one in evaluations} == {True, False}
     for one in evaluations:
-        note = calibration.describe(one, "PLKNN", calibrates=True)
+        note = calibration.describe(one, "PLKNN", calibrates=True, rows=calibration.CheckedRows(one.n_rows))
         assert ("PLKNN are not scaled" in note) == (one.scaled_log_loss >= one.log_loss)
         assert f"{one.log_loss:.3f}" in note
 
@@ -155,6 +155,12 @@ def test_checked_rows_that_do_not_count_are_named(run: Run, noisy: Any) -> None:
     table.with_columns(truth=pl.when(shown < 55).then("truth")).write_csv("fewer.csv")
     refused = run("fit", "fewer.csv", *fit[2:], "--calibrate")
     assert f"got 47 labeled ones. {sentence}" in refused.err
+    other = pl.when(shown == 20).then(pl.lit("heron")).otherwise("truth")
+    table.with_columns(truth=other).write_csv("other.csv")
+    result = run("fit", "other.csv", *fit[2:], "--calibrate")
+    reasons = "8 without labels (no fold holds them out) and 1 with a true label that is not a class of the labels."
+    assert "57 labeled held-out rows" in result.err
+    assert reasons in result.err
     split = run("fit", "few.csv", *fit[2:-1], "1", "--groups", "x0", "--calibrate")
     assert "in no test subset of a fold" in split.err
 

@@ -191,7 +191,7 @@ def test_words_are_whole_in_a_narrow_table(
     *_, best, approximated = printed.splitlines()
     assert best.startswith("* is the best method. exp. accuracy: ")
     assert approximated.startswith("approx. accuracy: ")
-    assert approximated.endswith("± is the standard deviation over the folds.")
+    assert approximated.endswith("Rates are means over the folds; ± is their standard deviation.")
 
 
 def test_one_method_has_one_line_of_legend(capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,6 +54,7 @@ def fitted(run: Run, *words: Any, out: str = "out") -> tuple[Any, dict[str, Any]
     return persistence.load(Path(out, "model.skops")).pipeline[-1], json.loads(result.out)
 
 
+@pytest.mark.figures
 @pytest.mark.parametrize("kind", ["likelihood", "posterior"])
 def test_fit_equals_the_python_interface(run: Run, weighted: Path, kind: str) -> None:
     """The model is that of the weights; counts, held-out scores and report are those of weighted rows."""

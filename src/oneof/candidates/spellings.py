@@ -1,7 +1,7 @@
 """Spellings of labels that differ only in case, spaces, underscores or hyphens, and the name of their class."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 from oneof.candidates.labels import fold_case
@@ -18,7 +18,8 @@ def group_spellings(names: Iterable[str]) -> list[list[str]]:
 
 def describe_spellings(names: Iterable[Any], remedy: str, limit: int = 6) -> list[str]:
     """Return a sentence on the texts that differ only in spelling, with at most `limit` of them; empty without any."""
-    groups = [_quote(group, limit) for group in group_spellings(name for name in names if isinstance(name, str))]
+    texts = [name for name in names if isinstance(name, str)]
+    groups = [enumerate_items([*map(repr, group)], limit) for group in group_spellings(texts)]
     if not groups:
         return []
     listed = groups if len(groups) <= limit else [*groups[:limit], f"and {len(groups) - limit} more"]
@@ -26,10 +27,6 @@ def describe_spellings(names: Iterable[Any], remedy: str, limit: int = 6) -> lis
         f"{'; '.join(listed)} differ only in case, spaces, underscores or hyphens, and are read as different classes: "
         f"{remedy}, if they are the same class."
     ]
-
-
-def _quote(names: Sequence[str], limit: int) -> str:
-    return enumerate_items([*map(repr, names)], limit)
 
 
 class Spellings:

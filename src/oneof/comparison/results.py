@@ -128,13 +128,15 @@ class MethodResult:
     @property
     def pooled_covering_rate(self) -> float:
         """The covering rate of the rows of all folds together."""
+        if self.error is not None:
+            return self.covering_rate
         return _pool([(fold.covering_rate, fold.n_labeled) for fold in self.folds], self.covering_rate)
 
     @property
     def pooled_accuracy(self) -> float | None:
         """The accuracy of the rows of all folds together; None without a truth."""
-        if self.accuracy is None:
-            return None
+        if self.accuracy is None or self.error is not None:
+            return self.accuracy
         return _pool([(fold.accuracy or 0.0, fold.n_true) for fold in self.folds], self.accuracy)
 
 
@@ -352,9 +354,9 @@ def _mean_and_std(values: list[float], n_rows: int) -> tuple[float, float]:
 
 
 def _pool(rates: list[tuple[float, int]], mean: float) -> float:
-    """Return the rate of all rows of folds with these rates and numbers of rows; the mean if it is equal or unknown."""
+    """Return the rate of all rows of folds with these rates and numbers of rows; the mean if folds have equal sizes."""
     n_rows = sum(n for _, n in rates)
-    if len({n for _, n in rates}) < 2 or not n_rows or math.isnan(mean):
+    if len({n for _, n in rates}) < 2 or not n_rows:
         return mean
     return math.fsum(rate * n for rate, n in rates if n) / n_rows
 

@@ -170,11 +170,14 @@ class RowEncoder:
     def _check_missing(self, i: int, row: Mapping[str, Any], missing: list[str], *, may_be_absent: bool) -> None:
         """Raise unless the missing columns of a row may be missing values."""
         others = {str(name) for name in row} - {column.name for column in self.columns}
-        advice = f"Use null for a missing value.{suggest_columns(missing, sorted(filter(_is_unicode, others)))}"
+        similar = None
         if may_be_absent and len(missing) < len(self.columns):
             similar = misspelled_column(missing, others)
             if similar is None:
                 return
+        if similar is None:
+            advice = f"Use null for a missing value.{suggest_columns(missing, sorted(filter(_is_unicode, others)))}"
+        else:
             advice = f"Rename {_shorten(similar[1])} to {similar[0]!r}, or use null for a missing value."
         raise DataError(f"missing column{'s' * (len(missing) > 1)} {format_names(missing)}. {advice}", row=i)
 

@@ -20,6 +20,7 @@ from oneof.labeling.learner import Learner, ModelSnapshot, Neighbor, TrainingInp
 from oneof.labeling.result_api import ResultAPI
 from oneof.labeling.scheduler import PURPOSES, Question, QuestionScheduler
 from oneof.labeling.validation import (
+    NewClassesWarning,
     check_counts,
     check_queue,
     check_row,
@@ -204,11 +205,11 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
             )
             self.answers.on_change = self._scheduler.update
             self.answers.sync()
+            if log.new_classes:
+                warn(describe_new_classes(log.new_classes), NewClassesWarning)
             self._training = TrainingLoop(
                 self._learner, self._training_input, int(refit_every), background=background, on_fit=self._highlight
             )
-            if log.new_classes:
-                warn(describe_new_classes(log.new_classes))
         except BaseException:  # the caller gets no session to close
             log.close()
             raise

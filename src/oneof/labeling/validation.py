@@ -52,6 +52,10 @@ def session_metadata(rows: FeatureMatrix, table: LabelTable | None, classes: Lab
     return {"rows": digest, "classes": json.dumps([str(name) for name in classes.tolist()])}
 
 
+class NewClassesWarning(UserWarning):
+    """Warning that the classes of a session include classes that its file of answers does not have."""
+
+
 def describe_new_classes(names: Sequence[str]) -> str:
     """Return a sentence about classes that are added to a file of answers."""
     added, chosen = ("is a new class", "it") if len(names) == 1 else ("are new classes", "them")

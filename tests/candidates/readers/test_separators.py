@@ -96,7 +96,10 @@ def test_comments_among_objects_have_no_separator():
     objects = ['{"finch": 0.7, "owl": 0.3}', '```json\n{"owl": 1}\n```', '{"finch": 1}']
     texts = ["finch", "finch, probably"]
     classes = ["finch", "finch, probably", "owl"]
-    y = CandidateSets.from_strings([*objects, *texts], separator="auto", weighted=True)
+    with pytest.warns(
+        UserWarning, match=r"'finch, probably' \(row 4\) is read as one class, since most cells are JSON"
+    ):
+        y = CandidateSets.from_strings([*objects, *texts], separator="auto", weighted=True)
     assert y.classes.tolist() == classes
     with pytest.raises(LabelError, match="may be a set of labels or one class"):
         CandidateSets.from_strings([*objects[:1], *texts], separator="auto", weighted=True)

@@ -38,7 +38,7 @@ _WORDS = {
     "inf": "Infinity",
     "-inf": "-Infinity",
 }
-_FENCE = re.compile(r"\s*`{3,}\s*\w*\s*(?=[\[{])", re.ASCII)
+_FENCE = re.compile(r"\s*`{3,}\s*\w*\s*(?=[\[{])")
 """The beginning of a code fence of Markdown around a list or an object, such as "```json"."""
 _SET_OR_TUPLE = re.compile(r"""[{(]\s*['"]""")
 _CLOSED_BY = {"[": "]", "(": ")", "{": "}"}
@@ -82,7 +82,7 @@ def strip_fence(text: str) -> str:
     '{"finch": 0.7}'
     """
     match = _FENCE.match(text)
-    return text if match is None else text[match.end() :].rstrip("` \t\r\n")
+    return text if match is None else text[match.end() :].rstrip().rstrip("`").rstrip()
 
 
 def read_list(row: int, text: str) -> list[str] | None:

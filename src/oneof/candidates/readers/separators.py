@@ -40,7 +40,7 @@ def detect_separator(
         The classes named by the user.
     weighted : bool
         Whether a label may be followed by a colon and a weight. Cells of JSON are then ignored. If they are most
-        cells, the other ones are comments rather than sets, and no error asks for their separator.
+        cells, the other ones are comments rather than sets, and a warning replaces the error.
     setting : str
         The text before a separator in an error that asks for it.
 
@@ -94,7 +94,13 @@ def detect_separator(
         if joins_classes or is_list or is_plain or separator not in _IN_NAMES:
             text = next((text for text in joined if any(m in alone for m in members[text])), joined[0])
             doubtful.append((rows[text], text, separator))
-    if doubtful and n_objects <= n_others:
+    if doubtful and n_objects > n_others:
+        row, text, separator = min(doubtful)
+        warn(
+            f"{text!r} (row {row}) is read as one class, since most cells are JSON. {setting}{separator!r} if it is a "
+            "set."
+        )
+    elif doubtful:
         row, text, separator = min(doubtful)
         raise LabelError(
             f"{text!r} may be a set of labels or one class. {setting}{separator!r} if it is a set, or "

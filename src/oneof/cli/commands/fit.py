@@ -77,8 +77,8 @@ def run(
         typer.Option(
             "--calibrate",
             help="Scale the probabilities of the model by a temperature that fits the held-out rows with a true "
-            "(--truth) or checked label (--gold), unless it does not lower their log loss; 50 such rows or more are "
-            "needed, which are labeled. Predicted labels do not change.",
+            "(--truth) or checked label (--gold), if this lowers their log loss by cross-validation. At least 50 "
+            "labeled rows with such a label are needed. Predicted labels do not change.",
         ),
     ] = False,
     answer_group: AnswerGroup,

@@ -238,7 +238,7 @@ def predict(
     unless `table_options.strict`.
     """
     from oneof.cli.tables.inputs import insert_identifiers
-    from oneof.files import digest
+    from oneof.files import hash_file
     from oneof.io import new_label_note, read_truth
     from oneof.io.columns import match_columns
     from oneof.io.notes import new_categories
@@ -254,10 +254,10 @@ def predict(
     aligned = align_rows(model, table, table_options)
     labels = model.pipeline.predict(aligned.rows)
     notes = [*dialect_sentences(table.dialect), *aligned.notes]
-    if model.summary.get("digest") is not None and model.summary["digest"] == digest(table_file):
+    if model.summary.get("file_hash") is not None and model.summary["file_hash"] == hash_file(table_file):
         notes.append(
-            f"the model was fitted to the rows of {table_file}, so that rates and confidences are too high for new "
-            "rows. The summary of `oneof fit` has the rates of held-out rows."
+            f"the model was fitted to the labeled rows of {table_file}: their rates and confidences are too high for "
+            "new rows. The summary of `oneof fit` has the rates of held-out rows."
         )
     frame = to_frame(model, aligned.rows, labels, as_labels=as_labels)
     known, summary = _read_known_labels(model, table, notes), None

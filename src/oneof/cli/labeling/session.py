@@ -93,6 +93,7 @@ def open_session(
     from oneof.labeling.content.media import AudioFolder, ImageFolder
     from oneof.labeling.content.table import LabelTable
     from oneof.labeling.session import LabelingSession
+    from oneof.labeling.validation import NewClassesWarning
 
     if len(read_options.labels) != 1:
         raise InputError(f"--labels must name one column, for the answers; got {len(read_options.labels)}.")
@@ -146,7 +147,7 @@ def open_session(
         queue, sentences = _find_suspects(X, start, groups, gold)
         notes = (*notes, *sentences)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".* of the session. All answers are kept")  # in `class_notes`
+        warnings.simplefilter("ignore", NewClassesWarning)  # `class_notes` has its text
         session = LabelingSession(
             X,
             start,

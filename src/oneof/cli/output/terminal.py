@@ -231,7 +231,7 @@ def print_comparison(title: str, comparison: Any) -> None:
 def _legend(comparison: Any) -> list[str]:
     """Return at most two lines that explain the columns of a comparison."""
     deviation = (
-        "Rates are means over the folds, and ± is the standard deviation over the folds"
+        "Rates are means over the folds; ± is their standard deviation"
         if comparison.n_folds > 1
         else "± is the binomial standard error"
     )

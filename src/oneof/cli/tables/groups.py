@@ -104,6 +104,7 @@ def group_notes(
         use = f"add {option} to estimate these"
     else:
         use = f"add --groups with the column whose values are new in use, such as {option}, which has the most values"
+        use += " of those without empty cells" * (len(complete) < len(names))
     note = (
         f"{subject} to name groups of rows. The rates are those of new rows of the same groups, and are too high "
         f"for new groups: {use}."

@@ -23,12 +23,14 @@ class CheckedRows(NamedTuple):
     ----------
     n_rows : int
         Labeled rows that a fold holds out.
-    n_unlabeled, n_training : int
-        Rows that do not count: unlabeled ones, and labeled ones that no fold tests.
+    n_unlabeled, n_other, n_training : int
+        Rows that do not count: unlabeled ones, labeled ones whose true label is not a class of the labels, and labeled
+        ones that no fold tests.
     """
 
     n_rows: int
     n_unlabeled: int = 0
+    n_other: int = 0
     n_training: int = 0
 
     def describe_excluded(self) -> str:
@@ -37,6 +39,7 @@ class CheckedRows(NamedTuple):
             f"{n:,} {reason}"
             for n, reason in (
                 (self.n_unlabeled, "without labels (no fold holds them out)"),
+                (self.n_other, "with a true label that is not a class of the labels"),
                 (self.n_training, "in no test subset of a fold"),
             )
             if n
@@ -69,8 +72,13 @@ def count_rows(
     is_known = np.zeros(len(codes), dtype=bool) if is_checked is None else is_checked.copy()
     if truth is not None:
         is_known |= [label is not None for label in truth.tolist()]
-    n_unlabeled = int((is_known & candidates.is_unlabeled).sum())
-    return CheckedRows(int((is_held_out & (codes >= 0)).sum()), n_unlabeled, int(((codes >= 0) & ~is_held_out).sum()))
+    has_code = codes >= 0
+    return CheckedRows(
+        int((is_held_out & has_code).sum()),
+        int((is_known & candidates.is_unlabeled).sum()),
+        int((is_known & ~candidates.is_unlabeled & ~has_code).sum()),
+        int((has_code & ~is_held_out).sum()),
+    )
 
 
 def check_enough(rows: CheckedRows, methods: Any) -> None:
@@ -108,15 +116,12 @@ def evaluate(comparison: "Comparison", codes: "Ints", proba: "Floats | None", se
     return evaluate_temperature(np.asarray(proba[known], dtype=np.float64), predictions, codes[rows[known]], seed=seed)
 
 
-def describe(
-    result: "CalibrationResult", method: str, *, calibrates: bool = False, rows: CheckedRows | None = None
-) -> str:
+def describe(result: "CalibrationResult", method: str, *, calibrates: bool, rows: CheckedRows) -> str:
     """Return a note on the confidences of a method, with the temperature that scales them, or the option for it.
 
-    With `rows`, it also has the checked rows that do not count.
+    It also has the checked rows that do not count.
     """
-    note = _describe_rates(result, method, calibrates=calibrates)
-    return note if rows is None else note + rows.describe_excluded()
+    return _describe_rates(result, method, calibrates=calibrates) + rows.describe_excluded()
 
 
 def _describe_rates(result: "CalibrationResult", method: str, *, calibrates: bool) -> str:

@@ -130,7 +130,7 @@ def write_model(
     calibration: dict[str, Any] | None,
 ) -> None:
     """Write the model with the columns of its table."""
-    from oneof.files import digest
+    from oneof.files import hash_file
     from oneof.io import describe_cells
     from oneof.persistence import SavedModel, save
 
@@ -149,7 +149,7 @@ def write_model(
             "identifiers": list(dict.fromkeys([*prepared.answer_rows, *prepared.identifiers])),
             "weights": asdict(read_options.weights),
             "cells": describe_cells(prepared.columns, prepared.table.cell_format),
-            "digest": digest(prepared.table.path),
+            "file_hash": hash_file(prepared.table.path),
         },
         calibration=calibration,
     )

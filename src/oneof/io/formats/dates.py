@@ -118,7 +118,7 @@ def _detect_formats(sample: "pl.Series", candidates: Sequence[str], chosen: Sequ
 
 
 def _can_read(date_format: str, characters: set[str]) -> bool:
-    """Return False if a format needs a character that no cell has; most formats are excluded by it in no time."""
+    """Return whether the cells have all literal characters of a format, and letters if it has words."""
     literals = set(re.sub(r"%\.?[A-Za-z]", "", date_format)) - {" "}
     has_words = re.search("%[bBp]", date_format) is None or any(map(str.isalpha, characters))
     return has_words and literals <= characters

@@ -216,7 +216,7 @@ def read_labels(
         )
     except LabelError as error:
         if error.cause == "unknown label" and classes is not None:
-            remedy = "--missing leaves out labels that are none"
+            remedy = "--missing leaves out labels that are not classes"
             remedy += "." if table.cell_format.folds_labels else ", and --fold-case reads other cases."
             error = error.because(f"{error.reason} {remedy}")
         raise error.at(f"labels {quoted} of {table.path}") from None
@@ -308,7 +308,7 @@ def single_row_classes(candidates: CandidateSets) -> list[str]:
     if len(sentences) >= max(_MIN_SENTENCES, _MIN_SHARE * n_classes):
         return [
             f"{len(sentences):,} of {n_classes:,} classes are texts of {_MIN_WORDS} words or more in one row only, "
-            f"such as {shorten(repr(sentences[0]))}. If they are comments rather than labels, name the "
+            f"such as {shorten(sentences[0])!r}. If they are comments rather than labels, name the "
             "classes (--classes), and add --unreadable-labels unlabeled: these rows are then unlabeled."
         ]
     if n_classes < _MANY_CLASSES or 2 * n_single <= n_classes:

@@ -24,20 +24,20 @@ demo: $(VENV)/.cli
 
 # All tests but the slow ones: 11 minutes on two idle cores. Some read the data sets in $ONEOF_DATA, if it is set.
 test: $(VENV)/.test
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal
 
 # The laws of the core, for the inner loop: under a minute on two cores.
 FAST_TESTS := tests/candidates tests/graphs tests/solvers tests/io tests/datasets tests/test_kernels.py \
 	tests/test_likelihoods.py tests/test_metrics.py tests/comparison tests/persistence
 test-fast: $(VENV)/.test
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal -q $(FAST_TESTS)
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal -q $(FAST_TESTS)
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -m slow
 
 # 100,000 random calls of the public functions, new ones each time: about 20 minutes of two cores.
 test-nightly: $(VENV)/.test
-	ONEOF_FUZZ_CASES=2400 $(ONE_THREAD) $(BIN)/python -m pytest -n 2 --dist worksteal tests/fuzz
+	ONEOF_FUZZ_CASES=2400 $(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal tests/fuzz
 
 # Fuzzes every reader of files with atheris, FUZZ_SECONDS for each; crashes are stored in build/fuzz.
 FUZZ_SECONDS ?= 600
@@ -84,7 +84,7 @@ test-built:
 	tar -xzf $(BUILT)/dist/*.tar.gz -C $(BUILT)/sdist --strip-components=1
 	rm -r $(BUILT)/sdist/src
 	cd $(BUILT)/sdist && PATH="$(abspath $(BUILT))/bin:$$PATH" OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
-		../bin/python -m pytest -n 2 --dist worksteal $(TESTS)
+		../bin/python -m pytest -n 3 --dist worksteal $(TESTS)
 
 # Hours: all themes of `python -m benchmarks`. A single one: make bench THEMES="speed online".
 THEMES ?= $(shell $(BIN)/python -m benchmarks | grep -E '^[a-z-]+$$' | grep -v equality)

@@ -2,7 +2,12 @@
 
 import gc
 
-import hypothesis  # noqa: F401 - its import searches for objects that refer to generators, which are not found after the freeze
+# The import searches for objects that refer to generators, which are not found after the freeze.
+from hypothesis import HealthCheck, settings
+
+# No test may fail because the machine is busy.
+settings.register_profile("oneof", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("oneof")
 
 
 def pytest_collection_finish() -> None:

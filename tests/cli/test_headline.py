@@ -155,14 +155,22 @@ def test_checked_rows_that_do_not_count_are_named(run: Run, noisy: Any) -> None:
     table.with_columns(truth=pl.when(shown < 55).then("truth")).write_csv("fewer.csv")
     refused = run("fit", "fewer.csv", *fit[2:], "--calibrate")
     assert f"got 47 labeled ones. {sentence}" in refused.err
-    other = pl.when(shown == 20).then(pl.lit("heron")).otherwise("truth")
-    table.with_columns(truth=other).write_csv("other.csv")
-    result = run("fit", "other.csv", *fit[2:], "--calibrate")
-    reasons = "8 without labels (no fold holds them out) and 1 with a true label that is not a class of the labels."
-    assert "57 labeled held-out rows" in result.err
-    assert reasons in result.err
     split = run("fit", "few.csv", *fit[2:-1], "1", "--groups", "x0", "--calibrate")
     assert "in no test subset of a fold" in split.err
+
+
+def test_every_row_with_a_true_label_is_counted() -> None:
+    """Rows that count, and those that do not, by their reason, are the rows with a true or checked label."""
+    y = CandidateSets.from_sets([["a"], ["b"], ["a", "b"], ["a", "b"], ["a"], ["b"]])
+    truth = np.array(["a", "c", "a", "b", None, "b"], dtype=object)
+    unlabeled = np.array([False, False, False, True, False, False])
+    y = CandidateSets(y.mask | unlabeled[:, None], y.classes)
+    is_unlabeled = int((y.is_unlabeled & (truth != np.array(None))).sum())
+    splits = [(np.array([0, 1]), np.array([0, 1, 4]))]
+    rows = calibration.count_rows(calibration.checked_codes(y, truth, None), splits, y, truth, None)
+    assert rows == calibration.CheckedRows(1, is_unlabeled, 1, 1)
+    assert rows.n_rows + rows.n_unlabeled + rows.n_other + rows.n_training == 5
+    assert "1 with a true label that is not a class of the labels" in rows.describe_excluded()
 
 
 def test_a_note_says_why_probabilities_are_not_scaled() -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
@@ -15,6 +15,7 @@ from oneof.io import CellFormat, Table, find_separator, read_labels
 NAMES = ["Finch", "finch", "Sea_Owl", "sea owl", "wren", "F:1", "[x]"]
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3, unique=True), min_size=2, max_size=8),
     st.sampled_from(["|", ";", ",", " / ", "lists"]),

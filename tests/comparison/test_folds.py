@@ -109,6 +109,20 @@ def test_all_rows_with_a_truth_are_held_out_by_one_split():
     assert (without.n_true, without.truth_note) == (0, "")
 
 
+def test_folds_without_labeled_rows_have_an_accuracy_only():
+    """Test rows without labels but with a truth are counted, and the covering rate is that of the other folds."""
+    X, y, truth = draw(60)
+    y = CandidateSets(y.mask | (np.arange(60) >= 50)[:, None], y.classes)
+    labeled = np.flatnonzero(~y.is_unlabeled)
+    splits = [(labeled, np.arange(50, 60)), (labeled[20:], labeled[:20])]
+    both = compare(X, y, {"it": Frequencies()}, cv=splits, truth=truth, refit=False).results[0]
+    second = compare(X, y, {"it": Frequencies()}, cv=splits[1:], truth=truth, refit=False).results[0]
+    assert both.error is None
+    assert [fold.n_labeled for fold in both.folds] == [0, 20]
+    assert both.covering_rate == both.pooled_covering_rate == second.covering_rate
+    assert both.pooled_accuracy == pytest.approx((10 * both.folds[0].accuracy + 20 * second.accuracy) / 30)
+
+
 def test_pooled_rates_are_the_fractions_of_rows():
     """If the folds have unequal numbers of rows, the pooled rates and the note are fractions of rows; means differ."""
     X, y, truth = draw(200)

@@ -291,6 +291,7 @@ def fit_and_score(
     n_test = len(test)
     predicted_rows = test if further is None else np.concatenate([np.arange(len(candidates))[test], further])
     rows, sets = _safe_indexing(X, predicted_rows), candidates[test]
+    n_labeled = int((~sets.is_unlabeled).sum())
     approximated, proba, has_proba = math.nan, None, False
     with _rows_numbered_by(predicted_rows):
         if isinstance(model, Pipeline) and len(model) > 1:  # transform the rows once for both calls below
@@ -301,15 +302,15 @@ def fit_and_score(
     if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
         proba, has_proba = get_proba(model, rows)
         _check_proba(model, predicted, proba[:n_test], has_proba=has_proba)
-        if n_test:
+        if n_labeled:
             approximated = approximated_accuracy(sets, proba[:n_test], classes=model.classes_)
     n_true = 0 if truth is None else int((~truth.is_unlabeled[test]).sum())
     return FoldResult(
-        covering_rate=covering_rate(sets, predicted) if n_test else math.nan,
+        covering_rate=covering_rate(sets, predicted) if n_labeled else math.nan,
         approximated_accuracy=approximated,
         fit_seconds=seconds,
         accuracy=covering_rate(truth[test], predicted) if truth is not None and n_true else None,
-        n_labeled=int((~sets.is_unlabeled).sum()),
+        n_labeled=n_labeled,
         n_true=n_true,
         held_out=_as_columns(candidates, all_predicted, proba, has_proba, model),
     )

@@ -68,6 +68,8 @@ class MethodResult:
 
     The standard deviation of a rate p on one fold is the binomial standard error sqrt(p (1 - p) / n) of its n rows.
     Every number is NaN, and every accuracy None, if the method failed in any fold, or if no fold was fitted.
+    ``pooled_covering_rate`` and ``pooled_accuracy`` are the rates of the rows of all folds together. They differ from
+    the means if the folds differ in size.
 
     Attributes
     ----------
@@ -78,9 +80,6 @@ class MethodResult:
         The median over the folds, since a first fit may include compilation.
     accuracy, accuracy_std : float or None
         None without a truth.
-    pooled_covering_rate : float
-    pooled_accuracy : float or None
-        The rates of the rows of all folds together. They differ from the means if the folds differ in size.
     error : str or None
         The first error, if the method failed.
     folds : tuple of FoldResult
@@ -345,7 +344,13 @@ def format_duration(seconds: float) -> str:
 
 
 def _mean_and_std(values: list[float], n_rows: int) -> tuple[float, float]:
-    """Return the mean rate and its standard deviation between folds, or the binomial one of a single fold."""
+    """Return the mean rate and its standard deviation between folds, or the binomial one of a single fold.
+
+    Folds without labeled rows, whose rate is NaN, are left out.
+    """
+    values = [value for value in values if not math.isnan(value)]
+    if not values:
+        return math.nan, math.nan
     mean = float(np.mean(values))
     if len(values) > 1:
         return mean, float(np.std(values, ddof=1))

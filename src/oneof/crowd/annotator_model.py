@@ -1,5 +1,6 @@
 """Probabilities of the labels, and the errors of each annotator, from the answers alone."""
 
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -236,7 +237,7 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
     def _update(self, answers: Answers, prior: Floats, evidence: Floats | None, *, power: float, max_iter: int) -> None:
         """Fit the annotators from the present labels, with a prior for each row; the copies are those of `fit`.
 
-        The likelihoods of answers get a power.
+        The fractions of copied answers are those of the last fit at first. The likelihoods of answers get a power.
         """
         source, columns = self._source_model, self._answer_columns
         solution = solve_annotators(
@@ -246,14 +247,17 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
             prior=prior,
             evidence=evidence,
             strength=None if isinstance(self.strength, str) else float(self.strength),
-            initial_strengths=(source.strength, source.coin_strength),
+            initial_model=source,
             copying=self._copying,
             power=power,
             selects_rows=answers.select_rows,
             max_iter=max_iter,
             tol=float(self.tol),
         )
-        self._set_attributes(answers, columns, solution, evidence, self._copying)
+        copying = self._copying
+        if copying is not None:
+            copying = replace(copying, copied=np.asarray(solution.copied))
+        self._set_attributes(answers, columns, solution, evidence, copying)
         self._log_likelihood = self._log_likelihood / power
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -42,7 +42,7 @@ print(f"Krippendorff's alpha of the answers: {krippendorff_alpha(crowd):.2f}")
 
 # %%
 # `AnnotatorModel` estimates the accuracies and the labels from the answers alone. It lists the annotators who are no
-# better than chance, and the copies, which together count as one annotator.
+# better than chance, and the copies, whose copied answers do not count.
 model = AnnotatorModel().fit(crowd)
 print("no better than chance:", ", ".join(model.no_better_than_chance_))
 print("copies:", "; ".join(", ".join(group) for group in model.copies_))
@@ -50,8 +50,7 @@ print("copies:", "; ".join(", ".join(group) for group in model.copies_))
 # %%
 # `CrowdClassifier` also uses the features: the prediction of a row by the other rows is the prior of its label. The
 # answers alone give too high accuracies for Dan, Finn and Hal, because annotators make the same mistakes. The copies
-# have wide intervals, because their answers count as those of one annotator. An answer with two digits is correct if
-# one of them is the true label.
+# have wide, conservative intervals. An answer with two digits is correct if one of them is the true label.
 classifier = CrowdClassifier(random_state=0).fit(X, crowd)
 is_correct = [[truth[i] in np.atleast_1d(a) for i, a in enumerate(column) if a is not None] for column in answers.T]
 true_accuracy = np.array([np.mean(column) for column in is_correct])

@@ -1,4 +1,4 @@
-"""Copies among the annotators: found, counted as one, named in notes, and not seen among independent ones."""
+"""Copies among the annotators: found, not counted, named in notes, and not seen among independent ones."""
 
 import numpy as np
 import pytest
@@ -82,7 +82,7 @@ def answers_of_five(rng):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_accurate_annotators_beside_sets_are_not_copies(seed):
+def test_accurate_annotators_with_sets_are_not_copies(seed):
     """The two best of five annotators agree most often, but as often as independent ones of their accuracies."""
     y, table = answers_of_five(np.random.default_rng(seed))
     model = AnnotatorModel().fit(table)
@@ -94,7 +94,7 @@ def test_accurate_annotators_beside_sets_are_not_copies(seed):
 @pytest.mark.parametrize("n", [8, 12])
 @pytest.mark.parametrize("kind", ["honest", "doubter"])
 def test_copies_of_most_answers_are_found(kind, n):
-    """An annotator who repeats 80 % of the answers of another one counts as one with it, also if answers are sets."""
+    """An annotator who repeats 80 % of the answers of another one is a copy of it, also if answers are sets."""
     rng = np.random.default_rng(1)
     _, table, _ = crowd([kind] * n, rng)
     for i in np.flatnonzero(rng.random(300) < 0.8):
@@ -106,7 +106,7 @@ def test_copies_of_most_answers_are_found(kind, n):
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_accuracies_and_labels_beside_a_copy(seed):
+def test_accuracies_and_labels_with_a_copy(seed):
     """A copy of 90 % of the answers of the best annotator: the intervals hold, and own answers count in full.
 
     The best annotator differs from another one in rows that the copy did not answer.
@@ -135,7 +135,7 @@ def test_accuracies_and_labels_beside_a_copy(seed):
 def test_copies_are_named_in_the_notes():
     """The groups of copies are named, with their effect; so is the closest pair of few annotators."""
     _, table, _ = crowd([*HONEST, "honest", "copy"], np.random.default_rng(0))
-    for merged, effect in ((True, "count as one"), (False, "count as independent")):
+    for merged, effect in ((True, "copied answers do not count"), (False, "count as independent")):
         model = AnnotatorModel(merge_copies=merged).fit(table)
         assert any("6 and 7 are copies of one another" in note and effect in note for note in model.notes_)
 
@@ -154,7 +154,7 @@ def two_annotators(rng, *, n=600, n_classes=4, copied=0.8, others=()):
 @pytest.mark.parametrize("others", [(), (0.75,)])
 @pytest.mark.parametrize("n_classes", [3, 5])
 def test_known_labels_determine_the_accuracies_of_copies(n_classes, others):
-    """With 60 known labels, the accuracies of two annotators who copy have no bias, also beside a third one.
+    """With 60 known labels, the accuracies of two annotators who copy have no bias, also with a third one.
 
     Equal answers of copies are more often correct than those in which they differ.
     """
@@ -186,16 +186,36 @@ def test_the_order_of_copies_does_not_matter():
     np.testing.assert_allclose(other.posterior_, model.posterior_, atol=1e-6)
 
 
+@pytest.mark.parametrize("n_steps", [1, 5])
+def test_an_update_with_the_same_prior_changes_nothing(n_steps):
+    """EM of a round starts at the labels, the accuracies and the fraction of copies of the last fit."""
+    _, table = five_annotators(np.random.default_rng(0), copied=0.8)
+    answers = Answers.from_table(table, classes=range(4))
+    model = AnnotatorModel("one_coin", "uniform", strength=2.0, tol=1e-8, max_iter=2000).fit(answers)
+    assert model.copies_ == [[0, 4]]
+    labels, accuracy, copied = model.posterior_, model.accuracy_, model._copying.copied
+    for _ in range(2):
+        model._update(answers, np.full(labels.shape, 0.25), None, power=1.0, max_iter=n_steps)
+    np.testing.assert_allclose(model.posterior_, labels, atol=1e-5)
+    np.testing.assert_allclose(model.accuracy_, accuracy, atol=1e-5)
+    np.testing.assert_allclose(model._copying.copied, copied, atol=1e-5)
+
+
 def test_accuracies_that_rest_on_the_agreement_of_two_have_a_note():
-    """Known labels of ten rows or a third annotator with ten comparable answers remove the note."""
+    """Known labels of 50 rows, or of half of them, or a third annotator with ten comparable answers remove the note."""
     y, table = two_annotators(np.random.default_rng(0), n=200, others=(0.75,))
     note = "The accuracies of Ann and Bob rest on their agreement, as if"
-    for n_third, n_gold, has_note in [(0, 0, True), (8, 0, True), (0, 8, True), (200, 0, False), (0, 10, False)]:
+    cases = [(0, 0, True), (8, 0, True), (0, 8, True), (0, 10, True), (200, 0, False), (0, 60, False)]
+    for n_third, n_gold, has_note in cases:
         given = np.where((np.arange(200) < n_third)[:, None] | (np.arange(3) < 2), table, -1)[:, : 2 + (n_third > 0)]
         answers = Answers.from_table(given, classes=range(4), annotators=["Ann", "Bob", "Cem"][: given.shape[1]])
         gold = np.where(np.arange(200) < n_gold, y, -1) if n_gold else None
         notes = AnnotatorModel().fit(answers, gold).notes_
         assert any(text.startswith(note) for text in notes) == has_note, (n_third, n_gold, notes)
+    for n_gold, has_note in ((10, True), (30, False)):
+        gold = np.where(np.arange(40) < n_gold, y[:40], -1)
+        notes = AnnotatorModel(classes=range(4)).fit(table[:40, :2], gold).notes_
+        assert any("rest on their agreement" in text for text in notes) == has_note, (n_gold, notes)
     features = np.eye(4)[y] + np.random.default_rng(1).normal(scale=0.3, size=(200, 4))
     model = CrowdClassifier(LOORidge(), random_state=0).fit(features, table[:, :2]).annotator_model_
     assert model.accuracy_.min() > (table[:, :2] == y[:, None]).mean() + 0.05  # features do not show copying

@@ -65,7 +65,7 @@ def test_the_model_is_that_of_the_answers(begin: Begin, truth: np.ndarray) -> No
 
 
 def test_copies_are_named(begin: Begin, truth: np.ndarray) -> None:
-    """The agreement names annotators who are counted as one, which are those of AnnotatorModel."""
+    """The agreement names annotators who are copies of one another, which are those of AnnotatorModel."""
     session, rng = begin(annotations_per_item=9), np.random.default_rng(0)
     for row in range(50):
         labels = [CLASSES[truth[row] if rng.random() < 0.7 else rng.integers(3)] for _ in range(8)]

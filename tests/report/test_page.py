@@ -148,7 +148,7 @@ def test_the_page_describes_the_annotators():
     words = Page(render_report(sample(weighted=True, annotators=annotators()))).words.replace("\N{NO-BREAK SPACE}", " ")
     assert "46 answers of 4 annotators" in words
     assert "Krippendorff's alpha is 0.42" in words
-    assert "Copies of one another, counted as one: worker 0, worker 1." in words
+    assert "Copies of one another, whose copied answers do not count: worker 0, worker 1." in words
     lines = re.findall(r"worker (\d) ?\d\d ?(\d\d\.\d %) ?(\d\d\.\d %) to (\d\d+\.\d %)", words)
     assert [line[0] for line in lines] == ["3", "2", "1", "0"]
     assert lines[0][1:] == ("30.0 %", "20.0 %", "40.0 %")

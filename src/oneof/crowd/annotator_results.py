@@ -29,7 +29,8 @@ TEST_LEVEL = 0.05
 MIN_ANSWERS = 10
 """Number of answers below which a note says that the accuracy is uncertain."""
 N_CHECKED = 50
-"""Number of known labels from which the accuracies of two annotators have an error of at most about .1."""
+"""Number of known labels from which the accuracies of two annotators do not rest on their agreement: if one copies the
+other, their root mean squared error is then about .05."""
 MAX_NAMED = 5
 
 
@@ -210,8 +211,8 @@ def _describe_agreement(names: Sequence[Any]) -> str:
     """Return a note on two annotators whose accuracies rest on their agreement."""
     return (
         f"The accuracies of {_enumerate(names)} rest on their agreement, as if their errors were independent. If "
-        f"one copies the other, the accuracies are too high. Give the true labels of about {N_CHECKED} rows (gold), or "
-        "ask a third annotator."
+        f"one copies the other, the accuracies are too high. Give the true labels of at least {N_CHECKED} rows (gold), "
+        "or ask two other annotators."
     )
 
 
@@ -223,7 +224,7 @@ def _describe_few_answers(names: Sequence[Any]) -> str:
 
 def _describe_copies(names: Sequence[Any], *, merged: bool) -> str:
     """Return a note on annotators who are copies of one another."""
-    count = "count as one" if merged else "count as independent, since merge_copies is False"
+    count = "copied answers do not count" if merged else "count as independent, since merge_copies is False"
     return f"{_enumerate(names)} are copies of one another, and {count}: compare their answers."
 
 

@@ -73,15 +73,45 @@ def test_em_of_the_mixture_increases_the_likelihood_and_finds_the_fraction():
     assert solve(300, None).copied[0] == pytest.approx(0.6, abs=0.15)
 
 
-def test_the_start_of_the_fraction_and_a_power_of_the_likelihood():
-    """EM continued from its solution stays near it; a power multiplies the log-likelihood, and 1 does not change it."""
+def test_em_continues_from_its_solution():
+    """EM of some steps, continued from its model and c, has the solution of all steps; at the end it stays there."""
     columns = columns_of(copied_table(np.random.default_rng(2)), 3)
     copying = FollowingAnswers.from_groups(columns, np.array([0, 1, 2, 0]))
     given = {"uses_confusion": np.ones(len(columns.source), dtype=bool), "prior": np.full(3, 1 / 3), "strength": 2.0}
-    solution = solve_annotators(columns, vote_shares(columns), copying=copying, max_iter=2000, tol=1e-8, **given)
-    start = replace(copying, copied=solution.copied)
-    again = solve_annotators(columns, solution.posterior, copying=start, max_iter=3, tol=0.0, **given)
-    np.testing.assert_allclose(again.copied, solution.copied, atol=0.02)
-    half = solve_annotators(columns, solution.posterior, copying=start, power=0.5, max_iter=1, **given)
-    one = solve_annotators(columns, solution.posterior, copying=start, max_iter=1, **given)
-    np.testing.assert_allclose(half.log_likelihood, 0.5 * one.log_likelihood)
+
+    def solve(max_iter, tol=0.0, before=None):
+        start = vote_shares(columns) if before is None else before.posterior
+        model = None if before is None else before.model
+        groups = copying if before is None else replace(copying, copied=before.copied)
+        return solve_annotators(
+            columns, start, copying=groups, initial_model=model, max_iter=max_iter, tol=tol, **given
+        )
+
+    whole, continued = solve(12), solve(5, before=solve(7))
+    np.testing.assert_allclose(continued.copied, whole.copied, rtol=1e-10)
+    np.testing.assert_allclose(continued.posterior, whole.posterior, atol=1e-10)
+    solution = solve(2000, tol=1e-8)
+    again = solve(3, before=solution)
+    np.testing.assert_allclose(again.copied, solution.copied, atol=1e-5)
+    np.testing.assert_allclose(again.posterior, solution.posterior, atol=1e-5)
+
+
+@pytest.mark.parametrize("power", [1.0, 0.5])
+def test_labels_are_those_of_the_powers_of_the_mixture(power):
+    """The posterior is that of a loop: the prior times (1 - c) p(A | k) + c f, to the power, for each answer."""
+    table, group = copied_table(np.random.default_rng(2), n=60), np.array([0, 1, 2, 0])
+    columns, prior = columns_of(table, 3), np.array([0.5, 0.3, 0.2])
+    solution = solve_annotators(
+        columns, vote_shares(columns), uses_confusion=np.ones(len(columns.source), dtype=bool), prior=prior,
+        strength=2.0, copying=FollowingAnswers.from_groups(columns, group), power=power, max_iter=20,
+    )  # fmt: skip
+    theta, c = solution.model.confusion(columns), solution.copied[0]
+    expected = np.tile(prior, (60, 1))
+    for i, answers in enumerate(table):
+        for j, answer in enumerate(answers):
+            rates = theta[j, :, answer]
+            if j == 3:
+                rates = (1.0 - c) * rates + c * (answers[0] == answer)
+            expected[i] *= rates**power
+    expected /= expected.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(solution.posterior, expected, atol=1e-8)

@@ -233,7 +233,7 @@ def print_annotators(summary: "AnnotatorSummary") -> None:
     terminal.print_line(f"Agreement of the annotators: {summary.agreement}")
     _print_pairs(summary)
     for group in summary.copies:
-        terminal.print_line(f"Copies of one another, counted as one: {', '.join(group)}.")
+        terminal.print_line(f"Copies of one another, whose copied answers do not count: {', '.join(group)}.")
     if summary.copies_note:
         terminal.print_line(summary.copies_note)
     if summary.disputed:

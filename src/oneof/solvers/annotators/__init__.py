@@ -9,7 +9,7 @@ Reading order:
 5. `dawid_skene`: EM for the labels, the confusion matrices and the coins of the sources.
 6. `held_out`: choice between models by the likelihood of held-out answers.
 7. `accuracy`: the accuracy of each source, and in each class, with intervals, and a test of equal accuracies.
-8. `copies`: pairs of sources that agree more often than the model expects, and the fit in which they count as one.
+8. `copies`: pairs of sources that agree more often than the model expects, and the fit without copied answers.
 9. `agreement`: Krippendorff's alpha, and Cohen's kappa of each pair.
 10. `questions`: the expected information of an answer.
 11. `reliability`: the reliability of answers that state how certain the annotator is.

@@ -69,7 +69,7 @@ class FollowingAnswers:
 class CopyMixture:
     """The fractions c of the groups, and the probabilities that answers are copies, during EM."""
 
-    def __init__(self, columns: AnswerColumns, following: FollowingAnswers) -> None:
+    def __init__(self, columns: AnswerColumns, following: FollowingAnswers, logs: Floats | None = None) -> None:
         self.group, self.fraction = following.group, following.fraction[:, None]
         self.row, self.column = columns.row[following.answer], columns.column[following.answer]
         n, place = len(self.row), np.arange(len(self.row))
@@ -77,8 +77,10 @@ class CopyMixture:
         self.by_column = sp.csr_array((np.ones(n), (self.column, place)), shape=(len(columns.source), n))
         self.totals = np.maximum(np.bincount(self.group, minlength=following.n_groups), 1)
         self.copied: Floats = np.broadcast_to(following.copied, following.n_groups).astype(np.float64)
-        self.change, self.is_start = np.inf, True
+        self.change, self.is_start = np.inf, logs is None
         self.is_copy = self.copied[self.group][:, None] * self.fraction * np.ones(columns.n_classes)
+        if logs is not None:  # log p(A | k) of the model that has the present labels
+            self.log_ratios(logs)
 
     def log_ratios(self, logs: Floats) -> Floats:
         """Return the logarithms of (1 - c) + c f / p(A | k), summed over the answers to each row, (n, K)."""

@@ -23,7 +23,7 @@ one, which makes m asymmetric. Two priors prevent it. m has a Dirichlet prior at
 transpose, which counts as much as all answers; and a fitted prior is shrunk to equal frequencies,
 prior_k = (1 - h) mean_i mu_ik + h / K, the mean over rows with answers. The accuracy r is at least that of answers at
 random. Answers to rows that no other source answered, and whose label is not known, are explained by any accuracy. They
-count only beside answers that can be compared (`AnswerColumns.answer_counts`), and a source without these has the
+count only together with answers that can be compared (`AnswerColumns.answer_counts`). A source without these has the
 accuracy of the others. Rules have another model (`vote_rates`).
 """
 
@@ -153,7 +153,7 @@ def solve_annotators(
     prior: Floats | float = 0.0,
     evidence: Floats | None = None,
     strength: float | None = None,
-    initial_strengths: tuple[float, float] = (START_STRENGTH, START_STRENGTH),
+    initial_model: SourceModel | None = None,
     answer_weight: Floats | None = None,
     selects_rows: bool = False,
     copying: FollowingAnswers | None = None,
@@ -176,8 +176,9 @@ def solve_annotators(
         g, weights of the classes of rows with known labels; 1 for other rows.
     strength : float, optional
         Strength of both priors, 0 for none; fitted if None.
-    initial_strengths : tuple of float
-        Strengths s and t of the start, if they are fitted.
+    initial_model : SourceModel, optional
+        The model of `start`, to continue EM: the strengths of the start, if they are fitted, and the first
+        probabilities of copies, with the fractions c of `copying`.
     answer_weight : ndarray of shape (m,), optional
         v, in (0, 1]; not with `selects_rows`, since absent votes have no weights.
     selects_rows : bool
@@ -200,8 +201,11 @@ def solve_annotators(
     maximize = _Maximization(columns, uses_confusion, np.asarray(counts.sum(axis=0)), strength)
     if evidence is not None:
         used |= evidence.min(axis=1) < evidence.max(axis=1)
-    mixture = None if copying is None else CopyMixture(columns, copying)
-    s, t = initial_strengths if strength is None else (strength, strength)
+    initial_logs = None if initial_model is None or copying is None else initial_model.log_likelihoods(columns)
+    mixture = None if copying is None else CopyMixture(columns, copying, initial_logs)
+    s, t = (START_STRENGTH, START_STRENGTH) if strength is None else (strength, strength)
+    if strength is None and initial_model is not None:
+        s, t = initial_model.strength, initial_model.coin_strength
     mu, n_iter, converged = start, 0, False
     frequencies = np.asarray(prior)
     shrinkage = float(frequencies) if frequencies.ndim == 0 else None

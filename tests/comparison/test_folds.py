@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GroupKFold, LeaveOneGroupOut
 
+from oneof import CandidateSets
 from oneof.comparison import compare, folds
 from oneof.comparison.folds import MAX_HELD_OUT_ROWS, MAX_ROWS_CROSS_VALIDATION, check_task, make_folds
 from oneof.errors import InputError

@@ -173,6 +173,22 @@ def test_known_labels_determine_the_accuracies_of_copies(n_classes, others):
     assert np.mean(right) > -0.01  # the copy and the third annotator do not outweigh the first one
 
 
+def test_with_known_labels_the_order_of_rows_and_annotators_does_not_matter():
+    """Two annotators of whom one copies, and who gave each label equally often, differ by their known rows only."""
+    rng = np.random.default_rng(37)
+    truth = rng.integers(2, size=400)
+    answers = np.where(rng.random((400, 2)) < 0.8, truth[:, None], 1 - truth[:, None])
+    is_copied = rng.random(400) < 0.8
+    answers[is_copied, 1] = answers[is_copied, 0]
+    assert answers.sum(axis=0)[0] == answers.sum(axis=0)[1]
+    gold = np.array([label if row < 60 else None for row, label in enumerate(truth.tolist())], dtype=object)
+    order = rng.permutation(400)
+    one = AnnotatorModel(classes=[0, 1]).fit(answers, gold=gold)
+    other = AnnotatorModel(classes=[0, 1]).fit(answers[order][:, ::-1], gold=gold[order])
+    np.testing.assert_allclose(other.posterior_, one.posterior_[order], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(other.accuracy_[::-1], one.accuracy_, rtol=0, atol=1e-9)
+
+
 def test_the_order_of_copies_does_not_matter():
     """Accuracies and labels follow the names of the annotators, although a copy follows another answer."""
     y, table = two_annotators(np.random.default_rng(0), others=(0.75, 0.7))

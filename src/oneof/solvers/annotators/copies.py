@@ -216,7 +216,7 @@ def solve_independent(
         Other arguments of `solve_annotators`.
     """
     shared, J = count_shared_answers(columns), columns.n_sources
-    fits = _Fits(columns, start, options, _precedence(columns, shared))
+    fits = _Fits(columns, start, options, _precedence(columns, shared, options.get("evidence")))
     weight = copy_weights(columns, group_copies(shared, J))
     solution = fits.solve(weight)
     pairs = find_copies(columns, shared, solution.log_joint, solution.model.log_likelihoods(columns), weight)
@@ -350,7 +350,7 @@ def _fit_pairs(pairs: SharedAnswers, group: Ints, fits: _Fits) -> tuple[Ints, Fl
     return np.array(list(found), dtype=np.int64), np.array(list(found.values()))
 
 
-def _precedence(columns: AnswerColumns, pairs: SharedAnswers) -> Ints:
+def _precedence(columns: AnswerColumns, pairs: SharedAnswers, evidence: Floats | None) -> Ints:
     """Return the rank of each source, (J,): that with the largest agreement first, since several may copy it.
 
     The order of equal ones follows their answers, and not their numbers.
@@ -360,7 +360,7 @@ def _precedence(columns: AnswerColumns, pairs: SharedAnswers) -> Ints:
         np.bincount(sources, np.concatenate([values, values]), columns.n_sources)
         for values in (pairs.equal, pairs.shared)
     )
-    order = np.lexsort((source_hashes(columns), -equal / np.maximum(shared, 1.0)))
+    order = np.lexsort((source_hashes(columns, evidence), -equal / np.maximum(shared, 1.0)))
     return np.argsort(order, kind="stable")
 
 

@@ -26,7 +26,7 @@ def held_out_log_likelihoods(
 ) -> Floats:
     """Return the logarithm of the probability of each held-out answer, (m',), in the order of the folds."""
     m = len(columns.row)
-    order = _order_by_content(columns)
+    order = _order_by_content(columns, evidence)
     fold = np.empty(m, dtype=np.int64)
     fold[order[np.random.default_rng(0).permutation(m)]] = np.arange(m) % N_FOLDS
     logs = []
@@ -44,24 +44,39 @@ def held_out_log_likelihoods(
     return np.concatenate(logs)
 
 
-def _order_by_content(columns: AnswerColumns) -> Ints:
-    """Return an order of the answers that depends on the answers of their rows and sources only.
+def _order_by_content(columns: AnswerColumns, evidence: Floats | None) -> Ints:
+    """Return an order of the answers that depends on the answers and the evidence of their rows and sources only.
 
-    Sums of hash values identify the answers of a source, then those of a row. Rows with equal answers of all sources
-    are exchangeable; sources with the same numbers of all answers keep their order.
+    Rows with equal answers of all sources and equal evidence are exchangeable; sources with equal answers keep their
+    order.
     """
-    column = _hash(source_hashes(columns)[columns.source] + _answer_hashes(columns))
-    row = np.zeros(columns.n_rows, dtype=np.uint64)
-    np.add.at(row, columns.row, column[columns.column])
+    column = _hash(source_hashes(columns, evidence)[columns.source] + _answer_hashes(columns))
+    row = _row_hashes(columns, column, evidence)
     return np.lexsort((columns.column, column[columns.column], columns.row, row[columns.row]))
 
 
-def source_hashes(columns: AnswerColumns) -> HashValues:
-    """Return an integer for each source, (J,), that depends only on how often it gave each answer."""
+def source_hashes(columns: AnswerColumns, evidence: Floats | None) -> HashValues:
+    """Return an integer for each source, (J,), that depends only on its answers, and not on the order of the rows.
+
+    It depends on how often the source gave each answer, and then on the other answers and the evidence of these rows.
+    Without evidence, two sources that differ only by an exchange of their names are equal.
+    """
+    answers, source = _answer_hashes(columns), np.zeros(columns.n_sources, dtype=np.uint64)
     n_given = np.bincount(columns.column, minlength=len(columns.source)).astype(np.uint64)
-    source = np.zeros(columns.n_sources, dtype=np.uint64)
-    np.add.at(source, columns.source, _answer_hashes(columns) * n_given)
+    np.add.at(source, columns.source, answers * n_given)
+    row = _row_hashes(columns, _hash(_hash(source)[columns.source] + answers), evidence)
+    np.add.at(source, columns.source[columns.column], _hash(row[columns.row] + answers[columns.column]))
     return _hash(source)
+
+
+def _row_hashes(columns: AnswerColumns, column: HashValues, evidence: Floats | None) -> HashValues:
+    """Return an integer for each row, (n,), by the hash values of its answers and by its evidence."""
+    row = np.zeros(columns.n_rows, dtype=np.uint64)
+    np.add.at(row, columns.row, column[columns.column])
+    if evidence is None:
+        return row
+    bits = np.ascontiguousarray(evidence + 0.0).view(np.uint64)  # without the sign of zero
+    return row + _hash(bits + np.arange(1, bits.shape[1] + 1, dtype=np.uint64)).sum(axis=1, dtype=np.uint64)
 
 
 def _answer_hashes(columns: AnswerColumns) -> HashValues:

@@ -31,7 +31,9 @@ def training_data() -> tuple[np.ndarray, list[list[int]]]:
     return X, [[k, (k + 1) % K] if i % 3 else [k] for i, k in enumerate(generator.integers(0, K, N).tolist())]
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "CandidateEM")) for name in ESTIMATORS]
+)
 def test_no_estimator_copies_the_rows(name: str, training_data: Any) -> None:
     """Estimators refer to the caller's rows; they only copy rows that they store in another form."""
     X, y = training_data

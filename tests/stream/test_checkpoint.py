@@ -286,6 +286,7 @@ def stop_repeatedly(folder, signals, seed):
     return messages
 
 
+@pytest.mark.slow
 def test_a_stopped_run_resumes_bit_by_bit(tmp_path):
     """Interrupted by Ctrl-C, which prints how to continue, then killed, it ends with the weights of a full run."""
     messages, _ = stop_repeatedly(tmp_path, [signal.SIGINT, signal.SIGKILL], seed=time.time_ns() % 1000)

@@ -416,6 +416,6 @@ def test_classes_that_are_sentences_have_a_note():
 def test_an_unknown_class_does_not_recommend_an_option_that_is_given(folds_case):
     """The error names --fold-case only if case is not folded already."""
     table = Table(pl.DataFrame({"y": ["Owl", "crow"]}), Path("t.csv"), cell_format=CellFormat(folds_labels=folds_case))
-    with pytest.raises(LabelError, match="--missing leaves out labels that are none") as caught:
+    with pytest.raises(LabelError, match="--missing leaves out labels that are not classes") as caught:
         read_labels(table, ["y"], classes=["owl" if folds_case else "Owl", "wren"])
     assert ("--fold-case" in str(caught.value)) != folds_case

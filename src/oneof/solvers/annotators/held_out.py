@@ -58,12 +58,14 @@ def _order_by_content(columns: AnswerColumns, evidence: Floats | None) -> Ints:
 def source_hashes(columns: AnswerColumns, evidence: Floats | None) -> HashValues:
     """Return an integer for each source, (J,), that depends only on its answers, and not on the order of the rows.
 
-    It depends on how often the source gave each answer, and then on the other answers and the evidence of these rows.
-    Without evidence, two sources that differ only by an exchange of their names are equal.
+    It depends on how often the source gave each answer and, if this is equal for two sources, on the other answers and
+    the evidence of these rows. Without evidence, two sources that differ only by an exchange of their names are equal.
     """
     answers, source = _answer_hashes(columns), np.zeros(columns.n_sources, dtype=np.uint64)
     n_given = np.bincount(columns.column, minlength=len(columns.source)).astype(np.uint64)
     np.add.at(source, columns.source, answers * n_given)
+    if len(np.unique(source)) == len(source):
+        return _hash(source)
     row = _row_hashes(columns, _hash(_hash(source)[columns.source] + answers), evidence)
     np.add.at(source, columns.source[columns.column], _hash(row[columns.row] + answers[columns.column]))
     return _hash(source)

@@ -47,10 +47,11 @@ def held_out_log_likelihoods(
 def _order_by_content(columns: AnswerColumns, evidence: Floats | None) -> Ints:
     """Return an order of the answers that depends on the answers and the evidence of their rows and sources only.
 
-    Rows with equal answers of all sources and equal evidence are exchangeable; sources with equal answers keep their
-    order.
+    Rows with equal answers of all sources and equal evidence are exchangeable. Without evidence, sources with the same
+    numbers of all answers keep their order.
     """
-    column = _hash(source_hashes(columns, evidence)[columns.source] + _answer_hashes(columns))
+    source = _hash(_count_hashes(columns)) if evidence is None else source_hashes(columns, evidence)
+    column = _hash(source[columns.source] + _answer_hashes(columns))
     row = _row_hashes(columns, column, evidence)
     return np.lexsort((columns.column, column[columns.column], columns.row, row[columns.row]))
 
@@ -58,17 +59,21 @@ def _order_by_content(columns: AnswerColumns, evidence: Floats | None) -> Ints:
 def source_hashes(columns: AnswerColumns, evidence: Floats | None) -> HashValues:
     """Return an integer for each source, (J,), that depends only on its answers, and not on the order of the rows.
 
-    It depends on how often the source gave each answer and, if this is equal for two sources, on the other answers and
-    the evidence of these rows. Without evidence, two sources that differ only by an exchange of their names are equal.
+    It depends on the answers of the source, and on the other answers and the evidence of these rows. Without evidence,
+    two sources that differ only by an exchange of their names are equal.
     """
-    answers, source = _answer_hashes(columns), np.zeros(columns.n_sources, dtype=np.uint64)
-    n_given = np.bincount(columns.column, minlength=len(columns.source)).astype(np.uint64)
-    np.add.at(source, columns.source, answers * n_given)
-    if len(np.unique(source)) == len(source):
-        return _hash(source)
+    answers, source = _answer_hashes(columns), _count_hashes(columns)
     row = _row_hashes(columns, _hash(_hash(source)[columns.source] + answers), evidence)
     np.add.at(source, columns.source[columns.column], _hash(row[columns.row] + answers[columns.column]))
     return _hash(source)
+
+
+def _count_hashes(columns: AnswerColumns) -> HashValues:
+    """Return an integer for each source, (J,), that depends only on how often it gave each answer."""
+    source = np.zeros(columns.n_sources, dtype=np.uint64)
+    n_given = np.bincount(columns.column, minlength=len(columns.source)).astype(np.uint64)
+    np.add.at(source, columns.source, _answer_hashes(columns) * n_given)
+    return source
 
 
 def _row_hashes(columns: AnswerColumns, column: HashValues, evidence: Floats | None) -> HashValues:

@@ -22,7 +22,8 @@ $(VENV)/.docs: ; $(install) '.[docs]' && touch $@
 demo: $(VENV)/.cli
 	$(ONE_THREAD) $(BIN)/oneof demo --out demo
 
-# All tests but the slow ones: 13 minutes on two idle cores, with the compilation of the first run. Some read the data sets in $ONEOF_DATA, if it is set.
+# All tests but the slow ones: 13 minutes on two idle cores, with the compilation of the first run. Some read the data
+# sets in $ONEOF_DATA, if it is set. Three processes use the time in which a test waits.
 test: $(VENV)/.test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal
 

@@ -92,8 +92,10 @@ THEMES ?= $(shell $(BIN)/python -m benchmarks | grep -E '^[a-z-]+$$' | grep -v e
 bench: $(VENV)/.test
 	for theme in $(THEMES); do $(BIN)/python -m benchmarks $$theme || exit 1; done
 
-# The site, in build/docs/: pages, API, and the gallery, whose examples are run; needs no network.
+# The site, in build/docs/: pages, API, and the gallery, whose examples are run; needs no network. The tests of the API
+# pages need numpydoc, and are skipped by `make test`.
 docs: $(VENV)/.docs
+	$(BIN)/python -m pytest -q tests/documentation/test_api_pages.py
 	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
 
 # Every example in README.md, docs/ and the docstrings; `make test` runs them too.

@@ -165,7 +165,19 @@ class LabelError(InputError):
         self.rows: tuple[int, ...] = ()
 
     def at(self, source: Any = None, *, first_row: int = 0) -> Self:
-        """Return a copy of the error with a source and rows counted from `first_row`; see `InputError.at`."""
+        """Return a copy of the error with a source, unless it has one, and with its rows counted from `first_row`.
+
+        Parameters
+        ----------
+        source : str or path-like, optional
+            The file, or its columns, from which the value was read.
+        first_row : int, default=0
+            Row of the source at which the rows of this error start.
+
+        Returns
+        -------
+        LabelError
+        """
         relocated = super().at(source, first_row=first_row)
         relocated.rows = tuple(row + first_row for row in self.rows)
         return relocated

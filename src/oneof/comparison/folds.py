@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing
 
 from oneof.candidates import CandidateSets, as_candidates, expand_to_predicted
-from oneof.candidates.labels import fold_case
+from oneof.candidates.spellings import find_spellings
 from oneof.comparison.class_weights import fit_with_class_weights
 from oneof.comparison.results import FoldResult, HeldOut
 from oneof.errors import InputError, LabelError, reraise_as_input_error
@@ -92,7 +92,7 @@ def check_task(X: Any, y: Any, truth: Any, class_weight: Any = None) -> Task:
     named = known.mask[known.is_exact].any(axis=0)
     if named.any() and not set(known.classes[named].tolist()) & set(candidates.classes.tolist()):
         label = known.classes[named].tolist()[0]
-        other = _other_spellings([label], candidates)[0]
+        other = find_spellings([label], candidates.classes.tolist())[0]
         remedy = "" if other is None else f" {_describe_spelling(other)}"
         raise LabelError(
             f"`truth` must use the class names of `y`; got {label!r}, which is not a class of `y`.{remedy}"
@@ -131,7 +131,8 @@ def _warn_of_other_labels(known: CandidateSets, candidates: CandidateSets) -> No
     columns = np.flatnonzero(~np.isin(known.classes, candidates.classes))
     other = np.flatnonzero(known.is_exact & known.mask[:, columns].any(axis=1))
     if len(other):
-        names = dict(zip(columns.tolist(), _other_spellings(known.classes[columns].tolist(), candidates), strict=True))
+        spellings = find_spellings(known.classes[columns].tolist(), candidates.classes.tolist())
+        names = dict(zip(columns.tolist(), spellings, strict=True))
         misspelled = [k for k, name in names.items() if name is not None]
         rows = np.flatnonzero(known.is_exact & known.mask[:, misspelled].any(axis=1))
         row = int(rows[0] if len(rows) else other[0])
@@ -156,12 +157,6 @@ def _warn_of_other_labels(known: CandidateSets, candidates: CandidateSets) -> No
             f"only {100 * rate:.0f} % of the true labels are among the labels of their rows. Check that `truth` has "
             "the names of the classes, and not numbers in another order.",
         )
-
-
-def _other_spellings(labels: list[Any], candidates: CandidateSets) -> list[str | None]:
-    """Return the class from which each label differs only in case, spaces, underscores or hyphens, None without one."""
-    names = {fold_case(name): name for name in candidates.classes.tolist() if isinstance(name, str)}
-    return [names.get(fold_case(label)) if isinstance(label, str) else None for label in labels]
 
 
 def _describe_spelling(name: str | None) -> str:

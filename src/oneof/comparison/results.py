@@ -68,8 +68,6 @@ class MethodResult:
 
     The standard deviation of a rate p on one fold is the binomial standard error sqrt(p (1 - p) / n) of its n rows.
     Every number is NaN, and every accuracy None, if the method failed in any fold, or if no fold was fitted.
-    ``pooled_covering_rate`` and ``pooled_accuracy`` are the rates of the rows of all folds together. They differ from
-    the means if the folds differ in size.
 
     Attributes
     ----------
@@ -80,6 +78,9 @@ class MethodResult:
         The median over the folds, since a first fit may include compilation.
     accuracy, accuracy_std : float or None
         None without a truth.
+    pooled_covering_rate : float
+    pooled_accuracy : float or None
+        The rates of the rows of all folds together. They differ from the means if the folds differ in size.
     error : str or None
         The first error, if the method failed.
     folds : tuple of FoldResult

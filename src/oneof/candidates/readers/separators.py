@@ -94,19 +94,18 @@ def detect_separator(
         if joins_classes or is_list or is_plain or separator not in _IN_NAMES:
             text = next((text for text in joined if any(m in alone for m in members[text])), joined[0])
             doubtful.append((rows[text], text, separator))
-    if doubtful and n_objects > n_others:
+    if doubtful:
         row, text, separator = min(doubtful)
+        if n_objects <= n_others:
+            raise LabelError(
+                f"{text!r} may be a set of labels or one class. {setting}{separator!r} if it is a set, or "
+                f"{setting.partition(' ')[2]}{DEFAULT_SEPARATOR!r} if it is one class.",
+                row=row,
+                label=text,
+            )
         warn(
             f"{text!r} (row {row}) is read as one class, since most cells are JSON. {setting}{separator!r} if it is a "
             "set."
-        )
-    elif doubtful:
-        row, text, separator = min(doubtful)
-        raise LabelError(
-            f"{text!r} may be a set of labels or one class. {setting}{separator!r} if it is a set, or "
-            f"{setting.partition(' ')[2]}{DEFAULT_SEPARATOR!r} if it is one class.",
-            row=row,
-            label=text,
         )
     return DEFAULT_SEPARATOR
 

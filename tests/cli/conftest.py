@@ -1,5 +1,6 @@
 """A small table with labels of every kind, and a fixture that runs the command line."""
 
+import functools
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,10 +9,15 @@ from typing import Any, NamedTuple
 import numpy as np
 import polars as pl
 import pytest
+from typer import testing
 from typer.testing import CliRunner
 
 from oneof.cli.app import app
+from oneof.cli.tables import times
 from oneof.report import page
+
+# Otherwise each call builds the options of all commands anew, which takes 30 ms.
+testing._get_command = functools.cache(testing._get_command)
 
 QUICK = ("--method", "AvgPerceptron", "--folds", "2")
 N_ROWS = 60
@@ -32,11 +38,12 @@ Run = Callable[..., Result]
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Run:
     """Return a function that runs a command in a new empty folder.
 
-    Reports have no figures, which take a third of the time of a small fit and are tested in tests/report, unless the
-    test has the marker `figures`.
+    Reports have no figures and learning curves one size, unless the test has the marker `figures`: both together take
+    most of the time of a small fit, and are tested in tests/report and tests/comparison.
     """
     if request.node.get_closest_marker("figures") is None:
         monkeypatch.setattr(page, "draw_figures", lambda _: {})
+        monkeypatch.setattr(times, "CURVE_FRACTIONS", (0.4,))
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("ONEOF_DEBUG", raising=False)
 

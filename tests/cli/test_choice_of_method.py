@@ -75,6 +75,7 @@ class Fits:
         monkeypatch.setattr(estimator, "fit", watch)
 
 
+@pytest.mark.figures
 def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above the limit of cross-validation there is one split, a learning curve on few rows, and the final fit."""
     from oneof.cli.tables import times
@@ -106,6 +107,7 @@ def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytes
     assert "2 folds, 50 held-out rows" in result.out
 
 
+@pytest.mark.figures
 def test_the_time_of_a_fit_is_announced(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The time predicted by samples is printed before the first fold."""
     from oneof.comparison import cost

@@ -133,7 +133,7 @@ def test_the_estimate_is_the_time_of_the_fits(monkeypatch: pytest.MonkeyPatch, n
 
     class Slow(CLPL):
         def fit(self, X: Any, y: Any) -> Any:
-            clock.now += (len(X) / n) ** power
+            clock.now += 100 * (len(X) / n) ** power
             self.classes_ = np.unique(y.classes)
             self.coef_, self.intercept_, self.n_features_in_ = np.zeros((2, 1)), np.zeros(2), 1
             return self
@@ -146,7 +146,27 @@ def test_the_estimate_is_the_time_of_the_fits(monkeypatch: pytest.MonkeyPatch, n
     n_fits = sum(count_fits([len(train) for train, _ in splits], n).values())
     sizes = np.array([0.8 * n] * 5)
     assert n_fits == pytest.approx(1 + sizes.sum() / n + 1.4 * np.minimum(sizes, 4_000).sum() / n)
-    assert estimate_seconds(Slow(), task, splits[0][1], n_fits, 0) == pytest.approx(n_fits, rel=0.02)
+    assert estimate_seconds(Slow(), task, splits[0][1], n_fits, 0) == pytest.approx(100 * n_fits, rel=0.02)
+
+
+def test_fits_of_seconds_are_estimated_from_one_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If no growth of the time leads to a minute, one fit of a quarter of the rows is enough."""
+    from oneof import CLPL
+
+    clock, sizes = Clock(), []
+
+    class Quick(CLPL):
+        def fit(self, X: Any, y: Any) -> Any:
+            clock.now += 60 / 64 / 10
+            sizes.append(len(X))
+            return super().fit(X, y)
+
+    monkeypatch.setattr(folds_module, "clock", clock)
+    task = check_task(np.arange(80.0)[:, None], ["owl", "wren"] * 40, None)
+    assert estimate_seconds(Quick(), task, np.arange(3), 9.9, 0) == pytest.approx(9.9 * 4 * 60 / 64 / 10)
+    assert sizes == [20]
+    assert estimate_seconds(Quick(), task, np.arange(3), 10.1, 0) < 60
+    assert sizes == [20, 20, 20, 40]
 
 
 def test_tiny_tables_have_no_estimate() -> None:

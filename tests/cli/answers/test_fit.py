@@ -27,7 +27,7 @@ from tests.cli.conftest import Run, check_error, make_birds
 @pytest.mark.figures
 def test_fit_writes_the_model_the_labels_and_the_annotators(run: Run, table: Path) -> None:
     """The files have the results of CrowdClassifier, and the features exclude the names of the rows."""
-    result = fit(run)
+    result = run(*FIT)  # with figures
     folder = Path("table-oneof")
     assert {path.name for path in folder.iterdir()} == {
         "annotators.csv", "model.skops", "report.html", "summary.json", "training_labels.csv",

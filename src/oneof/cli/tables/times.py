@@ -111,7 +111,7 @@ def estimate_seconds(estimator: Any, task: Any, test: Any, n_fits: float, seed: 
         is_busy=True,
     )
     if math.isnan(seconds) and len(rows) >= _MIN_ROWS:
-        seconds = _estimate_small(estimator, task, test, seed)
+        seconds = _estimate_small(estimator, task, test, seed, MAX_ESTIMATE_SECONDS / n_fits)
     return None if math.isnan(seconds) else seconds * n_fits
 
 
@@ -131,8 +131,11 @@ def find_faster_methods(
     return tuple(sorted(known, key=lambda item: item[1]))
 
 
-def _estimate_small(estimator: Any, task: Any, test: Any, seed: int) -> float:
-    """Return the estimated time of a fit of all rows of a small table from fits on a quarter and a half of them."""
+def _estimate_small(estimator: Any, task: Any, test: Any, seed: int, enough: float) -> float:
+    """Return the estimated time of a fit of all rows of a small table from fits on a quarter and a half of them.
+
+    If no fit can take more than `enough` seconds by the first one, which may include compilation, no other is run.
+    """
     import numpy as np
 
     from oneof.comparison import cost, folds
@@ -144,7 +147,9 @@ def _estimate_small(estimator: Any, task: Any, test: Any, seed: int) -> float:
         result = folds.try_fit_and_score(estimator, task, np.sort(order[:size]), test)
         return folds.clock() - start if result.error is None else math.nan
 
-    run(len(order) // 4)  # not measured, since it may include compilation
+    first = run(len(order) // 4)
+    if first * 4.0 ** cost.GROWTH_RANGE[1] <= enough:
+        return 4.0 * first
     quarter, half = run(len(order) // 4), run(len(order) // 2)
     if math.isnan(quarter) or math.isnan(half):
         return math.nan

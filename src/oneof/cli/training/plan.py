@@ -57,21 +57,22 @@ def make_plan(
     steps: dict[str, float | None] = {
         step: None if fit_seconds is None else number * fit_seconds for step, number in n_fits.items()
     }
-    if noise_rate is not None or (name == DEFAULT_METHOD and facts.answers is None):
+    has_proba = hasattr(estimator, "predict_proba")
+    is_audited = noise_rate is not None or (name == DEFAULT_METHOD and facts.answers is None)
+    noise_seconds = estimate_noise_seconds(candidates, seed) if is_audited or has_proba else 0.0
+    if is_audited:
         audit_fit_seconds = fit_seconds
         if n_audit_fits and name != DEFAULT_METHOD:
             [auditor] = resolve_methods(prepared, DEFAULT_METHOD, seed)[0].values()
             audit_fit_seconds = estimate_seconds(auditor, task, test, 1, seed)
         n_models = count_audit_models(candidates) if n_audit_fits else 1
-        steps[AUDIT] = n_audit_fits * (audit_fit_seconds or 0.0) + n_models * estimate_noise_seconds(candidates, seed)
+        steps[AUDIT] = n_audit_fits * (audit_fit_seconds or 0.0) + n_models * noise_seconds
     if noise_rate is not None:  # before the final fit
         share = sum(len(train) for train, _ in splits) / n
         audit_seconds = steps[AUDIT] or 0.0
         steps[RATES] = None if fit_seconds is None else share * (audit_seconds + fit_seconds)
         steps[FINAL] = steps.pop(FINAL)
-    steps[WRITING] = WRITE_SECONDS
-    if hasattr(estimator, "predict_proba"):  # for the estimated accuracy
-        steps[WRITING] = WRITE_SECONDS + estimate_noise_seconds(candidates, seed)
+    steps[WRITING] = WRITE_SECONDS + noise_seconds * has_proba  # for the estimated accuracy
     facts = replace(facts, method=name, step_seconds=steps)
     if fit_seconds is None:
         return facts

@@ -183,6 +183,8 @@ def _with_other_words(finding: ColumnFinding, cells: "pl.Series", stripped: "pl.
 def _infer_column(name: str, present: "pl.Series", cell_format: CellFormat) -> Column | None:
     """Return the kind of nine of ten cells of a sample of text, or else the kind of most cells; None for words."""
     sample = sample_cells(present, _SAMPLE_ROWS)
+    if not cell_format.dates and not sample.str.contains(r"\d").any():  # no number, date or duration
+        return Column(name, "yes/no") if is_yes_no(present) else None
     candidates: list[tuple[float, Column]] = []
     for unit in ("", detect_unit(sample)):
         values = read_numbers(sample, detect_number_format(sample, cell_format.decimal, unit), unit)

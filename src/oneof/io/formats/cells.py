@@ -212,8 +212,9 @@ def read_yes_no(text: "pl.Series") -> "pl.Series":
 def is_yes_no_word(text: "pl.Series") -> "pl.Series":
     """Return whether each cell is a word of the pair of yes and no that the most cells have; a missing cell is not."""
     lower = text.str.to_lowercase()
-    masks = [lower.is_in(list(pair)).fill_null(value=False) for pair in _PAIRS]
-    return max(masks, key=lambda mask: int(mask.sum()))
+    counts = dict(lower.alias("word").value_counts(name="n").iter_rows())
+    pair = max(_PAIRS, key=lambda words: sum(counts.get(word, 0) for word in words))
+    return lower.is_in(list(pair)).fill_null(value=False)
 
 
 def is_yes_no(text: "pl.Series") -> bool:

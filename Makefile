@@ -22,10 +22,13 @@ $(VENV)/.docs: ; $(install) '.[docs]' && touch $@
 demo: $(VENV)/.cli
 	$(ONE_THREAD) $(BIN)/oneof demo --out demo
 
-# All tests but the slow ones: 13 minutes on two idle cores, with the compilation of the first run. Some read the data
-# sets in $ONEOF_DATA, if it is set. Three processes use the time in which a test waits.
+# All tests of the code but the slow ones: 13 minutes on two idle cores, with the compilation of the first run. Some read
+# the data sets in $ONEOF_DATA, if it is set. Three processes use the time in which a test waits. `make docs` tests the
+# pages, and `make check` the types that a user sees.
+PAGE_TESTS := README.md docs/*.md docs/*/*.md tests/documentation tests/pages
 test: $(VENV)/.test
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal tests src \
+		--ignore=tests/documentation --ignore=tests/pages --ignore=tests/typed
 
 # The laws of the core, for the inner loop: under a minute on two cores.
 FAST_TESTS := tests/candidates tests/graphs tests/solvers tests/io tests/datasets tests/test_kernels.py \
@@ -46,11 +49,12 @@ fuzz-files: $(VENV)/.test
 	$(install) '.[fuzz]'
 	$(ONE_THREAD) $(BIN)/python -m tests.fuzz_files.guided $(FUZZ_SECONDS)
 
-# The linter, the type checker and the import contracts.
+# The linter, the type checker, also of a user's script, and the import contracts.
 check: $(VENV)/.typing
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/python -m pytest -q tests/typed
 	$(BIN)/lint-imports
 
 format: $(VENV)/.typing
@@ -92,13 +96,13 @@ THEMES ?= $(shell $(BIN)/python -m benchmarks | grep -E '^[a-z-]+$$' | grep -v e
 bench: $(VENV)/.test
 	for theme in $(THEMES); do $(BIN)/python -m benchmarks $$theme || exit 1; done
 
-# The site, in build/docs/: pages, API, and the gallery, whose examples are run; needs no network. The tests of the API
-# pages need numpydoc, and are skipped by `make test`.
+# Tests all pages, and builds the site in build/docs/: pages, API, and the gallery, whose examples are run; needs no
+# network.
 docs: $(VENV)/.docs
-	$(BIN)/python -m pytest -q tests/documentation/test_api_pages.py
+	$(ONE_THREAD) $(BIN)/python -m pytest -q -n 3 --dist worksteal $(PAGE_TESTS)
 	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
 
-# Every example in README.md, docs/ and the docstrings; `make test` runs them too.
+# Every example in README.md, docs/ and the docstrings; `make docs` and `make test` run them too.
 doctest: $(VENV)/.test
 	$(BIN)/python -m pytest -q README.md docs/*.md docs/*/*.md src
 

@@ -236,3 +236,21 @@ def test_accuracies_that_rest_on_the_agreement_of_two_have_a_note():
     model = CrowdClassifier(LOORidge(), random_state=0).fit(features, table[:, :2]).annotator_model_
     assert model.accuracy_.min() > (table[:, :2] == y[:, None]).mean() + 0.05  # features do not show copying
     assert any("0 and 1 rest on their agreement" in text for text in model.notes_)
+
+
+def test_copies_among_three_have_a_note_that_accuracies_may_be_too_high():
+    """They are merged, or the closest pair. Known labels of 50 rows, or a fourth annotator, show that they are copies.
+
+    Among independent annotators, there is no note.
+    """
+    note = "Ann and Bob agree far more often than every other pair. One copies the other, or both are more accurate"
+    for seed in range(4):
+        y, table = two_annotators(np.random.default_rng(seed), others=(0.75, 0.7))
+        answers = Answers.from_table(table[:, :3], classes=range(4), annotators=["Ann", "Bob", "Cem"])
+        model = AnnotatorModel().fit(answers)
+        assert model.copies_ == [["Ann", "Bob"]] or model.notes_[-1].startswith(note)
+        known = AnnotatorModel().fit(answers, np.where(np.arange(600) < 50, y, -1))
+        four = AnnotatorModel(classes=range(4)).fit(table)
+        assert (known.copies_, four.copies_) == ([["Ann", "Bob"]], [[0, 1]])
+        _, independent = two_annotators(np.random.default_rng(seed), copied=0.0, others=(0.75,))
+        assert AnnotatorModel(classes=range(4)).fit(independent).notes_ == []

@@ -141,8 +141,10 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
     and too narrow intervals, and may not be detected; `notes_` says so. Known labels of 50 rows (`gold`) determine both
     the accuracies and the fraction of copied answers.
 
-    Among three annotators, copies are seldom found without known labels, and their accuracies are then too high: if one
-    copies 80 % of the answers of another one, by about .1. Among four, they are found.
+    The agreements of three annotators determine three accuracies, so copies cannot be distinguished from accuracy
+    without known labels. If one copies 80 % of the answers of another one, it is mostly not found, and their accuracies
+    are too high by about .1; the pair is then `closest_pair_`, and `notes_` says so. With 50 known labels, or among
+    four annotators, such copies are found.
 
     The intervals of copies are conservative with known labels: for two annotators with 50 known labels of 600 rows,
     they are about .25 wide, and the root mean squared error is about .04.

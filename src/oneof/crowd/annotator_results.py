@@ -84,7 +84,7 @@ class AnnotatorResults:
         notes += [_describe_unknown(unknown, everyone=everyone)] if unknown else []
         notes += [_describe_few_answers(self.few_answers_)] if self.few_answers_ else []
         pair = self.annotators_[self._rests_on_agreement].tolist()
-        notes += [_describe_agreement(pair)] if pair else []
+        notes += [_describe_agreement(pair)] if len(pair) == 2 else []
         differing = self.annotators_[self.class_accuracies().differs.any(axis=1)].tolist()
         notes += [_describe_differences(differing, self.model_)] if differing else []
         return notes + self._copy_notes
@@ -93,7 +93,11 @@ class AnnotatorResults:
     def _copy_notes(self) -> list[str]:
         """Sentences on the groups of copies, or on the closest pair."""
         notes = [_describe_copies(group, merged=self.merge_copies) for group in self.copies_]
-        return notes + ([] if self.closest_pair_ is None else [_describe_closest_pair(self.closest_pair_)])
+        if self.closest_pair_ is None:
+            return notes
+        three = self.annotators_[self._rests_on_agreement].tolist()
+        third = [name for name in three if name not in self.closest_pair_]
+        return [*notes, _describe_closest_pair(self.closest_pair_, third[0] if len(three) == 3 else None)]
 
     def class_accuracies(self) -> ClassAccuracies:
         """Return the accuracy of each annotator in the rows of each class, with intervals.
@@ -228,8 +232,15 @@ def _describe_copies(names: Sequence[Any], *, merged: bool) -> str:
     return f"{_enumerate(names)} are copies of one another, and {count}: compare their answers."
 
 
-def _describe_closest_pair(names: Sequence[Any]) -> str:
-    """Return a note on two annotators who are copies, or more accurate than the others."""
+def _describe_closest_pair(names: Sequence[Any], third: Any = None) -> str:
+    """Return a note on two annotators who are copies, or more accurate than the others, or than a third one."""
+    if third is not None:
+        return (
+            f"{_enumerate(names)} agree far more often than every other pair. One copies the other, or both are more "
+            f"accurate than {third}: the agreement of three annotators does not distinguish these. If one copies, the "
+            f"accuracies of both are too high. Give the true labels of at least {N_CHECKED} rows (gold), or ask "
+            "another annotator."
+        )
     return (
         f"{_enumerate(names)} agree far more often than every other pair: compare their answers. If one copies the "
         "other, remove the answers of one."

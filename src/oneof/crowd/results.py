@@ -198,17 +198,18 @@ def name_closest_pair(columns: AnswerColumns, annotators: Labels) -> tuple[Any, 
 
 
 def rests_on_agreement(columns: AnswerColumns, evidence: Floats | None, min_compared: int, min_known: int) -> Mask:
-    """Return the two sources whose accuracies rest on their agreement, (J,); False for all if there are others.
+    """Return the two or three sources whose accuracies rest on their agreement, (J,); False for all if there are more.
 
     They are the only ones with `min_compared` comparable answers. Fewer than `min_known` of the rows with answers have
-    evidence, and fewer than half.
+    evidence, and fewer than half. The agreements of three pairs determine three accuracies, so copies cannot be
+    distinguished from accuracy by agreement.
     """
     compared = columns.n_compared(evidence) >= min_compared
     known = np.zeros(columns.n_rows, dtype=bool) if evidence is None else evidence.min(axis=1) < evidence.max(axis=1)
     rows = np.unique(columns.row)
     n_known = np.count_nonzero(known[rows])
     rests = (n_known < min_known) & (n_known < 0.5 * len(rows))
-    return np.asarray(compared & (np.count_nonzero(compared) == 2) & rests)
+    return np.asarray(compared & (np.count_nonzero(compared) in (2, 3)) & rests)
 
 
 def select_disputed(columns: AnswerColumns, posterior: Floats, n_rows: int) -> tuple[Ints, Ints, Floats, Floats]:

@@ -42,11 +42,10 @@ def misspelled_classes(candidates: "CandidateSets", *, unit: str = "row", source
     """Return a note about the rare classes that differ from a frequent class in one or two letters of a long word.
 
     The rows of a class are the labeled rows of which it is a candidate; `unit` is their name, such as "answer", and
-    `source` names the table. A rare class has at most three rows and a tenth of those of the frequent one, or a fiftieth
-    of them. Equal sets of several candidates count once if the table has many different ones: they may be those of one
-    recording. Names that differ in digits, in short words such as "type A" and "type B", or by a
-    usual prefix or suffix such as "normal" and "abnormal", are different classes; some other pairs of words have a note
-    as well.
+    `source` names the table. A rare class has at most three rows and a tenth of those of the frequent one, or more and
+    a fiftieth. Equal sets of several candidates count once if the table has many different ones: they may be those of
+    one recording. Names that differ in digits, in short words such as "type A" and "type B", or by a usual prefix or
+    suffix such as "normal" and "abnormal", are different classes; some other pairs of words have a note as well.
     """
     names = candidates.classes.tolist()
     if not all(isinstance(name, str) for name in names):

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from oneof import CandidateSets
+from oneof import CandidateSets, make_partial_labels
 from oneof.candidates import as_candidates
 from oneof.errors import InputError, LabelError
 
@@ -277,6 +277,9 @@ def test_strings():
         (lambda: CandidateSets.from_labels([0, 1.5]), "continuous"),
         (lambda: CandidateSets.from_labels([[1, 2], [3]]), "not a label"),
         (lambda: CandidateSets.from_labels(np.zeros((2, 2, 2))), "1d array"),
+        (lambda: CandidateSets.from_labels(pd.DataFrame({"y": ["ant", "bee", "cat"]})), r"1d array .* shape \(3, 1\)"),
+        (lambda: CandidateSets.from_labels(pl.DataFrame({"y": ["ant", "bee", "cat"]})), r"1d array .* shape \(3, 1\)"),
+        (lambda: make_partial_labels(pd.DataFrame({"y": ["ant", "bee"]})), r"1d array .* shape \(2, 1\)"),
         (lambda: CandidateSets.from_labels(3), "one label or one set of labels per row"),
         (
             lambda: CandidateSets.from_labels(sp.csr_array([[0, 1]])),

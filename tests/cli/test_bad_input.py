@@ -138,6 +138,13 @@ def test_invalid_model_files(run: Run, model: Path, birds: Path) -> None:
     )
 
 
+def test_an_option_without_its_values_names_them(run: Run, birds: Path) -> None:
+    """An option with several values has an error that says which they are."""
+    result = run("label", birds, "--labels", "species", "--show", "remark")
+    assert result.code == 2
+    assert "Option '--show' requires 2 arguments: --show text|image|audio COLUMN." in result.err
+
+
 def test_usage(run: Run, birds: Path) -> None:
     """Unknown options and missing values end with code 2 without a traceback."""
     for args in (["fit"], ["fit", birds], ["fit", birds, "--labels", "species", "--folds", "0"], ["paint"], ["-x"]):

@@ -283,6 +283,9 @@ def test_suspicious_labels_are_noted(run: Run) -> None:
     result = run("fit", "birds.csv", "--labels", "species", "--drop", "truth,id", *QUICK)
     assert result.code == 0, result.err
     notes = json.loads(Path("birds-oneof/summary.json").read_text())["notes"]
-    for message in ("'?' and 'NA' are read as classes: leave the cells", "'OWL' and 'owl' differ only in case,"):
+    for message in (
+        "in birds.csv, '?' and 'NA' are read as classes: leave the cells",
+        "'OWL' and 'owl' differ only in case,",
+    ):
         assert any(note.startswith(message) for note in notes)
         assert f"Note: {message}" in result.err

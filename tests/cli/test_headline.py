@@ -217,3 +217,16 @@ def test_too_confident_training_labels_have_a_note() -> None:
     assert "95 % on average, while 80 % of 100 rows with a true label have it" in note
     assert describe_training_labels(decisions._replace(confidence=np.full(100, 0.8)), candidates, truth) == []
     assert describe_training_labels(decisions, candidates, None) == []
+    assert "The labels of 20 of these rows lack the true one: --noise-rate auto corrects such labels." in note
+
+
+@pytest.mark.parametrize(("n_wrong", "has_remedy"), [(20, True), (3, False)])
+def test_too_confident_training_labels_of_weights_have_the_remedy(n_wrong: int, has_remedy: bool) -> None:
+    """With weights for all classes no set lacks the truth: labels of largest weight that are wrong name the remedy."""
+    truth = np.array(["finch"] * 60 + ["owl"] * 40, dtype=object)
+    weights = np.where(truth[:, None] == ["finch", "owl"], 0.9, 0.1)
+    weights[-n_wrong:] = [0.8, 0.2]
+    candidates = CandidateSets.from_weights(weights, ["finch", "owl"], kind="posterior")
+    decisions = Disambiguation(np.array(["finch"] * 80 + ["owl"] * 20), np.full(100, 0.95))
+    [note] = describe_training_labels(decisions, candidates, truth)
+    assert (f"not the true one in {n_wrong} of these rows: --noise-rate auto" in note) == has_remedy

@@ -11,7 +11,7 @@ import pytest
 
 from oneof import CandidateSets, persistence
 from oneof.cli.auditing.issues import find_issues
-from oneof.cli.prediction.sets import SetOptions, held_out_calibration
+from oneof.cli.prediction.sets import SetOptions, held_out_calibration, print_sets
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.comparison import compare
@@ -103,6 +103,24 @@ def test_coverage_is_reported(run: Run, model: Path) -> None:
     bare = json.loads(run("predict", model, "new.csv", "--coverage", "0.8", "--json").out)["prediction_sets"]
     assert set(bare) == {"nominal_coverage", "mean_size"}
     assert "prediction_sets" not in json.loads(run("predict", model, "new.csv", "--json").out)
+
+
+def test_the_coverage_of_the_rows_of_the_fit_is_not_called_too_high(run: Run, model: Path) -> None:
+    """With prediction sets, the note about the rows of the fit says that their coverage may be lower."""
+    sentence = "The coverage of their prediction sets is not that of new rows, and may be lower."
+    assert sentence in run("predict", model, "birds.csv", "--coverage", "0.8").err
+    assert sentence not in run("predict", model, "birds.csv").err
+
+
+@pytest.mark.parametrize(("bounds", "is_shown"), [([0.0, 0.992], False), ([0.7, 0.95], True)])
+def test_wide_bounds_of_the_coverage_are_not_reported(
+    bounds: list[float], is_shown: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """If rows have several candidates, the coverage is stated by bounds that are of interest, or as not measurable."""
+    print_sets({"nominal_coverage": 0.9, "mean_size": 1.2, "coverage": None, "coverage_bounds": bounds})
+    out = capsys.readouterr().out
+    assert ("between 70.0 % and 95.0 %" in out) == is_shown
+    assert ("not measurable" in out) != is_shown
 
 
 @pytest.mark.figures

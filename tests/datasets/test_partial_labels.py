@@ -1,4 +1,5 @@
 import itertools
+import warnings
 
 import numpy as np
 import pytest
@@ -34,11 +35,18 @@ def false_mask(sets, y):
     data=st.data(),
 )
 def test_laws_of_every_kind(*, n_classes, more, fraction, kind, seed, data):
-    """The truth is in every set, the fraction and the sizes are exact, and unlabeled rows stay unlabeled."""
+    """The truth is in every set, the fraction and the sizes are exact, and unlabeled rows stay unlabeled.
+
+    There is a warning if most of the labeled rows have all classes.
+    """
     y = labels(n_classes + more, n_classes, seed)
     extra = data.draw(st.integers(0, n_classes - 1))
     given_y = np.concatenate([y, [-1, -1]])
-    sets = make_partial_labels(given_y, fraction=fraction, n_distractors=extra, distractors=kind, random_state=seed)
+    options = {"fraction": fraction, "n_distractors": extra, "distractors": kind, "random_state": seed}
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        sets = make_partial_labels(given_y, **options)
+    assert len(caught) == (2 * np.count_nonzero(sets.sizes[:-2] == n_classes) > len(y))
     assert sets.classes.tolist() == list(range(n_classes))
     assert sets.is_unlabeled[-2:].all()
     sizes = sets.sizes[:-2]
@@ -181,8 +189,12 @@ def test_every_class_has_one_partner_for_all_of_its_rows():
 
 @pytest.mark.parametrize("kind", ["uniform", "confusable"])
 def test_a_set_has_all_classes_only_if_requested(kind):
+    """Such rows are unlabeled; a warning counts them if they are most of the labeled rows."""
     y = labels(200, 4)
-    assert make_partial_labels(y, n_distractors=3, distractors=kind, random_state=0).is_unlabeled.all()
+    with pytest.warns(UserWarning, match="200 of 200 rows have all 4 classes as candidates, and are therefore unlab"):
+        assert make_partial_labels(y, n_distractors=3, distractors=kind, random_state=0).is_unlabeled.all()
+    half = make_partial_labels(y, fraction=0.5, n_distractors=3, distractors=kind, random_state=0)
+    assert half.is_unlabeled.sum() == 100
     assert not make_partial_labels(y, n_distractors=2, distractors=kind, random_state=0).is_unlabeled.any()
 
 

@@ -5,6 +5,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.naive_bayes import MultinomialNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
 
 from oneof import CandidateSets, MultinomialEM
 from oneof.errors import InputError
@@ -220,3 +222,16 @@ def test_labeled_rows_without_weight_raise():
         MultinomialEM(partial_weight=0.0).fit(np.eye(3), [["a", "b"], ["b", "c"], ["a", "c"]])
     with pytest.raises(InputError, match="`sample_weight` is zero"):
         MultinomialEM().fit(np.eye(3), ["a", "b", None], sample_weight=[0, 0, 1])
+
+
+@forms
+def test_the_error_for_negative_new_rows_names_a_scaler_that_prevents_it(sparse):
+    """New rows below the training rows are negative after a MinMaxScaler, and not with its option `clip`."""
+    X = np.random.default_rng(0).random((20, 3))
+    y = np.arange(20) % 2
+    new = X - 0.5
+    model = MultinomialEM().fit(MinMaxScaler().fit_transform(X), y)
+    scaled = MinMaxScaler().fit(X).transform(new)
+    with pytest.raises(InputError, match=r"MinMaxScaler\(clip=True\), since new rows may be below the training rows"):
+        model.predict(sp.csr_array(scaled) if sparse else scaled)
+    make_pipeline(MinMaxScaler(clip=True), MultinomialEM()).fit(X, y).predict(new)

@@ -152,6 +152,25 @@ def test_excluded_text_that_is_half_numbers_has_a_note() -> None:
     assert "20 of 80 cells are not numbers, such as '0+' in row 60 (--numeric reads" in findings.sentences()[0]
 
 
+@pytest.mark.parametrize("n_other", [1, 4, 19])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_cells_with_the_other_decimal_separator_are_counted(decimal: str, n_other: int) -> None:
+    """Whatever the separator of the table is, the fewer cells of a column are missing, and the note has a remedy."""
+    cells = [f"{i},75" for i in range(30)] + [f"{i}.25" for i in range(n_other)]
+    frame = pl.DataFrame({"x": cells, "y": [i**2 % 7 for i in range(len(cells))]})
+    table = Table(frame, PATH, cell_format=CellFormat(decimal=decimal))
+    clause = f"{'t has' if n_other == 1 else 'hese have'} a decimal point, and other cells a decimal comma"
+    for overrides in (Overrides(), Overrides(numbers=("x",))):
+        columns, findings = choose_columns(table, exclude=[], overrides=overrides)
+        assert clause in findings.sentences()[0]
+        assert "write one decimal separator in all cells" in findings.sentences()[0]
+    assert columns[0] == Column("x", "number", (",",))
+    assert (findings.columns[0].n_other_decimal, findings.columns[0].n_unreadable) == (n_other, n_other)
+    table = Table(pl.DataFrame({"x": [*cells, "?x", "?y", "?z"]}), PATH)
+    note = choose_columns(table, exclude=[], overrides=Overrides(numbers=("x",)))[1].sentences()[0]
+    assert f"{n_other} of these ha" in note
+
+
 @pytest.mark.parametrize(
     ("cells", "values", "formats"),
     [

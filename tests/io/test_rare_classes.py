@@ -56,14 +56,17 @@ def test_a_misspelled_rare_class_is_named_with_the_frequent_one(rare: str, commo
         ("Parus maj", "Parus"),
     ],
 )
-def test_different_names_have_no_note(rare: str, common: str) -> None:
+@pytest.mark.parametrize("n_rare", [1, 10])
+def test_different_names_have_no_note(rare: str, common: str, n_rare: int) -> None:
     """Names that differ in digits, short words, prefixes, or many letters of a word are different classes."""
-    assert describe({rare: 1, common: 500}) == []
+    assert describe({rare: n_rare, common: 500}) == []
 
 
 def test_the_rare_class_has_few_rows_compared_with_the_frequent_one() -> None:
-    """A class of more than three rows, or of more than a tenth of the other one, is not called misspelled."""
-    for n_rare, n_common, n_notes in ((3, 30, 1), (3, 29, 0), (4, 4000, 0), (1, 10, 1), (1, 9, 0)):
+    """The limit is a tenth of the other class up to three rows, and a fiftieth above, in a table of any size."""
+    small = ((3, 30, 1), (3, 29, 0), (1, 10, 1), (1, 9, 0))
+    large = ((4, 200, 1), (4, 199, 0), (8, 648, 1), (100, 5000, 1), (100, 4999, 0), (300, 700, 0))
+    for n_rare, n_common, n_notes in small + large:
         assert len(describe({"Parus mayor": n_rare, "Parus major": n_common})) == n_notes
 
 

@@ -96,6 +96,7 @@ def label_vector(y: Any) -> np.ndarray[Any, Any]:
     if hasattr(y, "to_pylist"):  # Arrow
         y = y.to_pylist()
     elif hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):  # pandas, polars
+        _check_vector(getattr(y, "shape", (0,)))  # a DataFrame is a sequence of columns
         dtype = getattr(y, "dtype", None)
         # Nullable integers with a missing value would become floats.
         is_plain = getattr(dtype, "kind", None) in ("i", "u", "f", "b") and not hasattr(dtype, "na_value")
@@ -110,9 +111,13 @@ def label_vector(y: Any) -> np.ndarray[Any, Any]:
         except TypeError:
             raise LabelError(f"`y` must be one label or one set of labels per row of X; got {y!r}.") from None
         y = np.asarray(values) if _are_plain_numbers(values) else _object_vector(values)
-    if y.ndim != 1:
-        raise LabelError(f"y should be a 1d array of labels, got an array of shape {y.shape}.")
+    _check_vector(y.shape)
     return y
+
+
+def _check_vector(shape: tuple[int, ...]) -> None:
+    if len(shape) != 1:
+        raise LabelError(f"y should be a 1d array of labels, got an array of shape {shape}.")
 
 
 def as_classes(classes: Any) -> Labels:

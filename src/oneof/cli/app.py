@@ -1,13 +1,33 @@
 """Typer application with all commands."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 import oneof
 from oneof.cli.commands import audit, compare, datasets, demo, fit, inspect, label, predict, serve
 from oneof.cli.expand import expand
 from oneof.cli.output import terminal
+
+_UsageError: Any = typer.BadParameter.__mro__[1]
+"""The error of an option without its values, which typer has no name for."""
+
+
+class Command(TyperCommand):
+    """Command whose error about an option with several values names them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse the command line."""
+        try:
+            return super().parse_args(ctx, args)
+        except _UsageError as error:
+            option = getattr(error, "option_name", None)
+            for parameter in self.params:
+                if option in parameter.opts and parameter.nargs > 1:
+                    error.message = f"{error.message.rstrip('.')}: {option} {parameter.metavar}."
+            raise
+
 
 app = typer.Typer(
     name="oneof",
@@ -25,7 +45,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (fit, predict, compare, inspect, audit, serve, label, demo, datasets):
-    app.command(command.NAME, epilog=command.EXAMPLES)(expand(command.run))
+    app.command(command.NAME, cls=Command, epilog=command.EXAMPLES)(expand(command.run))
 
 
 def _print_help(context: typer.Context, requested: bool) -> None:

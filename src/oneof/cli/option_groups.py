@@ -199,7 +199,10 @@ class FileGroup:
     decimal: Annotated[
         str | None,
         typer.Option(
-            "--decimal", metavar=".|,", help="Decimal separator of numbers in CSV. By default it is detected."
+            "--decimal",
+            metavar=".|,",
+            help="Decimal separator of columns of numbers in CSV that do not show it, such as 1,234. By default it is "
+            "detected.",
         ),
     ] = None
     encoding: Annotated[

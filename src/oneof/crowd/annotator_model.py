@@ -124,6 +124,10 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
     n_iter_ : int
         Number of EM iterations.
 
+    See Also
+    --------
+    oneof.crowd.CrowdClassifier : Fits a classifier as well. Its `label_distributions_` correspond to `posterior_`.
+
     Notes
     -----
     Annotators who choose the rows that they answer, as rules do (`Answers.select_rows`), have another model: each vote

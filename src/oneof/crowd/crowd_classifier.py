@@ -113,6 +113,11 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     n_iter_ : int
         Number of rounds.
 
+    See Also
+    --------
+    oneof.crowd.AnnotatorModel : Estimates labels from the answers alone. Its `posterior_` corresponds to
+        `label_distributions_`.
+
     Notes
     -----
     Estimators of oneof are fitted to the likelihood of the answers as weights, and disambiguate the labels themselves.

@@ -22,6 +22,7 @@ from oneof.datasets.distractors import (
     draw_weights,
 )
 from oneof.errors import InputError, LabelError
+from oneof.messages import warn
 from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import as_float_array, check_choice, check_fraction, check_positive, is_integer
 
@@ -58,7 +59,8 @@ def make_partial_labels(
     n_distractors : int, default=1
         The number of distractors of each of these rows, from 0 to n_classes - 1. It is the maximum for "cooccurring"
         and "dictionary", and the maximum number of labels of a rule for "rules". A set of ``n_classes - 1`` distractors
-        has all classes and is uninformative; with fewer it never is.
+        has all classes, so that the row is unlabeled; of two classes, one distractor is enough. A warning counts these
+        rows if they are most of the labeled ones.
     set_size : int, optional
         The size of the sets, ``n_distractors + 1``, as an alternative to `n_distractors`.
     distractors : {"uniform", "independent", "confusable", "cooccurring", "dictionary", "rules"}, default="uniform"
@@ -185,6 +187,7 @@ def make_partial_labels(
         add_weighted(mask, rows, codes[rows], rates, count, rng=rng)
     _replace_true_labels(mask, np.flatnonzero(labeled), codes, noise_rate, rng)
     if weights is None:
+        _warn_of_full_sets(mask[labeled])
         return CandidateSets(mask, exact.classes)
     return CandidateSets.from_weights(draw_weights(mask, rows, codes, strength, temperature, rng=rng), exact.classes)
 
@@ -197,6 +200,16 @@ def _replace_true_labels(mask: Mask, labeled: Ints, codes: Ints, noise_rate: flo
         mask[row, codes[row]] = False
         if len(others):
             mask[row, others[int(replacement * len(others))]] = True
+
+
+def _warn_of_full_sets(mask: Mask) -> None:
+    """Warn if most of the rows with a true label have all classes as candidates, unless all rows were exact."""
+    n_full, n_classes = int(mask.all(axis=1).sum()), mask.shape[1]
+    if n_classes > 1 and 2 * n_full > len(mask):
+        warn(
+            f"{n_full:,} of {len(mask):,} rows have all {n_classes:,} classes as candidates, and are therefore "
+            "unlabeled. Reduce the number of distractors or `fraction` if more rows should have information."
+        )
 
 
 def as_generator(random_state: Any) -> np.random.Generator:

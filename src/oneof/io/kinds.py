@@ -33,6 +33,7 @@ from oneof.io.formats.dates import (
     read_dates,
     read_durations,
 )
+from oneof.io.notes.decimal_separators import REMEDY, count_other_decimal, describe_other_decimal
 from oneof.io.notes.findings import KINDS, ColumnFinding, Kind
 from oneof.io.notes.sentinels import find_sentinels
 
@@ -251,9 +252,12 @@ def _mixed(cells: "pl.Series", column: Column, unreadable: "pl.Series", n_presen
     remedy = remedies.get(column.kind, "--missing adds tokens of missing values")
     remedy += "; --categorical or --text includes the column" * (kind is None)
     n_others = int(unreadable.sum())
-    verb = "cells are" if n_others > 1 else "cells is"
-    others = f"{n_others:,} of {n_present:,} {verb} not {KINDS[column.kind]}{unit}"
-    return f"{others}, such as {cell!r} in row {row} ({remedy})"
+    verb = "are" if n_others > 1 else "is"
+    others = f"{n_others:,} of {n_present:,} cells {verb} not {KINDS[column.kind]}{unit}, such as {cell!r} in row {row}"
+    if n_decimal := count_other_decimal(cells.filter(unreadable), column):
+        others += f"; {describe_other_decimal(n_decimal, n_others, column.formats)}"
+        remedy = f"{REMEDY}; {remedy}"
+    return f"{others} ({remedy})"
 
 
 def _finding(
@@ -296,6 +300,7 @@ def _finding(
         alternative=alternative,
         examples=() if text is None else _examples(column, text, values, alternative),
         sentinels=find_sentinels(values) if column.kind == "number" else (),
+        n_other_decimal=count_other_decimal(cells.filter(unreadable), column),
     )
 
 

@@ -296,12 +296,16 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         return int(self._rows.shape[0])
 
     def n_remaining(self) -> int:
-        """Return the number of rows that remain to be answered.
+        """Return the number of rows that remain to be answered, without the gold rows.
+
+        With `max_annotations`, it depends on the estimated accuracies, which are updated first if there are many new
+        answers.
 
         Returns
         -------
         int
         """
+        self._update_assignment()
         with self.answers.lock:
             self.answers.sync()
             return len(self._scheduler.remaining())

@@ -22,6 +22,8 @@ MAX_NAMED = 6
 MAX_SET_CLASSES = 30
 MIN_NOISE = 0.02
 """Noise rate from which prediction sets of uncorrected labels are clearly too large."""
+MAX_BOUNDS_WIDTH = 0.5
+"""Width of the bounds of a coverage up to which they are of interest."""
 CELL_WIDTH = 90
 LABEL_WIDTH = 60
 
@@ -278,6 +280,11 @@ def _mean(values: Any, mask: Mask) -> float:
     return float(np.mean(values[mask])) if mask.any() else float("nan")
 
 
+def is_bounded(bounds: Sequence[float]) -> bool:
+    """Return whether the bounds of a coverage are so close that they are of interest."""
+    return bounds[1] - bounds[0] <= MAX_BOUNDS_WIDTH
+
+
 def describe_sets(data: ReportData) -> dict[str, Any] | None:
     """Return the values of the section of the prediction sets; of many classes, those of the lowest coverage.
 
@@ -296,6 +303,7 @@ def describe_sets(data: ReportData) -> dict[str, Any] | None:
         "coverage": sets.coverage,
         "low": sets.coverage_bounds[0],
         "high": sets.coverage_bounds[1],
+        "is_bounded": is_bounded(sets.coverage_bounds),
         "mean_size": sets.mean_size,
         "n_rows": sets.n_rows,
         "n_exact": sets.n_exact,

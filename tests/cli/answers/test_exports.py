@@ -105,4 +105,4 @@ def test_a_task_that_is_not_in_the_table(run: Run, table: Path) -> None:
     args = ("--answers", "export.json", "--row", "id", "--truth", "truth", "--method", "CLPL", "--folds", "2")
     result = run("fit", "table.csv", *args)
     assert result.code == 0, result.err
-    assert "does not have their 1 rows, such as 'b0' (export.json, task 0)." in result.err
+    assert "does not have their row 'b0' (export.json, task 0)." in result.err

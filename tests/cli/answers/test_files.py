@@ -15,7 +15,7 @@ from oneof.cli.tables.read_options import ReadOptions
 from oneof.io import read_table
 from oneof.io.formats.cells import CellFormat
 from oneof.io.table_options import TableOptions
-from tests.cli.answers.conftest import ACCURACIES, ANSWERS, FIT, NAMES, at, fit, make_answers, write_answers
+from tests.cli.answers.conftest import ACCURACIES, FIT, NAMES, at, fit, make_answers, write_answers
 from tests.cli.conftest import Run, check_error, make_birds
 
 
@@ -139,7 +139,7 @@ def test_an_annotator_with_empty_labels_only_is_omitted(run: Run, table: Path) -
     assert "Ann" not in pl.read_csv("table-oneof/annotators.csv")["annotator"].to_list()
     record = make_answers()["worker"].to_list().index("Bob", 3)
     make_answers().with_columns(**empty).with_columns(**at(record, "id", "b99")).write_csv("answers.csv")
-    note = f"answers are omitted, since table.csv does not have their 1 rows, such as 'b99' (answers.csv, row {record})"
+    note = f"answers is omitted, since table.csv does not have its row 'b99' (answers.csv, row {record})"
     assert any(note in line for line in _prepare("answers.csv").notes)
 
 
@@ -152,6 +152,12 @@ def test_answers_about_other_rows_are_omitted(run: Run, table: Path) -> None:
     assert any(f"{n_other} of {make_answers().height} answers are omitted" in note for note in part.notes)
     known.write_csv("answers.csv")
     assert _of_rows(part) == _of_rows(_prepare("answers.csv", table="part.csv"))
+
+
+def test_a_token_that_is_a_class_is_named_with_the_file_of_the_answers(run: Run, table: Path) -> None:
+    """The note says in which file the cells are, since the table has labels as well."""
+    write_answers(**at(3, "label", "n/a"))
+    assert any(note.startswith("in answers.csv, 'n/a' is read as a class") for note in _prepare("answers.csv").notes)
 
 
 def test_tokens_of_missing_labels_are_no_answers(run: Run, table: Path) -> None:

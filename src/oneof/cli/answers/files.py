@@ -148,10 +148,12 @@ def _omit_unknown_rows(
             f"table {next(iter(position), None)!r}. Give both the same names, or name their column by --row.",
             source=records.locations[first],
         )
-    n_unknown = len(set(records.rows) - position.keys())
+    n_unknown, n_omitted = len(set(records.rows) - position.keys()), len(records.rows) - len(kept)
+    rows = "row" if n_unknown == 1 else f"{n_unknown:,} rows, such as"
     note = (
-        f"{len(records.rows) - len(kept):,} of {len(records.rows):,} answers are omitted, since {table.path} does not "
-        f"have their {n_unknown:,} rows, such as {records.rows[first]!r} ({records.locations[first]})."
+        f"{n_omitted:,} of {len(records.rows):,} answers {'is' if n_omitted == 1 else 'are'} omitted, since "
+        f"{table.path} does not have {'its' if n_omitted == 1 else 'their'} {rows} {records.rows[first]!r} "
+        f"({records.locations[first]})."
     )
     about_rows = replace(
         records,

@@ -245,8 +245,11 @@ def _label(
             if json:
                 terminal.print_json(summary | {"link": server.link, "lead_link": server.lead_link})
             else:
-                n_remaining = summary["n_remaining"]
-                terminal.print_line(f"{table}: {n_remaining} of {session.n_rows} rows remain to be labeled. The page:")
+                n_remaining, n_shown = session.n_remaining(), session.n_remaining_for(name)
+                gold_rows = f" (the page counts {n_shown}, with gold rows)" if n_shown != n_remaining else ""
+                terminal.print_line(
+                    f"{table}: {n_remaining} of {session.n_rows} rows remain to be labeled{gold_rows}. The page:"
+                )
                 terminal.print_line(f"  {server.link}")
                 terminal.print_line(
                     "The same for the lead only, with the accuracies and the answers of all annotators:\n"

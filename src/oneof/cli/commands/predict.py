@@ -255,9 +255,10 @@ def predict(
     labels = model.pipeline.predict(aligned.rows)
     notes = [*dialect_sentences(table.dialect), *aligned.notes]
     if model.summary.get("file_hash") is not None and model.summary["file_hash"] == hash_file(table_file):
+        coverage = " The coverage of their prediction sets is not that of new rows, and may be lower."
         notes.append(
             f"the model was fitted to the labeled rows of {table_file}: their rates and confidences are too high for "
-            "new rows. The summary of `oneof fit` has the rates of held-out rows."
+            f"new rows.{coverage * (sets is not None)} The summary of `oneof fit` has the rates of held-out rows."
         )
     frame = to_frame(model, aligned.rows, labels, as_labels=as_labels)
     known, summary = _read_known_labels(model, table, notes), None

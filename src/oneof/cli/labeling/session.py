@@ -260,7 +260,7 @@ def _read_start(table: "Table", label: str, read_options: "ReadOptions") -> "tup
             )
         if named is None and not read_options.weights.weighted:
             check_no_weights(start.classes.tolist(), table.path)
-        suspicious = suspicious_labels(start.classes.tolist(), separator)
+        suspicious = suspicious_labels(start.classes.tolist(), separator, source=str(table.path))
         return start, (*describe_unreadable_labels(unreadable), *suspicious)
     if named is None:
         if label not in table.frame.columns:

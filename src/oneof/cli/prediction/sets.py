@@ -204,5 +204,12 @@ def print_sets(summary: dict[str, Any]) -> None:
             f"single label{'; wrong labels lower it' * (summary['reference'] == 'labels')}"
         )
     elif "coverage_bounds" in summary:
-        low, high = map(terminal.format_percent, summary["coverage_bounds"])
-        terminal.print_line(f"Coverage: between {low} and {high}, by rows with several candidates")
+        from oneof.report.statistics import is_bounded
+
+        if is_bounded(summary["coverage_bounds"]):
+            low, high = map(terminal.format_percent, summary["coverage_bounds"])
+            terminal.print_line(f"Coverage: between {low} and {high}, by rows with several candidates")
+        else:
+            terminal.print_line(
+                "Coverage: not measurable, since no row has a single label; --truth names a column of true labels"
+            )

@@ -194,7 +194,11 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         *describe_unreadable_labels(unreadable, is_refused=read_options.lists_unreadable),
         *separator_notes,
         *checked_notes,
-        *suspicious_labels(candidates.classes.tolist(), separator),
+        *suspicious_labels(
+            candidates.classes.tolist(),
+            separator,
+            source=str(table.path if read_options.answers is None else read_options.answers.path),
+        ),
         *misspelled_classes(candidates),
         *_refusals(label_table, labels, read_options, candidates),
         *certain_rows(candidates, read_options.weights.kind),

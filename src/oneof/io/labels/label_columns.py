@@ -233,12 +233,15 @@ def check_no_weights(classes: Iterable[Any], source: Any) -> None:
         )
 
 
-def suspicious_labels(classes: Iterable[Any], separator: str) -> list[str]:
-    """Return a warning for each group of classes that may be a set, a missing label, or another class misspelled."""
+def suspicious_labels(classes: Iterable[Any], separator: str, *, source: str = "") -> list[str]:
+    """Return a warning for each group of classes that may be a set, a missing label, or another class misspelled.
+
+    `source` names the table of the labels, if there may be another one.
+    """
     labels = [label for label in classes if isinstance(label, str)]
-    notes = [_read_as_class(["-1"])] if "-1" in labels else []
+    notes = [_read_as_class(["-1"], source)] if "-1" in labels else []
     if missing := [label for label in labels if label.strip().lower() in (*MISSING, *MISSING_NUMBERS)]:
-        notes.append(_read_as_class(missing))
+        notes.append(_read_as_class(missing, source))
     lists = [label for label in labels if label[:1] in tuple("[({") and label[-1:] in tuple("])}")]
     if lists and separator != LISTS:
         notes.append(
@@ -324,9 +327,10 @@ def _quote(labels: Iterable[str]) -> str:
     return enumerate_items([*map(repr, labels)], _MAX_LISTED)
 
 
-def _read_as_class(labels: Sequence[str]) -> str:
+def _read_as_class(labels: Sequence[str], source: str) -> str:
     verb = "are read as classes" if len(labels) > 1 else "is read as a class"
-    return f"{_quote(labels)} {verb}: leave the cells of unlabeled rows empty, or add --missing with their text."
+    place = f"in {source}, " * bool(source)
+    return f"{place}{_quote(labels)} {verb}: leave the cells of unlabeled rows empty, or add --missing with their text."
 
 
 def _read_as_one_class(labels: Sequence[str], advice: str) -> str:

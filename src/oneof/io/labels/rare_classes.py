@@ -10,14 +10,16 @@ from oneof.candidates.columns import fold_case
 
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
-    from oneof.typing import Ints, Mask
+    from oneof.typing import Ints
 
 MAX_RARE_ROWS = 3
-"""Number of rows up to which a class may be a misspelling."""
+"""Number of rows up to which a class may be a misspelling of a class with `MIN_RATIO` times its rows."""
 MAX_RARE_SETS = 5
 """Number of different sets of several candidates, such as lists of recordings, up to which it may be one."""
 MIN_RATIO = 10
-"""Number of rows of the frequent class for each row of the rare one, at least."""
+"""Number of rows of the frequent class for each row of a class of at most `MAX_RARE_ROWS`, at least."""
+MIN_RATIO_MORE_ROWS = 50
+"""The same for a class of more rows: a usual typing error recurs in a large table."""
 MIN_LETTERS = 5
 """Number of letters of a word that may be misspelled."""
 MIN_LETTERS_TWO_EDITS = 8
@@ -40,21 +42,21 @@ def misspelled_classes(candidates: "CandidateSets", *, unit: str = "row", source
     """Return a note about the rare classes that differ from a frequent class in one or two letters of a long word.
 
     The rows of a class are the labeled rows of which it is a candidate; `unit` is their name, such as "answer", and
-    `source` names the table. Equal sets of several candidates count once if the table has many different ones: they
-    may be those of one recording. Names that differ in digits, in short words such as "type A" and "type B", or by a
-    usual prefix or suffix such as "normal" and "abnormal", are different classes; some other pairs of words have a note
-    as well.
+    `source` names the table. A rare class has at most three rows and a tenth of those of the frequent one, or more and
+    a fiftieth. Equal sets of several candidates count once if the table has many different ones: they may be those of
+    one recording. Names that differ in digits, in short words such as "type A" and "type B", or by a usual prefix or
+    suffix such as "normal" and "abnormal", are different classes; some other pairs of words have a note as well.
     """
     names = candidates.classes.tolist()
     if not all(isinstance(name, str) for name in names):
         return []
     mask = candidates.mask[~candidates.is_unlabeled]
     counts, is_partial = mask.sum(axis=0), mask.sum(axis=1) > 1
-    is_rare = (counts >= 1) & (counts <= MAX_RARE_ROWS)
+    is_few = counts <= MAX_RARE_ROWS
     sets = np.unique(mask[is_partial], axis=0)
     if len(sets) >= MIN_RATIO * MAX_RARE_SETS:
-        is_rare |= (mask[~is_partial].sum(axis=0) <= MAX_RARE_ROWS) & (sets.sum(axis=0) <= MAX_RARE_SETS) & (counts > 0)
-    pairs = list(_similar_pairs(names, counts, is_rare))
+        is_few |= (mask[~is_partial].sum(axis=0) <= MAX_RARE_ROWS) & (sets.sum(axis=0) <= MAX_RARE_SETS)
+    pairs = list(_similar_pairs(names, counts, counts * np.where(is_few, MIN_RATIO, MIN_RATIO_MORE_ROWS)))
     if not pairs:
         return []
     listed = [
@@ -72,13 +74,16 @@ def _count(count: int, unit: str) -> str:
     return f"1 {unit}" if count == 1 else f"{count:,} {unit}s"
 
 
-def _similar_pairs(names: Sequence[str], counts: "Ints", is_rare: "Mask") -> Iterator[tuple[int, int]]:
-    """Yield each rare class with the most frequent class of nearly the same name."""
+def _similar_pairs(names: Sequence[str], counts: "Ints", n_required: "Ints") -> Iterator[tuple[int, int]]:
+    """Yield each rare class with the most frequent class of nearly the same name.
+
+    `n_required` has the number of rows of a frequent class from which on each class is rare compared with it.
+    """
     from scipy.spatial.distance import cdist
 
     folded = [fold_case(name) for name in names]
     n_letters = np.array([sum(map(str.isalpha, text)) for text in folded])
-    rare = np.flatnonzero(is_rare & (n_letters >= MIN_LETTERS))
+    rare = np.flatnonzero((counts >= 1) & (n_required <= counts.max()) & (n_letters >= MIN_LETTERS))
     common = np.flatnonzero((counts >= MIN_RATIO) & (n_letters >= MIN_LETTERS - _MAX_EDITS))
     common = common[np.argsort(-counts[common], kind="stable")]
     if not len(rare) or not len(common):
@@ -91,7 +96,7 @@ def _similar_pairs(names: Sequence[str], counts: "Ints", is_rare: "Mask") -> Ite
     for start in range(0, len(rare), _BLOCK_SIZE):
         block = rare[start : start + _BLOCK_SIZE]
         near = cdist(letters[block], letters[common], "cityblock") <= 2 * _MAX_EDITS
-        near &= counts[common] >= MIN_RATIO * counts[block][:, None]
+        near &= counts[common] >= n_required[block][:, None]
         for i, row in zip(block.tolist(), near, strict=True):
             compared = common[row][:n_left].tolist()
             n_left -= len(compared)

@@ -13,6 +13,7 @@ from typing import Any, Literal
 from oneof.io.formats.csv.dialect import COMMON, Dialect
 from oneof.io.formats.dates import COMPACT_DATE
 from oneof.io.formats.names import format_names
+from oneof.io.notes.decimal_separators import REMEDY, describe_other_decimal
 from oneof.messages import enumerate_items
 
 Kind = Literal["number", "yes/no", "category", "text", "date", "duration"]
@@ -62,6 +63,8 @@ class ColumnFinding:
         Cells of text that show the format, with their values.
     sentinels : tuple of (str, int)
         Numbers such as -999 that may stand for missing values, with the numbers of their cells.
+    n_other_decimal : int
+        Number of unreadable cells that are numbers with the other decimal separator.
     is_identifier : bool
         Whether the column is not a feature since it identifies the rows.
     """
@@ -77,6 +80,7 @@ class ColumnFinding:
     alternative: tuple[str, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
     sentinels: tuple[tuple[str, int], ...] = ()
+    n_other_decimal: int = 0
     is_identifier: bool = False
 
 
@@ -273,8 +277,8 @@ def _sentences_of_unreadable(columns: Sequence[ColumnFinding]) -> list[str]:
         cells = "other cells are missing values" if column.n_unreadable > 1 else "other cell is a missing value"
         sentences.append(
             f"column {column.column!r} is read as {kind}; {column.n_unreadable:,} {cells}: "
-            f"{_examples(column.unreadable, column.n_unreadable, 3)}. To refuse such cells, add --strict; to read "
-            f"categories, add {_option('--categorical', [column.column])}."
+            f"{_examples(column.unreadable, column.n_unreadable, 3)}. {_other_decimal(column)}To refuse such cells, "
+            f"add --strict; to read categories, add {_option('--categorical', [column.column])}."
         )
     if len(unreadable) > _MAX_LISTED:
         others = unreadable[_MAX_LISTED:]
@@ -284,6 +288,14 @@ def _sentences_of_unreadable(columns: Sequence[ColumnFinding]) -> list[str]:
             "--strict."
         )
     return sentences
+
+
+def _other_decimal(column: ColumnFinding) -> str:
+    """Return a sentence about the unreadable cells with another decimal separator than the other cells."""
+    if not column.n_other_decimal:
+        return ""
+    clause = describe_other_decimal(column.n_other_decimal, column.n_unreadable, column.formats)
+    return f"{clause[0].upper()}{clause[1:]}: {REMEDY}. "
 
 
 def _sentences_of_sentinels(columns: Sequence[ColumnFinding]) -> list[str]:

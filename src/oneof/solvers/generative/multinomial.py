@@ -79,7 +79,8 @@ def check_counts(X: FeatureMatrix) -> None:
         row, column = _first_negative(X)
         raise InputError(
             "Negative values in data: `X` must be counts or other numbers of at least 0; "
-            f"got {X[row, column]:g}. Scale the features with MinMaxScaler, or choose another method.",
+            f"got {X[row, column]:g}. Scale the features with MinMaxScaler(clip=True), since new rows "
+            "may be below the training rows, or choose another method.",
             row=row,
             column=column,
         )

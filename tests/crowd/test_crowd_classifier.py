@@ -279,3 +279,22 @@ def test_rounds_that_confirm_errors_are_not_kept(seed):
     model = CrowdClassifier(random_state=0).fit(X, table)
     assert model.n_iter_ < model.max_iter
     assert (model.transduction_ == y)[answered].mean() > alone
+
+
+def test_features_that_contradict_the_answers_have_a_note():
+    """The annotator whose accuracy changes most is named if its interval and that by the answers alone are disjoint."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=200)
+    table = np.where(rng.random((200, 3)) < 0.9, y[:, None], rng.integers(0, 3, (200, 3)))
+    model = CrowdClassifier(LogisticRegression(), random_state=0).fit(np.eye(3)[y], table).annotator_model_
+    alone = AnnotatorModel().fit(table)
+    np.testing.assert_array_equal(model._alone[0], alone.accuracy_)
+    np.testing.assert_array_equal(model._alone[1], alone.accuracy_interval_)
+    assert not [note for note in (*alone.notes_, *model.notes_) if "contradict" in note]
+    width = np.ptp(model.accuracy_interval_, axis=1)
+    shift = np.array([0.0, -1.1, -1.2]) * width
+    model._alone = (model.accuracy_ + shift, model.accuracy_interval_ + shift[:, None])
+    [note] = [note for note in model.notes_ if "contradict" in note]
+    before, after = model.accuracy_[2] + shift[2], model.accuracy_[2]
+    expected = f"2 is right in {before:.0%} by the answers alone, and in {after:.0%} with the predictions, and 1 other"
+    assert expected in note

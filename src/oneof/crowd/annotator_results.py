@@ -47,6 +47,8 @@ class AnnotatorResults:
     _is_below_chance: Mask
     _is_unknown: Mask
     _rests_on_agreement: Mask
+    _alone: tuple[Floats, Floats] | None = None
+    """Accuracies by the answers alone, and their intervals, if those of the model also follow a classifier."""
     n_answers_: Ints
     few_answers_: list[Any]
     merge_copies: bool
@@ -70,7 +72,7 @@ class AnnotatorResults:
 
     @property
     def notes_(self) -> list[str]:
-        """Sentences on careless annotators, few answers, accuracies of two, differences between classes, and copies.
+        """Sentences on careless annotators, few answers, accuracies of two, contradictions, classes, and copies.
 
         Annotators with few answers are named as careless only if their accuracy is below chance.
         """
@@ -85,9 +87,25 @@ class AnnotatorResults:
         notes += [_describe_few_answers(self.few_answers_)] if self.few_answers_ else []
         pair = self.annotators_[self._rests_on_agreement].tolist()
         notes += [_describe_agreement(pair)] if len(pair) == 2 else []
+        notes += self._contradictions
         differing = self.annotators_[self.class_accuracies().differs.any(axis=1)].tolist()
         notes += [_describe_differences(differing, self.model_)] if differing else []
         return notes + self._copy_notes
+
+    @property
+    def _contradictions(self) -> list[str]:
+        """Sentence on the annotator whose accuracy a classifier changes most, if the intervals are disjoint."""
+        if self._alone is None:
+            return []
+        accuracy, interval = self._alone
+        is_disjoint = (interval[:, 0] > self.accuracy_interval_[:, 1]) | (
+            interval[:, 1] < self.accuracy_interval_[:, 0]
+        )
+        if not is_disjoint.any():
+            return []
+        j = int(np.argmax(np.where(is_disjoint, np.abs(accuracy - self.accuracy_), -1.0)))
+        others = int(is_disjoint.sum()) - 1
+        return [_describe_contradiction(self.annotators_[j], others, accuracy[j], self.accuracy_[j])]
 
     @property
     def _copy_notes(self) -> list[str]:
@@ -217,6 +235,17 @@ def _describe_agreement(names: Sequence[Any]) -> str:
         f"The accuracies of {_enumerate(names)} rest on their agreement, as if their errors were independent. If "
         f"one copies the other, the accuracies are too high. Give the true labels of at least {N_CHECKED} rows (gold), "
         "or ask two other annotators."
+    )
+
+
+def _describe_contradiction(name: Any, n_others: int, alone: float, accuracy: float) -> str:
+    """Return a note on annotators whose accuracies differ between the answers alone and a fit with a classifier."""
+    also = f", and {n_others} other annotator{'s' * (n_others > 1)} similarly" if n_others else ""
+    return (
+        f"The answers and the features contradict each other: {name} is right in {alone:.0%} by the answers alone, and "
+        f"in {accuracy:.0%} with the predictions{also}. Either annotators make the same mistakes, or many rows have the "
+        f"features of another class. Give the true labels of at least {N_CHECKED} rows (gold), or compare another "
+        "estimator, such as PLEM."
     )
 
 

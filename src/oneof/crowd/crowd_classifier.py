@@ -219,6 +219,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         alone = clone(annotators).fit(given, gold)
         rounds = self._fit_rounds(learner, rows, given, alone, read_gold(gold, given), rng, progress)
         model = rounds.model
+        model._alone = None if model is alone else (alone.accuracy_, alone.accuracy_interval_)
         self._learner = learner
         self.estimator_ = learner.fit(rows, model.candidates_, model.posterior_)
         self.annotator_model_ = model

@@ -43,6 +43,7 @@ class AnnotatorResults:
     rows_: Labels
     posterior_: Floats
     accuracy_: Floats
+    accuracy_interval_: Floats
     no_better_than_chance_: list[Any]
     _is_below_chance: Mask
     _is_unknown: Mask
@@ -243,8 +244,8 @@ def _describe_contradiction(name: Any, n_others: int, alone: float, accuracy: fl
     also = f", and {n_others} other annotator{'s' * (n_others > 1)} similarly" if n_others else ""
     return (
         f"The answers and the features contradict each other: {name} is right in {alone:.0%} by the answers alone, and "
-        f"in {accuracy:.0%} with the predictions{also}. Either annotators make the same mistakes, or many rows have the "
-        f"features of another class. Give the true labels of at least {N_CHECKED} rows (gold), or compare another "
+        f"in {accuracy:.0%} with the predictions{also}. Either annotators make the same mistakes, or many rows have "
+        f"the features of another class. Give the true labels of at least {N_CHECKED} rows (gold), or compare another "
         "estimator, such as PLEM."
     )
 

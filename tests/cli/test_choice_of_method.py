@@ -87,8 +87,8 @@ def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytes
     args = [birds, "--labels", "species", "--truth", "truth", "--method", "AvgPerceptron"]
     result = run("fit", *args, "--json")
     assert result.code == 0, result.err
-    # One sample for the estimate of the time, or three if it is slow. 50 rows are labeled and 10 unlabeled: 40 + 10 rows of
-    # one split; 2, 4, 8, 14 labeled rows; all rows.
+    # One sample for the estimate of the time, three if it is slow. 50 rows are labeled and 10 unlabeled: 40 + 10 rows
+    # of one split; 2, 4, 8, 14 labeled rows; all rows.
     assert fits.rows[:-6] in ([15], [15, 15, 30])
     assert fits.rows[-6:] == [50, 12, 14, 18, 24, 60]
     summary = json.loads(result.out)

@@ -254,7 +254,7 @@ def _mixed(cells: "pl.Series", column: Column, unreadable: "pl.Series", n_presen
     n_others = int(unreadable.sum())
     verb = "are" if n_others > 1 else "is"
     others = f"{n_others:,} of {n_present:,} cells {verb} not {KINDS[column.kind]}{unit}, such as {cell!r} in row {row}"
-    if n_decimal := count_other_decimal(cells.filter(unreadable), column):
+    if column.kind == "number" and (n_decimal := count_other_decimal(cells.filter(unreadable), column.formats)):
         others += f"; {describe_other_decimal(n_decimal, n_others, column.formats)}"
         remedy = f"{REMEDY}; {remedy}"
     return f"{others} ({remedy})"
@@ -300,7 +300,7 @@ def _finding(
         alternative=alternative,
         examples=() if text is None else _examples(column, text, values, alternative),
         sentinels=find_sentinels(values) if column.kind == "number" else (),
-        n_other_decimal=count_other_decimal(cells.filter(unreadable), column),
+        n_other_decimal=count_other_decimal(cells.filter(unreadable), column.formats) if column.kind == "number" else 0,
     )
 
 

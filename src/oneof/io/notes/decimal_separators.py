@@ -12,26 +12,25 @@ from oneof.io.formats.cells import NUMBER_FORMATS, read_numbers
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.io.columns import Column
-
 REMEDY = "write one decimal separator in all cells"
 
 
-def count_other_decimal(unreadable: "pl.Series", column: "Column") -> int:
+def count_other_decimal(unreadable: "pl.Series", formats: Sequence[str]) -> int:
     """Return how many unreadable cells of a column of numbers are numbers with the other decimal separator.
+
+    `formats` are the format and the unit of the column, see `oneof.io.Column`.
 
     Examples
     --------
     >>> import polars as pl
-    >>> from oneof.io import Column
-    >>> count_other_decimal(pl.Series(["17.54", "1,204.5", "about 3"]), Column("price", "number", (",",)))
+    >>> count_other_decimal(pl.Series(["17.54", "1,204.5", "about 3"]), (",",))
     2
     """
     import polars as pl
 
-    if column.kind != "number" or unreadable.dtype not in (pl.String, pl.Categorical, pl.Enum) or not len(unreadable):
+    if unreadable.dtype not in (pl.String, pl.Categorical, pl.Enum) or not len(unreadable):
         return 0
-    number_format, unit = (*column.formats, "")[:2] if column.formats else (".", "")
+    number_format, unit = (*formats, "")[:2] if formats else (".", "")
     text = unreadable.cast(pl.String).str.strip_chars()
     others = [other for other in NUMBER_FORMATS if other[-1] != number_format[-1]]
     return max(len(text) - read_numbers(text, other, unit).null_count() for other in others)

@@ -52,10 +52,14 @@ def test_weighted_text():
 
 
 @pytest.mark.parametrize(
-    "fence", ["```json\n{}\n```", "```\n{}\n```", " ```JSON {} ``` ", "````json\r\n{}\r\n````", "```json\n{}"]
-)
+    "fence",
+    [
+        "```json\n{}\n```", "```\n{}\n```", " ```JSON {} ``` ", "````json\r\n{}\r\n````", "```json\n{}",
+        "I see a bird: small, brown|gray.\n\n```json\n{}\n```\nThe `wren` is (0.3) less likely.", "Answer: ```{}",
+    ],
+)  # fmt: skip
 def test_a_code_fence_around_json_is_removed(fence):
-    """A row in a code fence is that without it, as weights and as a list; broken JSON in it is an error."""
+    """A row in a code fence between other text is that without it; broken JSON and several fences are errors."""
     rows = ['{"finch": 0.7, "wren": 0.3}', '[["owl", 0.5], ["wren", 1]]', '["finch", "owl"]', "{}", "finch:1|owl:0.5"]
     fenced = [fence.replace("{}", row) for row in rows[:4]]
     expected = CandidateSets.from_strings(rows, weighted=True)
@@ -65,7 +69,7 @@ def test_a_code_fence_around_json_is_removed(fence):
     expected = CandidateSets.from_strings(lists, separator="[]")
     for separator in ("[]", "auto"):
         assert CandidateSets.from_strings([fence.replace("{}", row) for row in lists], separator=separator) == expected
-    for broken in ('{"finch": 0.7,', "{finch: 0.7}"):
+    for broken in ('{"finch": 0.7,', "{finch: 0.7}", '{"finch": 1}\n```\nor\n```json\n{"owl": 1}'):
         with pytest.raises(LabelError, match="neither valid JSON nor Python"):
             CandidateSets.from_strings([*fenced, fence.replace("{}", broken)], weighted=True)
 
@@ -152,10 +156,10 @@ def test_text_of_numbers_and_percentages_are_weights_in_every_form(number):
             assert CandidateSets.from_strings([form], weighted=True) == y
 
 
-def test_labels_that_begin_with_a_bracket_round_trip():
-    """Labels that look like JSON are escaped by a backslash in text with weights."""
-    labels = ["[]", '[["a", 1]]', "{", '{"a": 1}', "a[0]"]
-    y = CandidateSets.from_weights([*np.eye(5), [1, 2, 3, 4, 5]], labels)
+def test_labels_that_look_like_json_round_trip():
+    """A bracket at the beginning and the backticks of a fence are escaped by a backslash in text with weights."""
+    labels = ["[]", '[["a", 1]]', "{", '{"a": 1}', "a[0]", "```json {x", "x ```{y``` z", "`a`", "```a"]
+    y = CandidateSets.from_weights([*np.eye(9), [1, 2, 3, 4, 5, 6, 7, 8, 9]], labels)
     assert CandidateSets.from_strings(y.to_strings(), classes=labels, weighted=True) == y
 
 

@@ -38,7 +38,7 @@ _WORDS = {
     "inf": "Infinity",
     "-inf": "-Infinity",
 }
-_FENCE = re.compile(r"\s*`{3,}\s*\w*\s*(?=[\[{])")
+_FENCE = re.compile(r"`{3,}\s*\w*\s*(?=[\[{])")
 """The beginning of a code fence of Markdown around a list or an object, such as "```json"."""
 _SET_OR_TUPLE = re.compile(r"""[{(]\s*['"]""")
 _CLOSED_BY = {"[": "]", "(": ")", "{": "}"}
@@ -73,7 +73,8 @@ def parse_text(text: str, pairs_hook: Callable[[list[tuple[str, Any]]], Any] | N
 def strip_fence(text: str) -> str:
     """Return the list or the object in a code fence of Markdown, the usual form of a language model's answers.
 
-    The end of the fence may be absent. Other text is returned unchanged.
+    Text before and after the fence is left out, and the end of the fence may be absent. Text without a fence is
+    returned unchanged, and several fences are one text that is not valid.
 
     Examples
     --------
@@ -81,8 +82,17 @@ def strip_fence(text: str) -> str:
     >>> strip_fence('```json {"finch": 0.7} ```')
     '{"finch": 0.7}'
     """
-    match = _FENCE.match(text)
-    return text if match is None else text[match.end() :].rstrip().rstrip("`").rstrip()
+    match = _FENCE.search(text) if "```" in text else None
+    if match is None:
+        return text
+    content = text[match.end() :]
+    end = content.rfind("```")
+    return (content if end < 0 else content[:end]).rstrip().rstrip("`").rstrip()
+
+
+def escape_fences(text: str) -> str:
+    """Return text in which a backslash precedes the backticks of every code fence."""
+    return _FENCE.sub(lambda match: match[0].replace("`", "\\`"), text)
 
 
 def read_list(row: int, text: str) -> list[str] | None:

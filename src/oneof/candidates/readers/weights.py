@@ -34,7 +34,7 @@ from oneof.candidates.readers.collections import (
     separators_of,
 )
 from oneof.candidates.readers.indicator import is_table, read_table
-from oneof.candidates.readers.literals import LISTS, strip_fence
+from oneof.candidates.readers.literals import LISTS, escape_fences
 from oneof.candidates.readers.pairs import (
     PairRows,
     as_pairs,
@@ -119,7 +119,7 @@ def write_weighted_strings(mask: Mask, classes: Labels, row_weights: RowWeights,
     if separator == LISTS:
         return _write_objects(mask, classes, row_weights)
     labels = escape_labels(classes, "\\:" + escaped_characters(separator))
-    labels = ["\\" + label if strip_fence(label)[:1] in ("[", "{") else label for label in labels]  # otherwise JSON
+    labels = [escape_fences("\\" + label if label[:1] in ("[", "{") else label) for label in labels]  # otherwise JSON
     if "(" not in escaped_characters(separator):
         for k, name in enumerate(classes.tolist()):
             if _WEIGHT_AT_END.search(str(name)):

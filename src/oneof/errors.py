@@ -67,7 +67,7 @@ class InputError(OneofError, ValueError):
         super().__init__(self._message())
 
     def at(self, source: Any = None, *, first_row: int = 0) -> Self:
-        """Return a copy of the error with a source, unless it has one, and with its row counted from `first_row`.
+        """Return a copy of the error with a source, unless it has one, and with its rows counted from `first_row`.
 
         Parameters
         ----------
@@ -83,9 +83,12 @@ class InputError(OneofError, ValueError):
         """
         relocated = self._copy()
         relocated.source = str(source) if self.source is None and source is not None else self.source
-        relocated.row = None if self.row is None else self.row + first_row
+        relocated._count_rows_from(first_row)
         relocated.args = (relocated._message(),)
         return relocated
+
+    def _count_rows_from(self, first_row: int) -> None:
+        self.row = None if self.row is None else self.row + first_row
 
     def because(self, reason: str) -> Self:
         """Return a copy of the error with another reason.
@@ -164,23 +167,9 @@ class LabelError(InputError):
         self.cause = cause
         self.rows: tuple[int, ...] = ()
 
-    def at(self, source: Any = None, *, first_row: int = 0) -> Self:
-        """Return a copy of the error with a source, unless it has one, and with its rows counted from `first_row`.
-
-        Parameters
-        ----------
-        source : str or path-like, optional
-            The file, or its columns, from which the value was read.
-        first_row : int, default=0
-            Row of the source at which the rows of this error start.
-
-        Returns
-        -------
-        LabelError
-        """
-        relocated = super().at(source, first_row=first_row)
-        relocated.rows = tuple(row + first_row for row in self.rows)
-        return relocated
+    def _count_rows_from(self, first_row: int) -> None:
+        super()._count_rows_from(first_row)
+        self.rows = tuple(row + first_row for row in self.rows)
 
 
 class InputTypeError(OneofError, TypeError):

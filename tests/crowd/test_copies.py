@@ -241,7 +241,7 @@ def test_accuracies_that_rest_on_the_agreement_of_two_have_a_note():
 def test_copies_among_three_have_a_note_that_accuracies_may_be_too_high():
     """They are merged, or the closest pair. Known labels of 50 rows, or a fourth annotator, show that they are copies.
 
-    Among independent annotators, there is no note.
+    Independent annotators have no note.
     """
     note = "Ann and Bob agree far more often than every other pair. One copies the other, or both are more accurate"
     for seed in range(4):

@@ -298,3 +298,4 @@ def test_features_that_contradict_the_answers_have_a_note():
     before, after = model.accuracy_[2] + shift[2], model.accuracy_[2]
     expected = f"2 is right in {before:.0%} by the answers alone, and in {after:.0%} with the predictions, and 1 other"
     assert expected in note
+    assert not [note for note in model.fit(table).notes_ if "contradict" in note]

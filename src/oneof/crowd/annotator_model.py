@@ -240,6 +240,7 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
                 ConvergenceWarning,
             )
         self.n_iter_ = solution.n_iter
+        self._alone = None
         self._set_attributes(given, columns, solution, evidence, copying)
         self.copied_pairs_, self.copies_ = ([], []) if pairs is None else name_copies(pairs, given.annotators)
         self.closest_pair_ = None if pairs is None or self.copies_ else name_closest_pair(columns, given.annotators)

@@ -203,7 +203,7 @@ def _replace_true_labels(mask: Mask, labeled: Ints, codes: Ints, noise_rate: flo
 
 
 def _warn_of_full_sets(mask: Mask) -> None:
-    """Warn if most of the rows with a true label have all classes as candidates, unless all rows were exact."""
+    """Warn if most of the rows with a true label have all classes as candidates."""
     n_full, n_classes = int(mask.all(axis=1).sum()), mask.shape[1]
     if n_classes > 1 and 2 * n_full > len(mask):
         warn(

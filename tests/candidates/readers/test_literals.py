@@ -48,10 +48,12 @@ def test_any_other_text_is_an_error(text):
         "[1" + "0" * 10**5 + "]",
         "['" + "\\" * 10**5,
         "-" * 10**5,
+        "`" * 10**5,
+        "```" + " " * 10**5,
     ],
 )
 def test_long_texts_are_errors_in_linear_time(text):
-    """Many brackets, digits and backslashes neither overflow the stack nor take long."""
+    """Many brackets, digits, backslashes and backticks neither overflow the stack nor take long."""
     with pytest.raises(ValueError):  # noqa: PT011 - the message is that of the parser
         parse_text(text)
     assert not is_plainly_list(text)

@@ -74,6 +74,17 @@ def test_a_code_fence_around_json_is_removed(fence):
             CandidateSets.from_strings([*fenced, fence.replace("{}", broken)], weighted=True)
 
 
+@pytest.mark.parametrize("separator", ["|", "[]", "auto"])
+def test_a_code_fence_in_a_label_is_a_part_of_it(separator):
+    """A list, an object and text with weights are read as written if a label contains the beginning of a fence."""
+    labels = ["```json {x}", "use ```[a]``` now", "wren"]
+    sets = CandidateSets.from_sets([labels[:2], labels[:1], labels[1:2], labels[2:]])
+    form = "|" if separator == "auto" else separator
+    assert CandidateSets.from_strings(sets.to_strings(separator=form), separator=separator) == sets
+    weights = CandidateSets.from_weights([[0.7, 0.3, 0], [1, 0, 0], [0, 0.5, 1]], labels)
+    assert CandidateSets.from_strings(weights.to_strings(separator=form), weighted=True, separator=separator) == weights
+
+
 def test_weights_may_be_in_parentheses():
     """Fractions, percentages, 0 and 1 at the end of a label are weights; other numbers belong to the name."""
     texts = ["finch (0.5)|wren (1)", "finch(50%)|wren(100 %)|owl (0)", "B (2)|owl", r"owl \(0.5)", "(0.5)|wren: .5", ""]

@@ -171,6 +171,15 @@ def test_cells_with_the_other_decimal_separator_are_counted(decimal: str, n_othe
     assert f"{n_other} of these ha" in note
 
 
+@pytest.mark.parametrize(("number", "groups"), [("75,5", "1,204,500"), ("75.5", "1.204.500")])
+def test_groups_of_digits_are_not_called_decimals(number: str, groups: str) -> None:
+    """A missing number whose separators are those of groups has no decimal point or comma."""
+    table = Table(pl.DataFrame({"x": [f"{i}{number}" for i in range(30)] + [groups]}), PATH)
+    findings = choose_columns(table, exclude=[], overrides=Overrides(numbers=("x",)))[1]
+    assert findings.columns[0].n_unreadable == 1
+    assert "decimal" not in findings.sentences()[0]
+
+
 @pytest.mark.parametrize(
     ("cells", "values", "formats"),
     [

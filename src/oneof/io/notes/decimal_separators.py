@@ -18,12 +18,13 @@ REMEDY = "write one decimal separator in all cells"
 def count_other_decimal(unreadable: "pl.Series", formats: Sequence[str]) -> int:
     """Return how many unreadable cells of a column of numbers are numbers with the other decimal separator.
 
-    `formats` are the format and the unit of the column, see `oneof.io.Column`.
+    `formats` are the format and the unit of the column, see `oneof.io.Column`. Numbers with groups of digits and
+    without decimals, such as "1,204,500" and "1.204.500", are not counted.
 
     Examples
     --------
     >>> import polars as pl
-    >>> count_other_decimal(pl.Series(["17.54", "1,204.5", "about 3"]), (",",))
+    >>> count_other_decimal(pl.Series(["17.54", "1,204.5", "1,204,500", "about 3"]), (",",))
     2
     """
     import polars as pl
@@ -31,8 +32,10 @@ def count_other_decimal(unreadable: "pl.Series", formats: Sequence[str]) -> int:
     if unreadable.dtype not in (pl.String, pl.Categorical, pl.Enum) or not len(unreadable):
         return 0
     number_format, unit = (*formats, "")[:2] if formats else (".", "")
+    decimal = "." if number_format[-1] == "," else ","
     text = unreadable.cast(pl.String).str.strip_chars()
-    others = [other for other in NUMBER_FORMATS if other[-1] != number_format[-1]]
+    text = text.filter(text.str.contains(decimal, literal=True))
+    others = [other for other in NUMBER_FORMATS if other[-1] == decimal]
     return max(len(text) - read_numbers(text, other, unit).null_count() for other in others)
 
 

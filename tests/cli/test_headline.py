@@ -222,11 +222,13 @@ def test_too_confident_training_labels_have_a_note() -> None:
 
 @pytest.mark.parametrize(("n_wrong", "has_remedy"), [(20, True), (3, False)])
 def test_too_confident_training_labels_of_weights_have_the_remedy(n_wrong: int, has_remedy: bool) -> None:
-    """With weights for all classes no set lacks the truth: labels of largest weight that are wrong name the remedy."""
+    """With weights for all classes no set lacks the truth: wrong labels of larger weight name the remedy, not equal ones."""
     truth = np.array(["finch"] * 60 + ["owl"] * 40, dtype=object)
-    weights = np.where(truth[:, None] == ["finch", "owl"], 0.9, 0.1)
-    weights[-n_wrong:] = [0.8, 0.2]
-    candidates = CandidateSets.from_weights(weights, ["finch", "owl"], kind="posterior")
+    weights = np.where(truth[:, None] == ["finch", "owl", "wren"], 0.9, 0.05)
     decisions = Disambiguation(np.array(["finch"] * 80 + ["owl"] * 20), np.full(100, 0.95))
-    [note] = describe_training_labels(decisions, candidates, truth)
-    assert (f"not the true one in {n_wrong} of these rows: --noise-rate auto" in note) == has_remedy
+    for wrong, has_note in (([0.8, 0.1, 0.1], has_remedy), ([0.4, 0.4, 0.2], False)):
+        weights[-n_wrong:] = wrong
+        candidates = CandidateSets.from_weights(weights, ["finch", "owl", "wren"], kind="likelihood")
+        [note] = describe_training_labels(decisions, candidates, truth)
+        expected = f"In {n_wrong} of these rows another label has a larger weight than the true one: --noise-rate auto"
+        assert (expected in note) == has_note

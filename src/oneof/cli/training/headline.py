@@ -144,11 +144,11 @@ def describe_training_labels(
     if confidence < accuracy or not differs_from_accuracy(confidence, accuracy, len(known)):
         return []
     column = {label: k for k, label in enumerate(candidates.classes.tolist())}
-    true = [column.get(label, -1) for label in truth[known].tolist()]
-    n_outside = sum(k < 0 or not candidates.mask[i, k] for i, k in zip(known.tolist(), true, strict=True))
-    weighted = known[candidates.is_weighted[known]]
-    largest = candidates.weights[weighted].argmax(axis=1)
-    n_below = int(np.sum(candidates.classes[largest] != truth[weighted]))
+    true = np.array([column.get(label, -1) for label in truth[known].tolist()])
+    n_outside = int(np.sum((true < 0) | ~candidates.mask[known, true]))
+    is_weighted = candidates.is_weighted[known]
+    weights = candidates[known[is_weighted]].weights  # 1 at the best classes
+    n_below = int(np.sum((true[is_weighted] < 0) | (weights[np.arange(len(weights)), true[is_weighted]] < 1.0)))
     note = (
         f"the confidences of training_labels.csv are too high: {100 * confidence:.0f} % on average, while "
         f"{100 * accuracy:.0f} % of {len(known):,} rows with a true label have it."
@@ -157,7 +157,7 @@ def describe_training_labels(
         note += f" The labels of {n_outside:,} of these rows lack the true one: --noise-rate auto corrects such labels."
     elif n_below >= MIN_DIFFERENCE * len(known):
         note += (
-            f" The label of largest weight is not the true one in {n_below:,} of these rows: --noise-rate auto "
+            f" In {n_below:,} of these rows another label has a larger weight than the true one: --noise-rate auto "
             "corrects labels by held-out predictions."
         )
     return [note]

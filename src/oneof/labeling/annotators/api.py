@@ -88,7 +88,8 @@ class AnnotatorAPI:
     def n_remaining_for(self, annotator: str) -> int:
         """Return the number of rows that remain to be answered, and the gold rows that an annotator may be asked.
 
-        A gold row therefore changes the number of the page as any other row does.
+        A gold row therefore changes the number of the page as any other row does. The estimated accuracies are updated
+        first, as in `n_remaining`.
 
         Parameters
         ----------
@@ -98,6 +99,7 @@ class AnnotatorAPI:
         -------
         int
         """
+        self._update_assignment()
         with self.answers.lock:
             self.answers.sync()
             n_remaining = len(self._scheduler.remaining())

@@ -15,8 +15,8 @@ from oneof.cli.auditing.issues import format_probability
 from oneof.cli.labeling.session import open_session
 from oneof.labeling.http.app import question_to_dict
 from tests.cli.conftest import Run, check_error
+from tests.cli.labeling.conftest import READ_OPTIONS, label_options
 from tests.cli.test_archives import make_sparse, write_sparse
-from tests.cli.test_label import READ_OPTIONS, label_options
 
 NAMES = np.array(["finch", "owl", "wren"])
 N_ROWS = 150

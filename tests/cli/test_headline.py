@@ -222,7 +222,7 @@ def test_too_confident_training_labels_have_a_note() -> None:
 
 @pytest.mark.parametrize(("n_wrong", "has_remedy"), [(20, True), (3, False)])
 def test_too_confident_training_labels_of_weights_have_the_remedy(n_wrong: int, has_remedy: bool) -> None:
-    """With weights for all classes no set lacks the truth: wrong labels of larger weight name the remedy, not equal ones."""
+    """With weights for all classes no set lacks the truth: true labels of a smaller weight have the remedy."""
     truth = np.array(["finch"] * 60 + ["owl"] * 40, dtype=object)
     weights = np.where(truth[:, None] == ["finch", "owl", "wren"], 0.9, 0.05)
     decisions = Disambiguation(np.array(["finch"] * 80 + ["owl"] * 20), np.full(100, 0.95))

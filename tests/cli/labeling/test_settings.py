@@ -13,10 +13,9 @@ from oneof.cli.expand import expand
 from oneof.cli.labeling.settings import KINDS, as_words, read_settings
 from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup
 from tests.cli.conftest import Run
-from tests.cli.test_label import CLASSES, LABEL, bare, served
+from tests.cli.labeling.conftest import CLASSES, LABEL
 from tests.labeling.serving import Client
 
-__all__ = ["bare", "served"]  # fixtures
 AGAIN = ("--labels", "species", "--no-browser")
 FIRST = ("--pin", "remark,mass", "--method", "PLKNN", "--annotations-per-item", "2", "--drop", "color")
 ANSWERS = Path("birds-answers.sqlite")

@@ -20,14 +20,6 @@ LABEL = ("--labels", "species", "--hide", "truth", "--classes", ",".join(CLASSES
 ONE_SPELLING = ("--fold-case", "--missing", "x?")
 
 
-@pytest.fixture
-def bare(run: Run) -> Path:
-    """Write the table of birds without labels."""
-    path = Path("birds.csv")
-    make_birds().drop("species").write_csv(path)
-    return path
-
-
 def error_of(result: Any) -> str:
     assert result.code == 2, result
     [line] = [line for line in result.err.splitlines() if line.startswith("Error: ")]

@@ -1,0 +1,154 @@
+"""Several annotators in `oneof label`: imported answers, gold rows, progress, and their model."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from oneof.candidates import CandidateSets
+from oneof.cli.labeling.annotators import AnnotatorGroup
+from oneof.cli.labeling.session import open_session
+from tests.cli.conftest import Run, make_birds
+from tests.cli.labeling.conftest import CLASSES, LABEL, READ_OPTIONS, label_options
+
+
+def test_imported_annotations(run: Run, bare: Path) -> None:
+    """--import reads a long table and an export of Label Studio, and --export writes both."""
+    Path("long.csv").write_text("item,worker,label\nb1,x,owl\nb2,x,owl|wren\n")
+    task = {
+        "data": {"id": "b3"},
+        "annotations": [{"completed_by": 4, "result": [{"type": "choices", "value": {"choices": ["wren"]}}]}],
+    }
+    Path("tasks.json").write_text(json.dumps([task]))
+    args = [
+        *LABEL,
+        *CLASSES,
+        "--import",
+        "long.csv",
+        "--import",
+        "tasks.json",
+        "--row",
+        "id",
+        "--export",
+        "out.parquet",
+    ]
+    result = run("label", bare, *args, "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["n_imported"] == 3
+    assert pl.read_parquet("out.parquet")["species"].to_list()[:5] == [None, ["owl"], ["owl", "wren"], ["wren"], None]
+
+
+@pytest.mark.parametrize(
+    ("header", "args"),
+    [
+        ("item,worker,label", ()),
+        ("row,annotator,answer", ()),
+        ("id,who,bird", ("--annotator", "who", "--answer", "bird")),
+    ],
+)
+def test_columns_of_imported_answers(run: Run, bare: Path, header: str, args: tuple[str, ...]) -> None:
+    """The columns of --import have the names and options of `oneof fit --answers`."""
+    Path("long.csv").write_text(f"{header}\nb1,x,owl\nb2,y,wren\n")
+    words = ("label", bare, *LABEL, *CLASSES, "--import", "long.csv", "--row", "id", *args, "--export", "out.parquet")
+    result = run(*words, "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["n_imported"] == 2
+    assert pl.read_parquet("out.parquet")["species"].to_list()[:4] == [None, ["owl"], ["wren"], None]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("--import", "tasks.json"), "--row must name the rows in the table and in the export tasks.json"),
+        (("--import", "tasks.json", "--row", "id", "--annotator", "a"), "--annotator has no use with the export"),
+        (("--import", "long.csv", "--annotator", "work"), "did you mean 'worker'?"),
+    ],
+)
+def test_invalid_columns_of_imported_answers(run: Run, bare: Path, args: tuple[str, ...], message: str) -> None:
+    """The error names the option, or the closest column."""
+    Path("long.csv").write_text("item,worker,label\n1,x,owl\n")
+    Path("tasks.json").write_text("[]")
+    result = run("label", bare, *LABEL, *CLASSES, *args, "--export", "out.csv")
+    assert result.code == 2
+    assert message in result.err
+
+
+def test_several_annotators_are_combined_by_their_model(run: Run, bare: Path) -> None:
+    """--combination model writes weights of the annotators' model, and --answer selects a tag of Label Studio."""
+    truth = make_birds()["truth"].to_list()
+    tasks = []
+    for i, name in enumerate(truth[:30]):
+        labels = {"Ann": name, "Bob": name, "Cem": name if i % 3 else "owl"}
+        results = {
+            worker: [
+                {"from_name": tag, "to_name": "text", "type": "choices", "value": {"choices": [choice]}}
+                for tag, choice in (("bird", label), ("sure", "yes"))
+            ]
+            for worker, label in labels.items()
+        }
+        annotations = [{"completed_by": {"email": worker}, "result": result} for worker, result in results.items()]
+        tasks.append({"id": i, "data": {"id": f"b{i}"}, "annotations": annotations})
+    Path("tasks.json").write_text(json.dumps(tasks))
+    words = ("label", bare, *LABEL, *CLASSES, "--import", "tasks.json", "--row", "id", "--export", "out.csv")
+    result = run(*words)
+    assert (result.code, "tasks.json has choices of the tags bird, sure" in result.err) == (2, True)
+    assert not Path("out.csv").exists()
+    result = run(*words, "--answer", "bird", "--combination", "model")
+    assert result.code == 0, result.err
+    texts = pl.read_csv("out.csv")["species"].fill_null("").to_list()
+    weights = CandidateSets.from_strings(texts, weighted=True, classes=["finch", "owl", "wren"]).weights
+    assert [["finch", "owl", "wren"][k] for k in weights[:30].argmax(axis=1)] == truth[:30]
+    assert (np.sort(weights[:30], axis=1)[:, 1] > 0).any()
+
+
+def test_remaining_rows_are_counted_after_imports(run: Run, bare: Path, served: Any) -> None:
+    """The JSON output and the page have the same count."""
+    shown: list[int] = []
+    served(lambda client: shown.append(client.post("api/ask", {"annotator": "Ann", "window": "w"}).json()["state"]))
+    Path("long.csv").write_text("item,worker,label\n0,x,owl\n1,x,owl|wren\n")
+    result = run("label", bare, *LABEL, *CLASSES, "--import", "long.csv", "--no-browser", "--json")
+    facts = json.loads(result.out)
+    assert (facts["rows"], facts["n_imported"], facts["n_remaining"]) == (60, 2, 58)
+    assert shown[0]["n_remaining"] == 58
+
+
+def test_gold_rows_of_a_column_or_a_file(run: Run, birds: Path) -> None:
+    """Known labels are those of a column, which is not shown, or of a file of items; exports have them."""
+    known = ["owl", None, " wren "] + [None] * 1000
+    frame = make_birds().drop("species", "truth")
+    frame.with_columns(pl.Series("known", known[: frame.height])).write_csv("gold.csv")
+    pl.DataFrame({"item": ["0", "2"], "label": ["owl", "wren"]}).write_csv("known.csv")
+    common = ("label", "gold.csv", "--labels", "species", *CLASSES)
+    for gold, hide in (("known", ()), ("known.csv", ("--hide", "known"))):
+        exported = f"{gold}-labels.parquet"
+        result = run(*common, "--gold", gold, *hide, "--export", exported, "--session", f"{gold}.sqlite")
+        assert result.code == 0, result.err
+        assert pl.read_parquet(exported)["species"].explode().to_list()[:3] == ["owl", None, "wren"]
+    options = label_options(hide=(), annotators=AnnotatorGroup(gold="known"))
+    with open_session(Path("gold.csv"), READ_OPTIONS, options, background=False).session as session:
+        assert "known" not in dict(session.table.item(0)["cells"])
+
+
+def test_the_progress_of_annotators(run: Run, bare: Path) -> None:
+    """The table has each annotator, and JSON has the numbers."""
+    pl.DataFrame({"item": ["0", "1"], "worker": ["Ann", "Bob"], "label": ["finch", "owl"]}).write_csv("answers.csv")
+    common = ("label", bare, *LABEL, *CLASSES, "--import", "answers.csv", "--progress")
+    assert "Ann" in run(*common).out
+    progress = json.loads(run(*common, "--json").out)["progress"]
+    assert [(one["name"], one["n_answers"], one["gold"]) for one in progress] == [("Ann", 1, None), ("Bob", 1, None)]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--gold", "absent"), "--gold must be a column of"),
+        (("--annotations-per-item", "3", "--max-annotations", "2"), "`max_annotations` must be at least"),
+    ],
+)
+def test_bad_options_of_several_annotators(run: Run, bare: Path, options: tuple[str, ...], sentence: str) -> None:
+    result = run("label", bare, *LABEL, *CLASSES, "--progress", *options)
+    assert result.code == 2
+    assert sentence in result.err

@@ -1,5 +1,19 @@
-"""The stream in every format, as for the tests of streams."""
+"""The stream in every format, as for the tests of streams, and the kinds of the columns of a table."""
 
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from oneof.io import CellFormat, Table, choose_columns
 from tests.stream.conftest import files
 
 __all__ = ["files"]
+
+PATH = Path("t.csv")
+
+
+def choose(cell_format: CellFormat | None = None, **columns: Any) -> Any:
+    """Return the columns of a table, and the findings about them."""
+    table = Table(pl.DataFrame(columns), PATH, cell_format=cell_format or CellFormat())
+    return choose_columns(table, exclude=[])

@@ -1,9 +1,6 @@
 """Kinds of columns: every cell is read, or a note names it with the option that changes the reading."""
 
 import re
-import shlex
-from datetime import datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,45 +18,7 @@ from oneof.io import (
     choose_columns,
     choose_features,
 )
-
-PATH = Path("t.csv")
-
-
-def _choose(cell_format: CellFormat | None = None, **columns: Any) -> Any:
-    table = Table(pl.DataFrame(columns), PATH, cell_format=cell_format or CellFormat())
-    return choose_columns(table, exclude=[])
-
-
-@pytest.mark.parametrize("separator", ["/", "-"])
-@pytest.mark.parametrize("time", ["", " 10:30"])
-def test_a_note_about_ambiguous_dates_has_the_other_format(separator: str, time: str) -> None:
-    """If day and month can be exchanged, the note has the option that exchanges them, which ends the note."""
-    cells = [f"{day:02d}{separator}{month:02d}{separator}2021{time}" for day, month in [(3, 4), (5, 6), (12, 1)]] * 10
-    _, findings = _choose(x=cells)
-    (note,) = [note for note in findings.sentences() if "--date-format '" in note or "--date-format %" in note]
-    exchanged = f"%d{separator}%m{separator}%Y" + " %H:%M" * bool(time)
-    assert "no cell shows the order of day and month" in note
-    assert findings.columns[0].alternative == (exchanged,)
-    assert note.endswith(f"--date-format {shlex.quote(exchanged)}.")
-    columns, findings = _choose(CellFormat(dates=(exchanged,)), x=cells)
-    assert columns[0].formats == (exchanged,)
-    assert not findings.columns[0].alternative
-
-
-@pytest.mark.parametrize("n_days", [26, 400])
-def test_formats_of_sorted_dates_are_those_of_all_cells(n_days: int) -> None:
-    """In a sorted log the first cells do not show the order of day and month, nor a format that begins later."""
-    moments = [datetime(2021, 2, 1) + timedelta(minutes=15 * i) for i in range(96 * n_days)]
-    columns, findings = _choose(x=[f"{moment:%d/%m/%Y %H:%M}" for moment in moments])
-    assert columns == [Column("x", "date", ("%d/%m/%Y %H:%M",))]
-    assert findings.columns[0].n_unreadable == 0
-    # One cell of 2,000 shows the order, and five have another format.
-    cells = [f"{1 + i % 12:02d}/{1 + i // 12 % 12:02d}/{1900 + i // 144}" for i in range(2000)]
-    cells[1500:1506] = ["13/02/2021", "2021-02-01", "2021-02-02", "2021-02-03", "2021-02-04", "2021-02-05"]
-    columns, findings = _choose(x=cells)
-    assert columns == [Column("x", "date", ("%d/%m/%Y", "%Y-%m-%d"))]
-    assert (findings.columns[0].n_unreadable, findings.columns[0].alternative) == (0, ())
-
+from tests.io.conftest import PATH, choose
 
 SENTINELS = CellFormat(missing=("999", "-9"))
 
@@ -86,16 +45,7 @@ def test_numbers_that_are_tokens_are_missing(cells: list[Any], kind: Any) -> Non
 
 def test_a_column_of_tokens_has_no_values() -> None:
     with pytest.raises(DataError, match="column 'x' is excluded since it has no values besides '-9', '999'"):
-        _choose(SENTINELS, x=[999, -9, -9] * 10)
-
-
-def test_dates_that_are_tokens_are_missing() -> None:
-    """A date is a token in the types of binary tables as well as in text."""
-    text = ["2020-01-31", "9999-12-31", "2021-01-31"] * 10
-    for cells in (text, [datetime.fromisoformat(cell) for cell in text]):
-        columns, findings = _choose(CellFormat(missing=("9999-12-31",)), x=cells)
-        assert columns[0].kind == "date"
-        assert sum(n for _, n in findings.columns[0].missing) == 10
+        choose(SENTINELS, x=[999, -9, -9] * 10)
 
 
 @pytest.mark.parametrize(
@@ -111,8 +61,8 @@ def test_dates_that_are_tokens_are_missing() -> None:
 def test_one_or_two_words_among_values_are_missing(words: list[str], values: list[str]) -> None:
     """Values in half of the cells are read if the others are one or two words; a note has a cell of each."""
     cells = [*values, *words * (16 // len(words))]
-    expected, _ = _choose(x=values)
-    columns, findings = _choose(x=cells)
+    expected, _ = choose(x=values)
+    columns, findings = choose(x=cells)
     (found,) = findings.columns
     assert columns == expected
     assert (found.n_unreadable, found.unreadable[0]) == (16, (20, words[0]))
@@ -135,7 +85,7 @@ def test_one_or_two_words_among_values_are_missing(words: list[str], values: lis
 )
 def test_text_that_is_half_numbers_has_a_note(cells: list[str], count: str) -> None:
     """A column of words with digits, or of several words, is not read as numbers; a note names a cell and an option."""
-    columns, findings = _choose(x=cells)
+    columns, findings = choose(x=cells)
     assert columns[0].kind in ("category", "text")
     (note,) = findings.sentences()
     assert count in note
@@ -196,7 +146,7 @@ def test_groups_of_digits_are_not_called_decimals(number: str, groups: str) -> N
 )
 def test_units_and_groups_of_digits(cells: list[str], values: list[float], formats: tuple[str, ...]) -> None:
     """Numbers with one unit, or with groups of digits, are read, and a note has an example and the option."""
-    columns, findings = _choose(x=[*cells, "-"] * 10)
+    columns, findings = choose(x=[*cells, "-"] * 10)
     assert columns == [Column("x", "number", formats)]
     aligned = align_columns(pl.DataFrame({"x": cells}), columns, PATH)["x"].to_list()
     assert aligned == values
@@ -219,13 +169,13 @@ def test_units_and_groups_of_digits(cells: list[str], values: list[float], forma
     ],
 )
 def test_other_texts_with_digits_are_not_numbers(cells: list[str]) -> None:
-    columns, _ = _choose(x=cells * 10)
+    columns, _ = choose(x=cells * 10)
     assert columns == [Column("x", "category")]
 
 
 def test_another_unit_in_another_table_is_not_read() -> None:
     """A price in dollars is not a price in euros, and numbers without a unit are not read as prices."""
-    columns, _ = _choose(x=["3 EUR", "4.5 EUR"] * 10)
+    columns, _ = choose(x=["3 EUR", "4.5 EUR"] * 10)
     unreadable = UnreadableCells()
     frame = pl.DataFrame({"x": ["3 EUR", "3 USD", "3"]})
     assert align_columns(frame, columns, PATH, unreadable=unreadable)["x"].is_nan().to_list() == [False, True, True]
@@ -235,60 +185,14 @@ def test_another_unit_in_another_table_is_not_read() -> None:
 def test_groups_that_may_be_decimals_have_a_note() -> None:
     """'1,234' may be 1.234: the note has the option, with which it is read so and the note ends."""
     cells = ["1,234", "2,500", "12,000"] * 10
-    columns, findings = _choose(x=cells)
+    columns, findings = choose(x=cells)
     assert columns[0].formats == (",.",)
     assert any(note.endswith(". If ',' is the decimal separator, add --decimal ','.") for note in findings.sentences())
-    columns, findings = _choose(CellFormat(decimal=","), x=cells)
+    columns, findings = choose(CellFormat(decimal=","), x=cells)
     assert columns[0].formats == (",",)
     assert not findings.columns[0].alternative
-    _, findings = _choose(x=[*cells, "1,234.5"])
+    _, findings = choose(x=[*cells, "1,234.5"])
     assert not findings.columns[0].alternative
-
-
-@pytest.mark.parametrize(
-    ("cells", "formats"),
-    [
-        (["2021-03", "2021-04"], ("%Y-%m",)),
-        (["3/2021", "12/2021"], ("%m/%Y",)),
-        (["Mar 2021", "Dec 2021"], ("%b %Y",)),
-        (["March 2021", "December 2021"], ("%B %Y",)),
-        (["2021-03", "2021-03-15"], ("%Y-%m", "%Y-%m-%d")),
-    ],
-)
-def test_months_are_dates(cells: list[str], formats: tuple[str, ...]) -> None:
-    """A month is its first day."""
-    columns, _ = _choose(x=cells * 10)
-    assert columns[0].kind == "date"
-    assert sorted(columns[0].formats) == sorted(formats)
-    days = align_columns(pl.DataFrame({"x": cells}), columns, PATH)["x"].to_list()
-    assert days[0] == (datetime(2021, 3, 1) - datetime(1970, 1, 1)).days
-
-
-@pytest.mark.parametrize("convert", [int, float, str])
-@pytest.mark.parametrize("other", [None, 0, 99991231])
-def test_whole_numbers_that_are_dates(convert: Any, other: int | None) -> None:
-    """Numbers such as 20210314 are dates if all are, apart from two values for missing dates, which are named."""
-    numbers = [20210314, 20210315, 20191231, other]
-    cells = [None if number is None else convert(number) for number in numbers]
-    columns, findings = _choose(x=cells * 10)
-    assert columns == [Column("x", "date", ("%Y%m%d",))]
-    frame = pl.DataFrame({"x": cells})
-    days = align_columns(frame, columns, PATH, unreadable=UnreadableCells())["x"].to_list()
-    assert days[0] == (datetime(2021, 3, 14) - datetime(1970, 1, 1)).days
-    assert np.isnan(days[3])
-    assert findings.columns[0].n_unreadable == (0 if other is None else 10)
-    assert any("'20210314' is 2021-03-14" in note and "--numeric x" in note for note in findings.sentences())
-    named, _ = choose_columns(Table(frame, PATH), exclude=[], overrides=Overrides(numbers=("x",)))
-    assert named == [Column("x", "number")]
-
-
-@pytest.mark.parametrize(
-    "numbers",
-    [[20210314, 20210332], [20210314.0, 20210315.5], [20210314, 1], [20210314, 20210315, 1, 2, 3], [2021, 2020]],
-)
-def test_other_whole_numbers_are_numbers(numbers: list[float]) -> None:
-    columns, _ = _choose(x=numbers * 10)
-    assert columns == [Column("x", "number")]
 
 
 @pytest.mark.parametrize("cells", [[0, 1, 7], [0.0, 1.0, 7.0], ["0", "1", "7"], [0, 1, -1]])
@@ -319,19 +223,11 @@ def test_yes_no_has_two_values(cells: list[Any]) -> None:
 )
 def test_durations_and_yes_no_have_a_note(cells: list[str | None], sentence: str | None) -> None:
     """A note has the unit of durations and the words of yes and no, with the option; true and false need none."""
-    _, findings = _choose(x=cells * 15)
+    _, findings = choose(x=cells * 15)
     notes = [note for note in findings.sentences() if "hours" in note or "yes/no values:" in note]
     expected = "read as yes/no values: 'oui' is 1." if "oui" in cells else sentence
     assert len(notes) == (expected is not None)
     assert all(str(expected) in note for note in notes)
-
-
-def test_durations_that_are_named_as_numbers_have_a_unit() -> None:
-    """The option in the note reads '1.5m' as 1.5."""
-    table = Table(pl.DataFrame({"x": ["1.5m", "2 m", "-"] * 10}), PATH)
-    features = choose_features(table, exclude=[], overrides=Overrides(numbers=("x",)))
-    assert features.columns == [Column("x", "number", (".", "m"))]
-    assert features.frame["x"].to_list()[:2] == [1.5, 2.0]
 
 
 def test_notes_name_columns_as_the_command_line_does() -> None:
@@ -377,35 +273,23 @@ def test_features_are_read_once_as_they_are_aligned() -> None:
     assert {c.column: c.n_unreadable for c in findings.columns if c.n_unreadable} == dict(unreadable.counts)
 
 
-def test_two_orders_that_a_user_names_are_both_read() -> None:
-    """Each cell is read in the first of the named formats that reads it."""
-    cells = ["02/15/2021", "15/02/2021", "03/04/2021"] * 8
-    for formats, month in ((("%m/%d/%Y", "%d/%m/%Y"), 3), (("%d/%m/%Y", "%m/%d/%Y"), 4)):
-        columns, findings = _choose(CellFormat(dates=formats), x=cells)
-        assert columns[0].formats == formats
-        assert findings.columns[0].n_unreadable == 0
-        values = align_columns(pl.DataFrame({"x": cells}), columns, PATH)["x"].to_list()
-        days = [(datetime(2021, m, d) - datetime(1970, 1, 1)).days for m, d in ((2, 15), (2, 15), (month, 7 - month))]
-        assert values == days * 8
-
-
 def test_other_words_of_a_column_of_yes_and_no_have_a_note() -> None:
     """Categories that are mostly yes and no have a note with the number of the other cells and an example."""
     cells = ["yes", "no", "yes", "No", "maybe", "yes", "no", "no", "yes", "no"] * 10
-    columns, findings = _choose(x=cells)
+    columns, findings = choose(x=cells)
     assert columns == [Column("x", "category")]
     (note,) = findings.sentences()
     assert "10 of 100 cells are not yes/no values, such as 'maybe' in row 4" in note
-    columns, findings = _choose(CellFormat(missing=("maybe",)), x=cells)
+    columns, findings = choose(CellFormat(missing=("maybe",)), x=cells)
     assert columns == [Column("x", "yes/no")]
     for others in (["red", "no", "blue"] * 10, ["no", "never", "no", "no", "no"] * 10):  # there is no yes
-        _, findings = _choose(x=others)
+        _, findings = choose(x=others)
         assert findings.sentences() == []
 
 
 @pytest.mark.parametrize("cells", [[[1.0], [2.0, 3.0]], [[1], [2]]])
 def test_lists_of_numbers_have_a_remedy(cells: list[Any]) -> None:
     """Vectors of one length are read by `read_table`; those of a stream, or of several lengths, are excluded."""
-    columns, findings = _choose(x=cells, y=[1.0, 2.0])
+    columns, findings = choose(x=cells, y=[1.0, 2.0])
     assert [column.name for column in columns] == ["y"]
     assert any("write a column for each number" in note for note in findings.sentences())

@@ -27,8 +27,9 @@ from oneof.io.batches import BatchSpec, iterate_batches
 from oneof.io.formats.csv.reader import CsvReader
 from oneof.io.notes.findings import MAX_CELLS
 from oneof.stream import open_source
+from tests.io.sheets import CITIES, Sheet
 from tests.io.spreadsheets import WRITERS
-from tests.io.zoo import CITIES, FAULTS, FORMS, N_RANDOM_PAIRS, REFUSED, Sheet, make_zoo
+from tests.io.zoo import FAULTS, FORMS, N_RANDOM_PAIRS, REFUSED, make_zoo
 
 ZOO = make_zoo()
 N_SLOW = N_RANDOM_PAIRS - 12

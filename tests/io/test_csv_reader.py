@@ -1,0 +1,223 @@
+"""Reader of delimited text: long cells, types of columns, the csv module, dropped columns, titles, and blank lines."""
+
+import csv
+import io
+import itertools
+import threading
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from oneof.errors import DataError
+from oneof.io import Overrides, choose_columns, read_table
+from oneof.io.formats.csv.reader import CsvReader
+from oneof.io.formats.records import long_cells
+from oneof.stream import read_batches
+
+
+@pytest.mark.parametrize("ending", ["", "one cell too many\n"])
+def test_long_cells_do_not_change_the_limit_of_the_process(tmp_path: Path, ending: str) -> None:
+    """A cell or name longer than the limit of csv is read; the limit is restored after an error and between batches."""
+    before, long = csv.field_size_limit(), "long " * 40_000
+    path = tmp_path / "t.csv"
+    path.write_text(f'x,"{long}"\n1,"{long}"\n2,b\n' + ending.replace(" ", ","))
+    assert len(long) > before
+    batches = read_batches(path, n_rows=1)
+    assert next(batches).columns == ["x", long.strip()]
+    assert csv.field_size_limit() == before
+    if ending:
+        with pytest.raises(DataError, match="line 4: found 4 cells"):
+            read_table(path)
+        with pytest.raises(DataError, match="line 4: found 4 cells"):
+            list(batches)
+    else:
+        assert read_table(path).frame[long.strip()].to_list() == [long, "b"]
+        assert [batch["x"].to_list() for batch in batches] == [[2]]
+    assert csv.field_size_limit() == before
+
+
+def test_threads_share_the_change_of_the_limit() -> None:
+    """The change lasts until the last of several concurrent readers has finished."""
+    before, inside, finished = csv.field_size_limit(), threading.Event(), threading.Event()
+
+    def read() -> None:
+        with long_cells:
+            inside.set()
+            finished.wait(10)
+
+    other = threading.Thread(target=read)
+    other.start()
+    inside.wait(10)
+    with long_cells:
+        pass
+    assert csv.field_size_limit() > before
+    finished.set()
+    other.join()
+    assert csv.field_size_limit() == before
+
+
+ODD_CELLS = (
+    "7", "7.5", " 5", "5 ", "+5", "inf", "-inf", "infinity", "1e5", "1.", "1.e3", ".5", "0x1F", "1_000", "NAN", "-nan",
+    "true", "2020-01-01", "99999999999999999999", "1e400", "-", "0005", "", "NA", "word", '"5"', '" 5"', '""', '"1,5"',
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("common", ["7", "7.5", "-1e3", "0.5", '"7"'])
+@pytest.mark.parametrize("place", [3, 14, 21])
+def test_types_inferred_from_the_first_rows_are_those_of_all_rows(tmp_path: Path, common: str, place: int) -> None:
+    """An unusual cell in any part of the file gives the column that the inference from all cells gives."""
+    path = tmp_path / "table.csv"
+    for cell in ODD_CELLS:
+        rows = [f"{common},1,a"] * 24
+        rows[place] = f"{cell},2,b"
+        path.write_text("\n".join(["x,n,label", *rows]) + "\n")
+        expected = read_table(path, labels=["label"]).frame
+        frame = CsvReader(path, tab=False, sample_rows=10, part_bytes=60).parse_file(labels=["label"])
+        assert frame.equals(expected), cell
+        assert frame.dtypes == expected.dtypes, cell
+
+
+def test_a_table_of_numbers_is_parsed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers, empty cells and quoted labels are parsed once after the sample, with the types of the sample."""
+    types = []
+    read_csv = pl.read_csv
+
+    def watch(*args: Any, **options: Any) -> pl.DataFrame:
+        types.append(list(options["schema_overrides"].values()))
+        return read_csv(*args, **options)
+
+    monkeypatch.setattr(pl, "read_csv", watch)
+    path = tmp_path / "table.csv"
+    path.write_text("x,n,label\n" + '1.5,1,"a"\n,2,""\n' * 20)
+    frame = CsvReader(path, tab=False, sample_rows=10).parse_file(labels=["label"])
+    assert frame.dtypes == [pl.Float64, pl.Int64, pl.String]
+    assert frame["x"].null_count() == 20
+    assert types == [[pl.String] * 3, frame.dtypes]
+
+
+@pytest.mark.parametrize(
+    ("length", "part_bytes"), [(4, 12), (4, 20), (4, 10_000), pytest.param(6, 12, marks=pytest.mark.slow)]
+)
+def test_every_short_text_is_read_as_the_csv_module_reads_it(tmp_path: Path, length: int, part_bytes: int) -> None:
+    """A text of quotation marks, delimiters and line ends gives the cells of the csv module, or both refuse it.
+
+    The rows are read without a check of each line where possible, so this compares all texts of some length with an
+    oracle: the csv module, with short lines and blank lines as errors or ignored lines.
+    """
+    path = tmp_path / "t.csv"
+    for letters in itertools.product('",\nab', repeat=length):
+        text = "".join(letters)
+        path.write_text("x,y\n" + "1,2\n" * 2 + text + "\n1,2\n")
+        try:
+            rows = list(csv.reader(io.StringIO("1,2\n" * 2 + text + "\n1,2\n", newline=""), strict=True))
+            expected = [row for row in rows if row]
+            is_table = all(len(row) == 2 or (len(row) > 2 and not any(map(str.strip, row[2:]))) for row in expected)
+        except csv.Error:
+            is_table = False
+        reader = CsvReader(path, tab=False, sample_rows=2, part_bytes=part_bytes)
+        if not is_table:
+            with pytest.raises(DataError):
+                reader.parse_file(labels=["x", "y"])
+            continue
+        frame = reader.parse_file(labels=["x", "y"])
+        assert [[cell or "" for cell in row] for row in frame.rows()] == [row[:2] for row in expected], text
+
+
+def test_cells_beyond_the_header_are_not_lost(tmp_path: Path) -> None:
+    """Empty cells at the end of lines are ignored; a cell with a value there is an error, in any row."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n" + "1,2,\n" * 30)
+    assert CsvReader(path, tab=False, sample_rows=5).parse_file(labels=[]).shape == (30, 2)
+    path.write_text("a,b\n" + "1,2,\n" * 20 + "1,2,3\n")
+    with pytest.raises(DataError, match="line 22: found 3 cells"):
+        CsvReader(path, tab=False, sample_rows=5).parse_file(labels=[])
+
+
+@pytest.mark.parametrize("code", ["007", "-01", "+02", '"007"', " 08 ", "0" * 30])
+@pytest.mark.parametrize("common", ["12", "12.5"])
+def test_codes_with_leading_zeros_anywhere_in_a_file(tmp_path: Path, code: str, common: str) -> None:
+    """A code after the rows from which types are inferred makes the column text; other numbers do not."""
+    path = tmp_path / "t.csv"
+    for other in ("0", "0.5", "-0.5", "1e-05", "10", "05.01.2021"):
+        rows = [f"{common},{other}"] * 30
+        path.write_text("\n".join(["x,y", *rows, f"{code},{other}", *rows]) + "\n")
+        frame = CsvReader(path, tab=False, sample_rows=5, part_bytes=100).parse_file(labels=[])
+        assert frame["x"].to_list() == [common] * 30 + [code.strip('"')] + [common] * 30
+        assert frame["y"].dtype.is_numeric() == (other != "05.01.2021")
+
+
+def test_dropped_columns_are_not_parsed(tmp_path: Path) -> None:
+    """A dropped column is not in the table; a column of labels is never dropped, and errors of lines remain."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,b1,b2,label\n" + "1,x,2,u\n" * 3)
+    for suffix in (".csv", ".jsonl", ".parquet"):
+        other = path.with_suffix(suffix)
+        if suffix != ".csv":
+            getattr(pl.read_csv(path), "write_parquet" if suffix == ".parquet" else "write_ndjson")(other)
+        table = read_table(other, labels=["label"], drop=["b*", "label"])
+        assert (table.frame.columns, table.dropped) == (["a", "label"], ("b1", "b2"))
+        columns, _ = choose_columns(table, exclude=["label"], overrides=Overrides(drop=("b*",), numbers=("a",)))
+        assert [column.name for column in columns] == ["a"]
+        with pytest.raises(DataError, match="no column matches 'c"):
+            choose_columns(table, exclude=["label"], overrides=Overrides(drop=("c*",)))
+    path.write_text("a,b1,b2,label\n1,x,2,u\n1,x\n")
+    with pytest.raises(DataError, match="line 3: found 2 cells"):
+        read_table(path, drop=["b2", "label"])
+
+
+TITLES = {
+    "1 line above": "# exported 2021-03-04\na,b\n1,2\n",
+    "2 lines above": "Birds of Lyon\n\na,b\n1,2\n",
+    "2 lines": "Birds\nof Lyon\na,b,c\n1,2,3\n",
+    "1 line": "Birds;;\na;b;c\n1;2;3\n",
+}
+
+
+@pytest.mark.parametrize("name", TITLES)
+def test_title_lines_above_the_header_are_ignored(tmp_path: Path, name: str) -> None:
+    """A note names them; rows and lines in errors are those of the file."""
+    path = tmp_path / "t.csv"
+    content = TITLES[name]
+    n_cells = content.split("\n")[-2].count(";" if ";" in content else ",") + 1
+    path.write_text(content)
+    table = read_table(path)
+    assert table.frame.rows() == [(1, 2, 3)[:n_cells]]
+    assert name.split(maxsplit=1)[0] in table.remarks[0]
+    assert "above the header" in table.remarks[0]
+    assert repr(content.split("\n")[0]) in table.remarks[0]
+    assert [batch.rows() for batch in read_batches(path, n_rows=1)] == [table.frame.rows()]
+    content += content.split("\n")[-2] + "\n"
+    path.write_text(content + content[content.rindex("\n", 0, -1) + 1 :] * 8 + "1\n")
+    with pytest.raises(DataError, match=rf"line {content.count(chr(10)) + 9}: found 1 cells"):
+        read_table(path)
+
+
+def test_lines_that_may_be_a_header_are_never_ignored(tmp_path: Path) -> None:
+    """In case of doubt the first line is the header; the error names the cause."""
+    path = tmp_path / "t.csv"
+    for content in ("place\nParis, France\nRome, Italy\n", "x\n1,2\n"):
+        path.write_text(content)
+        with pytest.raises(DataError, match=r"line 2: found 2 cells, but the header has 1.*above it.*delete them"):
+            read_table(path)
+    path.write_text(",x\n0,1.5\n1,2.5\n")
+    assert read_table(path).frame.columns == ["column 0", "x"]
+    path.write_text("remark\nrain\nsnow\n")
+    assert read_table(path).frame.columns == ["remark"]
+
+
+def test_blank_lines_between_rows_are_ignored(tmp_path: Path) -> None:
+    """A note counts them; in a table of one column they are missing values."""
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n\n3,4\n  \n\n5,6\n\n")
+    table = read_table(path)
+    assert table.frame["a"].to_list() == [1, 3, 5]
+    note = "3 blank lines are ignored, the first one in line 3; rows are counted without blank lines."
+    assert table.remarks == (note,)
+    reader = CsvReader(path, tab=False, sample_rows=1)
+    assert reader.parse_file(labels=[]).equals(table.frame)
+    assert reader.remarks == [note]
+    assert [batch["a"].to_list() for batch in read_batches(path, n_rows=2)] == [[1], [3], [5]]
+    path.write_text("a\n1\n\n3\n")
+    assert read_table(path).frame["a"].to_list() == [1, None, 3]

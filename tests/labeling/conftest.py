@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from oneof.labeling.answers.log import Entry
 from oneof.labeling.content.media import ImageFolder
 from oneof.labeling.content.table import LabelTable
 from oneof.labeling.session import LabelingSession
@@ -53,6 +54,11 @@ def label(session: LabelingSession, truth: np.ndarray, n: int, **where: Any) -> 
         questions.append(question)
         session.answer(question, CLASSES[truth[question.row]])
     return questions
+
+
+def say(session: LabelingSession, row: int, name: str, labels: object, degree: str | None = None) -> Entry:
+    """Answer a row for an annotator."""
+    return session.answer(session.question_for(row, name), labels, degree=degree)
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Fixtures that give each test its own folders and disable the network."""
+"""Labels, and fixtures that give each test its own folders and disable the network."""
 
 import os
 from pathlib import Path
@@ -7,6 +7,13 @@ import numpy as np
 import pytest
 
 HERE = os.environ.get("ONEOF_DATA", "absent")
+KINDS = ("uniform", "confusable", "cooccurring", "dictionary", "rules")
+
+
+def labels(n_samples, n_classes, seed=0):
+    """Return labels in which every class occurs, (n_samples,)."""
+    rest = np.random.default_rng(seed).integers(0, n_classes, size=n_samples - n_classes)
+    return np.concatenate([np.arange(n_classes), rest])
 
 
 @pytest.fixture(autouse=True)

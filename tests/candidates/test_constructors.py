@@ -1,6 +1,5 @@
 """Constructors of CandidateSets: valid input, and errors that name the row."""
 
-import warnings
 from decimal import Decimal
 
 import numpy as np
@@ -13,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oneof import CandidateSets, make_partial_labels
-from oneof.candidates import as_candidates
 from oneof.errors import InputError, LabelError
 
 LABELS = ["ant", "bee", "cat", "dog"]
@@ -207,60 +205,6 @@ def test_a_coarse_label_has_its_leaves_as_candidates():
         CandidateSets.from_hierarchy(["a"], {"a": ["b"], "b": ["a"]})
 
 
-label_text = st.text(st.characters(codec="utf-8"), min_size=1).map(str.strip).filter(bool)
-
-
-def test_spaces_are_not_escaped():
-    """Only the visible character of a separator such as " / " is escaped."""
-    text = ["great tit / owl", "and\\/or", "owl"]
-    y = CandidateSets.from_strings(text, separator=" / ")
-    assert y.to_sets() == [{"great tit", "owl"}, {"and/or"}, {"owl"}]
-    assert y.to_strings(separator=" / ") == text
-
-
-def test_several_separators():
-    """Signs with spaces between them each separate labels, the first one is written, and all can be escaped."""
-    texts = ["owl|wren", "wren; finch", "owl ;finch|wren", "a\\;b|owl", "a\\|c;owl", ""]
-    y = CandidateSets.from_strings(texts, separator="| ;")
-    assert y.to_sets()[:5] == [
-        {"owl", "wren"},
-        {"wren", "finch"},
-        {"owl", "finch", "wren"},
-        {"a;b", "owl"},
-        {"a|c", "owl"},
-    ]
-    assert y.to_strings(separator="| ;")[1] == "finch|wren"
-    assert CandidateSets.from_strings(["owl:0.5;wren:1|finch:0"], separator="| ;", weighted=True).weights.max() == 1
-    assert CandidateSets.from_strings(["owl or ; wren"], separator=" or ; ").to_sets() == [{"owl", "wren"}]
-
-
-@given(
-    st.lists(st.sets(label_text, min_size=1, max_size=4), min_size=1, max_size=8),
-    st.sampled_from(["|", ";", "::", " or ", " / ", ", ", "| ;", "; ||"]),
-)
-def test_labels_may_contain_the_separator(sets, separator):
-    """Labels with separators and backslashes are equal after writing and reading."""
-    classes = sorted({label for s in sets for label in s} | {"another"})
-    y = CandidateSets.from_sets(sets, classes=classes)
-    text = y.to_strings(separator=separator)
-    assert CandidateSets.from_strings(text, separator=separator, classes=classes) == y
-
-
-def test_strings():
-    """Spaces are removed, an empty text is an unlabeled row, and only from_strings splits text."""
-    y = CandidateSets.from_strings(["wren | finch", "", None, "  ", "owl"])
-    np.testing.assert_array_equal(y.mask, [[1, 0, 1], [1, 1, 1], [1, 1, 1], [1, 1, 1], [0, 1, 0]])
-    assert CandidateSets.from_labels(["a|b", "c"]).classes.tolist() == ["a|b", "c"]
-    with pytest.raises(LabelError, match=r"row 1: 'a\|\|b' contains an empty label"):
-        CandidateSets.from_strings(["a", "a||b"])
-    with pytest.raises(LabelError, match="row 0: 3 is not a string"):
-        CandidateSets.from_strings([3])
-    for separator in ("", " ", "\\", 3):
-        for call in (CandidateSets.from_strings, lambda _, separator: y.to_strings(separator=separator)):
-            with pytest.raises(InputError, match="must be visible text without a backslash"):
-                call(["a"], separator=separator)
-
-
 @pytest.mark.parametrize(
     ("build", "message"),
     [
@@ -331,28 +275,6 @@ def test_a_class_without_rows_is_kept():
     np.testing.assert_array_equal(y.mask, [[0, 1, 0]])
 
 
-@pytest.mark.parametrize(
-    "texts", [["{'a', 'b'}", "{'b'}"], ["['a', 'b']", "['b']"], ['["a", "b"]'], ["frozenset({'a'})"]]
-)
-def test_lists_written_as_text_have_a_warning(texts):
-    """They are read as one label each, in text and as `y`; intervals and names in parentheses are not lists."""
-    with pytest.warns(UserWarning, match="is read as one label. If it is a list written as text"):
-        CandidateSets.from_strings(texts)
-    with pytest.warns(UserWarning, match="is read as one class. If it is a list of labels written as text"):
-        as_candidates(texts)
-    assert as_candidates(["[0, 10]", "[10, 20]", "(Smith, J)"]).shape == (3, 3)
-
-
-def test_joined_weights_and_empty_texts_have_a_warning():
-    """A list with another separator, and the text of a missing label, are not read as classes in silence."""
-    for text in ("a (0.66), b (0.2)", "a: 0.66\nb: 0.2"):
-        with pytest.warns(UserWarning, match="Pass `separator` if it is a list of labels with weights"):
-            CandidateSets.from_strings([text, "b:0.9|a:0.1"], weighted=True)
-    for text in ("", "nan", "None"):
-        with pytest.warns(UserWarning, match=f"the text '{text}' is read as a class"):
-            as_candidates(["a", text])
-
-
 def test_numpy_integers_are_the_decimal_classes_that_they_equal():
     """Labels, sets and classes may mix `decimal.Decimal` and integers of NumPy."""
     classes = [Decimal(1), Decimal(2)]
@@ -374,36 +296,3 @@ def test_minus_one_as_a_row_and_in_a_set_has_a_warning():
     assert y.to_sets() == [{0, 1}, {-1, 0, 1}, {-1}, {1}]
     y = CandidateSets.from_sets([[0, 1], -1, [-1], [1]], classes=[-1, 0, 1])
     assert y.to_sets() == [{0, 1}, {-1}, {-1}, {1}]
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-def test_missing_labels_are_left_out_of_text(weighted):
-    """A token alone is an unlabeled row, and among other labels it is left out; upper and lower case are equal."""
-    texts = ["a|b", "N/A", "a|n/a", "unsure", "b"]
-    plain = CandidateSets.from_strings(["a|b", "", "a", None, "b"], weighted=weighted)
-    assert CandidateSets.from_strings(texts, missing=["n/a", "Unsure"], weighted=weighted) == plain
-    with pytest.warns(UserWarning, match=r"'N/A' is read as a class. .* pass missing=\['N/A'\]"):
-        CandidateSets.from_strings(["a|b", "N/A", "b"], weighted=weighted)
-    for wrong in ("n/a", 3, [1]):
-        with pytest.raises(InputError, match="`missing` must"):
-            CandidateSets.from_strings(texts, missing=wrong, weighted=weighted)
-
-
-def test_null_of_json_is_an_unlabeled_row():
-    y = CandidateSets.from_strings(['{"a": 0.6, "b": 0.2}', "null", '{"b": 1}'], weighted=True)
-    assert y.classes.tolist() == ["a", "b"]
-    assert y.is_unlabeled.tolist() == [False, True, False]
-
-
-def test_spellings_of_one_class_have_a_warning_in_from_strings():
-    """Labels that differ only in case are named with the remedy; not with given classes or with `fold_case=True`."""
-    texts = ["Robin|owl", "robin", "ROBIN", "owl", "finch"]
-    with pytest.warns(UserWarning, match="'ROBIN', 'Robin' and 'robin' differ only in case.*pass fold_case=True"):
-        assert len(CandidateSets.from_strings(texts).classes) == 5
-    with pytest.warns(UserWarning, match="'OWL' and 'owl' differ only in case"):
-        CandidateSets.from_strings(["OWL:0.7|wren:0.3", "owl"], weighted=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert len(CandidateSets.from_strings(texts, fold_case=True).classes) == 3
-        CandidateSets.from_strings(texts, classes=["Robin", "robin", "ROBIN", "owl", "finch"])
-        CandidateSets.from_strings(["owl", "wren", "wren 2"])

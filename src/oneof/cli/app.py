@@ -11,11 +11,11 @@ from oneof.cli.expand import expand
 from oneof.cli.output import terminal
 
 _UsageError: Any = typer.BadParameter.__mro__[1]
-"""The error of an option without its values, which typer has no name for."""
+"""Class of the errors of a command line, such as an option without its values; typer does not export it."""
 
 
 class Command(TyperCommand):
-    """Command whose error about an option with several values names them."""
+    """Command whose error about an option without its values has the names of the values."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the command line."""

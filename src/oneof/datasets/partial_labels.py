@@ -59,8 +59,7 @@ def make_partial_labels(
     n_distractors : int, default=1
         The number of distractors of each of these rows, from 0 to n_classes - 1. It is the maximum for "cooccurring"
         and "dictionary", and the maximum number of labels of a rule for "rules". A set of ``n_classes - 1`` distractors
-        has all classes, so that the row is unlabeled; of two classes, one distractor is enough. A warning counts these
-        rows if they are most of the labeled ones.
+        has all classes, so that the row is unlabeled: with two classes, this is the default.
     set_size : int, optional
         The size of the sets, ``n_distractors + 1``, as an alternative to `n_distractors`.
     distractors : {"uniform", "independent", "confusable", "cooccurring", "dictionary", "rules"}, default="uniform"
@@ -126,6 +125,11 @@ def make_partial_labels(
         If `y` cannot be read, or has no label.
     InputError
         If a parameter is out of range or does not apply to this kind of distractors.
+
+    Warns
+    -----
+    UserWarning
+        If most of the rows with a true label have all classes as candidates.
 
     References
     ----------

@@ -23,7 +23,7 @@ MAX_SET_CLASSES = 30
 MIN_NOISE = 0.02
 """Noise rate from which prediction sets of uncorrected labels are clearly too large."""
 MAX_BOUNDS_WIDTH = 0.5
-"""Width of the bounds of a coverage up to which they are of interest."""
+"""Maximum width of the bounds of a coverage that are reported."""
 CELL_WIDTH = 90
 LABEL_WIDTH = 60
 
@@ -280,8 +280,8 @@ def _mean(values: Any, mask: Mask) -> float:
     return float(np.mean(values[mask])) if mask.any() else float("nan")
 
 
-def is_bounded(bounds: Sequence[float]) -> bool:
-    """Return whether the bounds of a coverage are so close that they are of interest."""
+def has_narrow_bounds(bounds: Sequence[float]) -> bool:
+    """Return whether the lower and the upper bound of a coverage are close enough to be reported."""
     return bounds[1] - bounds[0] <= MAX_BOUNDS_WIDTH
 
 
@@ -303,7 +303,7 @@ def describe_sets(data: ReportData) -> dict[str, Any] | None:
         "coverage": sets.coverage,
         "low": sets.coverage_bounds[0],
         "high": sets.coverage_bounds[1],
-        "is_bounded": is_bounded(sets.coverage_bounds),
+        "has_narrow_bounds": has_narrow_bounds(sets.coverage_bounds),
         "mean_size": sets.mean_size,
         "n_rows": sets.n_rows,
         "n_exact": sets.n_exact,

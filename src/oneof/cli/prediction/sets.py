@@ -204,9 +204,9 @@ def print_sets(summary: dict[str, Any]) -> None:
             f"single label{'; wrong labels lower it' * (summary['reference'] == 'labels')}"
         )
     elif "coverage_bounds" in summary:
-        from oneof.report.statistics import is_bounded
+        from oneof.report.statistics import has_narrow_bounds
 
-        if is_bounded(summary["coverage_bounds"]):
+        if has_narrow_bounds(summary["coverage_bounds"]):
             low, high = map(terminal.format_percent, summary["coverage_bounds"])
             terminal.print_line(f"Coverage: between {low} and {high}, by rows with several candidates")
         else:

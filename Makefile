@@ -7,7 +7,7 @@ ONE_THREAD := OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
 # pip in an environment of its own finds the package through src/; each stamp is renewed when the dependencies change.
 install = $(BIN)/python -m pip install --quiet --disable-pip-version-check --editable
 
-.PHONY: demo test test-fast test-slow test-nightly test-built fuzz-files check format package bench docs doctest clean
+.PHONY: demo test test-long test-fast test-slow test-nightly test-built fuzz-files check format package bench docs doctest clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -22,13 +22,17 @@ $(VENV)/.docs: ; $(install) '.[docs]' && touch $@
 demo: $(VENV)/.cli
 	$(ONE_THREAD) $(BIN)/oneof demo --out demo
 
-# All tests of the code but the slow ones: 12 minutes on two idle cores, with the compilation of the first run. Some read
-# the data sets in $ONEOF_DATA, if it is set. Three processes use the time in which a test waits. `make docs` tests the
-# pages, and `make check` the types that a user sees.
+# The tests of the code but the long and the slow ones: 8 minutes on two idle cores, with the compilation of the first run.
+# Some read the data sets in $ONEOF_DATA, if it is set. Three processes use the time in which a test waits. `make docs`
+# tests the pages, and `make check` the types that a user sees.
 PAGE_TESTS := README.md docs/*.md docs/*/*.md tests/documentation tests/pages
+CODE_TESTS := tests src --ignore=tests/documentation --ignore=tests/pages --ignore=tests/typed
 test: $(VENV)/.test
-	$(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal tests src \
-		--ignore=tests/documentation --ignore=tests/pages --ignore=tests/typed
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal $(CODE_TESTS)
+
+# Simulations, kills, random calls, other processes and the labeling page in a browser: N minutes on two idle cores.
+test-long: $(VENV)/.test
+	$(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal -m 'long and not slow' $(CODE_TESTS)
 
 # The laws of the core, for the inner loop: under a minute on two cores.
 FAST_TESTS := tests/candidates tests/graphs tests/solvers tests/io tests/datasets tests/test_kernels.py \
@@ -41,7 +45,7 @@ test-slow: $(VENV)/.test
 
 # 100,000 random calls of the public functions, new ones each time: about 20 minutes of two cores.
 test-nightly: $(VENV)/.test
-	ONEOF_FUZZ_CASES=2400 $(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal tests/fuzz
+	ONEOF_FUZZ_CASES=2400 $(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal -m 'not slow' tests/fuzz
 
 # Fuzzes every reader of files with atheris, FUZZ_SECONDS for each; crashes are stored in build/fuzz.
 FUZZ_SECONDS ?= 600
@@ -89,7 +93,7 @@ test-built:
 	tar -xzf $(BUILT)/dist/*.tar.gz -C $(BUILT)/sdist --strip-components=1
 	rm -r $(BUILT)/sdist/src
 	cd $(BUILT)/sdist && PATH="$(abspath $(BUILT))/bin:$$PATH" OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 \
-		../bin/python -m pytest -n 3 --dist worksteal $(TESTS)
+		../bin/python -m pytest -n 3 --dist worksteal -m 'not slow' $(TESTS)
 
 # Hours: all themes of `python -m benchmarks`. A single one: make bench THEMES="speed online".
 THEMES ?= $(shell $(BIN)/python -m benchmarks | grep -E '^[a-z-]+$$' | grep -v equality)
@@ -103,7 +107,8 @@ docs: $(VENV)/.docs
 	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
 
 # Every example in README.md, docs/ and the docstrings; `make docs` and `make test` run them too.
-doctest: $(VENV)/.test
+docCODE_TESTS := tests src --ignore=tests/documentation --ignore=tests/pages --ignore=tests/typed
+test: $(VENV)/.test
 	$(BIN)/python -m pytest -q README.md docs/*.md docs/*/*.md src
 
 clean:

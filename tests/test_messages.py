@@ -105,6 +105,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.long
 def test_a_warning_of_a_worker_process_names_its_own_line(tmp_path: Path) -> None:
     """Workers of joblib and Python, which have no frame of the user, name no line of the code that starts them."""
     script = tmp_path / "script.py"

@@ -76,6 +76,7 @@ def test_simultaneous_fits_in_threads(expected):
         np.testing.assert_array_equal(result, expected[key], err_msg=key)
 
 
+@pytest.mark.long
 def test_another_process_gives_equal_results(expected, tmp_path):
     """A new process with another seed of Python's hashes gives equal bits."""
     code = (
@@ -108,6 +109,7 @@ def forked(run):
         child.join()
 
 
+@pytest.mark.long
 def test_a_forked_process_gives_equal_results(expected):
     """A forked child of a process that has fitted with threads fits and ends."""
     for key, result in forked(score_all).items():
@@ -125,6 +127,7 @@ def test_neighbors_among_many_features_in_a_forked_process():
     np.testing.assert_allclose(forked(run), run(), rtol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_threads", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_the_number_of_threads_changes_rounding_only(expected, n_threads):
     """BLAS adds in another order with more threads; docs/reliability.md lists the affected methods."""

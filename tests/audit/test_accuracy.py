@@ -22,6 +22,7 @@ def draw(noise_rate, n_distractors, *, n=2_000, K=5, seed=0):
     return proba, CandidateSets(mask, np.arange(K)), truth
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise_rate", [0.0, 0.1, 0.2])
 @pytest.mark.parametrize("n_distractors", [0, 1, 2])
 def test_interval_contains_the_accuracy(noise_rate, n_distractors):

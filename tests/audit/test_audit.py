@@ -123,6 +123,7 @@ def test_the_posterior_is_that_of_the_features_and_the_set(exact):
     np.testing.assert_allclose(unknown.posterior, y.mask)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("estimator", [LOORidge(), PLSVM()], ids=["LOORidge", "PLSVM"])
 def test_refit_is_better_with_errors(estimator):
     """With 30 % errors the refit is more accurate than the fit, on rows of a second sample."""
@@ -199,6 +200,7 @@ def test_features_without_information_are_reported():
     assert issues.noise_rate_interval[1] > 0.3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("n_classes", "separation", "n_distractors"), [(5, 0.6, 0), (3, 0.6, 0), (2, 0.0, 0), (5, 0.6, 2), (3, 0.6, 1)]
 )

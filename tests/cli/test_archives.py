@@ -116,6 +116,7 @@ def test_faults_of_matrices(run: Run) -> None:
         assert (result.code, message in result.err) == (2, True), result.err
 
 
+@pytest.mark.long
 def test_answers_of_an_archive(run: Run) -> None:
     """The answers of an archive are those of the same records; rows without an answer are unlabeled."""
     rng = np.random.default_rng(0)

@@ -83,6 +83,7 @@ def test_missing_typer() -> None:
     assert result.stderr == "Error: This needs typer, which is not installed: run `pip install 'oneof[cli]'`.\n"
 
 
+@pytest.mark.long
 def test_the_console_script(birds: Path) -> None:
     """As a process: only JSON on standard output, errors on standard error."""
     command = [sys.executable, "-m", "oneof.cli", "compare", str(birds), "--labels"]

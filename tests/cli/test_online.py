@@ -227,6 +227,7 @@ def _commands(page: str) -> list[str]:
     return [line for block in fences if block.startswith("\n") for line in block.strip().splitlines()]
 
 
+@pytest.mark.long
 def test_every_command_of_the_page_runs(run: Run) -> None:
     """The commands run in the order of the page, on similar tables; those with a pipe run in a shell."""
     rng = np.random.default_rng(0)

@@ -59,6 +59,7 @@ def test_stems_and_stop_words_are_used_by_the_model(run: Run, table: Path) -> No
     assert "--stop-words english --stem english" in Path("out/report.html").read_text()
 
 
+@pytest.mark.long
 def test_a_new_process_has_the_same_stems_and_stop_words(run: Run, table: Path) -> None:
     """`predict` needs no options: texts with new forms of known stems, and empty texts, get a label."""
     _fit(run, table, *WORDS)
@@ -220,6 +221,7 @@ def test_invalid_options_are_errors(run: Run, table: Path, args: tuple[str, ...]
     assert sorted(Path.cwd().rglob("*")) == before
 
 
+@pytest.mark.long
 def test_missing_snowballstemmer(run: Run, table: Path) -> None:
     """Without snowballstemmer, fitting and predicting with stems print the extra to install."""
     _fit(run, table, *WORDS)

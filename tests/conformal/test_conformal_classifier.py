@@ -51,6 +51,7 @@ def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "options",
     [

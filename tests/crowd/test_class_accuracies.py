@@ -58,6 +58,7 @@ def test_p_values_are_those_of_fisher_for_known_labels():
             assert p_values[j, k] == pytest.approx(min(2 * min(sides), 1.0), rel=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("frequencies", [[0.25] * 4, [0.7, 0.1, 0.1, 0.1]])
 def test_equal_accuracies_seldom_differ(frequencies):
     """Of 30 crowds with one accuracy per annotator, about 5 % or fewer have a difference between classes."""

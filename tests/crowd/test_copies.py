@@ -28,6 +28,7 @@ def five_annotators(rng, *, n=600, n_classes=4, copied=0.0, hard=0.0):
     return y, table
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("copied", [0.6, 0.7, 0.9])
 def test_copies_among_five_annotators_are_found_and_the_intervals_hold(copied):
     """Intervals of 90 % contain at least 80 % of the realized accuracies, and the fraction of copies is estimated."""
@@ -43,6 +44,7 @@ def test_copies_among_five_annotators_are_found_and_the_intervals_hold(copied):
     assert np.mean(inside) >= 0.8
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("hard", [0.0, 0.25])
 def test_independent_annotators_are_not_copies_also_if_rows_are_difficult(hard):
     """Errors that all annotators make in difficult rows are not errors that two of them share."""
@@ -51,6 +53,7 @@ def test_independent_annotators_are_not_copies_also_if_rows_are_difficult(hard):
         assert AnnotatorModel(classes=range(4)).fit(table).copies_ == []
 
 
+@pytest.mark.long
 def test_the_closest_pair_of_few_annotators_is_named():
     """Two of five annotators agree in 97 % of their rows: they are copies, or the closest pair; honest ones are not."""
     for seed in range(3):
@@ -151,6 +154,7 @@ def two_annotators(rng, *, n=600, n_classes=4, copied=0.8, others=()):
     return y, table
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("others", [(), (0.75,)])
 @pytest.mark.parametrize("n_classes", [3, 5])
 def test_known_labels_determine_the_accuracies_of_copies(n_classes, others):
@@ -238,6 +242,7 @@ def test_accuracies_that_rest_on_the_agreement_of_two_have_a_note():
     assert any("0 and 1 rest on their agreement" in text for text in model.notes_)
 
 
+@pytest.mark.long
 def test_copies_among_three_have_a_note_that_accuracies_may_be_too_high():
     """They are merged, or the closest pair. Known labels of 50 rows, or a fourth annotator, show that they are copies.
 

@@ -38,6 +38,7 @@ def data():
     return X, y, table
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda e: type(e[-1] if hasattr(e, "steps") else e).__name__)
 def test_labels_are_better_than_those_of_the_answers_alone(data, estimator):
     X, y, table = data

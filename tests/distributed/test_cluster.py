@@ -53,6 +53,7 @@ def sequential_fit(model, X, y):
         return distributed.fit(clone(model), in_blocks(X, LENGTHS), y)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "model",
     [pytest.param(m, marks=[pytest.mark.slow] * (type(m) is not CLPL), id=type(m).__name__) for m in MODELS],
@@ -103,6 +104,7 @@ def test_predictions_come_from_the_workers(cluster):
     np.testing.assert_array_equal(distributed.predict(model, in_blocks(X, LENGTHS)).compute(), model.predict(X))
 
 
+@pytest.mark.long
 def test_compare_over_the_workers(cluster):
     """`compare` on joblib's dask backend gives the results of a sequential run."""
     X, y, _ = table(120)

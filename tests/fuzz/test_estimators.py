@@ -34,6 +34,7 @@ def fits(draw: st.DrawFn, estimator: Any) -> tuple[Any, ...]:
     return draw(parameters(estimator)), X, y, draw(tables(m, wide, below_zero=not counts)), draw(supervision(m, K))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("estimator", ALL, ids=name)
 def test_estimators(estimator):
     """Fitting, predicting and scoring give finite numbers or raise an error of oneof."""

@@ -63,6 +63,7 @@ def play(family: str, case: Case) -> None:
     outcome(function, *given_, may_be_nan=family in MAY_BE_NAN, **named)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", FAMILIES)
 def test_functions(family):
     """Every public function gives finite numbers or raises an error of oneof, and leaves its arguments unchanged."""

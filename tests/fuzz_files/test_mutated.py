@@ -23,6 +23,7 @@ KIBIBYTES = 2**20
 """Maximum memory that all cases of a target may add to the process."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TARGETS)
 def test_a_changed_file_is_read_or_rejected(name: str, tmp_path: Path) -> None:
     """Each case gives a result or an OneofError within 20 s, and all cases take less than 1 GiB."""
@@ -35,6 +36,7 @@ def test_many_changed_files_are_read_or_rejected(name: str, tmp_path: Path) -> N
     check(name, tmp_path, MANY_COLUMNAR_CASES if name in COLUMNAR else MANY_CASES, seed=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", COLUMNAR)
 def test_a_truncated_columnar_file_is_rejected(name: str, tmp_path: Path) -> None:
     target = TARGETS[name]

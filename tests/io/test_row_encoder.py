@@ -239,6 +239,7 @@ def fit_messy() -> Any:
 MESSY_TRANSFORMER = fit_messy()
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(
     rows=st.lists(st.fixed_dictionaries({c.name: TEXTS[c.kind] for c in MESSY}), min_size=1, max_size=5),

@@ -99,6 +99,7 @@ def test_features_are_the_chosen_columns(tmp_path: Path) -> None:
         assert features.frame.equals(frame)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", [".csv.gz", "-", ".jsonl", ".parquet", ".xlsx", ".ods"])
 @pytest.mark.parametrize("part", range(4))
 def test_other_formats_have_the_columns_of_the_clean_file(

@@ -13,6 +13,7 @@ BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
 DRIVER = shutil.which("chromedriver")
 ENTER = "\ue007"
 needs_browser = [
+    pytest.mark.long,
     pytest.mark.skipif(importlib.util.find_spec("selenium") is None, reason="selenium is not installed"),
     pytest.mark.skipif(BROWSER is None, reason="no browser found among " + ", ".join(BROWSERS)),
     pytest.mark.skipif(DRIVER is None, reason="chromedriver is not installed"),

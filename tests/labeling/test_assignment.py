@@ -50,6 +50,7 @@ def test_annotators_who_agree_give_one_answer_and_the_double_annotated_rows(frac
     assert n_answers.max() <= 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(3))
 def test_rows_in_dispute_get_the_maximum_at_most(seed: int) -> None:
     """A complete row has the maximum of answers, or no answers that exclude each other."""
@@ -118,6 +119,7 @@ def test_the_double_annotated_rows_are_the_same_in_every_process() -> None:
     assert required[0].sum() == 120
 
 
+@pytest.mark.long
 def test_the_posterior_is_that_of_the_model() -> None:
     """With one accuracy for each annotator and equal class frequencies, it equals that of AnnotatorModel."""
     table = [["a", "b", ["a", "c"]], ["b", ["b", "c"], "b"], ["c", "c", "a"], ["a", None, "a"]] * 5

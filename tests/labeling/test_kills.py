@@ -84,6 +84,7 @@ def kill_at_random(servers: ServerProcesses, log: Path, n_rounds: int, seed: int
     assert {degree for *_, degree in acknowledged.values()} == {None, *DEGREES}
 
 
+@pytest.mark.long
 def test_five_kills(tmp_path: Path) -> None:
     """All acknowledged answers of two windows are in the file, with their degrees, and the file is valid."""
     with server_processes() as servers:

@@ -106,6 +106,7 @@ def check_described(value: Any, schema: dict[str, Any]) -> None:
             check_described(part, schema["items"])
 
 
+@pytest.mark.long
 @pytest.mark.skipif(importlib.util.find_spec("schemathesis") is None, reason="schemathesis is not installed")
 def test_generated_requests_conform(fuzzed: Client) -> None:
     """Requests that schemathesis makes from the description get described responses, and no error of the server."""

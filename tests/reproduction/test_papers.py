@@ -114,6 +114,7 @@ PAGES = [name for name in NAMES if not name.startswith("online") or name == "onl
 FEW = {plsvm_levels.NAME: plsvm_levels.plan(draws=1, sets=("letter", "usps"), exact=(100, 200), largest=200)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PAGES)
 def test_full_page(tmp_path, name):
     """Records of the quick run give the page, the table, the figures and a verdict for each claim."""
@@ -253,6 +254,7 @@ def test_published_wins_take_the_better_kernel():
     assert plgp.accuracies(records, "PLGP, chosen kernel").mean() == pytest.approx(0.5)
 
 
+@pytest.mark.long
 @needs_data
 def test_trials_measure(monkeypatch):
     """A small trial of each kind succeeds, with results in the form that tables and figures read."""

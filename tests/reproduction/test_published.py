@@ -7,6 +7,7 @@ from reproduction.docs_page import DOCS, complete_records
 from reproduction.outputs import write_csv
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", NAMES)
 def test_published_tables_follow_from_the_stored_records(tmp_path, name):
     """Every published number and verdict is computed from the records in the repository."""

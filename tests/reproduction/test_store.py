@@ -52,6 +52,7 @@ def test_settings_are_plain_data():
         Trial.from_settings("toy", size=np.int64(2))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_order_and_jobs_do_not_matter(tmp_path, uninterrupted, jobs):
     """Trials in another order and in other processes give the same records, in the order of the plan."""
@@ -107,6 +108,7 @@ def kill_until_done(path, uninterrupted, jobs, kills, seed):
     assert outcome(records[trial.key] for trial in plan()) == uninterrupted
 
 
+@pytest.mark.long
 def test_survives_kills(tmp_path, uninterrupted):
     """A run that was killed three times at random moments has the same records, none lost and none doubled."""
     kill_until_done(tmp_path / "records.jsonl", uninterrupted, jobs=1, kills=3, seed=time.time_ns())
@@ -212,6 +214,7 @@ def test_records_have_the_version_that_measured(tmp_path):
     assert records.versions == {"0.0.1": 1, None: 1, version("oneof"): 2}
 
 
+@pytest.mark.long
 def test_a_dead_worker_ends_the_run(tmp_path):
     """The records of the other workers are kept, and the run continues from there."""
     path = tmp_path / "records.jsonl"

@@ -74,6 +74,7 @@ def test_bytes_that_are_not_http(server: PredictionServer) -> None:
             assert b" 400 " in connection.recv(100)
 
 
+@pytest.mark.long
 def test_open_requests_end_before_the_server() -> None:
     """After SIGTERM no connection is accepted, an open request is predicted, and the process ends without an error."""
     code = (

@@ -40,6 +40,7 @@ def _stop_after(n_batches, error=KeyboardInterrupt):
     return callback
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["t.csv", "t.csv.gz", "t.jsonl", "t.parquet", "t.arrow", "parts"])
 @pytest.mark.parametrize("n_batches", [1, 5, 8, 13])
 def test_an_interrupted_run_resumes_bit_by_bit(files, tmp_path, name, n_batches):

@@ -56,6 +56,7 @@ def write_doccano() -> None:
         archive.writestr("admin.jsonl", json.dumps({"id": 1, "text": "a bird", "label": [], "name": "b0"}))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["label studio", "short", "doccano"])
 def test_exports_of_annotation_tools_give_the_same_labels(run: Run, table: Path, kind: str) -> None:
     """An export gives the results of a table with the same answers."""

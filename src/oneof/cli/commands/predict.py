@@ -244,7 +244,7 @@ def predict(
     from oneof.io.notes import new_categories
     from oneof.io.notes.findings import dialect_sentences
     from oneof.metrics import covering_rate
-    from oneof.persistence.tables import align_rows, open_table
+    from oneof.persistence.tables import align_rows, naming_cells, open_table
 
     named = {*label_columns(model), *([truth] if truth else [])}
     table = open_table(model, table_file, table_options, as_text=[*identifiers(model), *keep], labels=named)
@@ -252,7 +252,8 @@ def predict(
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_, allows_new=True)
     check_truth(model, truth)
     aligned = align_rows(model, table, table_options)
-    labels = model.pipeline.predict(aligned.rows)
+    with naming_cells(model, aligned.rows, table.path):
+        labels = model.pipeline.predict(aligned.rows)
     notes = [*dialect_sentences(table.dialect), *aligned.notes]
     if model.summary.get("file_hash") is not None and model.summary["file_hash"] == hash_file(table_file):
         coverage = " The coverage of their prediction sets is not that of new rows, and may be lower."

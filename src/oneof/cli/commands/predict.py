@@ -22,6 +22,7 @@ from oneof.cli.prediction.predictions import (
     print_rates,
     print_unreadable,
     to_frame,
+    training_file_notes,
     weight_arguments,
     written_separator,
 )
@@ -238,7 +239,6 @@ def predict(
     unless `table_options.strict`.
     """
     from oneof.cli.tables.inputs import insert_identifiers
-    from oneof.files import hash_file
     from oneof.io import new_label_note, read_truth
     from oneof.io.columns import match_columns
     from oneof.io.notes import new_categories
@@ -255,12 +255,7 @@ def predict(
     with naming_cells(model, aligned.rows, table.path):
         labels = model.pipeline.predict(aligned.rows)
     notes = [*dialect_sentences(table.dialect), *aligned.notes]
-    if model.summary.get("file_hash") is not None and model.summary["file_hash"] == hash_file(table_file):
-        coverage = " The coverage of their prediction sets is not that of new rows, and may be lower."
-        notes.append(
-            f"the model was fitted to the labeled rows of {table_file}: their rates and confidences are too high for "
-            f"new rows.{coverage * (sets is not None)} The summary of `oneof fit` has the rates of held-out rows."
-        )
+    notes += training_file_notes(model, table_file, has_sets=sets is not None)
     frame = to_frame(model, aligned.rows, labels, as_labels=as_labels)
     known, summary = _read_known_labels(model, table, notes), None
     if sets is not None:

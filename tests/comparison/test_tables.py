@@ -59,3 +59,20 @@ def test_pandas_is_optional(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingExtraError, match=r"^This needs pandas, .*: run `pip install pandas`\.$"):
         comparison.to_frame()
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_the_logger_has_a_line_for_each_method(caplog, n_jobs):
+    """The messages have the rates of the results; without a level of the logger there are none."""
+    X, y, _ = draw()
+    methods = {**METHODS, "fails": Checking(rows=lambda _: False)} if n_jobs == 1 else METHODS
+    compare(X, y, methods, cv=3, refit=False, n_jobs=n_jobs)
+    assert not caplog.messages
+    with caplog.at_level("INFO", "oneof"):
+        comparison = compare(X, y, methods, cv=3, refit=False, n_jobs=n_jobs)
+    assert sorted(message.split(":")[0] for message in caplog.messages) == sorted(methods)
+    assert caplog.messages[-1].endswith(f"({3 * len(methods)} of {3 * len(methods)} folds of all methods)")
+    text = "\n".join(caplog.messages)
+    for result in comparison.results:
+        score = f"failed: {result.error}" if result.error else f"covering rate {result.covering_rate:.3f} ± "
+        assert f"{result.method}: {score}" in text

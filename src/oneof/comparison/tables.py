@@ -1,5 +1,6 @@
-"""Tables of the results of a comparison: lines of text, and a DataFrame."""
+"""Results of a comparison as a DataFrame, as lines of text, and as messages of the logger."""
 
+import logging
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from oneof.comparison.results import MethodResult
+
+LOGGER = logging.getLogger("oneof")
 
 
 def to_frame(results: "Sequence[MethodResult]") -> "pd.DataFrame":
@@ -62,6 +65,17 @@ def format_lines(results: "Sequence[MethodResult]", best_method: str) -> list[st
             cells = [*cells, result.incomplete] if result.folds else [result.incomplete]
         lines.append("  ".join([start, *cells]))
     return lines
+
+
+def log_method(result: "MethodResult", n_done: int, n_total: int) -> None:
+    """Log the scores of a method with all its folds, and the number of finished folds of all methods."""
+    scores = f"covering rate {_format_mean_std(result.covering_rate, result.covering_rate_std)}"
+    seconds = sum(fold.seconds for fold in result.folds)
+    LOGGER.info(
+        "%s: %s, %d folds in %.3g s (%d of %d folds of all methods)",
+        *(result.method, f"failed: {result.error}" if result.error is not None else scores),
+        *(len(result.folds), seconds, n_done, n_total),
+    )
 
 
 def _has_truth(results: "Sequence[MethodResult]") -> bool:

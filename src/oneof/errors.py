@@ -281,18 +281,21 @@ class MissingExtraError(OneofError, ImportError):
     ----------
     module : str
         The missing module.
-    extra : str
-        The extra of oneof that installs it.
+    extra : str, optional
+        The extra of oneof that installs it; None if no extra does.
 
     Examples
     --------
     >>> from oneof.errors import MissingExtraError
     >>> print(MissingExtraError("matplotlib", "plots"))
     This needs matplotlib, which is not installed: run `pip install 'oneof[plots]'`.
+    >>> print(MissingExtraError("pandas"))
+    This needs pandas, which is not installed: run `pip install pandas`.
     """
 
-    def __init__(self, module: str, extra: str) -> None:
-        super().__init__(f"This needs {module}, which is not installed: run `pip install 'oneof[{extra}]'`.")
+    def __init__(self, module: str, extra: str | None = None) -> None:
+        package = module if extra is None else f"'oneof[{extra}]'"
+        super().__init__(f"This needs {module}, which is not installed: run `pip install {package}`.")
 
 
 @contextmanager

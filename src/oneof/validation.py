@@ -13,6 +13,9 @@ from sklearn.utils import check_random_state as sklearn_check_random_state
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.typing import FeatureMatrix, Floats, Mask
 
+MIN_HUGE = 1e100
+"""Smallest absolute value of a feature to which an overflow is attributed."""
+
 
 def as_array(value: Any, name: str) -> np.ndarray[Any, Any]:
     """Return a dense array; raise if the value is ragged or otherwise not an array."""
@@ -62,9 +65,38 @@ def check_finite(rows: FeatureMatrix, *, or_nan: bool = False) -> None:
     if dense:
         row, column = divmod(first, rows.shape[1])
     else:
-        row, column = int(np.searchsorted(rows.indptr, first, side="right")) - 1, int(rows.indices[first])
+        row, column = _row_of_entry(rows, first), int(rows.indices[first])
     problem = "NaN" if np.isnan(values[first]) else "infinity or a number that overflows its type"
     raise InputError(f"X contains {problem}. Impute the value or drop the row.", row=row, column=column)
+
+
+def locate_overflow(error: InputError, rows: FeatureMatrix) -> InputError:
+    """Return the error of a computation with finite rows, with the place of a value that overflows in it.
+
+    That is the largest value of the rows, or of the row that the error names, if it is above `MIN_HUGE`. Otherwise, or
+    if the error has a column, it is returned unchanged, since it has another cause.
+    """
+    is_array = isinstance(rows, np.ndarray) or sp.issparse(rows)
+    if type(error) is not InputError or error.column is not None or not is_array:
+        return error
+    if error.row is None:
+        values = np.abs(rows.data if sp.issparse(rows) else rows.ravel())
+        if not values.size:
+            return error
+        largest = int(values.argmax())
+        row = _row_of_entry(rows, largest) if sp.issparse(rows) else largest // rows.shape[1]
+    else:
+        row = error.row
+    cells = np.abs(rows[[row]].toarray() if sp.issparse(rows) else rows[row]).ravel()
+    column = int(cells.argmax()) if cells.size else 0
+    if not cells.size or cells[column] < MIN_HUGE:
+        return error
+    return InputError(error.reason, source=error.source, row=row, column=column)
+
+
+def _row_of_entry(rows: FeatureMatrix, entry: int) -> int:
+    """Return the row of a stored entry of CSR rows."""
+    return int(np.searchsorted(rows.indptr, entry, side="right")) - 1
 
 
 def is_integer(value: Any) -> bool:

@@ -44,6 +44,20 @@ def test_absent_keys_that_are_errors(run: Run, model: Path) -> None:
     check_error(run, "predict", model, "other.jsonl", message="missing columns 'span', 'mass'")
 
 
+@pytest.mark.parametrize("method", ["PLKNN", "IPAL"])
+def test_a_number_that_is_too_large_is_named(run: Run, birds: Path, method: str) -> None:
+    """Fit and predict name the file, the row, the column and the number with which a method overflows."""
+    fit = ("fit", birds, "--labels", "species", "--folds", "2", "--method", method, "--out", "fitted")
+    assert run(*fit).code == 0
+    mass = pl.when(pl.arange(0, 60) == 7).then(-1e300).otherwise(pl.col("mass"))
+    make_birds().with_columns(mass=mass).write_csv("huge.csv")
+    message = "huge.csv, row 7: column 'mass' contains -1e+300, which is too large for the model. Correct the number"
+    check_error(run, "predict", "fitted/model.skops", "huge.csv", message=message)
+    message = "huge.csv, row 7: column 'mass' contains -1e+300, whose square overflows float64. Use smaller numbers"
+    for command in ("fit", "compare", "audit", "inspect"):
+        check_error(run, command, "huge.csv", "--labels", "species", message=message)
+
+
 def test_new_categories_are_counted(run: Run, model: Path) -> None:
     """A note has the number of cells with a new category, its column and an example; missing cells are not counted."""
     color = pl.when(pl.arange(0, 60) % 20 == 7).then(pl.lit("blue")).otherwise(pl.col("color"))

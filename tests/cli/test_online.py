@@ -55,6 +55,24 @@ def test_fit_writes_model_summary_and_curve(run: Run, birds: Path) -> None:
     assert curve["model_loss"][-1] == progressive["model_loss"] < progressive["loss"]
 
 
+def test_predictions_of_the_rows_of_the_fit_are_noted(run: Run, birds: Path) -> None:
+    """A model of a file has the note for its content; a model of a folder or of standard input has none."""
+    assert run(*ONLINE, "--out", "out").code == 0
+    Path("copy.csv").write_bytes(birds.read_bytes())
+    make_birds(1).write_csv("new.csv")
+    note = (
+        "the model was fitted to the labeled rows of copy.csv: their rates and confidences are too high for new rows."
+    )
+    for name, has_note in (("copy.csv", True), ("new.csv", False)):
+        result = run("predict", "out/model.skops", name)
+        assert result.code == 0, result.err
+        assert (f"{note} The summary of `oneof fit` has the running loss." in result.err) == has_note
+    Path("folder").mkdir()
+    Path("copy.csv").rename("folder/part.csv")
+    assert run("fit", "folder", *ONLINE[2:], "--out", "of_folder").code == 0
+    assert "too high" not in run("predict", "of_folder/model.skops", "folder").err
+
+
 def test_fit_prints_the_loss_and_the_files(run: Run, birds: Path) -> None:
     result = run(*ONLINE, "--batch-rows", "20")
     assert result.code == 0, result.err

@@ -192,6 +192,17 @@ def test_features_whose_squares_overflow_are_an_error(form):
         compare(form(X), y, {"perceptron": AvgPerceptron()})
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_columns_whose_squares_overflow_are_an_error(library):
+    """The error names the row and the column of a DataFrame, which may have columns of text."""
+    X, y, _ = draw()
+    X[7, 1] = -1e155
+    names = [f"x{j}" for j in range(X.shape[1])]
+    frame = pytest.importorskip(library).DataFrame({"a": ["text"] * len(X)} | dict(zip(names, X.T, strict=True)))
+    with pytest.raises(InputError, match=r"^row 7: column 'x1' contains -1e\+155: sums of such squares overflow"):
+        compare(frame, y, {"frequencies": Frequencies()})
+
+
 def test_a_truth_in_another_spelling_than_the_classes_names_the_class():
     """A true label that differs from a class only in case is an error if all do, and otherwise a warning."""
     X, y, truth = draw()

@@ -57,3 +57,27 @@ def test_the_map_from_papers_to_code_is_correct():
     for file, cell in rows:
         defined = {node.name for node in ast.parse((SOURCE / file).read_text()).body if hasattr(node, "name")}
         assert set(re.findall(r"`(\w+)`", cell)) <= defined, file
+
+
+OPTIONAL = {
+    r"^>>> import pandas|as_frame=True|\.to_frame\(\)": "pandas",
+    r"^>>> import polars|^>>> from oneof\.(persistence|io) import|^```console": "cli",
+    r"\.to_latex\(": "jinja2",
+    r"^>>> import dask": "dask",
+    r"^(>>> )?import torch": "torch",
+    r"`oneof serve`": "serving",
+}
+"""Code that needs more than the core, and the package or the extra that installs it."""
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "guides").glob("*.md")), ids=lambda page: page.stem)
+def test_a_guide_names_what_its_code_needs_before_the_code(page):
+    """The text before the first heading, table or code says what to install beyond the core."""
+    text = page.read_text()
+    title, body = text.split("\n", 1)
+    introduction = re.split(r"^(##|```|\|)", body, maxsplit=1, flags=re.MULTILINE)[0]
+    installed = set(re.findall(r"\w+", " ".join(re.findall(r"`[^`]*(?:pip install|\.\[)[^`]*`", introduction))))
+    code = "\n".join(re.findall(r"^```.*?^```", text, flags=re.MULTILINE | re.DOTALL))
+    searched = code + text * (page.stem == "serving")
+    needed = {name for pattern, name in OPTIONAL.items() if re.search(pattern, searched, re.MULTILINE)}
+    assert needed <= installed, title

@@ -7,8 +7,10 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 from oneof import PLEM
-from oneof.errors import InputError
+from oneof.errors import InputError, LabelError
+from oneof.validation import locate_overflow
 from tests.estimators.panel import ALL, name, table
+from tests.fuzz.outcome import outcome
 
 every = pytest.mark.parametrize("estimator", ALL, ids=name)
 FLAGS = [
@@ -66,6 +68,37 @@ def test_nonfinite_values_are_located(estimator, value):
         clone(estimator).fit(sp.csr_array(X), mask)
     with pytest.raises(InputError, match=message):
         model.predict(X)
+
+
+@every
+@pytest.mark.parametrize("form", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("value", [1e160, 1e300, 1.7e308])
+def test_values_with_which_a_prediction_overflows_are_located(estimator, form, value):
+    """A finite value that is too large for a method is an error with its row; other rows do not hide it."""
+    X, mask = table(20, like=estimator)
+    model = clone(estimator).fit(X, mask)
+    X[5, 1] = value
+    counts = type(model).__name__ == "MultinomialEM"  # the total of the row is too large
+    for method in ("predict", "predict_proba", "decision_function"):
+        values = outcome(getattr(model, method, lambda rows: rows.shape), form(X))
+        if isinstance(values, Exception):
+            assert isinstance(values, InputError)
+            assert str(values).startswith("row 5: " if counts else "row 5, column 1: ")
+            assert "cale the features" in str(values)
+        else:
+            assert method == "predict" or np.isfinite(values).all()
+
+
+def test_other_errors_of_scores_have_no_place():
+    """An error is attributed to a value only if it is huge, and only if the error does not have a column already."""
+    rows = np.array([[1.0, 2.0], [3e120, 0.0], [0.0, -4e150]])
+    assert str(locate_overflow(InputError("x."), rows)) == "row 2, column 1: x."
+    assert str(locate_overflow(InputError("x."), sp.csr_array(rows))) == "row 2, column 1: x."
+    assert str(locate_overflow(InputError("x.", row=1), sp.csr_array(rows))) == "row 1, column 0: x."
+    for error in (InputError("x.", row=0), InputError("x.", row=0, column=0), LabelError("x.")):
+        assert locate_overflow(error, rows) is error
+    for small in (rows[:1], rows[:0], rows[:, :0], sp.csr_array((2, 2))):
+        assert str(locate_overflow(InputError("x."), small)) == "x."
 
 
 def test_a_column_of_lists_has_a_remedy():

@@ -4,6 +4,7 @@ import copy
 import io
 import json
 import pickle
+import re
 import subprocess
 import sys
 import warnings
@@ -23,7 +24,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.utils import get_tags
 
 import oneof
-from oneof import AvgPerceptron, MaxPegasos, persistence
+from oneof import CLPL, AvgPerceptron, MaxPegasos, persistence
 from oneof.crowd import CrowdClassifier
 from oneof.errors import InputError, InputTypeError, ModelFileError
 from oneof.files import atomic_write
@@ -123,6 +124,19 @@ def test_a_truncated_file_is_an_error(model_file: Path, fraction: float) -> None
 class _Trap:
     def __reduce__(self) -> Any:
         return (Path.touch, (Path("trapped"),))
+
+
+@pytest.mark.parametrize("name", ["m.pkl", "m.PKL", "m.pickle", "m.joblib", "m.pkl.gz", "v1.2.joblib.z"])
+def test_the_suffix_of_a_pickle_is_refused(tmp_path: Path, name: str) -> None:
+    """No file is written whose name promises a pickle; a file of another name can be loaded by any name."""
+    model = CLPL().fit([[0.0], [1.0]], ["finch", "wren"])
+    with pytest.raises(InputError, match=rf"^the name {re.escape(name)} is that of a pickle, .* end in \.skops"):
+        save(tmp_path / name, model)
+    assert not list(tmp_path.iterdir())
+    for other in ("m", "m.pkl.skops", "v1.2", "m.zip"):
+        save(tmp_path / other, model)
+    (tmp_path / "m.zip").rename(tmp_path / name)
+    assert load(tmp_path / name).predict([[2.0]]).tolist() == ["wren"]
 
 
 def test_a_pickle_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,6 +98,20 @@ def test_no_rows_and_other_columns() -> None:
     assert predictor.predict([row | {"color of the eyes": 3}]) == predictor.predict([row])
 
 
+@pytest.mark.parametrize("method", ["PLKNN", "HarmonicField"])
+@pytest.mark.parametrize("number", [1e300, "-1e300"])
+def test_a_number_that_is_too_large_is_named(method: str, number: Any) -> None:
+    """The error has the row, the column of the table, and the number; a table in Python has the same one."""
+    model, rows = fit_birds(method), new_rows()
+    rows[3] |= {"mass": number}
+    message = rf"row 3: column 'mass' contains {float(number):g}, which is too large for the model".replace("+", r"\+")
+    with pytest.raises(InputError, match=f"^{message}"):
+        RowPredictor(model).predict(rows)
+    for predict in (model.predict, model.predict_proba):
+        with pytest.raises(InputError, match=f"^the table, {message}"):
+            predict(rows)
+
+
 def test_models_that_cannot_predict_rows() -> None:
     model = fit_birds("PLEM")
     with pytest.raises(InputTypeError, match=r"`model` must be a oneof\.persistence\.SavedModel; got Pipeline"):

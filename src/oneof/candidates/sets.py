@@ -24,7 +24,7 @@ class _UnorderedSet(set[Any]):
     def __lt__(self, other: object) -> bool:
         raise InputTypeError(
             "candidate sets cannot be sorted: this function needs exact labels. Pass those of `disambiguate`, or use "
-            "an estimator of oneof."
+            "an estimator of oneof; to split rows by their labels, `next(CandidateKFold(4).split(X, y))`."
         )
 
     def __repr__(self) -> str:

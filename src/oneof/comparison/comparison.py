@@ -14,6 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.candidates import CandidateSets
 from oneof.comparison import folds as fold_module
+from oneof.comparison import tables
 from oneof.comparison.baseline import measure_baseline
 from oneof.comparison.class_weights import check_class_weights, fit_with_class_weights
 from oneof.comparison.cost import Schedule, estimate_costs
@@ -112,6 +113,7 @@ def compare(
         ``progress(n_done, n_total, name, seconds_left)`` is called after every fold, in order. It is also called before
         each phase, whose name is then "features", "time of" and the method (with a budget or a time limit), "fitting"
         and the method (one job), "simple baseline", or the method "on all rows". The time left is None if unknown.
+        Without it, ``logging.basicConfig(level="INFO")`` prints a line for each method (logger "oneof").
     n_jobs : int, optional
         The number of folds fitted in parallel (joblib), each with one BLAS thread. Parallel fits distort each other's
         fit times.
@@ -337,6 +339,8 @@ def _fit_folds(
             folds[name].append(outcome)
             if progress is not None:
                 progress(schedule.n_done, schedule.n_total, name, schedule.seconds_left())
+            if len(folds[name]) == len(parts):
+                tables.log_method(summarize(name, tuple(folds[name])), schedule.n_done, schedule.n_total)
     except KeyboardInterrupt as interrupt:
         # A subclass is a request to end the process, such as SIGTERM.
         is_complete = any(len(results) == len(parts) and not _has_failed(results) for results in folds.values())

@@ -106,6 +106,15 @@ def check_task(X: Any, y: Any, truth: Any, class_weight: Any = None) -> Task:
 
 def _check_squares(X: Any) -> None:
     """Raise if the squares of a feature overflow, since the scalers of the pipelines compute its variance."""
+    if hasattr(X, "columns"):
+        for name in X.columns:
+            dtype: Any = getattr(X[name], "dtype", None)
+            if getattr(dtype, "kind", None) == "f" or (hasattr(dtype, "is_float") and dtype.is_float()):  # or polars
+                try:
+                    _check_squares(np.asarray(X[name])[:, None])
+                except InputError as error:
+                    raise InputError(error.reason.replace("`X`", f"column {name!r}", 1), row=error.row) from None
+        return
     values = X.data if sp.issparse(X) else X
     if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or not values.size:
         return
@@ -119,8 +128,8 @@ def _check_squares(X: Any) -> None:
     first = int(above[0, 0])
     row, column = above[0] if coordinates is None else (coordinates.row[first], coordinates.col[first])
     raise InputError(
-        f"`X` contains {float(values[tuple(above[0])]):.3g}: sums of such squares overflow float64. Divide the column "
-        "by a constant, such as its largest value.",
+        f"`X` contains {float(values[tuple(above[0])]):.3g}: sums of such squares overflow float64. Correct the value, "
+        "or divide the column by a constant, such as its largest value.",
         row=int(row),
         column=int(column),
     )

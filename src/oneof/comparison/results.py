@@ -1,15 +1,19 @@
-"""Results of a comparison by fold and by method, as text and as JSON."""
+"""Results of a comparison by fold and by method."""
 
 import dataclasses
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from oneof.comparison import tables
 from oneof.comparison.criterion import MAX_ODDS_RATIO
 from oneof.typing import Floats, Ints, Labels
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class HeldOut(NamedTuple):
@@ -142,7 +146,7 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Result of `compare`; ``print`` shows it as a table.
+    """Result of `compare`; ``print`` shows it as a table, and `to_frame` returns the table as a DataFrame.
 
     Attributes
     ----------
@@ -273,30 +277,39 @@ class Comparison:
         names = [f.name for f in dataclasses.fields(self) if f.repr]
         return to_builtin({name: getattr(self, name) for name in (*names, "evaluation")})
 
+    def to_frame(self) -> "pd.DataFrame":
+        """Return the table of methods as a DataFrame of pandas, for example for a paper.
+
+        It needs pandas (``pip install pandas``). ``to_frame().to_csv("methods.csv", index=False)`` writes a CSV file.
+        ``to_frame().to_latex(index=False, escape=True)`` returns a LaTeX table, and needs jinja2
+        (``pip install jinja2``). Without `escape`, the underscores of the names are errors in LaTeX.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each method, the best one first. The columns are `method`; the means and standard deviations
+            `expected_accuracy` (if there are several methods), `covering_rate`, `covering_rate_std`,
+            `approximated_accuracy`, `approximated_accuracy_std`, and, with a truth, `accuracy` and `accuracy_std`;
+            `fit_seconds`; `folds`, the number of finished folds; and `note`, the error or the reason for missing folds,
+            otherwise empty. See `MethodResult`. Numbers of a failed method are NaN.
+
+        Raises
+        ------
+        MissingExtraError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> from oneof import AvgPerceptron, compare
+        >>> X, y = [[2.0, 0.1], [1.9, 0.2], [0.2, 2.0], [0.1, 1.8]], ["finch", "finch", "owl", "owl"]
+        >>> frame = compare(X, y, {"average": AvgPerceptron()}, cv=2).to_frame()
+        >>> frame[["method", "covering_rate", "covering_rate_std"]].to_csv(index=False).split()
+        ['method,covering_rate,covering_rate_std', 'average,1.0,0.0']
+        """
+        return tables.to_frame(self.results)
+
     def __str__(self) -> str:
-        has_truth = any(r.accuracy is not None for r in self.results)
-        is_comparison = len(self.results) > 1
-        rates = [*["exp. accuracy"] * is_comparison, "covering rate", "approx. accuracy", *["accuracy"] * has_truth]
-        table = [["", "method", *rates, "fit time"]]
-        for r in self.results:
-            cells = [
-                *["-" if r.expected_accuracy is None else f"{r.expected_accuracy:.3f}"] * is_comparison,
-                _format_mean_std(r.covering_rate, r.covering_rate_std),
-                _format_mean_std(r.approximated_accuracy, r.approximated_accuracy_std),
-                *[_format_mean_std(r.accuracy, r.accuracy_std)] * has_truth,
-                f"{r.fit_seconds:.3g} s" if not math.isnan(r.fit_seconds) else "",
-            ]
-            table.append(["*" if r.method == self.best_method else "", r.method, *cells])
-        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-        lines = []
-        for row, result in zip(table, [None, *self.results], strict=True):
-            start = f"{row[0]:1} {row[1]:{widths[1]}}"
-            cells = [f"{cell:>{width}}" for cell, width in zip(row[2:], widths[2:], strict=True)]
-            if result is not None and result.error is not None:
-                cells = [f"failed: {result.error}"]
-            elif result is not None and result.incomplete is not None:
-                cells = [*cells, result.incomplete] if result.folds else [result.incomplete]
-            lines.append("  ".join([start, *cells]))
+        lines = tables.format_lines(self.results, self.best_method)
         return "\n".join([*lines, *filter(None, [self.truth_note, self.note, self.baseline_warning])])
 
 
@@ -365,7 +378,3 @@ def _pool(rates: list[tuple[float, int]], mean: float) -> float:
     if len({n for _, n in rates}) < 2 or not n_rows:
         return mean
     return math.fsum(rate * n for rate, n in rates if n) / n_rows
-
-
-def _format_mean_std(mean: float | None, std: float | None) -> str:
-    return "-" if mean is None or std is None or math.isnan(mean) else f"{mean:.3f} ± {std:.3f}"

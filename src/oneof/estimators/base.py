@@ -16,7 +16,7 @@ from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.likelihoods import masked_softmax
 from oneof.metrics import covering_rate
 from oneof.typing import FeatureMatrix, Floats, Labels, Mask
-from oneof.validation import check_finite, to_native
+from oneof.validation import check_finite, locate_overflow, to_native
 
 
 class Disambiguation(NamedTuple):
@@ -133,9 +133,12 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
         raise NotImplementedError
 
     def _finite_scores(self, rows: FeatureMatrix) -> Floats:
-        """Return the scores, or raise an error that names the first row whose scores overflow."""
+        """Return the scores, or raise an error that names the row and the column of a value that is too large."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return check_scores(self._scores(rows))
+            try:
+                return check_scores(self._scores(rows))
+            except InputError as error:
+                raise locate_overflow(error, rows) from error.__cause__
 
     def _validate_fit(self, X: Any, y: Any, *, finite: bool = True) -> tuple[FeatureMatrix, CandidateSets]:
         """Check X and y for `fit` and set ``n_features_in_``; without `finite`, the solver checks for NaN and infinity.
@@ -269,7 +272,7 @@ def check_scores(scores: Floats) -> Floats:
     within = np.abs(scores) <= np.finfo(scores.dtype).max / 2
     if not within.all():
         row = int(np.argwhere(~within)[0][0])
-        raise InputError(f"row {row}: the scores overflow. Scale the features, for example with StandardScaler.")
+        raise InputError("the scores overflow. Scale the features, for example with StandardScaler.", row=row)
     return scores
 
 

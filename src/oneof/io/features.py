@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from oneof.errors import DataError
 from oneof.io.columns import Column, match_columns, to_text, unreadable_cell
 from oneof.io.kinds import check_kind, infer_kind
@@ -77,7 +79,8 @@ def choose_features(
     Raises
     ------
     DataError
-        See `choose_columns`; or if `strict`, and a cell cannot be read.
+        See `choose_columns`; if a number is so large that the variance of its column overflows; or if `strict`, and a
+        cell cannot be read.
     """
     import polars as pl
 
@@ -90,10 +93,25 @@ def choose_features(
             if strict and found.unreadable:
                 raise unreadable_cell(cells, column.kind, found.unreadable[0][0])
             numbers = values.get(column.name)
+            if numbers is not None:
+                _check_squares(numbers)
             frame.append(to_text(cells, table.cell_format) if numbers is None else numbers.fill_null(float("nan")))
     except DataError as error:
         raise error.at(table.path) from None
     return TableFeatures(columns, TableFindings(tuple(findings), table.dialect, table.remarks), pl.DataFrame(frame))
+
+
+def _check_squares(numbers: "pl.Series") -> None:
+    """Raise if the standard deviation of a column overflows: divided by it, all numbers would be 0 or NaN."""
+    cells = np.abs(numbers.to_numpy().astype(np.float64, copy=False))
+    largest = float(np.fmax.reduce(cells, initial=0.0))
+    if np.isfinite(largest) and largest > np.sqrt(np.finfo(np.float64).max / max(len(cells), 1)):
+        row = int(np.nanargmax(cells))
+        raise DataError(
+            f"column {numbers.name!r} contains {numbers[row]:g}, whose square overflows float64. Use smaller numbers, "
+            "or leave the cell empty.",
+            row=row,
+        )
 
 
 def choose_columns(

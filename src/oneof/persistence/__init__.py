@@ -36,7 +36,8 @@ FORMAT = "oneof-model"
 FORMAT_VERSION = 9
 """9: the modules of the estimators have other names, with which files name their types; older files cannot be read."""
 
-
+_PICKLE_SUFFIXES = frozenset({".pkl", ".pickle", ".joblib", ".dill", ".cloudpickle"})
+_COMPRESSED_SUFFIXES = frozenset({".gz", ".bz2", ".xz", ".lzma", ".z", ".lz4", ".zst", ".zip"})
 _TABLE_FIELDS = [f.name for f in fields(SavedModel) if f.name not in ("pipeline", "calibration")]
 
 
@@ -48,11 +49,14 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
     Parameters
     ----------
     path : str or path-like
-        By convention it ends in ``.skops``.
+        By convention it ends in ``.skops``. The suffixes of pickles, such as ``.pkl`` and ``.joblib``, are errors,
+        since `pickle` and `joblib` cannot read the file.
     model : fitted estimator or SavedModel
 
     Raises
     ------
+    InputError
+        If the folder does not exist, or the file has the suffix of a pickle.
     InputTypeError
         If `model` is not a fitted estimator, contains types that `load` does not trust, or is a `SavedModel` of a table
         without a `Pipeline`.
@@ -107,6 +111,7 @@ def save(path: str | os.PathLike[str], model: Any) -> None:
             + ("its classifier, `model.estimator_`." if has_classifier else "its attributes, such as `posterior_`.")
         )
     path = as_path(path)
+    _check_suffix(path)
     if not path.absolute().parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist. Create it before saving.")
     content = {
@@ -197,6 +202,16 @@ def load(path: str | os.PathLike[str]) -> Any:
         raise ModelFileError(f"{path} is damaged: {error} Fit the model again.") from None
     _compare_versions(path, content)
     return _unpack(path, content)
+
+
+def _check_suffix(path: Path) -> None:
+    """Raise if a file has the suffix of a pickle, possibly of a compressed one."""
+    suffixes = [suffix for suffix in path.suffixes if suffix.lower() not in _COMPRESSED_SUFFIXES]
+    if suffixes and suffixes[-1].lower() in _PICKLE_SUFFIXES:
+        raise InputError(
+            f"the name {path.name} is that of a pickle, but `save` writes a skops file, which pickle and joblib cannot "
+            "read. Let the name end in .skops, and load the file by oneof.persistence.load."
+        )
 
 
 def _contains_tensor(value: Any) -> bool:

@@ -1,5 +1,7 @@
 """A fitted pipeline with the columns of its table, and its predictions for another table."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
@@ -12,7 +14,6 @@ from oneof.typing import Floats, Labels
 
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
-    from oneof.persistence.tables import ModelRows
 
 
 def _has_probabilities(model: Any) -> bool:
@@ -95,6 +96,8 @@ class SavedModel:
         ------
         DataError
             If the table cannot be read, has no rows, or lacks a column.
+        InputError
+            If a number is too large for the model; the error names the row and the column.
         InputTypeError
             If `table` has another type.
 
@@ -103,8 +106,8 @@ class SavedModel:
         UserWarning
             About cells that cannot be read, absent columns, and categories that training lacks.
         """
-        aligned = self._rows(table, strict)
-        return np.asarray(self.pipeline.predict(aligned.rows))
+        with self._rows(table, strict) as rows:
+            return np.asarray(self.pipeline.predict(rows))
 
     @available_if(_has_probabilities)
     def predict_proba(self, table: Any, *, strict: bool = False) -> Floats:
@@ -121,8 +124,8 @@ class SavedModel:
         ndarray of shape (n_rows, n_classes)
             The columns are those of `classes_`.
         """
-        aligned = self._rows(table, strict)
-        return np.asarray(self.pipeline.predict_proba(aligned.rows))
+        with self._rows(table, strict) as rows:
+            return np.asarray(self.pipeline.predict_proba(rows))
 
     def predict_set(
         self,
@@ -168,18 +171,23 @@ class SavedModel:
         options = CoverageOptions(coverage, method, calibration, class_conditional)
         check_set_options(options)
         check_calibrated(self)
-        sets, notes = predict_sets(self, get_proba(self.pipeline, self._rows(table, strict).rows).proba, options)
+        with self._rows(table, strict) as rows:
+            proba = get_proba(self.pipeline, rows).proba
+        sets, notes = predict_sets(self, proba, options)
         for note in notes:
             warn(note)
         return sets
 
-    def _rows(self, table: Any, strict: bool) -> "ModelRows":
-        """Return the rows of a table as input of the pipeline, with warnings."""
+    @contextmanager
+    def _rows(self, table: Any, strict: bool) -> Iterator[Any]:
+        """Yield the rows of a table as input of the pipeline, with warnings; errors name the cell."""
         from oneof.io import TableOptions
-        from oneof.persistence.tables import align_rows, open_table
+        from oneof.persistence.tables import align_rows, naming_cells, open_table
 
         options = TableOptions(strict=strict)
-        rows = align_rows(self, open_table(self, table, options), options)
-        for note in rows.notes:
+        opened = open_table(self, table, options)
+        aligned = align_rows(self, opened, options)
+        for note in aligned.notes:
             warn(note)
-        return rows
+        with naming_cells(self, aligned.rows, opened.path):
+            yield aligned.rows

@@ -1,7 +1,9 @@
 """Rows of a table as the input of a saved model: its columns, in the types that the pipeline expects."""
 
+import math
 import os
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -21,6 +23,7 @@ from oneof.io.columns import absent_columns, misspelled_column
 from oneof.io.formats.source import format_of
 from oneof.io.notes import new_categories, new_ranges
 from oneof.persistence.protocols import ModelLike
+from oneof.validation import MIN_HUGE
 
 if TYPE_CHECKING:
     import polars as pl
@@ -111,6 +114,46 @@ def join_options(model: ModelLike, table_options: TableOptions | None) -> tuple[
     given = table_options or TableOptions()
     tokens = dict.fromkeys((*trained.missing, *given.cell_format.missing))
     return columns, replace(given, cell_format=replace(trained, missing=tuple(tokens)))
+
+
+@contextmanager
+def naming_cells(model: ModelLike, rows: Any, source: Path | None = None) -> Iterator[None]:
+    """Reraise an error of a value of the encoded rows with the column of the table and the cell.
+
+    The encoder makes several features from a column, so that numbers of features have no meaning for a table.
+
+    Parameters
+    ----------
+    model : ModelLike
+    rows : polars.DataFrame, CSR matrix or sequence of mappings
+        The rows of the table before they are encoded. The error of a matrix is unchanged.
+    source : Path, optional
+        The file of the table.
+    """
+    try:
+        yield
+    except InputError as error:
+        if type(error) is not InputError or error.row is None or not model.columns:
+            raise
+        row = rows.row(error.row, named=True) if hasattr(rows, "row") else rows[error.row]
+        numbers = {name: _as_number(row.get(name)) for name, kind in model.columns if kind == "number"}
+        name = max(numbers, key=lambda name: abs(numbers[name]), default="")
+        reason = error.reason
+        if name and abs(numbers[name]) >= MIN_HUGE:
+            reason = (
+                f"column {name!r} contains {numbers[name]:g}, which is too large for the model. Correct the number, or "
+                "leave the cell empty."
+            )
+        raise InputError(reason, source=None if source is None else str(source), row=error.row) from error
+
+
+def _as_number(cell: Any) -> float:
+    """Return a cell as a number; 0 if it is missing, or text that is not a number of Python."""
+    try:
+        number = float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return 0.0
+    return number if math.isfinite(number) else 0.0
 
 
 def add_absent_columns(

@@ -22,6 +22,7 @@ from oneof.persistence.prediction_sets import (
     predict_mask,
     predict_sets,
 )
+from oneof.persistence.tables import naming_cells
 from oneof.typing import FeatureMatrix, Floats, Labels
 
 _TIE = 1e-9
@@ -155,7 +156,7 @@ class RowPredictor:
         InputTypeError
             If a row is not a mapping.
         InputError
-            If the scores of a row overflow.
+            If a number is too large for the model; the error names the row and the column.
         """
         if not len(rows):
             return []
@@ -163,7 +164,8 @@ class RowPredictor:
         absent: list[tuple[int, str]] = []
         with self._lock:
             X = self._encoder.transform(rows) if self.strict else self._encoder.transform(rows, unreadable, absent)
-            labels, proba, values = self._predict(X)
+            with naming_cells(self.model, rows):
+                labels, proba, values = self._predict(X)
         names = [str(label) for label in self.classes]
         predictions: list[dict[str, Any]] = [
             {"label": label, "confidence": max(row_proba), self.value_name: dict(zip(names, row_values, strict=True))}

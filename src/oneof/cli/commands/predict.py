@@ -22,6 +22,7 @@ from oneof.cli.prediction.predictions import (
     print_rates,
     print_unreadable,
     to_frame,
+    training_file_notes,
     weight_arguments,
     written_separator,
 )
@@ -238,13 +239,12 @@ def predict(
     unless `table_options.strict`.
     """
     from oneof.cli.tables.inputs import insert_identifiers
-    from oneof.files import hash_file
     from oneof.io import new_label_note, read_truth
     from oneof.io.columns import match_columns
     from oneof.io.notes import new_categories
     from oneof.io.notes.findings import dialect_sentences
     from oneof.metrics import covering_rate
-    from oneof.persistence.tables import align_rows, open_table
+    from oneof.persistence.tables import align_rows, naming_cells, open_table
 
     named = {*label_columns(model), *([truth] if truth else [])}
     table = open_table(model, table_file, table_options, as_text=[*identifiers(model), *keep], labels=named)
@@ -252,14 +252,10 @@ def predict(
     true_labels = None if truth is None else read_truth(table, truth, model.pipeline.classes_, allows_new=True)
     check_truth(model, truth)
     aligned = align_rows(model, table, table_options)
-    labels = model.pipeline.predict(aligned.rows)
+    with naming_cells(model, aligned.rows, table.path):
+        labels = model.pipeline.predict(aligned.rows)
     notes = [*dialect_sentences(table.dialect), *aligned.notes]
-    if model.summary.get("file_hash") is not None and model.summary["file_hash"] == hash_file(table_file):
-        coverage = " The coverage of their prediction sets is not that of new rows, and may be lower."
-        notes.append(
-            f"the model was fitted to the labeled rows of {table_file}: their rates and confidences are too high for "
-            f"new rows.{coverage * (sets is not None)} The summary of `oneof fit` has the rates of held-out rows."
-        )
+    notes += training_file_notes(model, table_file, has_sets=sets is not None)
     frame = to_frame(model, aligned.rows, labels, as_labels=as_labels)
     known, summary = _read_known_labels(model, table, notes), None
     if sets is not None:

@@ -15,6 +15,7 @@ from oneof.cli.prediction.predictions import (
     print_rates,
     print_unreadable,
     to_frame,
+    training_file_notes,
     weight_arguments,
 )
 from oneof.errors import DataError, InputError, LabelError
@@ -52,7 +53,8 @@ def predict_stream(
         rows = [row for frame in prediction.frames() for row in frame.to_dicts()]
     else:
         write_frames(prediction, sys.stdout)
-    for sentence in (*prediction.notes, *prediction.unreadable.sentences()):
+    known_rows = training_file_notes(saved, table)
+    for sentence in (*known_rows, *prediction.notes, *prediction.unreadable.sentences()):
         terminal.print_note(sentence)
     if json:
         summary = {

@@ -64,6 +64,21 @@ def identifiers(model: "SavedModel") -> list[str]:
     return [str(name) for name in names] if isinstance(names, list | tuple) else []
 
 
+def training_file_notes(model: "SavedModel", path: Path, *, has_sets: bool = False) -> list[str]:
+    """Return a note if a table is the file of the fit: the rates and confidences of its rows are too high."""
+    from oneof.files import hash_file
+
+    trained = model.summary.get("file_hash")
+    if trained is None or trained != hash_file(path):
+        return []
+    coverage = " The coverage of their prediction sets is not that of new rows, and may be lower." * has_sets
+    unbiased = "the running loss" if model.summary.get("online") else "the rates of held-out rows"
+    return [
+        f"the model was fitted to the labeled rows of {path}: their rates and confidences are too high for new rows."
+        f"{coverage} The summary of `oneof fit` has {unbiased}."
+    ]
+
+
 def weight_arguments(model: "SavedModel") -> dict[str, Any]:
     """Return the options of weighted labels in training; none for a model of an earlier version."""
     return dict(model.summary.get("weights") or {})

@@ -16,7 +16,7 @@ from oneof.cli.output.terminal import format_percent
 from oneof.cli.tables.inputs import naming_the_option, prepare_features, prepare_rows, resolve_separator
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError, OneofError
-from oneof.files import atomic_directory, check_not_input, check_writable
+from oneof.files import atomic_directory, check_not_input, check_writable, hash_file
 from oneof.io import describe_cells, read_text_options
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def fit_online(
     summary = _summarize(source.name, fit, options, classifier, online_options)
     with atomic_directory(folder) as stage:
         model, summary_file, curve = (stage / name for name in OUTPUTS)
-        _write_model(model, fit, read_options, summary)
+        _write_model(model, fit, read_options, summary, hash_file(path))
         summary_file.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         _write_curve(curve, fit.validation)
     checkpoint.unlink(missing_ok=True)
@@ -298,7 +298,9 @@ def _summarize(
     }
 
 
-def _write_model(path: Path, fit: "StreamResult", read_options: ReadOptions, summary: dict[str, Any]) -> None:
+def _write_model(
+    path: Path, fit: "StreamResult", read_options: ReadOptions, summary: dict[str, Any], file_hash: str | None
+) -> None:
     from oneof.persistence import SavedModel, save
 
     names = ("rows", "exact", "partial", "unlabeled", "weighted", "words", "separator", "progressive_validation")
@@ -313,6 +315,7 @@ def _write_model(path: Path, fit: "StreamResult", read_options: ReadOptions, sum
             "online": True,
             "weights": asdict(read_options.weights) | {"prior": fit.prior},
             "cells": describe_cells(fit.columns, read_options.table.cell_format),
+            "file_hash": file_hash,
         },
     )
     save(path, saved)

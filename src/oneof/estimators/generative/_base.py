@@ -209,5 +209,7 @@ class GenerativeClassifier(CandidateClassifier):
     def _scores(self, rows: FeatureMatrix) -> Floats:
         scores = class_scores(self._log_likelihoods(rows) + self._log_weights, len(self.classes_))
         if not np.isfinite(scores).all():
-            raise InputError("The likelihood of the rows overflows float64. Scale the features.")
+            raise InputError(
+                "the likelihood of the rows overflows float64. Scale the features, for example with StandardScaler."
+            )
         return scores

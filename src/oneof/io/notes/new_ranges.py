@@ -53,7 +53,8 @@ def find_new_ranges(frame: "pl.DataFrame", columns: Sequence[Column], transforme
         if np.isin(cells, (0, 1)).all():  # a rare mark is far from its mean by construction
             continue
         distance = abs(float(np.median(cells)) - center) / deviation
-        spread = float(np.std(cells)) / deviation
+        with np.errstate(over="ignore"):  # a huge number makes it infinite, hence wide
+            spread = float(np.std(cells)) / deviation
         is_narrower = 0 < spread < 1 / MAX_SPREAD_RATIO and distance > MIN_NARROW_DEVIATION
         if distance > MAX_DEVIATION or is_narrower:
             ranges.append(NewRange(columns[index].name, float(np.median(cells)), float(center)))

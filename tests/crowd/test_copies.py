@@ -67,6 +67,22 @@ def test_the_closest_pair_of_few_annotators_is_named():
         assert AnnotatorModel().fit(many).closest_pair_ is None
 
 
+@pytest.mark.parametrize(("n_classes", "n", "accuracies"), [(3, 300, [0.85, 0.9, 0.5]), (5, 150, [0.9, 0.9, 0.6])])
+def test_two_accurate_annotators_among_three_are_not_copies(n_classes, n, accuracies):
+    """Three agreements do not distinguish copies from accuracy: copies have to be more likely at level .01."""
+    found, errors = 0, []
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(n_classes, size=n)
+        wrong = (y[:, None] + rng.integers(1, n_classes, (n, 3))) % n_classes
+        table = np.where(rng.random((n, 3)) < accuracies, y[:, None], wrong)
+        model = AnnotatorModel(classes=range(n_classes)).fit(table)
+        found += bool(model.copies_)
+        errors.append(model.accuracy_ - (table == y[:, None]).mean(axis=0))
+    assert found <= 1
+    assert np.abs(np.mean(errors, axis=0)).max() < 0.015
+
+
 def answers_of_five(rng):
     """Return labels and answers of five annotators: 0 and 2 are the best, 1 names sets in doubt, 4 is careless."""
     y = rng.choice(6, 800, p=[0.25, 0.2, 0.2, 0.15, 0.12, 0.08])

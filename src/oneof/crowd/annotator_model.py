@@ -147,7 +147,7 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
 
     The agreements of three annotators determine three accuracies, so copies cannot be distinguished from accuracy
     without known labels. If one copies 80 % of the answers of another one, it is mostly not found, and their accuracies
-    are too high by about .1; the pair is then `closest_pair_`, and `notes_` says so. With 50 known labels, or among
+    are too high by .1 to .2; the pair is then `closest_pair_`, and `notes_` says so. With 50 known labels, or among
     four annotators, such copies are found.
 
     The intervals of copies are conservative with known labels: for two annotators with 50 known labels of 600 rows,

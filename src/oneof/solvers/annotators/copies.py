@@ -16,12 +16,12 @@ their estimated accuracies are too low, and so is E. Therefore each group has to
 depend on E: copies are confirmed if the likelihood of all answers with copied ones (the mixture of `copying`) is larger
 than that of the model fitted to the sources of the group as independent ones, by `N_STANDARD_ERRORS` (Vuong 1989).
 
-Among few sources, the agreement that is usual for a source is that with its copy, and if half of the answers are copied
-the excess over it is small: the first test finds nothing. Therefore the mixture is also fitted to each pair, together
-with the accuracies and the labels (`_fit_pairs`). Without copies, c is at its bound 0, and twice the gain in the
-log-likelihood is 0 or chi-squared with one degree of freedom. The pair with the largest gain is added if the gain, c
-and z are large enough, and the others are tested again. Errors that all sources make in difficult rows have a small c,
-and chance agreement in few rows a small z.
+Among few sources, the usual agreement of a source is that with its copy. If half of the answers are copied, the first
+test finds nothing. Two accurate sources of three agree more often than with the third, and the second test accepts them
+at random: a group needs `MIN_USUAL` agreements of a source. Therefore the mixture is also fitted to each pair, with the
+accuracies and the labels (`_fit_pairs`). Without copies, c is at its bound 0, and twice the gain in the log-likelihood
+is 0 or chi-squared with one degree of freedom. The best pair is added if gain, c and z are large enough, and the others
+are tested again. Errors of all sources in difficult rows have a small c, and chance agreement a small z.
 """
 
 from dataclasses import dataclass, fields, replace
@@ -39,14 +39,13 @@ from oneof.solvers.annotators.dawid_skene import AnnotatorSolution, solve_annota
 from oneof.solvers.annotators.held_out import source_hashes
 from oneof.typing import Floats, Ints, Mask
 
-MIN_SHARED, MIN_COPIED, TEST_LEVEL = 10, 0.5, 0.01
-"""Number of rows that both sources answered, fraction of copied answers, and level of the test for all pairs."""
-NOTE_LEVEL = 0.05
-"""Level of the closest pair, which is named and not merged."""
-USUAL_QUANTILE = 0.75
-"""Quantile of the agreement of a source with the others that is usual."""
+MIN_SHARED, MIN_COPIED, TEST_LEVEL, NOTE_LEVEL = 10, 0.5, 0.01, 0.05
+"""Number of rows that both sources answered, fraction of copied answers, and level of the test for all pairs and of
+the closest pair, which is named and not merged."""
+USUAL_QUANTILE, MIN_USUAL = 0.75, 3
+"""Quantile of the agreements of a source that is usual, and the smallest number of agreements that have one."""
 MIN_SOURCES = 8
-"""Number of sources of which two are at most a quarter, 1 - USUAL_QUANTILE: among fewer, only a fit finds copies."""
+"""Number of sources of which two are at most a quarter, 1 - USUAL_QUANTILE: among fewer, the closest pair is named."""
 N_STANDARD_ERRORS, MAX_GROUPS = 1.0, 10
 """Gain in the likelihood by which copies are confirmed, and number of groups that are tested one by one."""
 N_START_STEPS, N_FIT_STEPS = 20, 60
@@ -115,7 +114,9 @@ def group_copies(pairs: SharedAnswers, n_sources: int) -> Ints:
     if not len(first):
         return np.arange(n_sources)
     z, copied = _excess(shared, equal, _usual_rates(pairs, n_sources))
-    kept = (z > _threshold(len(first))) & (copied >= MIN_COPIED)
+    n_pairs = np.bincount(np.concatenate([first, second]))
+    has_usual = np.maximum(n_pairs[first], n_pairs[second]) >= MIN_USUAL
+    kept = has_usual & (z > _threshold(len(first))) & (copied >= MIN_COPIED)
     return _groups(first[kept], second[kept], n_sources)
 
 

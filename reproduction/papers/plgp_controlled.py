@@ -117,7 +117,16 @@ def tabulate(records: Records) -> Table:
             pair = compare_pair(parts, ours, theirs)
             nan = float("nan")
             rows.append([data, "all", "all", f"{ours} against {theirs}", len(parts), nan, nan, format_counts(pair)])
-    columns = ("set", "share", "extra", "method", "folds", "accuracy %", "standard deviation", "wins, ties, losses")
+    columns = (
+        "set",
+        "share",
+        "extra",
+        "method",
+        "folds or configurations",
+        "accuracy %",
+        "standard deviation",
+        "wins, ties, losses",
+    )
     return Table(columns, rows)
 
 

@@ -67,6 +67,7 @@ def test_the_closest_pair_of_few_annotators_is_named():
         assert AnnotatorModel().fit(many).closest_pair_ is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("n_classes", "n", "accuracies"), [(3, 300, [0.85, 0.9, 0.5]), (5, 150, [0.9, 0.9, 0.6])])
 def test_two_accurate_annotators_among_three_are_not_copies(n_classes, n, accuracies):
     """Three agreements do not distinguish copies from accuracy: copies have to be more likely at level .01."""

@@ -141,6 +141,22 @@ def test_the_progress_of_annotators(run: Run, bare: Path) -> None:
     assert [(one["name"], one["n_answers"], one["gold"]) for one in progress] == [("Ann", 1, None), ("Bob", 1, None)]
 
 
+def test_the_progress_is_printed_with_exports(run: Run, bare: Path) -> None:
+    """--progress writes the files of --export and --export-answers, too."""
+    pl.DataFrame({"item": ["0", "1"], "worker": ["Ann", "Bob"], "label": ["finch", "owl"]}).write_csv("answers.csv")
+    exports = ("--export", "labeled.csv", "--export-answers", "out.csv")
+    common = ("label", bare, *LABEL, *CLASSES, "--import", "answers.csv", "--progress", *exports)
+    out = run(*common).out
+    assert "Ann" in out
+    assert "File: labeled.csv" in out
+    assert "File: out.csv" in out
+    assert pl.read_csv("labeled.csv")["species"].to_list()[:3] == ["finch", "owl", ""]
+    assert pl.read_csv("out.csv").height == 2
+    result = json.loads(run(*common, "--json").out)
+    assert len(result["progress"]) == 2
+    assert (result["export"], result["export_answers"]) == ("labeled.csv", "out.csv")
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [

@@ -222,9 +222,6 @@ def _label(
             }
             if imports and not json:
                 terminal.print_line(f"New answers imported: {n_imported:,}.")
-            if annotator_group.progress:
-                print_annotators(session.progress(), summary if json else None)
-                return
             if export is not None:
                 if audit:
                     session.export_changes(export)
@@ -235,9 +232,11 @@ def _label(
             if exits:
                 names = {"export": export, "export_answers": export_answers}
                 written = {name: str(path) for name, path in names.items() if path is not None}
-                if json:
+                if annotator_group.progress:
+                    print_annotators(session.progress(), summary | written if json else None)
+                elif json:
                     terminal.print_json(summary | written)
-                else:
+                if not json:
                     for output in written.values():
                         terminal.print_line(f"File: {output} ({summary['n_remaining']} rows remain to be labeled).")
                 return

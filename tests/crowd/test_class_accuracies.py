@@ -100,7 +100,7 @@ def test_a_note_contradicts_one_coin_for_a_specialist():
     [coin], [matrices] = (AnnotatorModel(name).fit(answers).notes_ for name in ("one_coin", "confusion"))
     assert matrices == "The accuracy of Ann differs between classes beyond chance."
     assert coin.startswith(matrices)
-    assert 'AnnotatorModel(model="confusion")' in coin
+    assert 'AnnotatorModel(model="confusion") in Python.' in coin
     others = answers_of(np.arange(200) % 3, np.full((4, 3), 0.8), np.random.default_rng(0), 3)
     assert AnnotatorModel("one_coin").fit(others).notes_ == []
 

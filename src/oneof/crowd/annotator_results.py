@@ -286,7 +286,7 @@ def _describe_differences(names: Sequence[Any], model: str) -> str:
         return note
     return (
         f"{note} The model has one accuracy for each annotator (one coin): compare its labels with those of "
-        'AnnotatorModel(model="confusion").'
+        'AnnotatorModel(model="confusion") in Python.'
     )
 
 

@@ -84,7 +84,7 @@ def test_a_long_table(begin: Begin, table: LabelTable, tmp_path: Path) -> None:
     """Workers become annotators; several lines of one item and worker, or "a|b", are one set; it is idempotent."""
     path = write(
         tmp_path / "long.csv",
-        "item,worker,label\nbird 4,w1,owl\nbird 4,w2,owl\nbird 4,w2,wren\nbird 5,w1,finch|wren\nbird 6,w3,\n",
+        "item,worker,label\nbird 4,w1,owl\nbird 4,w2,owl\nbird 4, w2 ,wren\nbird 5,w1,finch|wren\nbird 6,w3,\n",
     )
     session = begin(table=table)
     assert session.import_annotations(path, match="name") == 3

@@ -12,6 +12,7 @@ from oneof import io
 from oneof.cli.answers.files import AnswerOptions, read_answers
 from oneof.cli.tables.inputs import PreparedTable, prepare
 from oneof.cli.tables.read_options import ReadOptions
+from oneof.errors import InputError
 from oneof.io import read_table
 from oneof.io.formats.cells import CellFormat
 from oneof.io.table_options import TableOptions
@@ -223,10 +224,23 @@ def test_few_or_differently_spelled_answers_are_those_of_an_annotator(run: Run, 
 
 def test_spellings_of_an_annotator(run: Run, table: Path) -> None:
     """Names that are equal but for case, spaces, underscores and hyphens have a note."""
-    names = pl.col("worker").replace({"Dan": "ann "})
+    names = pl.col("worker").replace({"Dan": "ann"})
     make_answers().with_columns(worker=names).write_csv("answers.csv")
-    note = "'Ann' and 'ann ' differ only in case, spaces, underscores or hyphens, and count as different annotators"
+    note = "'Ann' and 'ann' differ only in case, spaces, underscores or hyphens, and count as different annotators"
     assert any(note in line for line in _prepare("answers.csv").notes)
+
+
+def test_spaces_around_names_of_annotators_are_removed(run: Run, table: Path) -> None:
+    """The annotator of a line is the same with spaces around the name, and has one answer to a row."""
+    expected = _prepare("answers.csv").answers
+    spaced = pl.when(pl.int_range(pl.len()) % 2 == 0).then(pl.col("worker") + " ").otherwise(pl.col("worker"))
+    make_answers().with_columns(worker=spaced).write_csv("answers.csv")
+    given = _prepare("answers.csv").answers
+    assert given.answers.annotators.tolist() == expected.answers.annotators.tolist()
+    assert given.answers.n_answers == expected.answers.n_answers
+    Path("twice.csv").write_text("id,worker,label\nb0,Ann,owl\nb0,Ann ,wren\n")
+    with pytest.raises(InputError, match=r"twice\.csv, row 1.*'Ann'"):
+        _prepare("twice.csv")
 
 
 def test_a_file_of_answers_is_read_once(run: Run, table: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -146,7 +146,9 @@ def test_the_progress_is_printed_with_exports(run: Run, bare: Path) -> None:
     pl.DataFrame({"item": ["0", "1"], "worker": ["Ann", "Bob"], "label": ["finch", "owl"]}).write_csv("answers.csv")
     exports = ("--export", "labeled.csv", "--export-answers", "out.csv")
     common = ("label", bare, *LABEL, *CLASSES, "--import", "answers.csv", "--progress", *exports)
-    out = run(*common).out
+    result = run(*common)
+    assert result.code == 0, result.err
+    out = result.out
     assert "Ann" in out
     assert "File: labeled.csv" in out
     assert "File: out.csv" in out

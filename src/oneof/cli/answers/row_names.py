@@ -23,7 +23,7 @@ def name_rows(table: "Table", column: str | None) -> tuple[list[str], str]:
 
 
 def read_names(table: "Table", column: str, kind: str) -> list[str]:
-    """Return a column of names as text."""
+    """Return a column of names as text; names of annotators have no surrounding spaces."""
     from oneof.errors import DataError
     from oneof.io import find_column
 
@@ -31,7 +31,7 @@ def read_names(table: "Table", column: str, kind: str) -> list[str]:
     for i, cell in enumerate(cells):
         if cell is None or not str(cell).strip():
             raise DataError(f"column {column!r} is empty. Name the {kind}.", source=str(table.path), row=i)
-    return [str(cell) for cell in cells]
+    return [str(cell).strip() if kind == "annotator" else str(cell) for cell in cells]
 
 
 def check_row_column(table: "Table", column: str | None, answers: Path) -> None:

@@ -152,7 +152,7 @@ def read_doccano(path: Path | Iterable[Path], *, item: str = "id") -> list[Annot
     for annotator, document, location in (entry for one in paths for entry in _documents(one)):
         name = _name_item(_meta(document).get(item), item, location)
         for user, labels in _doccano_labels(document, annotator, location):
-            annotations.append(Annotation(name, user, _distinct(labels), location))
+            annotations.append(Annotation(name, user.strip(), _distinct(labels), location))
     return annotations
 
 
@@ -245,7 +245,7 @@ def _choices(value: Any) -> list[str]:
 def _name_annotator(annotator: Any) -> str:
     if isinstance(annotator, dict):
         annotator = annotator.get("email") or annotator.get("username") or annotator.get("id")
-    return "unknown" if annotator is None else str(annotator)
+    return "unknown" if annotator is None else str(annotator).strip()
 
 
 # -- doccano ----------------------------------------------------------------------------------------------------------

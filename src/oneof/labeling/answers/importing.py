@@ -111,7 +111,8 @@ def read_long(
         degrees = table.frame[find_column(degree, table.frame.columns, path)].to_list()
     lines = []
     for row, (item_cell, worker_cell, label_cell) in enumerate(table.frame.select(columns).iter_rows()):
-        if item_cell is None or worker_cell is None:
+        annotator = str(worker_cell or "").strip()
+        if item_cell is None or not annotator:
             missing = item if item_cell is None else worker
             raise DataError(f"{path}, row {row}: column {missing!r} is empty; every label needs an item and a worker.")
         if label_cell is None or not str(label_cell).strip():
@@ -119,7 +120,7 @@ def read_long(
         [labels] = CandidateSets.from_strings([str(label_cell)], separator=separator).to_sets()
         location = f"{path}, row {row}"
         stated = read_degree(degrees[row], location)
-        lines.append(StatedAnnotation(str(item_cell), str(worker_cell), tuple(sorted(labels)), location, stated))
+        lines.append(StatedAnnotation(str(item_cell), annotator, tuple(sorted(labels)), location, stated))
     return _merge_labels(lines)
 
 

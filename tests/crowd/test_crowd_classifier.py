@@ -299,4 +299,12 @@ def test_features_that_contradict_the_answers_have_a_note():
     before, after = model.accuracy_[2] + shift[2], model.accuracy_[2]
     expected = f"2 is right in {before:.0%} by the answers alone, and in {after:.0%} with the predictions, and 1 other"
     assert expected in note
+    assert "Give the true labels of at least 50 rows (gold)" in note
+    shifted = model._alone
+    model = CrowdClassifier(LogisticRegression(), random_state=0).fit(np.eye(3)[y], table, dict(enumerate(y[:60])))
+    model = model.annotator_model_
+    model._alone = shifted
+    [note] = [note for note in model.notes_ if "contradict" in note]
+    assert "Compare the answers with the 60 known labels" in note
+    assert "at least 50" not in note
     assert not [note for note in model.fit(table).notes_ if "contradict" in note]

@@ -332,6 +332,7 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         n_answers = np.bincount(columns.answer_source, minlength=columns.n_sources)
         compared = n_compared >= np.minimum(MIN_COMPARED, np.maximum(n_answers, 1))
         self.accuracy_, self.accuracy_interval_ = estimates.accuracy, estimates.interval
+        self._n_known = 0 if evidence is None else int(np.count_nonzero(~evidence.all(axis=1)))
         self.n_answers_ = estimates.n_answers.astype(np.int64)
         chance = chance_accuracies(columns, solution.posterior)
         is_chance = estimates.interval[:, 0] <= chance

@@ -50,6 +50,8 @@ class AnnotatorResults:
     _rests_on_agreement: Mask
     _alone: tuple[Floats, Floats] | None = None
     """Accuracies by the answers alone, and their intervals, if those of the model also follow a classifier."""
+    _n_known: int
+    """Number of rows with known labels (`gold`)."""
     n_answers_: Ints
     few_answers_: list[Any]
     merge_copies: bool
@@ -106,7 +108,7 @@ class AnnotatorResults:
             return []
         j = int(np.argmax(np.where(is_disjoint, np.abs(accuracy - self.accuracy_), -1.0)))
         others = int(is_disjoint.sum()) - 1
-        return [_describe_contradiction(self.annotators_[j], others, accuracy[j], self.accuracy_[j])]
+        return [_describe_contradiction(self.annotators_[j], others, accuracy[j], self.accuracy_[j], self._n_known)]
 
     @property
     def _copy_notes(self) -> list[str]:
@@ -239,14 +241,16 @@ def _describe_agreement(names: Sequence[Any]) -> str:
     )
 
 
-def _describe_contradiction(name: Any, n_others: int, alone: float, accuracy: float) -> str:
+def _describe_contradiction(name: Any, n_others: int, alone: float, accuracy: float, n_known: int) -> str:
     """Return a note on annotators whose accuracies differ between the answers alone and a fit with a classifier."""
+    remedy = f"Give the true labels of at least {N_CHECKED} rows (gold)"
+    if n_known >= N_CHECKED:
+        remedy = f"Compare the answers with the {n_known:,} known labels, which decide between these"
     also = f", and {n_others} other annotator{'s' * (n_others > 1)} similarly" if n_others else ""
     return (
         f"The answers and the features contradict each other: {name} is right in {alone:.0%} by the answers alone, and "
         f"in {accuracy:.0%} with the predictions{also}. Either annotators make the same mistakes, or many rows have "
-        f"the features of another class. Give the true labels of at least {N_CHECKED} rows (gold), or compare another "
-        "estimator, such as PLEM."
+        f"the features of another class. {remedy}, or compare another estimator, such as PLEM."
     )
 
 

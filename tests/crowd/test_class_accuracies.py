@@ -130,6 +130,10 @@ def test_careless_annotators_and_those_with_few_answers_have_notes():
         "random. Check the answers.",
         "Eve has fewer than 10 answers, so the estimated accuracy is uncertain.",
     ]
+    listed = [[None if answer < 0 else answer for answer in row] for row in table.tolist()]
+    listed = [[*row[:4], [0, 1, 2]] for row in listed]
+    full = AnnotatorModel().fit(Answers.from_table(listed, annotators=names))
+    assert full.notes_[1:] == ["200 answers of 'Eve' name all classes, and say nothing about the label."]
     table[:9, 4] = (y[:9] + 1) % 3
     wrong = AnnotatorModel().fit(Answers.from_table(table, annotators=names))
     assert wrong.notes_[0].startswith("The accuracies of Dan and Eve may be no better than chance")

@@ -14,6 +14,7 @@ from oneof.crowd.results import (
     rank_questions,
     select_disputed,
 )
+from oneof.io.formats.annotations import describe_uninformative
 from oneof.messages import enumerate_items
 from oneof.solvers.annotators import (
     AnswerColumns,
@@ -75,7 +76,7 @@ class AnnotatorResults:
 
     @property
     def notes_(self) -> list[str]:
-        """Sentences on careless annotators, few answers, accuracies of two, contradictions, classes, and copies.
+        """Sentences on careless annotators, few answers, answers of all classes, two accuracies, contradictions, copies.
 
         Annotators with few answers are named as careless only if their accuracy is below chance.
         """
@@ -87,7 +88,12 @@ class AnnotatorResults:
         unknown = self.annotators_[self._is_unknown].tolist()
         everyone = len(unknown) == np.count_nonzero(self.n_answers_)
         notes += [_describe_unknown(unknown, everyone=everyone)] if unknown else []
-        notes += [_describe_few_answers(self.few_answers_)] if self.few_answers_ else []
+        n_full = np.bincount(self._answered[1], minlength=len(self.annotators_)) - self.n_answers_
+        full = [j for j, name in enumerate(self.annotators_.tolist()) if n_full[j] and name in few]
+        notes += [describe_uninformative(self.annotators_.tolist()[j], int(n_full[j])) for j in full]
+        silent = set(self.annotators_[[j for j in full if not self.n_answers_[j]]].tolist())
+        named_few = [name for name in self.few_answers_ if name not in silent]
+        notes += [_describe_few_answers(named_few)] if named_few else []
         pair = self.annotators_[self._rests_on_agreement].tolist()
         notes += [_describe_agreement(pair)] if len(pair) == 2 else []
         notes += self._contradictions

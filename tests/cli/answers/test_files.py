@@ -144,6 +144,18 @@ def test_an_annotator_with_empty_labels_only_is_omitted(run: Run, table: Path) -
     assert any(note in line for line in _prepare("answers.csv").notes)
 
 
+@pytest.mark.parametrize("is_wide", [False, True])
+def test_an_annotator_who_names_all_classes_has_a_note(run: Run, table: Path, is_wide: bool) -> None:
+    """The note has the number of these answers, and does not say that there are none."""
+    everything = pl.when(pl.col("worker") == "Ann").then(pl.lit("|".join(NAMES))).otherwise(pl.col("label"))
+    answers = make_answers().with_columns(label=everything)
+    n_answers = answers.filter(pl.col("worker") == "Ann").height
+    (answers.pivot("worker", index="id", values="label") if is_wide else answers).write_csv("answers.csv")
+    notes = _prepare("answers.csv", is_wide=is_wide).notes
+    assert f"{n_answers} answers of 'Ann' name all classes, and say nothing about the label." in notes
+    assert not any("without answers" in note for note in notes)
+
+
 def test_answers_about_other_rows_are_omitted(run: Run, table: Path) -> None:
     """A table of some of the rows is fitted to the answers about them, and a note has the number of the others."""
     make_birds().drop("species").head(40).write_csv("part.csv")

@@ -227,7 +227,6 @@ def _read_records(
     """
     from oneof.errors import DataError
     from oneof.io import find_separator, misspelled_classes, read_labels, read_table, select_column
-    from oneof.io.formats.annotations import describe_omitted
 
     records = read_table(options.path, as_text=("*",), drop_units=False)
     # Only labels have these tokens: the name of a row or of an annotator may be one of them.
@@ -253,7 +252,6 @@ def _read_records(
     labels = read_labels(records, [answer], separator=separator, classes=classes, unreadable=unreadable)
     answers = _list_answers(labels)
     active = {name for name, given in zip(annotators, answers, strict=True) if given is not None}
-    omitted = [name for name in dict.fromkeys(annotators) if name not in active]
     kept = [i for i, name in enumerate(annotators) if name in active]
     return _Records(
         [rows[i] for i in kept],
@@ -264,7 +262,7 @@ def _read_records(
         separator,
         (
             *misspelled_classes(labels, unit="answer", source=str(options.path)),
-            *((describe_omitted(omitted),) if omitted else ()),
+            *_note_omitted(records, answer, labels, separator, annotators, active),
         ),
     )
 
@@ -279,7 +277,6 @@ def _read_wide(
     """Return the records of a table with a column for each annotator."""
     from oneof.cli.answers.annotator_columns import other_columns
     from oneof.io import find_separator, misspelled_classes, read_labels
-    from oneof.io.formats.annotations import describe_omitted
     from oneof.messages import enumerate_items
 
     columns = [name for name in table.frame.columns if name != row]
@@ -302,8 +299,7 @@ def _read_wide(
         )
     notes += misspelled_classes(labels, unit="answer", source=str(table.path))
     active = {annotators[i] for i in given}
-    omitted = [name for name in columns if name not in active]
-    notes += [describe_omitted(omitted)] if omitted else []
+    notes += _note_omitted(records, "answer", labels, separator, annotators, active)
     return _Records(
         [rows[i % len(rows)] for i in given],
         [annotators[i] for i in given],
@@ -313,6 +309,27 @@ def _read_wide(
         separator,
         tuple(notes),
     )
+
+
+def _note_omitted(
+    table: "Table", column: str, labels: "CandidateSets", separator: str, annotators: list[str], active: set[str]
+) -> list[str]:
+    """Return notes on annotators who are not active: they have no answers, or all of these name all classes."""
+    from collections import Counter
+
+    from oneof.candidates.columns.cells import split_labels
+    from oneof.candidates.labels import is_token
+    from oneof.io.formats.annotations import describe_omitted, describe_uninformative
+
+    n_full: Counter[str] = Counter()
+    for name, cell in zip(annotators, table.frame[column].to_list(), strict=True):
+        if name in active or cell is None:
+            continue
+        named = split_labels(cell, separator) if isinstance(cell, str) else cell
+        n_full[name] += sum(not is_token(one, table.cell_format.missing) for one in named) >= len(labels.classes)
+    omitted = [name for name in dict.fromkeys(annotators) if name not in active and not n_full[name]]
+    notes = [describe_omitted(omitted)] if omitted else []
+    return notes + [describe_uninformative(name, n) for name, n in n_full.items() if n]
 
 
 def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_format: "CellFormat") -> _Records:

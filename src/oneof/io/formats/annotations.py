@@ -170,6 +170,14 @@ def describe_omitted(annotators: list[str]) -> str:
     return f"annotators without answers are omitted: {names}."
 
 
+def describe_uninformative(annotator: str, n_answers: int) -> str:
+    """Return a sentence on an annotator whose answers name all classes."""
+    s, verb_s = ("", "s") if n_answers == 1 else ("s", "")
+    return (
+        f"{n_answers:,} answer{s} of {annotator!r} name{verb_s} all classes, and say{verb_s} nothing about the label."
+    )
+
+
 # -- Label Studio -----------------------------------------------------------------------------------------------------
 
 

@@ -76,7 +76,7 @@ class AnnotatorResults:
 
     @property
     def notes_(self) -> list[str]:
-        """Sentences on careless annotators, few answers, answers of all classes, two accuracies, contradictions, copies.
+        """Sentences on careless annotators, few or unspecific answers, two accuracies, contradictions, and copies.
 
         Annotators with few answers are named as careless only if their accuracy is below chance.
         """

@@ -109,7 +109,7 @@ def read_answers(
     except InputError as error:
         raise _locate(error, records, options.path) from None
     answers.rows = np.arange(len(row_names))  # the rows of the features
-    notes = [*records.notes, *omitted, *_note_spellings(answers.annotators.tolist())]
+    notes = [*records.notes, *omitted, *note_spellings(answers.annotators.tolist())]
     repeated = sum(answer is not None for answer in records.answers) - answers.n_answers
     if repeated:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
@@ -117,7 +117,7 @@ def read_answers(
     return TableAnswers(answers, row_names, checked, tuple(notes), records.separator, column)
 
 
-def _note_spellings(annotators: list[str]) -> list[str]:
+def note_spellings(annotators: list[str]) -> list[str]:
     """Return a note on names of annotators that are equal but for case, spaces, underscores and hyphens."""
     from oneof.candidates.spellings import group_spellings
     from oneof.messages import enumerate_items

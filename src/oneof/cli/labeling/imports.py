@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from oneof.cli.answers.files import ITEM, AnswerOptions, read_answers
+from oneof.cli.answers.files import ITEM, AnswerOptions, note_spellings, read_answers
 from oneof.cli.answers.row_names import ROW, read_names
 
 if TYPE_CHECKING:
@@ -28,11 +28,22 @@ def import_answers(
     unreadable = UnreadableCells()
     with naming_the_option():
         given = read_answers(options, table, separator=separator, classes=classes, unreadable=unreadable)
+    imported = given.answers.annotators.tolist()
+    present = {name for row in session.answers.current_answers().values() for name in row} - {*imported}
+    # The notes of the file are on spellings within the file.
+    spellings = [note for name in sorted(present) for note in note_spellings([name, *_same_names(name, imported)])]
     degrees = _read_degrees(options, given.row_names)
     n_new = session.import_answers(
         given.answers, degrees=degrees, match=given.row_column or None, source=str(options.path)
     )
-    return n_new, (*given.notes, *describe_unreadable_labels(unreadable))
+    return n_new, (*given.notes, *spellings, *describe_unreadable_labels(unreadable))
+
+
+def _same_names(name: str, names: list[str]) -> list[str]:
+    """Return the names that differ from a name only in spelling."""
+    from oneof.candidates.columns import fold_case
+
+    return [other for other in names if fold_case(other) == fold_case(name)]
 
 
 def row_column(table: "Table", row: str | None) -> str | None:

@@ -12,7 +12,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from oneof import PLSVM, CandidateSets, LOORidge, make_partial_labels
+from oneof import PLSVM, CandidateSets, GaussianEM, LOORidge, make_partial_labels
 from oneof.audit import find_label_issues
 from oneof.errors import InputError, LabelError
 from oneof.model_selection import cross_val_predict
@@ -110,6 +110,17 @@ def test_corrected_mixes_the_set_and_the_labels_proposed(exact):
     assert unchanged.any()
     assert corrected[unchanged] == y[unchanged]
     assert (corrected.classes == y.classes).all()
+
+
+def test_probabilities_of_certain_predictions_are_at_most_one():
+    """A mean over the rates of the interval does not exceed 1 by rounding, so that no weight is negative."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(6, size=500)
+    X = 6 * rng.normal(size=(6, 8))[truth] + rng.normal(size=(500, 8))
+    y = make_partial_labels(truth, fraction=0.7, noise_rate=0.2, random_state=1)
+    issues = find_label_issues(X, y, GaussianEM())
+    assert issues.probability.max() == 1.0
+    assert (issues.corrected().weights >= 0).all()
 
 
 def test_the_posterior_is_that_of_the_features_and_the_set(exact):

@@ -317,8 +317,8 @@ def _note_omitted(
     """Return notes on annotators who are not active: they have no answers, or all of these name all classes."""
     from collections import Counter
 
-    from oneof.candidates.readers.collections import split_labels
     from oneof.candidates.labels import is_token
+    from oneof.candidates.readers.collections import split_labels
     from oneof.io.formats.annotations import describe_omitted, describe_uninformative
 
     n_full: Counter[str] = Counter()

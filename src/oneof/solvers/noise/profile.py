@@ -92,7 +92,7 @@ def average_noise(
         interval=(low, high),
         power=float(np.exp(weights @ np.log([model.power for model in models]))),
         confusion=np.asarray(sum(weight * model.confusion for weight, model in zip(weights, models, strict=True))),
-        wrong=wrong,
+        wrong=np.minimum(wrong, 1.0),  # the weights sum to 1 up to rounding
         outside=normalize_rows(outside),
     )
 

@@ -123,6 +123,22 @@ def test_probabilities_of_certain_predictions_are_at_most_one():
     assert (issues.corrected().weights >= 0).all()
 
 
+@pytest.mark.parametrize("estimator", [None, LogisticRegression()], ids=["LOORidge", "LogisticRegression"])
+def test_rows_of_a_class_of_one_group_are_not_audited(estimator):
+    """No fit to other groups predicts such a class: its right labels are not suspected, and not corrected."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(40), 8)
+    truth = np.where(groups == 7, "bittern", rng.choice(["finch", "owl", "wren"], 320))
+    X = 4 * (truth[:, None] == ["bittern", "finch", "owl", "wren"]) + rng.normal(size=(320, 4))
+    with pytest.warns(UserWarning, match="not audited: 8. Only one group has their classes: bittern"):
+        issues = find_label_issues(X, truth, estimator, groups=groups)
+    assert (issues.probability[groups == 7] == 0).all()
+    assert issues.noise_rate < 0.02
+    assert issues.corrected()[groups == 7].is_exact.all()
+    with pytest.raises(InputError, match="every class occurs in one group only"):
+        find_label_issues(X, truth, estimator, groups=truth)
+
+
 def test_the_posterior_is_that_of_the_features_and_the_set(exact):
     """The part outside the set is the probability that it is wrong; a right set of an unknown rate has all of it."""
     X, y, truth, _, issues = exact

@@ -12,7 +12,9 @@ from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError
 from oneof.estimators.base import accepts_candidates, check_informative, last_step
 from oneof.estimators.loo_ridge import LOORidge, loo_logits
+from oneof.messages import enumerate_items
 from oneof.messages import warn as warn_caller
+from oneof.model_selection.folds import encode_groups
 from oneof.model_selection.prediction import predict_held_out
 from oneof.solvers.noise import (
     MAX_RATE,
@@ -79,7 +81,8 @@ def find_label_issues(
         Folds of the held-out predictions; see `oneof.model_selection.cross_val_predict`.
     groups : array-like of shape (n_samples,), optional
         The group of each row, such as a patient or a recording. No row is predicted by a model that was fitted to other
-        rows of its group, and `LOORidge` is cross-validated instead of its leave-one-out scores.
+        rows of its group, and `LOORidge` is cross-validated instead of its leave-one-out scores. Rows whose candidates
+        occur in one group only are not audited, as if they were checked, since no other group has their class.
     checked : array-like of shape (n_samples,), bool, optional
         The rows whose labels are known to be right. They are used to predict the other rows. They are not audited:
         their probability is 0, and they are neither in the ranking nor in the noise rate.
@@ -110,6 +113,7 @@ def find_label_issues(
     UserWarning
         If the predictions have too little information about the labels. Without `noise_rate`, the rate and the
         probabilities of all labeled rows are then NaN: no row is suspected, and `corrected` changes nothing.
+        If rows are not audited because their classes occur in one group only.
 
     Notes
     -----
@@ -173,6 +177,8 @@ def find_label_issues(
             f"`estimator` must be an estimator of oneof if rows have several candidates; got {classifier!r}. "
             "Wrap it in oneof.CandidateEM."
         )
+    if groups is not None:
+        checked = _leave_out_classes_of_one_group(candidates, groups, checked)
     folds = {"cv": cv, "groups": groups, "n_jobs": n_jobs, "random_state": random_state}
     if not isinstance(last_step(classifier), LOORidge):
         scores = _cross_validated_scores(classifier, X, candidates, folds, progress)
@@ -322,6 +328,34 @@ def _check_checked(checked: Any, candidates: CandidateSets) -> Mask | None:
     if not (~candidates.is_unlabeled & ~mask).any():
         raise InputError("`checked` must leave a labeled row to audit; all of them are checked.")
     return mask
+
+
+def only_in_one_group(candidates: CandidateSets, groups: Any) -> Mask:
+    """Return the labeled rows whose candidates occur in one group only: no fit without this group predicts them."""
+    labeled = np.flatnonzero(~candidates.is_unlabeled)
+    codes = np.unique(np.asarray(groups)[labeled], return_inverse=True)[1]
+    mask = candidates.mask[labeled]
+    occurs = np.zeros((int(codes.max(initial=-1)) + 1, mask.shape[1]), dtype=bool)
+    np.logical_or.at(occurs, codes, mask)
+    result = np.zeros(len(candidates), dtype=bool)
+    result[labeled] = ~(mask & (occurs.sum(axis=0) > 1)).any(axis=1)
+    return result
+
+
+def _leave_out_classes_of_one_group(candidates: CandidateSets, groups: Any, checked: Mask | None) -> Mask | None:
+    """Return the checked rows with those of `only_in_one_group`, and warn of these."""
+    single = only_in_one_group(candidates, encode_groups(groups, len(candidates)))
+    if not single.any():
+        return checked
+    names = [str(name) for name in candidates.classes[candidates.mask[single].any(axis=0)].tolist()]
+    left_out = single if checked is None else single | checked
+    if not (~candidates.is_unlabeled & ~left_out).any():
+        raise InputError("every class occurs in one group only, so no row can be predicted by other groups.")
+    warn_caller(
+        f"Labeled rows that are not audited: {single.sum():,}. Only one group has their classes: "
+        f"{enumerate_items(names, 5)}."
+    )
+    return left_out
 
 
 def _check_proba(proba: Any, candidates: CandidateSets) -> Floats:

@@ -28,22 +28,30 @@ def has_suspects(method: Any) -> bool:
 
 
 def find_suspects(
-    comparison: "Comparison", method: Any, candidates: "CandidateSets", checked: "Mask | None" = None
+    comparison: "Comparison",
+    method: Any,
+    candidates: "CandidateSets",
+    checked: "Mask | None" = None,
+    groups: Any = None,
 ) -> "LabelIssues | None":
     """Return the issues by the leave-one-out scores of a fitted LOORidge; None without result.
 
     Rows of the mask `checked` have checked labels and are not suspected.
 
-    With groups, the scores are those of the comparison, and there are none if it has one split only.
+    With groups, the scores are those of the comparison, and there are none if it has one split only. Rows of classes
+    of one group only are not suspected.
     """
     import warnings
 
     import numpy as np
 
     from oneof.audit import issues_from_scores
-    from oneof.audit.detection import MIN_PROBABILITY
+    from oneof.audit.detection import MIN_PROBABILITY, only_in_one_group
     from oneof.estimators.loo_ridge import loo_logits
 
+    if groups is not None:
+        single = only_in_one_group(candidates, groups)
+        checked = single if checked is None else single | checked
     if checked is not None and (checked | candidates.is_unlabeled).all():
         return None
     scores = None

@@ -107,8 +107,7 @@ docs: $(VENV)/.docs
 	$(BIN)/sphinx-build --builder html --fail-on-warning --keep-going --quiet -d build/doctrees docs build/docs
 
 # Every example in README.md, docs/ and the docstrings; `make docs` and `make test` run them too.
-docCODE_TESTS := tests src --ignore=tests/documentation --ignore=tests/pages --ignore=tests/typed
-test: $(VENV)/.test
+doctest: $(VENV)/.test
 	$(BIN)/python -m pytest -q README.md docs/*.md docs/*/*.md src
 
 clean:

@@ -56,6 +56,8 @@ def test_each_token_of_missing_values_has_a_warning_as_a_class(token: str) -> No
         (["k.A.", "#DIV/0!", "owl"], "'k.A.' and '#DIV/0!' are read as classes"),
         (["OWL", "owl", "wren"], "'OWL' and 'owl' differ only in case, spaces, underscores or hyphens"),
         (["OWL", "Owl", "owl", "wren", "wren "], "'OWL', 'Owl' and 'owl'; 'wren' and 'wren ' differ only"),
+        (["owl", "wren", "not owl", "!wren"], "'not owl' and '!wren' are each read as one class: to exclude a class"),
+        (["owl", "wren", "owl?"], "'owl?' is read as one class: if a label is in doubt, write all labels"),
         ([*"ABCDEFGHabcdefgh"], "'F' and 'f'; and 2 more differ only"),
     ],
 )
@@ -66,7 +68,18 @@ def test_suspicious_labels_have_a_warning(labels: list[str], message: str) -> No
     assert note.endswith(".")
 
 
-@pytest.mark.parametrize("labels", [["owl", "wren"], ["rock/pop", "jazz"], ["3", "4"], ["1,5", "2,5"], [3, None, True]])
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["owl", "wren"],
+        ["rock/pop", "jazz"],
+        ["3", "4"],
+        ["1,5", "2,5"],
+        [3, None, True],
+        ["spam", "not spam"],
+        ["why?", "owl", "no"],
+    ],
+)
 def test_other_labels_have_no_warning(labels: list[str]) -> None:
     """A possible separator within a label is ignored unless it separates other labels."""
     assert suspicious_labels(labels, "|") == []

@@ -36,6 +36,8 @@ _MAX_LISTED = 6
 """Maximum number of labels listed in a warning; the rest are counted."""
 _HAS_WEIGHT = re.compile(r":\s*\d*\.?\d|\(\s*\d*\.?\d+\s*%?\s*\)", re.ASCII)
 """A weight in a cell: text such as "finch:0.7" or "finch (66 %)", or JSON."""
+_EXCLUSION = re.compile(r"(?i:not\s+|[!~\u2260]\s*)(.+)")
+_DOUBT = re.compile(r"(.+?)\s*\?+")
 _MANY_CLASSES = 20
 """Number of classes from which most of them should have several rows."""
 _MIN_WORDS, _MIN_SENTENCES, _MIN_SHARE = 4, 3, 0.2
@@ -259,7 +261,21 @@ def suspicious_labels(classes: Iterable[Any], separator: str, *, source: str = "
             if separators_of(" ".join(both)) == both:
                 advice += f", or --separator '{' '.join(both)}' if other cells are separated by {separator!r}"
             notes.append(_read_as_one_class(joined, advice))
-    return notes + _misspelled(labels)
+    return notes + _remarks(labels) + _misspelled(labels)
+
+
+def _remarks(labels: Sequence[str]) -> list[str]:
+    """Return warnings of labels that exclude another class, such as "not owl", or doubt it, such as "owl?"."""
+    names = {label.strip().casefold() for label in labels}
+    notes = []
+    for pattern, advice in (
+        (_EXCLUSION, "to exclude a class, write the labels that remain"),
+        (_DOUBT, "if a label is in doubt, write all labels that are possible, or leave the cell empty"),
+    ):
+        found = [label for label in labels if (match := pattern.fullmatch(label)) and match[1].casefold() in names]
+        if found and len(labels) > 2:  # "spam" and "not spam" may be the classes
+            notes.append(_read_as_one_class(found, advice))
+    return notes
 
 
 def has_several_classes(text: str, names: Collection[str]) -> bool:

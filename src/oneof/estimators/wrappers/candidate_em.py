@@ -109,6 +109,9 @@ class CandidateEM(CandidateClassifier):
     largest, with `sample_weight` q_ik. The memory of a fit is that of the classifier on these rows. In a pipeline the
     weights are passed to the last step only.
 
+    The classifier receives an array, also if X is a DataFrame: a transformer of named or categorical columns comes
+    before, as in ``make_pipeline(transformer, CandidateEM(classifier))``.
+
     Each row is predicted by a classifier that was not fitted to it: a flexible classifier otherwise reproduces the
     labels that it was given. Probabilities below 1e-6 are raised to this value.
 

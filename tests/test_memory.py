@@ -70,6 +70,7 @@ def test_a_kernel_svm_allocates_few_kernel_matrices(svm: Any, max_matrices: floa
     assert peak < max_matrices * 8 * len(X) ** 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["CLPL", "HarmonicField"])
 def test_repeated_fits_do_not_accumulate_memory(name: str, training_data: Any) -> None:
     """12 fits of one estimator allocate as much as 4 fits."""
@@ -77,6 +78,7 @@ def test_repeated_fits_do_not_accumulate_memory(name: str, training_data: Any) -
     assert not _grows(lambda estimator: estimator.fit(X[:30, :5], y[:30]), getattr(oneof, name)(), 4, 20_000)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["AvgPerceptron", "MaxPegasos"])
 def test_repeated_partial_fits_do_not_accumulate_memory(name: str, training_data: Any) -> None:
     """300 calls of partial_fit allocate as much as 100 calls."""

@@ -70,6 +70,7 @@ def test_confidence_of_disambiguate_is_one_where_the_audit_finds_errors(exact):
     assert issues.probability[~wrong].mean() < 0.1
 
 
+@pytest.mark.long
 def test_sets_and_weights_without_the_truth_are_found():
     """Of partial and weighted rows, those that exclude the truth have high probabilities."""
     X, _, truth, wrong = noisy_rows(rate=0.15)

@@ -12,6 +12,7 @@ from oneof import persistence
 from tests.cli.conftest import QUICK, Run, make_birds
 
 
+@pytest.mark.long
 def test_best_fits_the_best_method_of_compare(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`fit` and `compare` see the same folds: same table, same best method; only `fit` writes."""
     from oneof.comparison import methods

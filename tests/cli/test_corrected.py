@@ -62,6 +62,7 @@ def prepare_birds(
     return prepared, methods, task, splits, plain
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("label", "groups"), [("species", None), ("species", "site"), ("weighted", None)])
 def test_corrected_rates_equal_those_of_a_loop_over_the_folds(
     run: Run, noisy: Any, label: str, groups: str | None
@@ -138,6 +139,7 @@ def test_folds_without_a_noise_rate_are_counted(run: Run, noisy: Any) -> None:
     assert result.results[0].covering_rate == plain.results[0].covering_rate
 
 
+@pytest.mark.long
 def test_with_a_noise_rate_the_rates_are_those_of_the_corrected_fit(run: Run, noisy: Any) -> None:
     """A note states the accuracy with and without the correction, and one noise rate is reported."""
     fit = ("fit", "birds.csv", "--labels", "species", "--drop", "site,weighted")

@@ -178,6 +178,7 @@ def test_streams_equal_those_of_one_spelling(run: Run) -> None:
     assert (folded["covering_rate"], folded["accuracy"]) == (one["covering_rate"], one["accuracy"])
 
 
+@pytest.mark.long
 def test_answers_equal_those_of_one_spelling(run: Run) -> None:
     """Answers in records and in columns, and known labels, are those of one spelling."""
     clean, rng = clean_birds(), np.random.default_rng(1)

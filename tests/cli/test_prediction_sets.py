@@ -136,6 +136,7 @@ def test_the_report_has_a_section(run: Run, model: Path) -> None:
     assert json.loads(Path("out/summary.json").read_text())["prediction_sets"]["n_exact"] == 50
 
 
+@pytest.mark.long
 def test_corrected_labels_calibrate_by_the_posterior_of_the_audit(run: Run) -> None:
     """With --noise-rate the probabilities of the calibration rows are the posterior, so that the sets are smaller."""
     make_noisy(rate=0.1).write_csv("noisy.csv")

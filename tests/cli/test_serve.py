@@ -176,6 +176,7 @@ def make_messy_birds(n_bad: int) -> pl.DataFrame:
     return birds.with_columns(changed)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["PLEM", "LOORidge"])
 def test_messy_rows_are_predicted_as_by_predict(run: Run, method: str) -> None:
     """Labels, confidences, and row, column and text of the unreadable cells are those of `oneof predict`.

@@ -83,6 +83,7 @@ def test_a_new_process_has_the_same_stems_and_stop_words(run: Run, table: Path) 
     assert rows.null_count().sum_horizontal().to_list() == [0]
 
 
+@pytest.mark.long
 def test_without_options_words_are_unchanged(run: Run, table: Path) -> None:
     """No language is assumed, and the option none is the default."""
     _fit(run, table)

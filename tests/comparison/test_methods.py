@@ -32,6 +32,7 @@ def test_auto_excludes_cubic_methods_with_many_features():
     assert many < few
 
 
+@pytest.mark.long
 def test_auto_compares_the_default_estimators():
     """Auto compares all default estimators except slow ones; names select from all, for dense and sparse rows."""
     X, y, _ = draw()

@@ -31,6 +31,7 @@ def votes(table, n_classes):
     return shares.argmax(axis=1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_true_accuracies_are_in_their_intervals_nine_times_in_ten(kind):
     """80 % at least, of intervals of 90 %, over three crowds; the labels are at least as good as those of votes."""
@@ -118,6 +119,7 @@ def test_labels_of_balanced_and_unbalanced_classes_are_no_worse_than_votes(share
     assert np.mean((model.transduction_ == y)[answered]) > np.mean((votes(given, 5) == y)[answered])
 
 
+@pytest.mark.long
 def test_labels_of_an_unbalanced_class_and_three_annotators_are_no_worse_than_votes():
     """Confusion matrices and class frequencies may explain the same answers, if there are few of them."""
     right, voted = [], []
@@ -278,6 +280,7 @@ def test_an_annotator_without_common_rows_is_like_the_others():
     assert any("that of the other annotators" in note for note in model.notes_)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n_annotators", [2, 3])
 def test_accuracies_are_gradual_in_the_number_of_common_rows(n_annotators):
     """One common row does not make the accuracies known: the intervals contain the true ones, and become narrower."""

@@ -101,6 +101,7 @@ def answers_of_five(rng):
     return y, table
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_accurate_annotators_with_sets_are_not_copies(seed):
     """The two best of five annotators agree most often, but as often as independent ones of their accuracies."""
@@ -111,6 +112,7 @@ def test_accurate_annotators_with_sets_are_not_copies(seed):
     np.testing.assert_allclose(model.accuracy_, truth, atol=0.08)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("n", [8, 12])
 @pytest.mark.parametrize("kind", ["honest", "doubter"])
 def test_copies_of_most_answers_are_found(kind, n):
@@ -125,6 +127,7 @@ def test_copies_of_most_answers_are_found(kind, n):
     assert AnnotatorModel().fit(table[:, 1:]).copies_ == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_accuracies_and_labels_with_a_copy(seed):
     """A copy of 90 % of the answers of the best annotator: the intervals hold, and own answers count in full.

@@ -132,6 +132,7 @@ def test_tables_of_pandas_are_joined_by_the_index(data):
     np.testing.assert_allclose(model.fit(pd.DataFrame(X), answers.to_numpy()).label_distributions_, expected, atol=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("estimator", [LogisticRegression(), LOORidge(kernel="rbf"), GaussianEM(covariance="tied")])
 def test_features_without_information_leave_the_labels_of_the_answers(data, estimator):
     _, _, table = data
@@ -169,6 +170,7 @@ OTHERS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 @pytest.mark.parametrize("estimator", OTHERS, ids=lambda e: type(e[-1] if hasattr(e, "steps") else e).__name__)
 def test_classifiers_with_and_without_weights_and_probabilities(data, estimator):
@@ -182,6 +184,7 @@ def test_classifiers_with_and_without_weights_and_probabilities(data, estimator)
     assert model.predict(X[:2]).dtype.kind == "U"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("estimator", [PLEM(), LogisticRegression(), LOORidge(kernel="rbf", features="l2")])
 def test_sparse_rows_are_equal_to_dense_rows(data, estimator):
     X, _, table = data
@@ -264,6 +267,7 @@ def test_raw_texts_are_accepted_by_a_pipeline_with_a_vectorizer():
     assert np.mean(fits[0].transduction_ == y) > np.mean(AnnotatorModel().fit(table).transduction_ == y) + 0.1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(2))
 def test_rounds_that_confirm_errors_are_not_kept(seed):
     """The rounds end before the held-out predictions make the answers less likely: features do not lower accuracy."""

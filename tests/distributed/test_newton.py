@@ -74,6 +74,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("options", "max_size"),
     [*((options, 512) for options in OPTIONS), *((options, 0) for options in OPTIONS[:3])],

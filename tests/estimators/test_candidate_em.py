@@ -79,6 +79,7 @@ def test_on_exact_labels_the_model_is_the_classifier(estimator):
     np.testing.assert_array_equal(more.label_distributions_[len(X) :], more.predict_proba(2 * X))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("estimator", [None, RandomForestClassifier(30), NEWTON], ids=["trees", "forest", "logistic"])
 def test_separable_rows_are_disambiguated(estimator):
     """With distractors that are independent of separated classes, nearly all labels and predictions are correct."""

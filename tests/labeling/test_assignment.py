@@ -69,6 +69,7 @@ def test_a_fixed_number_of_answers_with_double_annotated_rows() -> None:
         assert np.bincount(run(session, dict.fromkeys(NAMES, 0.4))).tolist() == [0, 70, 30]
 
 
+@pytest.mark.long
 def test_rows_of_inaccurate_annotators_get_more_answers() -> None:
     """With estimated accuracies, answers that agree are sufficient only if their label has a probability of 0.9."""
     counts = []
@@ -142,6 +143,7 @@ def test_the_posterior_is_that_of_the_model() -> None:
     assert answer_posterior(exact, accuracies, 3) == pytest.approx(fit.posterior_[2], abs=1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_nobody_gets_the_row_of_another(seed: int) -> None:
     """In any interleaving of windows, skips, undos and reviews, a question is about a row that is open nowhere else."""

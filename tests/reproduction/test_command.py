@@ -50,6 +50,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(online, "plan", lambda data, **_: plan(data, draws=2, rounds=200))
 
 
+@pytest.mark.long
 def test_lists_the_experiments(run: Run) -> None:
     """Every experiment is listed with its running time."""
     done = run("--json")
@@ -61,6 +62,7 @@ def test_lists_the_experiments(run: Run) -> None:
     assert all(name in text for name in NAMES)
 
 
+@pytest.mark.long
 @needs_data
 @pytest.mark.usefixtures("small")
 def test_a_second_run_repeats_the_outputs(run: Run) -> None:

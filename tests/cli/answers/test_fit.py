@@ -78,6 +78,7 @@ def test_annotators_who_differ_by_class_are_shown(run: Run, table: Path) -> None
     assert [line["differs_in"] for line in lines.values()] == ["", "", "", "finch|owl|wren", ""]
 
 
+@pytest.mark.long
 def test_copies_among_few_annotators_are_noted(run: Run, table: Path) -> None:
     """The command and the report say that copies may not be found, and name the closest pair."""
     records = make_answers()
@@ -151,6 +152,7 @@ def test_predictions_have_the_names_of_the_rows(run: Run, table: Path) -> None:
     assert "id" not in pl.read_csv("other.csv").columns
 
 
+@pytest.mark.long
 def test_the_estimated_accuracy_contains_that_of_the_held_out_predictions(run: Run, table: Path) -> None:
     """Without true labels, the answers have an estimate like any other weights."""
     args = ("fit", "table.csv", *ANSWERS, "--method", "PLEM", "--folds", "2", "--json")
@@ -164,6 +166,7 @@ def test_the_estimated_accuracy_contains_that_of_the_held_out_predictions(run: R
     assert single["estimated_accuracy"] is None
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["LOORidge", "PLEM"])
 def test_prediction_sets_of_answers(run: Run, table: Path, method: str) -> None:
     """The labels of calibration rows have the probabilities by the answers and the predictions of the comparison."""

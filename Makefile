@@ -22,7 +22,7 @@ $(VENV)/.docs: ; $(install) '.[docs]' && touch $@
 demo: $(VENV)/.cli
 	$(ONE_THREAD) $(BIN)/oneof demo --out demo
 
-# The tests of the code but the long and the slow ones: 8 minutes on two idle cores, with the compilation of the first run.
+# The tests of the code but the long and the slow ones: 8 minutes on two cores once the loops are compiled.
 # Some read the data sets in $ONEOF_DATA, if it is set. Three processes use the time in which a test waits. `make docs`
 # tests the pages, and `make check` the types that a user sees.
 PAGE_TESTS := README.md docs/*.md docs/*/*.md tests/documentation tests/pages
@@ -30,7 +30,7 @@ CODE_TESTS := tests src --ignore=tests/documentation --ignore=tests/pages --igno
 test: $(VENV)/.test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal $(CODE_TESTS)
 
-# Simulations, kills, random calls, other processes and the labeling page in a browser: N minutes on two idle cores.
+# Simulations, kills, random calls, other processes and the labeling page in a browser: 5 minutes on two cores.
 test-long: $(VENV)/.test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n 3 --dist worksteal -m 'long and not slow' $(CODE_TESTS)
 

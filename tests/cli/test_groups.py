@@ -8,10 +8,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from oneof import CandidateSets, LOORidge, compare
 from oneof.cli.auditing.issues import find_issues
 from oneof.cli.tables.groups import group_notes
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions
+from oneof.cli.training.suspects import find_suspects
 from oneof.comparison.folds import check_task, make_folds
 from tests.cli.conftest import QUICK, Run, check_error, make_birds
 
@@ -72,6 +74,24 @@ def test_the_pages_say_that_folds_are_by_groups(run: Run, recorded: pl.DataFrame
     table = recorded.drop("recorder")  # the model does not need the column
     table.write_csv("new.csv")
     assert run("predict", "birds-oneof/model.skops", "new.csv").code == 0
+
+
+def test_rows_of_a_class_of_one_group_have_no_part_in_the_search_for_wrong_labels() -> None:
+    """A plain fit does not audit rows of a class that no other group has; without the groups it does."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(60), np.where(np.arange(60) == 7, 40, 8))
+    y = np.where(groups == 7, "bittern", rng.choice(["finch", "owl", "wren"], len(groups)))
+    X = 4 * (y[:, None] == ["bittern", "finch", "owl", "wren"]) + rng.normal(size=(len(groups), 4))
+    candidates = CandidateSets.from_labels(y)
+    comparison = compare(X, candidates, {"LOORidge": LOORidge()}, groups=groups, keep_predictions="labeled")
+    [without, issues] = [
+        find_suspects(comparison, LOORidge().fit(X, candidates), candidates, groups=given) for given in (None, groups)
+    ]
+    assert without is not None
+    assert issues is not None
+    assert (without.probability[groups == 7] > 0).all()
+    assert (issues.probability[groups == 7] == 0).all()
+    assert set(issues.ranking.tolist()) == set(np.flatnonzero(groups != 7).tolist())
 
 
 def test_few_groups_have_as_many_folds(run: Run, recorded: pl.DataFrame) -> None:

@@ -32,7 +32,7 @@ def test_the_frame_has_the_numbers_of_the_results():
 
 
 def test_the_frame_has_the_reason_of_missing_numbers():
-    """A failed method has NaN and its error; measures that no method has are no columns."""
+    """A failed method has NaN and its error; scores that no method has have no column."""
     X, y, _ = draw()
     methods = {"fails": Checking(rows=lambda _: False), "average": METHODS["average"]}
     frame = compare(X, y, methods, cv=3, refit=False).to_frame().set_index("method")

@@ -332,19 +332,17 @@ def _check_checked(checked: Any, candidates: CandidateSets) -> Mask | None:
 
 def only_in_one_group(candidates: CandidateSets, groups: Any) -> Mask:
     """Return the labeled rows whose candidates occur in one group only: no fit without this group predicts them."""
-    labeled = np.flatnonzero(~candidates.is_unlabeled)
-    codes = np.unique(np.asarray(groups)[labeled], return_inverse=True)[1]
-    mask = candidates.mask[labeled]
-    occurs = np.zeros((int(codes.max(initial=-1)) + 1, mask.shape[1]), dtype=bool)
-    np.logical_or.at(occurs, codes, mask)
-    result = np.zeros(len(candidates), dtype=bool)
-    result[labeled] = ~(mask & (occurs.sum(axis=0) > 1)).any(axis=1)
-    return result
+    labeled = ~candidates.is_unlabeled
+    group = encode_groups(groups, len(candidates))
+    mask = candidates.mask & labeled[:, None]
+    first = group[mask.argmax(axis=0)]
+    in_several = (mask & (group[:, None] != first)).any(axis=0)
+    return labeled & ~(mask & in_several).any(axis=1)
 
 
 def _leave_out_classes_of_one_group(candidates: CandidateSets, groups: Any, checked: Mask | None) -> Mask | None:
     """Return the checked rows with those of `only_in_one_group`, and warn of these."""
-    single = only_in_one_group(candidates, encode_groups(groups, len(candidates)))
+    single = only_in_one_group(candidates, groups)
     if not single.any():
         return checked
     names = [str(name) for name in candidates.classes[candidates.mask[single].any(axis=0)].tolist()]

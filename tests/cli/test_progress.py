@@ -56,7 +56,9 @@ def test_a_bar_appears_without_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     """The bar has its title and the expected time although no part of the work is done."""
     screen = open_screen(monkeypatch)
     with progress.progress("Fitting all rows", seconds=600.0):
-        time.sleep(0.1)
+        deadline = time.monotonic() + 30  # it is drawn by a thread, which starts late on a busy machine
+        while "min left" not in screen.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
     assert "Fitting all rows" in screen.getvalue()
     assert "10.0 min left" in screen.getvalue()
 

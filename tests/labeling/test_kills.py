@@ -34,7 +34,7 @@ def label(link: str, window: str, rng: np.random.Generator, sent: dict[str, Any]
                 degree = None if kind == "unknown" else [None, *DEGREES][rng.integers(4)]
                 sent[key] = (kind, tuple(labels), degree)
                 response = client.answer(question, kind, labels, key, degree)
-            if response.status == 200:
+            if response.status == 200 and response.json().get("undone", key):  # an undo of nothing writes no entry
                 acknowledged[key] = sent[key]
             elif response.status == 409:  # the other window undid the same answer, or changed the row
                 response = client.post("api/ask", {"annotator": "Ann", "window": window})

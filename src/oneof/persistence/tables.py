@@ -109,9 +109,7 @@ def align_rows(model: ModelLike, table: Table, options: TableOptions | None = No
     rows = joined.align(table, columns, unreadable)
     found = new_categories.find_new_categories(rows, columns, model.pipeline.steps[0][1])
     ranges = new_ranges.find_new_ranges(rows, columns, model.pipeline.steps[0][1])
-    unusual = unusual_rows.find_unusual_rows(
-        rows, columns, model.pipeline.steps[0][1], model.summary.get("row_limits")
-    )
+    unusual = unusual_rows.find_unusual_rows(rows, columns, model.pipeline.steps[0][1], model.summary.get("row_limits"))
     notes += [*unreadable.sentences(), *new_categories.sentences(found), *new_ranges.sentences(ranges)]
     notes += [*unusual_rows.sentences(unusual), *check_stemmer(model)]
     return ModelRows(rows, unreadable, found, ranges, unusual, tuple(notes))

@@ -33,7 +33,7 @@ MAX_NORM_RATIO = 1.5
 """Ratio of a norm to the largest one of training, or of the smallest one to it, above which a row is unusual."""
 MIN_VECTOR_SIZE = 8
 """Number of columns from which the norm of a vector varies little between similar rows."""
-SIGNIFICANCE = 1e-3
+SIGNIFICANCE = 1e-4
 """Probability of as many rows outside of a limit below which they have a note."""
 _MAX_LISTED = 5
 

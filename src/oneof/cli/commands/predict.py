@@ -269,13 +269,14 @@ def predict(
     if sets is not None:
         from oneof.cli.prediction.sets import describe_sets, to_columns
         from oneof.model_selection import get_proba
-        from oneof.persistence.prediction_sets import check_calibrated, predict_sets
+        from oneof.persistence.prediction_sets import check_calibrated, describe_calibration, predict_sets
 
         check_calibrated(model, "--coverage needs")
         predicted, set_notes = predict_sets(model, get_proba(model.pipeline, aligned.rows).proba, sets)
         notes += set_notes
         frame = frame.hstack(to_columns(predicted, written_separator(model)))
         summary = describe_sets(predicted, known if true_labels is None else true_labels, sets)
+        summary |= {"calibration": describe_calibration(model, sets)}
     for name in copied:
         if name in frame.columns:
             raise InputError(f"--keep {name}: the predictions have a column {name!r}. Rename the column of the table.")

@@ -151,6 +151,7 @@ def write_model(
             "identifiers": list(dict.fromkeys([*prepared.answer_rows, *prepared.identifiers])),
             "weights": asdict(read_options.weights),
             "cells": describe_cells(prepared.columns, prepared.table.cell_format),
+            "groups": read_options.groups,
             "vectors": vector_sizes(prepared.table.names),
             "row_limits": describe_rows(prepared.frame, prepared.columns, model[0]) if prepared.columns else None,
             "file_hash": hash_file(prepared.table.path),

@@ -33,6 +33,8 @@ _MAX_SUGGESTED, _MAX_COMPARED, _MAX_LENGTH = 3, 100, 100
 """Number of suggested names of columns, number of names that are compared, and their number of characters."""
 _MIN_UNREADABLE = 10
 """Minimum number of unreadable cells for an error, if no cell of the column can be read."""
+SAVE_ARRAYS = "numpy.savez(FILE, X=features, y=labels)"
+"""Code that writes the features and the labels of an archive of NumPy."""
 _UNNAMED = re.compile(r"column \d+")
 """Name of a column whose cell in the header is empty."""
 _MAX_EXACT = 2.0**53
@@ -164,6 +166,8 @@ def find_column(name: str, columns: Sequence[str], path: Path) -> str:
         hint = f"the columns are {enumerate_items(columns, 10, conjunction=False) or 'none'}."
         if columns and columns[0].startswith(COMMENT):
             hint += f" The header is the line that begins with {columns[0]!r}: if it is a comment, delete it."
+        if path.suffix.lower() == ".npz" and "y" not in columns:
+            hint += f" The labels of an archive are its array y: write it by {SAVE_ARRAYS}."
         if any(map(_UNNAMED.fullmatch, columns)):
             hint += (
                 " Some cells of the header are empty, as after merged cells: if the names are in the row below, delete "

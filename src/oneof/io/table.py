@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneof.errors import DataError, MissingExtraError
 from oneof.files import as_path
 from oneof.io.batches import BatchSpec, check_options, iterate_batches
+from oneof.io.columns import SAVE_ARRAYS
 from oneof.io.formats.binary import read_sparse_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.csv.dialect import Dialect
@@ -180,6 +181,11 @@ def _check_format(path: Path, given: str | None) -> str:
             raise DataError(f"standard input needs a text format. Add --format with {', '.join(_TEXT_FORMATS)}.")
         return str(given)
     known = given or format_of(path, TABLE_FORMATS)
+    if known is None and path.suffix.lower() == ".npy":
+        raise DataError(
+            f"{path} is one array, which has no labels. Write it to {path.with_suffix('.npz')} with the labels, if "
+            f"there are any, by {SAVE_ARRAYS}."
+        )
     if known is None or (path.suffix.lower() == ".gz" and known not in _TEXT_FORMATS):
         raise DataError(f"{path} has an unknown format. Give a file that ends in {', '.join(SUFFIXES)}, or --format.")
     if not path.exists():

@@ -1,5 +1,6 @@
 """`oneof predict` with rows that differ from those of training: absent columns and new categories."""
 
+import datetime
 import json
 import warnings
 from pathlib import Path
@@ -149,6 +150,30 @@ def test_a_constant_number_of_a_vector_counts(run: Run) -> None:
     assert run("predict", "out/model.skops", "train.jsonl").code == 0
     message = "must have vectors of 11 numbers, as in training; got 10"
     check_error(run, "predict", "out/model.skops", _write("new.jsonl", _vectors()), message=message)
+
+
+def test_dates_in_another_format_than_in_training_are_named(run: Run) -> None:
+    """Dates are read in the formats of the model; an error or a note has them if cells of a table have another one."""
+    days = [datetime.date(2021, 1 + i % 12, 1 + (7 * i) % 28) for i in range(60)]
+
+    def write(name: str, date_format: str) -> None:
+        labels = ["owl" if day.month < 7 else "wren" for day in days]
+        pl.DataFrame({"day": [day.strftime(date_format) for day in days], "y": labels}).write_csv(name)
+
+    write("train.csv", "%d/%m/%Y")
+    assert run("fit", "train.csv", "--labels", "y", *QUICK, "--out", "out").code == 0
+    for name, date_format in (("same.csv", "%d/%m/%Y"), ("iso.csv", "%Y-%m-%d")):
+        write(name, date_format)
+        result = run("predict", "out/model.skops", name)
+        assert "read as in training" not in result.err
+    files = [Path(f"{name}-predictions.csv").read_text() for name in ("same", "iso")]
+    assert files[0] == files[1]
+    write("us.csv", "%m/%d/%Y")
+    result = run("predict", "out/model.skops", "us.csv")
+    assert "the dates of column 'day' are read as in training: '%d/%m/%Y' or '%Y-%m-%d'. If the table has" in result.err
+    write("dots.csv", "%d.%m.%Y")
+    message = "row 0: column 'day' must contain dates as in training, '%d/%m/%Y' or '%Y-%m-%d'; got '01.01.2021'"
+    check_error(run, "predict", "out/model.skops", "dots.csv", message=message)
 
 
 def test_a_row_of_units_is_left_out_of_training_and_new_tables(run: Run) -> None:

@@ -19,7 +19,7 @@ from oneof.io import (
     saved_columns,
     table_from_rows,
 )
-from oneof.io.columns import absent_columns, misspelled_column
+from oneof.io.columns import absent_columns, describe_dates, misspelled_column
 from oneof.io.formats.source import format_of
 from oneof.io.notes import new_categories, new_ranges, unusual_rows
 from oneof.io.vectors import match_vectors, saved_vectors
@@ -110,7 +110,12 @@ def align_rows(model: ModelLike, table: Table, options: TableOptions | None = No
     found = new_categories.find_new_categories(rows, columns, model.pipeline.steps[0][1])
     ranges = new_ranges.find_new_ranges(rows, columns, model.pipeline.steps[0][1])
     unusual = unusual_rows.find_unusual_rows(rows, columns, model.pipeline.steps[0][1], model.summary.get("row_limits"))
-    notes += [*unreadable.sentences(), *new_categories.sentences(found), *new_ranges.sentences(ranges)]
+    notes += [
+        *unreadable.sentences(),
+        *describe_dates(columns, unreadable),
+        *new_categories.sentences(found),
+        *new_ranges.sentences(ranges),
+    ]
     notes += [*unusual_rows.sentences(unusual), *check_stemmer(model)]
     return ModelRows(rows, unreadable, found, ranges, unusual, tuple(notes))
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from oneof.candidates.readers.collections import escape_labels, escaped_characters, separators_of, write_list
-from oneof.candidates.readers.literals import LISTS
+from oneof.candidates.readers.collections import escape_labels, escaped_characters, separators_of
+from oneof.candidates.readers.literals import LISTS, write_list
 from oneof.candidates.sets import CandidateSets
 
 

@@ -1,11 +1,18 @@
 """`oneof predict` with rows that differ from those of training: absent columns and new categories."""
 
+import datetime
 import json
+import warnings
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
+from oneof.errors import DataError
+from oneof.persistence import load
+from oneof.serving import RowPredictor
 from tests.cli.conftest import QUICK, Run, check_error, make_birds
 
 ONLINE = ("--labels", "species", "--drop", "truth,id", "--online", "--hash-bits", "8", "--out", "learned")
@@ -70,6 +77,103 @@ def test_new_categories_are_counted(run: Run, model: Path) -> None:
     result = run("predict", model, "birds.csv", "--json")
     assert json.loads(result.out)["new_categories"] == {}
     assert "in training" not in result.err
+
+
+def test_rows_whose_texts_differ_from_training_are_named(run: Run, model: Path) -> None:
+    """A note and the summary have the rows without known words; the rows of training have none."""
+    remark = pl.when(pl.arange(0, 60) % 20 == 7).then(pl.lit("gesehen am Ufer")).otherwise(pl.col("remark"))
+    make_birds().with_columns(remark=remark).write_csv("new.csv")
+    result = run("predict", model, "new.csv", "--json")
+    assert json.loads(result.out)["unusual_rows"] == {"remark": {"count": 3, "rows": [7, 27, 47]}}
+    assert (
+        "3 of 60 rows have few or no words of the training texts in column 'remark' (rows 7, 27 and 47)" in result.err
+    )
+    assert "coverage of prediction sets do not apply to them" in result.err
+    result = run("predict", model, "birds.csv", "--json")
+    assert json.loads(result.out)["unusual_rows"] == {}
+    assert "few or no words" not in result.err
+
+
+def test_columns_of_another_unit_are_in_the_summary(run: Run, model: Path) -> None:
+    make_birds().with_columns(mass=pl.col("mass") * 1000 + 50_000).write_csv("new.csv")
+    [(column, values)] = json.loads(run("predict", model, "new.csv", "--json").out)["new_ranges"].items()
+    assert column == "mass"
+    assert values["median"] > 10_000
+    assert abs(values["training_mean"]) < 20
+
+
+def _vectors(size: int = 10) -> list[dict[str, Any]]:
+    rng = np.random.default_rng(0)
+    return [{"a": (rng.normal(size=size) + k).tolist(), "y": "owl" if k else "wren"} for k in [0, 3] * 30]
+
+
+def _write(name: str, rows: list[dict[str, Any]]) -> str:
+    Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return name
+
+
+def test_missing_vectors_are_named(run: Run) -> None:
+    """Vectors that are null or zero have a note in a table, in Python and in a program that serves the model."""
+    assert run("fit", _write("train.jsonl", _vectors()), "--labels", "y", *QUICK, "--out", "out").code == 0
+    rows: list[dict[str, Any]] = [{"a": row["a"]} for row in _vectors()[:5]]
+    rows[1]["a"], rows[3]["a"] = None, [0] * 10
+    result = run("predict", "out/model.skops", _write("new.jsonl", rows), "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["unusual_rows"] == {"a": {"count": 2, "rows": [1, 3]}}
+    assert "2 of 5 rows have no vector, or only zeros, in column 'a' (rows 1 and 3)" in result.err
+    saved = load("out/model.skops")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        labels = saved.predict(rows).tolist()
+        assert saved.predict([{"a": None}]).tolist() == [labels[1]]
+    assert sum("no vector, or only zeros" in str(warning.message) for warning in caught) == 2
+    served = RowPredictor(saved).predict(rows)
+    assert [row["label"] for row in served] == labels
+    assert [row.get("unusual") for row in served] == [None, ["a"], None, ["a"], None]
+
+
+@pytest.mark.parametrize(("sizes", "row"), [((11,) * 3, 0), ((9,) * 3, 0), ((10, 10, 11), 2)])
+def test_vectors_of_another_length_are_an_error(run: Run, sizes: tuple[int, ...], row: int) -> None:
+    """The error names the row, the column and both lengths, for tables and for single rows."""
+    assert run("fit", _write("train.jsonl", _vectors()), "--labels", "y", *QUICK, "--out", "out").code == 0
+    rows = [{"a": [0.5] * size} for size in sizes]
+    message = f"row {row}: column 'a' must have vectors of 10 numbers, as in training; got {sizes[row]}. Compute them"
+    check_error(run, "predict", "out/model.skops", _write("new.jsonl", rows), message=message)
+    with pytest.raises(DataError, match=message):
+        RowPredictor(load("out/model.skops")).predict(rows)
+
+
+def test_a_constant_number_of_a_vector_counts(run: Run) -> None:
+    """The length is that of the vectors of training, although a number that is always 0 is not a feature."""
+    rows = [{**row, "a": [*row["a"], 0.0]} for row in _vectors()]
+    assert run("fit", _write("train.jsonl", rows), "--labels", "y", *QUICK, "--out", "out").code == 0
+    assert run("predict", "out/model.skops", "train.jsonl").code == 0
+    message = "must have vectors of 11 numbers, as in training; got 10"
+    check_error(run, "predict", "out/model.skops", _write("new.jsonl", _vectors()), message=message)
+
+
+def test_dates_in_another_format_than_in_training_are_named(run: Run) -> None:
+    """Dates are read in the formats of the model; an error or a note has them if cells of a table have another one."""
+    days = [datetime.date(2021, 1 + i % 12, 1 + (7 * i) % 28) for i in range(60)]
+
+    def write(name: str, date_format: str) -> None:
+        labels = ["owl" if day.month < 7 else "wren" for day in days]
+        pl.DataFrame({"day": [day.strftime(date_format) for day in days], "y": labels}).write_csv(name)
+
+    write("train.csv", "%d/%m/%Y")
+    assert run("fit", "train.csv", "--labels", "y", *QUICK, "--out", "out").code == 0
+    for name, date_format in (("same.csv", "%d/%m/%Y"), ("iso.csv", "%Y-%m-%d")):
+        write(name, date_format)
+        result = run("predict", "out/model.skops", name)
+        assert "read as in training" not in result.err
+    files = [Path(f"{name}-predictions.csv").read_text() for name in ("same", "iso")]
+    assert files[0] == files[1]
+    write("us.csv", "%m/%d/%Y")
+    result = run("predict", "out/model.skops", "us.csv")
+    assert "the dates of column 'day' are read as in training: '%d/%m/%Y' or '%Y-%m-%d'. If the table has" in result.err
+    write("dots.csv", "%d.%m.%Y")
+    message = "row 0: column 'day' must contain dates as in training, '%d/%m/%Y' or '%Y-%m-%d'; got '01.01.2021'"
+    check_error(run, "predict", "out/model.skops", "dots.csv", message=message)
 
 
 def test_a_row_of_units_is_left_out_of_training_and_new_tables(run: Run) -> None:

@@ -235,6 +235,22 @@ def test_an_existing_checkpoint(run: Run, birds: Path, monkeypatch: pytest.Monke
     assert not checkpoint.exists()
 
 
+def test_a_finished_run_is_not_resumed(run: Run, birds: Path) -> None:
+    """--resume leaves the files of a finished run as they are, and says so; --restart replaces them."""
+    assert run(*ONLINE, "--resume").code == 0  # nothing to resume: a script may always have the option
+    before = {path.name: path.read_bytes() for path in Path("birds-oneof").iterdir()}
+    again = run(*ONLINE, "--epochs", "2", "--resume", "--json")
+    assert again.code == 0, again.err
+    assert "the run in birds-oneof is finished: it learned 60 rows of birds.csv" in again.err
+    assert "--restart fits the stream again" in again.err
+    assert json.loads(again.out)["epochs"] == 1
+    assert {path.name: path.read_bytes() for path in Path("birds-oneof").iterdir()} == before
+    birds.write_text(birds.read_text().replace("river", "lake"))
+    assert "birds.csv is not the file of the finished run in birds-oneof" in run(*ONLINE, "--resume").err
+    assert {path.name: path.read_bytes() for path in Path("birds-oneof").iterdir()} == before
+    assert json.loads(run(*ONLINE, "--epochs", "2", "--restart", "--json").out)["epochs"] == 2
+
+
 def _fail(*_: Any, **__: Any) -> None:
     raise OSError(28, "No space left on device", "model.skops")
 

@@ -101,7 +101,9 @@ def test_coverage_is_reported(run: Run, model: Path) -> None:
     assert json.loads(run(*words).out)["prediction_sets"]["n_exact"] < 60
     noisy().drop("species", "truth").write_csv("new.csv")
     bare = json.loads(run("predict", model, "new.csv", "--coverage", "0.8", "--json").out)["prediction_sets"]
-    assert set(bare) == {"nominal_coverage", "mean_size"}
+    assert set(bare) == {"nominal_coverage", "mean_size", "calibration"}
+    several = int((~CandidateSets.from_strings(noisy()["species"].to_list()).is_exact).sum()) - 10  # unlabeled rows
+    assert bare["calibration"] == {"rule": "sampled", "rows": 50, "several_candidates": several, "groups": None}
     assert "prediction_sets" not in json.loads(run("predict", model, "new.csv", "--json").out)
 
 
@@ -110,6 +112,34 @@ def test_the_coverage_of_the_rows_of_the_fit_is_not_called_too_high(run: Run, mo
     sentence = "The coverage of their prediction sets is not that of new rows, and may be lower."
     assert sentence in run("predict", model, "birds.csv", "--coverage", "0.8").err
     assert sentence not in run("predict", model, "birds.csv").err
+
+
+def test_the_rows_for_which_the_coverage_is_are_named(run: Run, model: Path) -> None:
+    """The output has the population of the coverage, and a sentence if calibration rows have several candidates."""
+    output = run("predict", model, "birds.csv", "--coverage", "0.8").out
+    assert "calibrated by 50 held-out rows: the coverage is for new rows like those of training" in output
+    assert "of these rows have several candidates, so the coverage is approximate" in output
+    output = run("predict", model, "birds.csv", "--coverage", "0.8", "--calibration", "conservative").out
+    assert "several candidates" not in output
+    several = pl.concat([noisy()] * 4).with_columns(place=pl.Series([f"p{i // 8}" for i in range(240)]))
+    several.write_csv("places.csv")
+    fit = ("--labels", "species", "--method", "PLKNN", "--folds", "3", "--truth", "truth", "--groups", "place")
+    assert run("fit", "places.csv", *fit, "--out", "grouped").code == 0
+    output = run("predict", "grouped/model.skops", "birds.csv", "--coverage", "0.8").out
+    assert "held-out rows that were predicted without their group ('place'): the coverage is the average over" in output
+    assert "several candidates" not in output
+
+
+def test_sets_of_python_are_those_of_the_file(run: Run, model: Path) -> None:
+    """The text of a predicted set has all classes if the set is full, also for a part of the rows."""
+    run("predict", model, "birds.csv", "--coverage", "0.95", "--set-method", "aps")
+    texts = pl.read_csv("birds-predictions.csv")["set"].to_list()
+    sets = persistence.load(model).predict_set("birds.csv", 0.95, method="aps")
+    assert "finch|owl|wren" in texts
+    assert sets.to_strings() == texts
+    assert sets[10:30].to_strings() == texts[10:30]
+    assert sets == CandidateSets(sets.mask, sets.classes)
+    assert set(json.loads(sets.to_strings(separator="[]")[texts.index("finch|owl|wren")])) == {"finch", "owl", "wren"}
 
 
 @pytest.mark.parametrize(("bounds", "is_shown"), [([0.0, 0.992], False), ([0.7, 0.95], True)])

@@ -73,6 +73,7 @@ def test_blank_lines_at_the_end_are_ignored(tmp_path: Path) -> None:
         ("t.jsonl", b"", "no rows"),
         ("t.npz", b"PK\x03\x04 but not really", "damaged"),
         ("t.docx", b"", "unknown format"),
+        ("t.npy", b"", r"t[.]npz with the labels, if there are any, by numpy[.]savez\(FILE, X=features, y=labels\)"),
     ],
 )
 def test_faults_of_files(tmp_path: Path, name: str, content: bytes, message: str) -> None:
@@ -98,6 +99,8 @@ def test_the_closest_column_is_suggested() -> None:
         find_column("specis", ["width", "Species"], Path("t.csv"))
     with pytest.raises(DataError, match="the columns are width, Species"):
         find_column("color", ["width", "Species"], Path("t.csv"))
+    with pytest.raises(DataError, match=r"labels of an archive are its array y: write it by numpy[.]savez"):
+        find_column("color", ["x0", "x1"], Path("t.npz"))
 
 
 def test_lists_beside_single_labels(tmp_path: Path) -> None:

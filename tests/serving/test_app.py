@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from oneof.errors import InputError, InputTypeError
 from oneof.serving import RowPredictor, make_app
 from oneof.serving.app import MAX_BODY_BYTES, MAX_ROWS
-from tests.serving.models import Reply, call, fit_birds, new_rows
+from tests.serving.models import Reply, call, fit_birds, fit_vectors, new_rows
 
 PREDICTOR = RowPredictor(fit_birds("AvgPerceptron"))
 APP = make_app(PREDICTOR, max_rows=5, max_body_bytes=5_000)
@@ -62,6 +62,31 @@ def test_the_description_matches_the_application() -> None:
     assert prediction["label"] in schemas["Prediction"]["properties"]["label"]["enum"]
     [several] = [form["properties"]["rows"] for form in _forms(content) if "rows" in form["properties"]]
     assert several["maxItems"] == 5
+
+
+def test_vectors_are_lists_and_unusual_rows_have_a_note() -> None:
+    """A vector is described as a list, is predicted as its numbers, and has a note if its norm is far from training."""
+    model = fit_vectors()
+    app = make_app(RowPredictor(model, strict=True))
+    assert call(app, "/model").json()["vectors"] == [{"name": "a", "length": 10}]
+    row = call(app, "/openapi.json").json()["components"]["schemas"]["Row"]
+    assert row["required"] == []
+    assert [row["properties"]["a"][key] for key in ("minItems", "maxItems")] == [10, 10]
+    vector = [1.0] * 10
+    reply = call(
+        app, "/predict", {"rows": [{"a": vector}, {f"a[{j}]": 1.0 for j in range(10)}, {"a": [9.0] * 10}]}
+    ).json()
+    first, second, far = reply["predictions"]
+    assert first == second
+    assert far["unusual"] == ["a"]
+    assert reply["notes"] == [
+        "rows differ from those of training: 'a' (row 2). Probabilities and the coverage of prediction sets do not "
+        "apply to them. Check the language of texts, and how vectors are computed."
+    ]
+    reply = call(app, "/predict", {"row": {"a": vector[1:]}})
+    assert reply.status == 400
+    assert reply.json()["error"].startswith("row 0: column 'a' must have vectors of 10 numbers, as in training; got 9.")
+    assert call(app, "/predict", {"row": {"a": [None] * 9 + ["x"]}}).status == 400
 
 
 def _references(content: Any) -> list[str]:

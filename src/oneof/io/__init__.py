@@ -1,10 +1,10 @@
 """Reading of tables and streams. A table is a stream of one batch, so there is one reader for each format.
 
 Reading order: `formats` (one reader for each format of files), `columns`, `kinds` and `features` (names, kinds and
-choice of columns), `batches` (the rows of all formats), `table` (whole files), `frames` (rows that a program has as a
-DataFrame or a list), `table_options` (options of both), `labels` (columns of labels), `notes` (what the user should
-know about a table), `encoder` and `imputer` (the values as input of an estimator), `row_encoder` and `encoder_blocks`
-(encoding of a few rows).
+choice of columns), `batches` (the rows of all formats), `table` (whole files), `vectors` (embeddings as columns),
+`frames` (rows that a program has as a DataFrame or a list), `table_options` (options of both), `labels` (columns of
+labels), `notes` (what the user should know about a table), `encoder` and `imputer` (the values as input of an
+estimator), `row_encoder` and `encoder_blocks` (encoding of a few rows).
 """
 
 from oneof.io.columns import (

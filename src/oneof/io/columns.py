@@ -33,6 +33,8 @@ _MAX_SUGGESTED, _MAX_COMPARED, _MAX_LENGTH = 3, 100, 100
 """Number of suggested names of columns, number of names that are compared, and their number of characters."""
 _MIN_UNREADABLE = 10
 """Minimum number of unreadable cells for an error, if no cell of the column can be read."""
+SAVE_ARRAYS = "numpy.savez(FILE, X=features, y=labels)"
+"""Code that writes the features and the labels of an archive of NumPy."""
 _UNNAMED = re.compile(r"column \d+")
 """Name of a column whose cell in the header is empty."""
 _MAX_EXACT = 2.0**53
@@ -103,10 +105,10 @@ def align_columns(
                 continue
             values, is_unreadable = to_values(cells, column, cell_format)
             if (n_unreadable := int(is_unreadable.sum())) and unreadable is None:
-                raise unreadable_cell(cells, column.kind, int(is_unreadable.arg_true()[0]))
+                raise unreadable_cell(cells, column.kind, int(is_unreadable.arg_true()[0]), column.formats)
             if n_unreadable and unreadable is not None:
                 if not first_row and n_unreadable >= _MIN_UNREADABLE and values.null_count() == len(values):
-                    raise unreadable_cell(cells, column.kind, int(is_unreadable.arg_true()[0]))
+                    raise unreadable_cell(cells, column.kind, int(is_unreadable.arg_true()[0]), column.formats)
                 unreadable.add(column.name, list_cells(cells, is_unreadable), n_unreadable, first_row=first_row)
             aligned.append(values.fill_null(float("nan")))
     except DataError as error:
@@ -164,6 +166,8 @@ def find_column(name: str, columns: Sequence[str], path: Path) -> str:
         hint = f"the columns are {enumerate_items(columns, 10, conjunction=False) or 'none'}."
         if columns and columns[0].startswith(COMMENT):
             hint += f" The header is the line that begins with {columns[0]!r}: if it is a comment, delete it."
+        if path.suffix.lower() == ".npz" and "y" not in columns:
+            hint += f" The labels of an archive are its array y: write it by {SAVE_ARRAYS}."
         if any(map(_UNNAMED.fullmatch, columns)):
             hint += (
                 " Some cells of the header are empty, as after merged cells: if the names are in the row below, delete "
@@ -307,14 +311,38 @@ def list_cells(cells: "pl.Series", mask: "pl.Series") -> list[tuple[int, str]]:
     return [(int(row), str(cells[int(row)])) for row in mask.arg_true().head(MAX_CELLS).to_list()]
 
 
-def unreadable_cell(cells: "pl.Series", kind: Kind, row: int) -> DataError:
-    """Return the error for a cell that is not of the kind of its column."""
+def describe_dates(columns: Sequence[Column], unreadable: UnreadableCells) -> list[str]:
+    """Return a note about each column of dates with unreadable cells that have digits: they may have another format."""
+    return [
+        f"the dates of column {column.name!r} are read as in training: {_name_formats(column.formats)}. If the table "
+        "has another format, such as the month before the day, its other dates may be read wrongly. Write all in "
+        "one of these formats."
+        for column in columns
+        if column.kind == "date"
+        and any(any(map(str.isdigit, text)) for _, text in unreadable.examples.get(column.name, ()))
+    ]
+
+
+def _name_formats(formats: Sequence[str]) -> str:
+    """Return the formats of a column of dates, and one that is read in any column."""
+    names = [repr(known) for known in dict.fromkeys((*formats, UNAMBIGUOUS_DATES[0]))]
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def unreadable_cell(cells: "pl.Series", kind: Kind, row: int, formats: Sequence[str] = ()) -> DataError:
+    """Return the error for a cell that is not of the kind of its column, whose dates have `formats`."""
     cell = cells[row]
     infinite = kind == "number" and str(cell).strip().lower().lstrip("+-") in ("inf", "infinity")
     if infinite:
         return DataError(
             f"column {cells.name!r} must contain finite numbers; got {str(cell).strip()}. Use a finite number, or "
             "leave the cell empty.",
+            row=row,
+        )
+    if kind == "date" and formats:
+        return DataError(
+            f"column {cells.name!r} must contain dates as in training, {_name_formats(formats)}; got {cell!r}. Write "
+            "the dates in one of these formats, or name the token of missing values by --missing.",
             row=row,
         )
     return DataError(

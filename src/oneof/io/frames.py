@@ -8,7 +8,8 @@ import numpy as np
 
 from oneof.candidates.labels import is_missing
 from oneof.errors import DataError, InputTypeError, MissingExtraError
-from oneof.io.table import Table, split_vectors
+from oneof.io.table import Table
+from oneof.io.vectors import split_vectors
 
 if TYPE_CHECKING:
     import polars as pl

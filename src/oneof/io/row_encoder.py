@@ -117,15 +117,15 @@ class RowEncoder:
         InputTypeError
             If a row is not a mapping.
         """
-        return self._encode(self._read(rows, unreadable, absent))
+        return self.encode(self.read(rows, unreadable, absent))
 
-    def _read(
+    def read(
         self,
         rows: Sequence[Mapping[str, Any]],
-        unreadable: list[UnreadableCell] | None,
-        absent: list[tuple[int, str]] | None,
+        unreadable: list[UnreadableCell] | None = None,
+        absent: list[tuple[int, str]] | None = None,
     ) -> list[Cells]:
-        """Return the cells of each column, in the types of `align_columns`."""
+        """Return the cells of each column, in the types of `align_columns`; see `transform`."""
         for i, row in enumerate(rows):
             if not isinstance(row, Mapping):
                 raise InputTypeError(f"row {i} must be an object with a value for each column; got {_shorten(row)}.")
@@ -253,7 +253,8 @@ class RowEncoder:
                 f"column {column.name!r} must contain {expected}; got {_shorten(value)}.", row=row
             ) from None
 
-    def _encode(self, cells: list[Cells]) -> FeatureMatrix:
+    def encode(self, cells: list[Cells]) -> FeatureMatrix:
+        """Return the features of the cells of each column, as `read` returns them."""
         if self._blocks is None:
             return self._transformer.transform(self._to_table(cells))
         blocks = [block(cells) for block in self._blocks]
@@ -267,7 +268,7 @@ class RowEncoder:
     def _agrees(self) -> bool:
         """Return whether the blocks give the features of the transformer for rows of each kind of cell."""
         cells = self._probes()
-        expected, encoded = self._transformer.transform(self._to_table(cells)), self._encode(cells)
+        expected, encoded = self._transformer.transform(self._to_table(cells)), self.encode(cells)
         if sp.issparse(expected) != sp.issparse(encoded) or expected.shape != encoded.shape:
             return False
         return bool((expected != encoded).sum() == 0)

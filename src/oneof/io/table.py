@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneof.errors import DataError, MissingExtraError
 from oneof.files import as_path
 from oneof.io.batches import BatchSpec, check_options, iterate_batches
+from oneof.io.columns import SAVE_ARRAYS
 from oneof.io.formats.binary import read_sparse_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.csv.dialect import Dialect
@@ -23,6 +24,7 @@ from oneof.io.formats.source import (
     suffixes_of,
 )
 from oneof.io.notes.units_row import drop_units_row
+from oneof.io.vectors import split_vectors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -168,51 +170,6 @@ def read_table(
     )
 
 
-def split_vectors(frame: "pl.DataFrame", exclude: Collection[str]) -> "tuple[pl.DataFrame, list[str]]":
-    """Return a table in which columns of vectors of equal length, such as embeddings, are columns of numbers.
-
-    Parameters
-    ----------
-    frame : polars.DataFrame
-    exclude : collection of str
-        Columns of labels, which may be lists.
-
-    Returns
-    -------
-    frame : polars.DataFrame
-        The column "a" becomes "a[0]", "a[1]", ..., unless the table has such a column.
-    remarks : list of str
-        A sentence for each of these columns.
-    """
-    import polars as pl
-
-    columns: list[pl.Series] = []
-    remarks = []
-    for cells in frame.iter_columns():
-        size = 0 if cells.name in exclude else _vector_size(cells)
-        names = [f"{cells.name}[{j}]" for j in range(size)]
-        if not size or not set(names).isdisjoint(frame.columns):
-            columns.append(cells)
-            continue
-        vectors = cells.arr.to_list() if isinstance(cells.dtype, pl.Array) else cells
-        columns += [vectors.list.get(j).alias(name) for j, name in enumerate(names)]
-        remarks.append(f"column {cells.name!r} of vectors is read as {size:,} columns of numbers, {cells.name}[0] etc.")
-    return pl.DataFrame(columns) if remarks else frame, remarks
-
-
-def _vector_size(cells: "pl.Series") -> int:
-    """Return the length of the vectors of a column, 0 for another column."""
-    import polars as pl
-
-    inner = getattr(cells.dtype, "inner", None)
-    if isinstance(cells.dtype, pl.Array) and isinstance(inner, pl.DataType) and inner.is_numeric():
-        return cells.dtype.size
-    if not isinstance(cells.dtype, pl.List) or inner not in (pl.Float32, pl.Float64):
-        return 0
-    sizes = cells.list.len().drop_nulls().unique().to_list()
-    return sizes[0] if len(sizes) == 1 and sizes[0] > 1 else 0
-
-
 def _check_format(path: Path, given: str | None) -> str:
     """Return the format of an existing file, or of standard input."""
     if given is not None and given not in TABLE_FORMATS:
@@ -224,6 +181,11 @@ def _check_format(path: Path, given: str | None) -> str:
             raise DataError(f"standard input needs a text format. Add --format with {', '.join(_TEXT_FORMATS)}.")
         return str(given)
     known = given or format_of(path, TABLE_FORMATS)
+    if known is None and path.suffix.lower() == ".npy":
+        raise DataError(
+            f"{path} is one array, which has no labels. Write it to {path.with_suffix('.npz')} with the labels, if "
+            f"there are any, by {SAVE_ARRAYS}."
+        )
     if known is None or (path.suffix.lower() == ".gz" and known not in _TEXT_FORMATS):
         raise DataError(f"{path} has an unknown format. Give a file that ends in {', '.join(SUFFIXES)}, or --format.")
     if not path.exists():

@@ -140,7 +140,9 @@ class SavedModel:
         """Return a set of classes for each row that contains the true one with a given probability.
 
         The sets are calibrated by rows that `oneof fit` has held out. The final model is fitted to all rows, so the
-        coverage is close to the nominal one, without the guarantee of `oneof.conformal.ConformalClassifier`.
+        coverage is close to the nominal one, without the guarantee of `oneof.conformal.ConformalClassifier`. It is that
+        of new rows like those of training, and with `fit --groups` that of rows of new groups. It may be lower if
+        calibration rows have several candidates.
 
         Parameters
         ----------
@@ -159,6 +161,7 @@ class SavedModel:
         Returns
         -------
         CandidateSets
+            `to_strings` writes a set of all classes in full, as `oneof predict --coverage` does.
 
         Raises
         ------

@@ -19,9 +19,10 @@ from oneof.io import (
     saved_columns,
     table_from_rows,
 )
-from oneof.io.columns import absent_columns, misspelled_column
+from oneof.io.columns import absent_columns, describe_dates, misspelled_column
 from oneof.io.formats.source import format_of
-from oneof.io.notes import new_categories, new_ranges
+from oneof.io.notes import new_categories, new_ranges, unusual_rows
+from oneof.io.vectors import match_vectors, saved_vectors
 from oneof.persistence.protocols import ModelLike
 from oneof.validation import MIN_HUGE
 
@@ -40,13 +41,19 @@ class ModelRows:
         The cells that are not of the kind of their column, which are missing values.
     new_categories : list of NewCategories
         The cells with a category that no row of training has.
+    new_ranges : list of NewRange
+        The columns of numbers whose values are far from those of training.
+    unusual_rows : list of UnusualRows
+        The rows whose texts or vectors differ from those of training.
     notes : tuple of str
-        Sentences about columns, unreadable cells, new categories, other units and stems.
+        Sentences about columns, unreadable cells, new categories, other units, unusual rows and stems.
     """
 
     rows: Any
     unreadable: UnreadableCells
     new_categories: list[new_categories.NewCategories]
+    new_ranges: list[new_ranges.NewRange]
+    unusual_rows: list[unusual_rows.UnusualRows]
     notes: tuple[str, ...]
 
 
@@ -72,9 +79,11 @@ def open_table(
     """
     columns, joined = join_options(model, options)
     if not isinstance(table, str | os.PathLike):
-        return replace(table_from_rows(table), cell_format=joined.cell_format)
-    texts = {column.name for column in columns if column.kind != "number"}
-    return joined.read(as_path(table), as_text={*texts, *as_text} - {*labels}, labels=labels)
+        read = replace(table_from_rows(table), cell_format=joined.cell_format)
+    else:
+        texts = {column.name for column in columns if column.kind != "number"}
+        read = joined.read(as_path(table), as_text={*texts, *as_text} - {*labels}, labels=labels)
+    return replace(read, frame=match_vectors(read.frame, saved_vectors(model.summary), read.path))
 
 
 def align_rows(model: ModelLike, table: Table, options: TableOptions | None = None) -> ModelRows:
@@ -92,7 +101,7 @@ def align_rows(model: ModelLike, table: Table, options: TableOptions | None = No
     """
     columns, joined = join_options(model, options)
     if not columns:
-        return ModelRows(_sparse_rows(model, table), UnreadableCells(), [], ())
+        return ModelRows(_sparse_rows(model, table), UnreadableCells(), [], [], [], ())
     unreadable, notes = UnreadableCells(), list(table.remarks)
     if table.is_objects or (joined.format or format_of(table.path)) == "jsonl":
         frame, absent = add_absent_columns(table.frame, columns, table.path, strict=joined.strict)
@@ -100,9 +109,15 @@ def align_rows(model: ModelLike, table: Table, options: TableOptions | None = No
     rows = joined.align(table, columns, unreadable)
     found = new_categories.find_new_categories(rows, columns, model.pipeline.steps[0][1])
     ranges = new_ranges.find_new_ranges(rows, columns, model.pipeline.steps[0][1])
-    notes += [*unreadable.sentences(), *new_categories.sentences(found), *new_ranges.sentences(ranges)]
-    notes += check_stemmer(model)
-    return ModelRows(rows, unreadable, found, tuple(notes))
+    unusual = unusual_rows.find_unusual_rows(rows, columns, model.pipeline.steps[0][1], model.summary.get("row_limits"))
+    notes += [
+        *unreadable.sentences(),
+        *describe_dates(columns, unreadable),
+        *new_categories.sentences(found),
+        *new_ranges.sentences(ranges),
+    ]
+    notes += [*unusual_rows.sentences(unusual), *check_stemmer(model)]
+    return ModelRows(rows, unreadable, found, ranges, unusual, tuple(notes))
 
 
 def join_options(model: ModelLike, table_options: TableOptions | None) -> tuple[list[Column], TableOptions]:

@@ -116,7 +116,11 @@ class _Endpoints:
         finally:
             self._n_open -= 1
         answer: dict[str, Any] = {"prediction": predictions[0]} if single else {"predictions": predictions}
-        notes = [*_describe_unreadable(predictions), *_describe_absent(predictions)]
+        notes = [
+            *_describe_unreadable(predictions),
+            *_describe_absent(predictions),
+            *_describe_unusual(predictions),
+        ]
         return _respond(answer | ({"notes": notes} if notes else {}))
 
     async def _read(self, request: Request) -> bytes:
@@ -161,6 +165,7 @@ def describe_model(predictor: RowPredictor, limits: Limits) -> dict[str, Any]:
         "method": model.method,
         "classes": predictor.classes,
         "columns": [{"name": name, "kind": kind} for name, kind in predictor.columns],
+        "vectors": [{"name": name, "length": length} for name, length in predictor.vectors.items()],
         "values": predictor.value_name,
         "labels": list(model.label_columns),
         "training_rows": model.summary.get("rows"),
@@ -182,15 +187,34 @@ def _describe_unreadable(predictions: list[dict[str, Any]]) -> list[str]:
 
 def _describe_absent(predictions: list[dict[str, Any]]) -> list[str]:
     """Return a note about the columns that rows lack, if there are any."""
-    rows: dict[str, list[int]] = {}
-    for row, prediction in enumerate(predictions):
-        for column in prediction.get("absent", ()):
-            rows.setdefault(column, []).append(row)
+    rows = _rows_by_column(predictions, "absent")
     if not rows:
         return []
     listed = [f"{column!r} (row {lacking[0]}{_and_more(lacking)})" for column, lacking in rows.items()]
     columns = enumerate_items(listed, _MAX_LISTED, conjunction=False)
     return [f"absent columns are missing values: {columns}. Use null for a missing value, or add its key."]
+
+
+def _describe_unusual(predictions: list[dict[str, Any]]) -> list[str]:
+    """Return a note about the rows whose texts or vectors differ from those of training, if there are any."""
+    rows = _rows_by_column(predictions, "unusual")
+    if not rows:
+        return []
+    listed = [f"{column!r} (row {unusual[0]}{_and_more(unusual)})" for column, unusual in rows.items()]
+    columns = enumerate_items(listed, _MAX_LISTED, conjunction=False)
+    return [
+        f"rows differ from those of training: {columns}. Probabilities and the coverage of prediction sets do not "
+        "apply to them. Check the language of texts, and how vectors are computed."
+    ]
+
+
+def _rows_by_column(predictions: list[dict[str, Any]], field: str) -> dict[str, list[int]]:
+    """Return the rows of each column in a list of the predictions."""
+    rows: dict[str, list[int]] = {}
+    for row, prediction in enumerate(predictions):
+        for column in prediction.get(field, ()):
+            rows.setdefault(column, []).append(row)
+    return rows
 
 
 def _and_more(rows: list[int]) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from oneof.io.vectors import member_names
 from oneof.serving.predictor import RowPredictor
 
 _CELL = ["string", "number", "boolean", "null"]
@@ -52,7 +53,27 @@ def _schemas(predictor: RowPredictor) -> dict[str, Any]:
     }
     label = {"enum": predictor.classes}
     values = {"type": "object", "additionalProperties": {"type": "number"}}
-    row = _object(cells) if predictor.strict else _object({}, cells) | {"minProperties": 1}
+    unusual = {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "The columns of texts and vectors that differ from those of training: the probabilities and the "
+        "prediction set do not apply to the row.",
+    }
+    vectors = {
+        name: {
+            "type": ["array", "null"],
+            "items": {"type": _CELL},
+            "minItems": length,
+            "maxItems": length,
+            "description": f"Vector, which replaces the cells {name}[0] to {name}[{length - 1}].",
+        }
+        for name, length in predictor.vectors.items()
+    }
+    members = {member for name, length in predictor.vectors.items() for member in member_names(name, length)}
+    required = {name: cell for name, cell in cells.items() if name not in members}
+    row = (
+        _object(required, cells | vectors) if predictor.strict else _object({}, cells | vectors) | {"minProperties": 1}
+    )
     description = "Null is a missing value. Other keys are ignored."
     if not predictor.strict:
         description = "Null is a missing value, and so is an absent column. Other keys are ignored."
@@ -68,7 +89,7 @@ def _schemas(predictor: RowPredictor) -> dict[str, Any]:
         }
     return {
         "Row": row | {"description": description},
-        "Prediction": _object(prediction, {"unreadable": unreadable, "absent": absent}),
+        "Prediction": _object(prediction, {"unreadable": unreadable, "absent": absent, "unusual": unusual}),
         "Error": _object({"error": {"type": "string"}}),
     }
 

@@ -10,8 +10,11 @@ from sklearn.pipeline import Pipeline
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import CandidateClassifier
 from oneof.io.columns import saved_columns
+from oneof.io.encoder_blocks import Cells
+from oneof.io.notes import unusual_rows
 from oneof.io.notes.findings import Kind
 from oneof.io.row_encoder import RowEncoder, UnreadableCell
+from oneof.io.vectors import saved_vectors, spread_vectors
 from oneof.likelihoods import softmax
 from oneof.persistence import SavedModel
 from oneof.persistence.prediction_sets import (
@@ -54,6 +57,8 @@ class RowPredictor:
     ----------
     columns : list of (name, kind)
         The columns of a row.
+    vectors : dict of str to int
+        The length of each vector, such as an embedding, whose numbers are columns.
     classes : list
     strict : bool
     set_options : oneof.persistence.prediction_sets.CoverageOptions or None
@@ -116,7 +121,9 @@ class RowPredictor:
         self.classes = list(model.classes)
         self._lock = threading.Lock()
         steps = model.pipeline.steps
+        self.vectors = saved_vectors(model.summary)
         self._encoder = RowEncoder(columns, steps[0][1], cell_format)
+        self._columns, self._transformer = columns, steps[0][1]
         self.strict = strict
         self._estimator = steps[1][1] if len(steps) == 2 else Pipeline(steps[1:])
         method = type(steps[-1][1])
@@ -135,9 +142,9 @@ class RowPredictor:
         Parameters
         ----------
         rows : sequence of mappings
-            Each has a cell for every column: a number, a boolean, a text, or None if it is missing. An absent column is
-            a missing value, unless all columns are absent, or another key is its name with other case, spaces or
-            punctuation. Other keys are ignored.
+            Each has a cell for every column: a number, a boolean, a text, or None if it is missing. A vector is a list
+            of numbers, or None, under its name. An absent column is a missing value, unless all columns are absent, or
+            another key is its name with other case, spaces or punctuation. Other keys are ignored.
 
         Returns
         -------
@@ -145,14 +152,15 @@ class RowPredictor:
             For each row `label`, `confidence`, and `probabilities` or `scores`, a dict from the classes as text to
             numbers. With `coverage`, each has `set`, the list of the classes of its prediction set. A row with cells
             that cannot be read has `unreadable`, a dict from their columns to their values as text. A row that lacks
-            columns has `absent`, the list of their names.
+            columns has `absent`, the list of their names. A row whose text or vector differs from those of training has
+            `unusual`, the list of their columns: the probabilities and the prediction set do not apply to it.
 
         Raises
         ------
         DataError
-            If a row lacks all columns, or has one in another spelling; if a cell is a list or an object; or if the
-            predictor is strict, and a column is absent or a cell cannot be read. The error names the row and the
-            column.
+            If a row lacks all columns, or has one in another spelling; if a cell is a list or an object; if a
+            vector has another length than in training; or if the predictor is strict, and a column is absent or a cell
+            cannot be read. The error names the row and the column.
         InputTypeError
             If a row is not a mapping.
         InputError
@@ -162,10 +170,16 @@ class RowPredictor:
             return []
         unreadable: list[UnreadableCell] = []
         absent: list[tuple[int, str]] = []
+        if self.vectors:
+            rows = [
+                spread_vectors(row, self.vectors, number) if isinstance(row, Mapping) else row
+                for number, row in enumerate(rows)
+            ]
         with self._lock:
-            X = self._encoder.transform(rows) if self.strict else self._encoder.transform(rows, unreadable, absent)
+            cells = self._encoder.read(rows) if self.strict else self._encoder.read(rows, unreadable, absent)
             with naming_cells(self.model, rows):
-                labels, proba, values = self._predict(X)
+                labels, proba, values = self._predict(self._encoder.encode(cells))
+            unusual = self._find_unusual(cells)
         names = [str(label) for label in self.classes]
         predictions: list[dict[str, Any]] = [
             {"label": label, "confidence": max(row_proba), self.value_name: dict(zip(names, row_values, strict=True))}
@@ -178,7 +192,17 @@ class RowPredictor:
             predictions[cell.row].setdefault("unreadable", {})[cell.column] = cell.text
         for row, column in absent:
             predictions[row].setdefault("absent", []).append(column)
+        for found in unusual:
+            for row in found.rows:
+                columns = predictions[row].setdefault("unusual", [])
+                columns += [found.column] * (found.column not in columns)
         return predictions
+
+    def _find_unusual(self, cells: list[Cells]) -> list[unusual_rows.UnusualRows]:
+        """Return the rows whose texts or vectors differ from those of training."""
+        by_name = {column.name: column_cells for column, column_cells in zip(self._columns, cells, strict=True)}
+        limits = self.model.summary.get("row_limits")
+        return unusual_rows.find_unusual_rows(by_name, self._columns, self._transformer, limits)
 
     def _calibrate(self, options: CoverageOptions) -> None:
         """Calibrate the prediction sets by the rows in the model file."""

@@ -107,7 +107,8 @@ def run(
         bool | None,
         typer.Option(
             "--resume/--restart",
-            help="Online: resume from the checkpoint of a stopped run, or delete it and start again.",
+            help="Online: resume from the checkpoint of a stopped run, or delete it and start again. A finished run is "
+            "not changed by --resume.",
         ),
     ] = None,
     yes: Annotated[
@@ -230,6 +231,15 @@ def _fit_online(
     from oneof.cli.training import online
 
     folder = out or online.default_folder(table)
+    finished = online.finished_run(folder, table) if online_options.resume else None
+    if finished is not None:
+        terminal.print_note(
+            f"the run in {folder} is finished: it learned {finished['rows']:,} rows of {finished['stream']}. Nothing "
+            "remains to be resumed; --restart fits the stream again and replaces its files."
+        )
+        if json:
+            terminal.print_json(finished | {"files": [str(folder / name) for name in online.OUTPUTS]})
+        return
     try:
         result = online.fit_online(
             table,

@@ -166,6 +166,8 @@ def run(
             "n_true": result.n_true,
             "unreadable_cells": result.unreadable,
             "new_categories": result.new_categories,
+            "new_ranges": result.new_ranges,
+            "unusual_rows": result.unusual_rows,
         } | ({} if result.sets is None else {"prediction_sets": result.sets})
         if out == "-":
             if json:
@@ -204,6 +206,10 @@ class PredictionResult:
         Number, rows and texts of the cells of each column that are not of its kind, in the types of JSON.
     new_categories : dict
         The same for the cells with a category that no row of training has.
+    new_ranges : dict
+        Median and mean of training of each column of numbers whose values are far from those of training.
+    unusual_rows : dict
+        Number and rows of each column whose texts or vectors differ from those of training.
     sets : dict or None
         Nominal coverage and mean size of the prediction sets, and their coverage if there are labels.
     n_true : int
@@ -217,6 +223,8 @@ class PredictionResult:
     notes: list[str]
     unreadable: dict[str, Any]
     new_categories: dict[str, Any]
+    new_ranges: dict[str, Any]
+    unusual_rows: dict[str, Any]
     sets: dict[str, Any] | None = None
     n_true: int = 0
 
@@ -241,7 +249,7 @@ def predict(
     from oneof.cli.tables.inputs import insert_identifiers
     from oneof.io import new_label_note, read_truth
     from oneof.io.columns import match_columns
-    from oneof.io.notes import new_categories
+    from oneof.io.notes import new_categories, new_ranges, unusual_rows
     from oneof.io.notes.findings import dialect_sentences
     from oneof.metrics import covering_rate
     from oneof.persistence.tables import align_rows, naming_cells, open_table
@@ -261,13 +269,14 @@ def predict(
     if sets is not None:
         from oneof.cli.prediction.sets import describe_sets, to_columns
         from oneof.model_selection import get_proba
-        from oneof.persistence.prediction_sets import check_calibrated, predict_sets
+        from oneof.persistence.prediction_sets import check_calibrated, describe_calibration, predict_sets
 
         check_calibrated(model, "--coverage needs")
         predicted, set_notes = predict_sets(model, get_proba(model.pipeline, aligned.rows).proba, sets)
         notes += set_notes
         frame = frame.hstack(to_columns(predicted, written_separator(model)))
         summary = describe_sets(predicted, known if true_labels is None else true_labels, sets)
+        summary |= {"calibration": describe_calibration(model, sets)}
     for name in copied:
         if name in frame.columns:
             raise InputError(f"--keep {name}: the predictions have a column {name!r}. Rename the column of the table.")
@@ -286,6 +295,8 @@ def predict(
         notes=notes,
         unreadable=aligned.unreadable.to_dict(),
         new_categories=new_categories.to_dict(aligned.new_categories),
+        new_ranges=new_ranges.to_dict(aligned.new_ranges),
+        unusual_rows=unusual_rows.to_dict(aligned.unusual_rows),
         sets=summary,
         n_true=len(given),
     )

@@ -155,7 +155,7 @@ class StreamPrediction:
         """Yield the predictions of each batch: row, label, confidence, and a score for each class."""
         from oneof.io import align_columns, describe_unreadable_labels, new_label_note
         from oneof.io.batches import BATCH_ROWS, BatchSpec, iterate_batches
-        from oneof.io.columns import absent_columns
+        from oneof.io.columns import absent_columns, describe_dates
 
         model, columns, options = self._model, self._columns, self._table_options
         labels = (*label_columns(model), *([self._truth] if self._truth else []))
@@ -202,6 +202,7 @@ class StreamPrediction:
                     f"{next(iter(self._new_labels))!r}: name the column of true labels."
                 )
             self.notes.append(new_label_note(self._new_labels, self._n_true))
+        self.notes += describe_dates(columns, self.unreadable)
         if self._absent:
             absent = [column.name for column in columns if column.name in self._absent]
             self.notes.append(absent_columns(absent, self._source.display_name))

@@ -13,7 +13,7 @@ from oneof.persistence import prediction_sets
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.candidates import CandidateSets
+    from oneof.candidates import CandidateSets, PredictionSets
     from oneof.comparison import Comparison
     from oneof.conformal import SetEvaluation
     from oneof.typing import Floats, Ints
@@ -147,16 +147,11 @@ def evaluate_calibration(
     return evaluate_sets(sets, known if has_truth else candidates[rows]), expected
 
 
-def to_columns(sets: "CandidateSets", separator: str) -> "list[pl.Series]":
-    """Return the columns `set`, which `oneof fit` reads as labels, and `set_size`. A full set is written in full."""
+def to_columns(sets: "PredictionSets", separator: str) -> "list[pl.Series]":
+    """Return the columns `set`, which `oneof fit` reads as labels, and `set_size`."""
     import polars as pl
 
-    from oneof.candidates.readers.collections import escape_labels, escaped_characters, separators_of
-
-    labels = escape_labels(sets.classes, "\\" + escaped_characters(separator))
-    full = separators_of(separator)[0].join(labels)
-    texts = [text or full for text in sets.to_strings(separator=separator)]
-    return [pl.Series("set", texts, dtype=pl.String), pl.Series("set_size", sets.sizes)]
+    return [pl.Series("set", sets.to_strings(separator=separator), dtype=pl.String), pl.Series("set_size", sets.sizes)]
 
 
 def describe_sets(sets: "CandidateSets", known: Any, options: SetOptions) -> dict[str, Any]:
@@ -194,8 +189,38 @@ def to_dict(evaluation: "SetEvaluation") -> dict[str, Any]:
     }
 
 
+def describe_promise(calibration: dict[str, Any]) -> list[str]:
+    """Return sentences on the rows for which the coverage is, and on calibration rows without a single label.
+
+    Parameters
+    ----------
+    calibration : dict
+        Result of `oneof.persistence.prediction_sets.describe_calibration`.
+    """
+    n_rows, n_several, groups = (calibration[key] for key in ("rows", "several_candidates", "groups"))
+    rows = f"{n_rows:,} held-out row{'s' * (n_rows != 1)}"
+    if groups is None:
+        sentences = [
+            f"The sets are calibrated by {rows}: the coverage is for new rows like those of training. It may be lower "
+            "for rows of new groups, such as other recordings or patients (fit --groups)."
+        ]
+    else:
+        sentences = [
+            f"The sets are calibrated by {rows} that were predicted without their group ({groups!r}): the coverage is "
+            "the average over rows of new groups, and differs between groups."
+        ]
+    if n_several and calibration["rule"] != "conservative":
+        have = "has" if n_several == 1 else "have"
+        sentences.append(
+            f"{n_several:,} of these rows {have} several candidates, so the coverage is approximate: it is lower if "
+            f"distractors are as probable as the true label. With fit --truth, {MIN_CHECKED_ROWS} rows or more with a "
+            "true label calibrate the sets."
+        )
+    return sentences
+
+
 def print_sets(summary: dict[str, Any]) -> None:
-    """Print the mean size of the sets, and the coverage if there are labels."""
+    """Print the mean size of the sets, the coverage if there are labels, and the rows for which the coverage is."""
     nominal = terminal.format_percent(summary["nominal_coverage"])
     terminal.print_line(f"Prediction sets (nominal coverage {nominal}): {summary['mean_size']:.2f} classes on average")
     if summary.get("coverage") is not None:
@@ -213,3 +238,6 @@ def print_sets(summary: dict[str, Any]) -> None:
             terminal.print_line(
                 "Coverage: not measurable, since no row has a single label; --truth names a column of true labels"
             )
+    if "calibration" in summary:
+        for sentence in describe_promise(summary["calibration"]):
+            terminal.print_line(sentence)

@@ -132,6 +132,8 @@ def write_model(
     """Write the model with the columns of its table."""
     from oneof.files import hash_file
     from oneof.io import describe_cells
+    from oneof.io.notes.unusual_rows import describe_rows
+    from oneof.io.vectors import vector_sizes
     from oneof.persistence import SavedModel, save
 
     saved = SavedModel(
@@ -149,6 +151,9 @@ def write_model(
             "identifiers": list(dict.fromkeys([*prepared.answer_rows, *prepared.identifiers])),
             "weights": asdict(read_options.weights),
             "cells": describe_cells(prepared.columns, prepared.table.cell_format),
+            "groups": read_options.groups,
+            "vectors": vector_sizes(prepared.table.names),
+            "row_limits": describe_rows(prepared.frame, prepared.columns, model[0]) if prepared.columns else None,
             "file_hash": hash_file(prepared.table.path),
         },
         calibration=calibration,

@@ -80,8 +80,8 @@ def fit_online(
     check_not_input((folder / name for name in (*OUTPUTS, CHECKPOINT)), source.files)
     if read_options.truth is not None:
         raise InputError(
-            "--truth cannot be used with --online: the running loss is computed from the candidate sets. Exclude the "
-            "column by --drop, or it is a feature."
+            "--truth cannot be used with --online: the running loss is computed from the candidate sets. Name the "
+            "column by --drop, so that it is not a feature, and compute the accuracy by `oneof predict --truth`."
         )
     classifier = _make_classifier(method)
     separator, separator_notes = _resolve_separator(source, read_options)
@@ -105,10 +105,11 @@ def fit_online(
         with naming_the_option():
             fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=callback)
     fit = replace(fit, notes=[*separator_notes, *fit.notes])
-    summary = _summarize(source.name, fit, options, classifier, online_options)
+    file_hash = hash_file(path)
+    summary = _summarize(source.name, fit, options, classifier, online_options) | {"file_hash": file_hash}
     with atomic_directory(folder) as stage:
         model, summary_file, curve = (stage / name for name in OUTPUTS)
-        _write_model(model, fit, read_options, summary, hash_file(path))
+        _write_model(model, fit, read_options, summary, file_hash)
         summary_file.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         _write_curve(curve, fit.validation)
     checkpoint.unlink(missing_ok=True)
@@ -240,6 +241,29 @@ def _resolve_separator(source: "Source", read_options: ReadOptions) -> tuple[str
     for batch in iterate_batches(source, BATCH_ROWS, spec):
         return resolve_separator(Table(batch.content, batch.path, cell_format=batch.cell_format), read_options)
     return DEFAULT_SEPARATOR, ()
+
+
+def finished_run(folder: Path, path: Path) -> dict[str, Any] | None:
+    """Return the summary of a finished online run of a folder; None without one, or with a checkpoint.
+
+    If the file of the stream has changed since, it is an error, as for an unfinished run.
+    """
+    model, summary_file, _ = (folder / name for name in OUTPUTS)
+    if (folder / CHECKPOINT).exists() or not (model.is_file() and summary_file.is_file()):
+        return None
+    try:
+        summary = json.loads(summary_file.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if not isinstance(summary, dict) or not {"stream", "progressive_validation", "rows"} <= set(summary):
+        return None
+    learned = summary.get("file_hash")
+    if learned is not None and learned != hash_file(path):
+        raise InputError(
+            f"{path} is not the file of the finished run in {folder}, or has changed since. Name another folder by "
+            "--out, or replace the run by --restart."
+        )
+    return summary
 
 
 def resume_hint(folder: Path, arguments: list[str]) -> str | None:

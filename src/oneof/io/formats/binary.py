@@ -189,7 +189,10 @@ def _npz_features(arrays: dict[str, Any]) -> "pl.DataFrame":
     if "text" in arrays and "text_offsets" in arrays:
         return pl.DataFrame({"text": unpack_texts(arrays["text"], arrays["text_offsets"])})
     if "X" not in arrays or arrays["X"].ndim != 2:
-        raise DataError("the archive must contain an array X of shape (rows, features).")
+        raise DataError(
+            "the archive must contain an array X of shape (rows, features). Write it with the labels, if there are "
+            "any, by numpy.savez(FILE, X=features, y=labels)."
+        )
     X = arrays["X"]
     if X.dtype.kind not in "biuf":
         raise DataError(f"the array X must contain numbers; got values of type {X.dtype}.")

@@ -70,6 +70,11 @@ def _training_scale(transformer: Any) -> "tuple[Ints, Floats, Floats]":
     return np.empty(0, dtype=np.int64), np.empty(0), np.empty(0)
 
 
+def to_dict(ranges: Sequence[NewRange]) -> dict[str, Any]:
+    """Return the median and the mean of training by column, in the types of JSON."""
+    return {new.column: {"median": new.median, "training_mean": new.training_mean} for new in ranges}
+
+
 def sentences(ranges: Sequence[NewRange]) -> list[str]:
     """Return a note about all columns with other values, if there are any."""
     if not ranges:

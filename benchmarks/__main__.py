@@ -215,6 +215,7 @@ THEMES: dict[str, dict[str, Part]] = {
         **_parts(
             "crowds",
             ("aggregation", "labels from answers alone on four data sets; writes docs/crowds.csv", "10 s", True),
+            ("intervals", "intervals of the accuracies of annotators on the same data sets", "10 s", True),
             ("classifiers", "classifiers fitted to answers on LabelMe; writes docs/crowds.csv", "2 min", True),
             (
                 "rules",

@@ -215,6 +215,7 @@ THEMES: dict[str, dict[str, Part]] = {
         **_parts(
             "crowds",
             ("aggregation", "labels from answers alone on four data sets; writes docs/crowds.csv", "10 s", True),
+            ("intervals", "intervals of the accuracies of annotators on the same data sets", "10 s", True),
             ("classifiers", "classifiers fitted to answers on LabelMe; writes docs/crowds.csv", "2 min", True),
             (
                 "rules",
@@ -258,6 +259,7 @@ THEMES: dict[str, dict[str, Part]] = {
         "audit",
         ("exact", "errors in exact labels of ten data sets; writes docs/audit_exact.csv", "10 min", True),
         ("sets", "sets without the true class, and LabelMe; writes docs/audit_sets.csv", "10 min", True),
+        ("recurring", "intervals of the noise rate if each class has a frequent distractor", "15 min", True),
         ("refits", "accuracy of fits and of refits on corrected weights; writes docs/audit_refits.csv", "30 min", True),
         ("summary", "the tables of docs/audit.md from the three files", "1 s"),
     ),

@@ -33,6 +33,9 @@ DATA = (
 N_ROWS = 1000
 RATES = (0.05, 0.1, 0.2)
 KINDS = ("uniform", "confusable")
+RECURRING_RATE = 0.2
+SHARES = (0.0, 0.7, 0.9)
+RECURRING_DATA = ("pendigits", "satimage", "segment")
 REFITTED = ("LOORidge", "PLSVM", "PLEM", "AvgPegasos")
 EXACT, SETS, REFITS = DOCS / "audit_exact.csv", DOCS / "audit_sets.csv", DOCS / "audit_refits.csv"
 EXACT_COLUMNS = ("data", "kind", "rate", "probabilities", "finder", "precision", "average_precision", "noise_rate",
@@ -171,6 +174,46 @@ def figures(scores, wrong, n_orders=20):
     orders = (rng.permutation(len(scores)) for _ in range(n_orders))
     precision = np.mean([wrong[order][order_of(scores[order].astype(float))[: wrong.sum()]].mean() for order in orders])
     return precision, average_precision_score(wrong, scores)
+
+
+def recurring(*, n_draws=12):
+    """Print how often the interval of 95 % contains a rate of 20 % if each class has one frequent distractor.
+
+    Each row has one distractor. It is the partner of its class with the probability "share", otherwise a random other
+    class. "held out" are probabilities of logistic regression fitted to the true labels of as many other rows. The
+    rows, sets and errors of the draws differ. Draws whose rate is unknown (NaN) are not counted.
+    """
+    print("| data | share | in the interval | mean estimate | held out: in the interval | mean estimate |")
+    print("|---|---|---|---|---|---|")
+    for name in ("Gaussian", *RECURRING_DATA):
+        for share in SHARES:
+            rates = np.array([recurring_rates(name, share, seed) for seed in range(n_draws)])
+            cells = []
+            for estimate, low, high in rates.transpose(1, 2, 0):
+                known = np.isfinite(estimate)
+                inside = known & (low <= RECURRING_RATE) & (high >= RECURRING_RATE)
+                cells.append(f"{inside.sum()} of {known.sum()} | {three(estimate[known].mean())}")
+            print(f"| {name} | {three(share) if share else 'uniform'} | {' | '.join(cells)} |", flush=True)
+
+
+def recurring_rates(name, share, seed):
+    """Return rates with the ends of their intervals: of the default audit, and by the held-out probabilities."""
+    if name == "Gaussian":
+        rng = np.random.default_rng(seed)
+        y = rng.integers(5, size=2 * N_ROWS)
+        X = 1.2 * rng.normal(size=(5, 8))[y] + rng.normal(size=(len(y), 8))
+    else:
+        X, y = rows_of(name, n_rows=2 * N_ROWS, seed=seed)
+    K, n = y.max() + 1, N_ROWS
+    options = {"distractors": "confusable", "epsilon": share} if share else {}
+    sets = make_partial_labels(
+        y[:n], n_distractors=1, noise_rate=RECURRING_RATE, classes=np.arange(K), random_state=seed, **options
+    )
+    proba = classifiers()["logistic"].fit(X[n:], y[n:]).predict_proba(X[:n])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that the rate is unknown
+        audits = find_label_issues(X[:n], sets), find_label_issues(None, sets, proba=proba)
+    return [(issues.noise_rate, *issues.noise_rate_interval) for issues in audits]
 
 
 def read_labelme():

@@ -27,6 +27,7 @@ TABLE = DOCS / "crowds.csv"
 COLUMNS = ("part", "data", "method", "rows", "correct_labels", "validation", "test", "alpha", "seconds")
 ANSWERS = ("labelme", "bluebirds", "dog", "web")
 N_VALIDATION = 500
+MANY_ANSWERS = 20
 CLASSIFIERS = {
     "LOORidge": oneof.LOORidge,
     "GaussianEM tied": lambda: oneof.GaussianEM(covariance="tied"),
@@ -72,6 +73,33 @@ def aggregation():
             spent = "" if cost is None else f"{cost:.1f}"
             lines.append(("aggregation", name, method, len(table), f"{value:.4f}", "", "", alpha, spent))
     _write("aggregation", lines)
+
+
+def intervals():
+    """Print the fractions of annotators whose interval of 90 % contains the fraction of their correct answers.
+
+    The answers of rows with known labels are counted. An annotator without such answers is omitted.
+    """
+    print(
+        "| crowd | annotators | all annotators | with 20 or more answers | mean posterior | right labels |\n"
+        "|---|---|---|---|---|---|"
+    )
+    for name in ANSWERS:
+        table, truth = read_answers(name)
+        known = truth >= 0
+        model = AnnotatorModel().fit(table)
+        given = table[known] >= 0
+        counts = given.sum(axis=0)
+        used = counts > 0
+        realized = ((table[known] == truth[known, None]) & given).sum(axis=0)[used] / counts[used]
+        low, high = model.accuracy_interval_[used].T
+        inside = (low <= realized) & (realized <= high)
+        many = counts[used] >= MANY_ANSWERS
+        confidence = model.posterior_[known].max(axis=1).mean()
+        correct = (model.transduction_ == truth)[known].mean()
+        figures = f"{inside.mean():.2f}", f"{inside[many].mean():.2f}", f"{confidence:.3f}", f"{correct:.3f}"
+        cells = " | ".join(figure.removeprefix("0") for figure in figures)
+        print(f"| {name} | {len(inside)}, {many.sum()} | {cells} |", flush=True)
 
 
 def classifiers():

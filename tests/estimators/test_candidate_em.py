@@ -4,14 +4,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.svm import SVC
 
 from oneof import CandidateEM, CandidateSets, make_partial_labels
@@ -281,3 +283,55 @@ def test_verbose_prints_one_line_for_each_round(verbose, capsys):
     assert len(lines) == verbose * (model.n_iter_ + 1)
     for line, change in zip(lines, model.label_changes_):
         assert f"mean change of labels {change:.4f}, " in line
+
+
+def mixed_frame(library, n=60):
+    """Return a DataFrame with missing numbers and a column of text, the true labels, and candidate sets."""
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, n)
+    span = np.where(rng.random(n) < 0.1, np.nan, truth + 0.1 * rng.normal(size=n))
+    columns = {"span": span, "color": np.array(["red", "blue", "gray"])[truth], "unused": ["text"] * n}
+    y = make_partial_labels(truth, n_distractors=1, random_state=0)
+    return pytest.importorskip(library).DataFrame(columns), truth, y
+
+
+def mixed_pipeline():
+    """Return a pipeline that encodes two columns by their names."""
+    columns = make_column_transformer((SimpleImputer(), ["span"]), (OneHotEncoder(), ["color"]))
+    return make_pipeline(columns, LogisticRegression())
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_pipeline_receives_the_dataframe(library):
+    """A pipeline selects columns by name, and the model is that of the columns encoded in each fold."""
+    X, truth, y = mixed_frame(library)
+    mask = y.mask.copy()
+    mask[::7] = True  # unlabeled rows
+    model = CandidateEM(mixed_pipeline(), random_state=0).fit(X, mask)
+    assert model.feature_names_in_.tolist() == ["span", "color", "unused"]
+    assert model.n_features_in_ == 3
+    np.testing.assert_array_equal(model.predict(X), truth)
+    np.testing.assert_array_equal(model.disambiguate().labels[mask.sum(axis=1) == 2], truth[mask.sum(axis=1) == 2])
+    np.testing.assert_array_equal(model.label_distributions_[::7], model.predict_proba(X)[::7])
+    reordered = X[["color", "span"]]
+    np.testing.assert_array_equal(model.predict_proba(reordered), model.predict_proba(X))
+
+
+def test_named_columns_of_numbers_give_the_model_of_their_array():
+    """A pipeline that scales all columns by name equals one that scales the array of them."""
+    X, mask = table()
+    frame = pytest.importorskip("pandas").DataFrame(X, columns=[f"x{j}" for j in range(X.shape[1])])
+    scaler = make_column_transformer((StandardScaler(), frame.columns.tolist()))
+    named_columns = CandidateEM(make_pipeline(scaler, GaussianNB()), random_state=0).fit(frame, mask)
+    array = CandidateEM(make_pipeline(StandardScaler(), GaussianNB()), random_state=0).fit(X, mask)
+    # The columns of a DataFrame are contiguous: sums have another order.
+    np.testing.assert_allclose(named_columns.predict_proba(frame), array.predict_proba(X), rtol=1e-9)
+    np.testing.assert_allclose(named_columns.label_distributions_, array.label_distributions_, rtol=1e-9)
+
+
+def test_missing_column_is_an_error():
+    """The pipeline names a column that new rows lack, and its error is one of oneof."""
+    X, _, y = mixed_frame("pandas")
+    model = CandidateEM(mixed_pipeline(), random_state=0).fit(X, y)
+    with pytest.raises(InputError, match="color"):
+        model.predict(X.drop(columns="color"))

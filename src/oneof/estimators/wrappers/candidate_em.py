@@ -10,15 +10,19 @@ import numpy as np
 import scipy.sparse as sp
 from joblib import effective_n_jobs
 from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
-from sklearn.utils import get_tags
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from oneof.candidates import CandidateSets
+from oneof.candidates.readers.indicator import is_frame
 from oneof.candidates.stratification import stratified_folds
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
-from oneof.estimators.base import CandidateClassifier, select_rows
+from oneof.estimators.base import CandidateClassifier
 from oneof.estimators.wrappers._soft_labels import (
     check_proba,
     fit_and_predict,
@@ -51,7 +55,8 @@ class CandidateEM(CandidateClassifier):
     ----------
     estimator : classifier, default=None
         Any classifier with `predict_proba`, such as those of scikit-learn, XGBoost or LightGBM, or a pipeline that ends
-        with one. The rows of `fit` are numbers: a vectorizer of texts is a step before `CandidateEM`. None is
+        with one. The rows of `fit` are numbers: a vectorizer of a list of texts is a step before `CandidateEM`. A
+        pipeline that begins with a `ColumnTransformer` accepts a DataFrame of any columns. None is
         ``HistGradientBoostingClassifier(l2_regularization=1, early_stopping=False)``. The penalty is the default of
         XGBoost; without it, boosting diverges if classes have few rows. It is cloned.
     cv : int, splitter or iterable of (train, test), default=5
@@ -109,8 +114,9 @@ class CandidateEM(CandidateClassifier):
     largest, with `sample_weight` q_ik. The memory of a fit is that of the classifier on these rows. In a pipeline the
     weights are passed to the last step only.
 
-    The classifier receives an array, also if X is a DataFrame: a transformer of named or categorical columns comes
-    before, as in ``make_pipeline(transformer, CandidateEM(classifier))``.
+    If `estimator` is a pipeline that begins with a `ColumnTransformer`, it receives a DataFrame as it is and validates
+    the features: columns of text and missing values are accepted. The transformer is fitted to the training rows of
+    each fold. Any other classifier receives an array of numbers.
 
     Each row is predicted by a classifier that was not fitted to it: a flexible classifier otherwise reproduces the
     labels that it was given. Probabilities below 1e-6 are raised to this value.
@@ -187,11 +193,13 @@ class CandidateEM(CandidateClassifier):
         classifier = self._classifier()
         rows, candidates = self._validate_fit(X, y, finite=self._finite)
         rng = check_random_state(self.random_state)
-        _check_overflow(rows)
+        if not self._passes_frame(X):
+            _check_overflow(rows)
         classifier = with_seeds(classifier, rng)
         rounds = self._classifier_of_rounds(classifier)
         labeled = ~candidates.is_unlabeled
-        known_rows, known = select_rows(labeled, rows), candidates[labeled]
+        known = candidates[labeled]
+        known_rows = rows if labeled.all() else _safe_indexing(rows, np.flatnonzero(labeled))
         evidence = known.evidence
         ambiguous = has_several_candidates(evidence)
         folds = self._folds(known_rows, known, rng) if ambiguous.any() else []
@@ -224,8 +232,10 @@ class CandidateEM(CandidateClassifier):
         self.label_distributions_ = np.empty(candidates.shape)
         self.label_distributions_[labeled] = solution.distributions
         if not labeled.all():
-            proba = predict_columns(self.estimator_, self._columns, rows[~labeled], candidates.shape[1])
-            check_proba(proba, classifier, np.flatnonzero(~labeled))
+            unlabeled = np.flatnonzero(~labeled)
+            rest = _safe_indexing(rows, unlabeled)
+            proba = predict_columns(self.estimator_, self._columns, rest, candidates.shape[1])
+            check_proba(proba, classifier, unlabeled)
             self.label_distributions_[~labeled] = proba
         inside = np.where(candidates.mask, self.label_distributions_, -1.0)
         self.transduction_ = candidates.classes[inside.argmax(axis=1)]
@@ -265,7 +275,21 @@ class CandidateEM(CandidateClassifier):
         return posterior(candidates.weights, self._finite_scores(rows))
 
     def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = None) -> FeatureMatrix:
+        if self._passes_frame(X):
+            if reset:
+                with reraise_as_input_error():
+                    validate_data(self, X, skip_check_array=True)
+            else:
+                check_is_fitted(self)  # the transformer checks the names, and ignores other columns
+            return X
         return super()._validate_rows(X, reset=reset, finite=self._finite if finite is None else finite)
+
+    def _passes_frame(self, X: Any) -> bool:
+        """Return whether X is a DataFrame that the classifier receives as it is, since it selects columns by name."""
+        step = self.estimator
+        while isinstance(step, Pipeline) and step.steps:
+            step = step.steps[0][1]
+        return isinstance(step, ColumnTransformer) and is_frame(X)
 
     @property
     def _finite(self) -> Any:

@@ -46,7 +46,8 @@ def find_suspects(
     import numpy as np
 
     from oneof.audit import issues_from_scores
-    from oneof.audit.detection import MIN_PROBABILITY, only_in_one_group
+    from oneof.audit.detection import only_in_one_group
+    from oneof.audit.inference import MIN_PROBABILITY
     from oneof.estimators.loo_ridge import loo_logits
 
     if groups is not None:

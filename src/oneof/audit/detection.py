@@ -147,7 +147,7 @@ def find_label_issues(
             raise InputError(f"`noise_rate` must be at least 0 and at most {MAX_RATE}; got {noise_rate!r}.")
     checked = _check_checked(checked, candidates)
     named = _check_named(named, candidates)
-    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    seed = draw_seed(random_state)
     if proba is not None:
         if estimator is not None:
             raise InputError("`estimator` and `proba` cannot both be given. Omit one of them.")
@@ -188,6 +188,11 @@ def find_label_issues(
     corrected = mix_weights(candidates, first.probability, first.outside, changed) if changed.any() else candidates
     scores = _cross_validated_scores(classifier, X, corrected, folds, progress, n_before=n_before)
     return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked, named=named)
+
+
+def draw_seed(random_state: Any) -> int:
+    """Return the seed of the rows that the model of noise is fitted to."""
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def _leave_one_out_scores(estimator: Any, X: Any, candidates: CandidateSets) -> Floats:

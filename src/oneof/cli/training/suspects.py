@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.auditing.issues import describe_rate
+from oneof.cli.tables.written import named_classes
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
-    from oneof.candidates import CandidateSets
+    from oneof.cli.tables.inputs import PreparedTable
     from oneof.comparison import Comparison
-    from oneof.typing import Mask
 
 
 def describe_correction(issues: "LabelIssues") -> str:
@@ -27,16 +27,10 @@ def has_suspects(method: Any) -> bool:
     return isinstance(method, LOORidge)
 
 
-def find_suspects(
-    comparison: "Comparison",
-    method: Any,
-    candidates: "CandidateSets",
-    checked: "Mask | None" = None,
-    groups: Any = None,
-) -> "LabelIssues | None":
+def find_suspects(comparison: "Comparison", method: Any, prepared: "PreparedTable", seed: int) -> "LabelIssues | None":
     """Return the issues by the leave-one-out scores of a fitted LOORidge; None without result.
 
-    Rows of the mask `checked` have checked labels and are not suspected.
+    On exact labels, these are the issues of `oneof audit`. Rows with a checked label are not suspected.
 
     With groups, the scores are those of the comparison, and there are none if it has one split only. Rows of classes
     of one group only are not suspected.
@@ -46,10 +40,11 @@ def find_suspects(
     import numpy as np
 
     from oneof.audit import issues_from_scores
-    from oneof.audit.detection import only_in_one_group
+    from oneof.audit.detection import draw_seed, only_in_one_group
     from oneof.audit.inference import MIN_PROBABILITY
     from oneof.estimators.loo_ridge import loo_logits
 
+    candidates, checked, groups = prepared.candidates, prepared.is_checked, prepared.groups
     if groups is not None:
         single = only_in_one_group(candidates, groups)
         checked = single if checked is None else single | checked
@@ -65,6 +60,12 @@ def find_suspects(
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
         try:
-            return issues_from_scores(loo_logits(method) if scores is None else scores, candidates, checked=checked)
+            return issues_from_scores(
+                loo_logits(method) if scores is None else scores,
+                candidates,
+                seed=draw_seed(seed),
+                checked=checked,
+                named=named_classes(prepared),
+            )
         except UserWarning:  # the features do not predict the labels
             return None

@@ -27,6 +27,7 @@ from oneof.cli.prediction.sets import (
 )
 from oneof.cli.tables.gold import check_unchecked_rows
 from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, RATES, WRITING
+from oneof.cli.tables.written import measure_first_labels, named_classes, written_weights
 from oneof.cli.training import calibration as calibration_steps
 from oneof.cli.training.corrected import Audit, compare_corrected
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
@@ -122,6 +123,7 @@ def train(
     if not named:
         add_note(f"{DEFAULT_METHOD} is fitted without a comparison; --method best compares all methods.")
     frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
+    first_labels = measure_first_labels(prepared)
     n_unlabeled = int(candidates.is_unlabeled.sum())
     if not named and 2 * n_unlabeled > len(candidates):
         add_note(
@@ -173,10 +175,10 @@ def train(
             model = fit_with_class_weights(comparison.best_estimator, frame, fitted_to, class_weight)
         if issues is None and has_suspects(model[-1]):
             with steps.step(AUDIT):
-                issues = find_suspects(comparison, model[-1], candidates, prepared.is_checked, prepared.groups)
+                issues = find_suspects(comparison, model[-1], prepared, seed)
         decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
         if noise_rate is None:
-            for sentence in describe_training_labels(decisions, candidates, truth):
+            for sentence in describe_training_labels(decisions, candidates, truth, written_weights(prepared)):
                 add_note(sentence)
     else:
         add_note(
@@ -209,7 +211,7 @@ def train(
         sets, expected_coverage = evaluate_calibration(calibration, candidates, truth, posterior)
     given = None if prepared.answers is None else prepared.answers.answers
     audited, checked = None if noise_rate is None else issues, prepared.is_checked
-    accuracy = held_out_accuracy(comparison, candidates, given, audited, checked)
+    accuracy = held_out_accuracy(comparison, candidates, given, audited, checked, named_classes(prepared))
     headline = make_headline(comparison, candidates, accuracy)
     if noise_rate is None and accuracy is not None:
         for sentence in describe_rest(read_options, prepared):
@@ -220,6 +222,7 @@ def train(
             add_note(sentence)
     summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)
     summary |= {"parameters": split_method(method)[1], "class_weight": class_weight, "notes": notes}
+    summary |= {"first_labels": None if first_labels is None else first_labels._asdict()}
     summary |= {"confidences": calibration_steps.to_dict(confidences, is_calibrated=is_calibrated)}
     if crowd is not None and annotators is not None:
         summary |= {"answers": annotators_to_dict(annotators, crowd)}
@@ -255,6 +258,7 @@ def train(
             expected_coverage=expected_coverage,
             issues=issues,
             headline=headline,
+            first_labels=first_labels,
             n_corrected=None if noise_rate is None or issues is None else issues.n_changed,
         )
         if annotators is not None:

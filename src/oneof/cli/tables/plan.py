@@ -219,7 +219,9 @@ class Plan:
             rate = "an estimated rate" if self.noise_rate == "auto" else f"a rate of {self.noise_rate:g}"
             method.append(("noise", f"wrong labels are corrected, with {rate} (--noise-rate)"))
         if self.limit_minutes is not None:
-            return [*method, ("time", f"up to {self.limit_minutes:g} min (--budget), and the fit of the best method")]
+            audits = ", and its audits, several times as long as its fit" * (RATES in self.step_seconds)
+            limit = f"up to {self.limit_minutes:g} min (--budget), and the fit of the best method{audits}"
+            return [*method, ("time", limit)]
         if self.seconds is None:
             return [*method, *([("time", "unknown")] if self.epochs is None else [])]
         if self.epochs is not None:
@@ -229,12 +231,12 @@ class Plan:
         time = f"about {_duration(self.seconds)} (fit, held-out estimate, learning curve{audit} and report)"
         if self.round_seconds is not None:
             time += f", and up to {_duration(self.round_seconds)} for the rounds of the annotators"
+        if RATES in self.step_seconds:
+            audits = sum(self.step_seconds.get(step) or 0.0 for step in (AUDIT, RATES))
+            time += f"; about {_duration(self.seconds - audits)} without --noise-rate"
         if self.seconds > MAX_ESTIMATE_SECONDS:
             one_split = self.one_split_seconds
             other = f"--method names another method{self.describe_faster()}"
-            audits = sum(self.step_seconds.get(step) or 0.0 for step in (AUDIT, RATES))
-            if RATES in self.step_seconds:
-                time += f"; about {_duration(self.seconds - audits)} without --noise-rate"
             if one_split is None:
                 time += f"; --drop excludes columns, and {other}"
             else:

@@ -65,6 +65,13 @@ class TrainingResult:
     folder: Path
     annotators: "AnnotatorSummary | None" = None
 
+    @property
+    def is_headline_pooled(self) -> bool:
+        """Whether the headline is a rate of all held-out rows whose mean over the folds is printed differently."""
+        result, name = self.comparison.results[0], self.headline.measure
+        mean = {"accuracy": result.accuracy, "covering rate": result.covering_rate}.get(name)
+        return mean is not None and f"{mean:.1%}" != f"{self.headline.value:.1%}"
+
 
 def train(
     path: Path,
@@ -152,10 +159,10 @@ def train(
             rate = None if isinstance(noise_rate, str) else noise_rate
             with steps.step(AUDIT) as bar:
                 auditor = method if is_default_method(method) else "auto"
-                _, issues = find_issues(
+                name, issues = find_issues(
                     prepared, auditor, folds=count_folds(prepared), seed=seed, noise_rate=rate, progress=bar
                 )
-            add_note(describe_correction(issues))
+            add_note(describe_correction(issues, name))
             if issues.n_changed:
                 fitted_to = issues.corrected()
                 with steps.step(RATES) as bar:
@@ -210,8 +217,8 @@ def train(
     if calibration is not None:
         sets, expected_coverage = evaluate_calibration(calibration, candidates, truth, posterior)
     given = None if prepared.answers is None else prepared.answers.answers
-    audited, checked = None if noise_rate is None else issues, prepared.is_checked
-    accuracy = held_out_accuracy(comparison, candidates, given, audited, checked, named_classes(prepared))
+    checked = prepared.is_checked
+    accuracy = held_out_accuracy(comparison, candidates, given, issues, checked, named_classes(prepared))
     headline = make_headline(comparison, candidates, accuracy)
     if noise_rate is None and accuracy is not None:
         for sentence in describe_rest(read_options, prepared):

@@ -219,8 +219,8 @@ class Plan:
             rate = "an estimated rate" if self.noise_rate == "auto" else f"a rate of {self.noise_rate:g}"
             method.append(("noise", f"wrong labels are corrected, with {rate} (--noise-rate)"))
         if self.limit_minutes is not None:
-            audits = ", and its audits, several times as long as its fit" * (RATES in self.step_seconds)
-            limit = f"up to {self.limit_minutes:g} min (--budget), and the fit of the best method{audits}"
+            with_audits = ", and its audits, several times as long as its fit" * (RATES in self.step_seconds)
+            limit = f"up to {self.limit_minutes:g} min (--budget), and the fit of the best method{with_audits}"
             return [*method, ("time", limit)]
         if self.seconds is None:
             return [*method, *([("time", "unknown")] if self.epochs is None else [])]

@@ -197,6 +197,11 @@ class LabelIssues:
             NaN if the noise rate is unknown, or if no row has a label.
         interval : tuple of two floats
 
+        Raises
+        ------
+        InputError
+            If there is not one label for each row.
+
         Examples
         --------
         >>> import numpy as np

@@ -3,12 +3,12 @@
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.auditing.issues import describe_rate
-from oneof.cli.tables.written import named_classes
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
-    from oneof.cli.tables.inputs import PreparedTable
+    from oneof.candidates import CandidateSets
     from oneof.comparison import Comparison
+    from oneof.typing import Mask
 
 
 def describe_correction(issues: "LabelIssues", auditor: str) -> str:
@@ -30,14 +30,23 @@ def has_suspects(method: Any) -> bool:
     return isinstance(method, LOORidge)
 
 
-def find_suspects(comparison: "Comparison", method: Any, prepared: "PreparedTable", seed: int) -> "LabelIssues | None":
+def find_suspects(
+    comparison: "Comparison",
+    method: Any,
+    candidates: "CandidateSets",
+    checked: "Mask | None" = None,
+    groups: Any = None,
+    *,
+    named: "Mask | None" = None,
+    seed: int = 0,
+) -> "LabelIssues | None":
     """Return the issues by held-out predictions of a fitted LOORidge; None without result.
 
     On exact labels without groups, these are its leave-one-out scores, and the issues are those of `oneof audit`.
     Leave-one-out scores of partial rows depend on their own sets, and the noise rate would be too low: .02 to .10 for
     true rates of .09 to .16 in simulations of 500 rows. With partial rows or groups they are the predictions of the
     comparison, and there are none if it has one split only. Rows with a checked label, and with groups those of classes
-    of one group only, are not suspected.
+    of one group only, are not suspected. `named` has the classes that lists with a rest name.
     """
     import warnings
 
@@ -48,7 +57,6 @@ def find_suspects(comparison: "Comparison", method: Any, prepared: "PreparedTabl
     from oneof.audit.inference import MIN_PROBABILITY
     from oneof.estimators.loo_ridge import loo_logits
 
-    candidates, checked, groups = prepared.candidates, prepared.is_checked, prepared.groups
     if groups is not None:
         single = only_in_one_group(candidates, groups)
         checked = single if checked is None else single | checked
@@ -69,7 +77,7 @@ def find_suspects(comparison: "Comparison", method: Any, prepared: "PreparedTabl
                 candidates,
                 seed=draw_seed(seed),
                 checked=checked,
-                named=named_classes(prepared),
+                named=named,
             )
         except UserWarning:  # the features do not predict the labels
             return None

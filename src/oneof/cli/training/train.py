@@ -182,7 +182,10 @@ def train(
             model = fit_with_class_weights(comparison.best_estimator, frame, fitted_to, class_weight)
         if issues is None and has_suspects(model[-1]):
             with steps.step(AUDIT):
-                issues = find_suspects(comparison, model[-1], prepared, seed)
+                checked, named_labels = prepared.is_checked, named_classes(prepared)
+                issues = find_suspects(
+                    comparison, model[-1], candidates, checked, prepared.groups, named=named_labels, seed=seed
+                )
         decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
         if noise_rate is None:
             for sentence in describe_training_labels(decisions, candidates, truth, written_weights(prepared)):

@@ -43,8 +43,8 @@ def find_suspects(
     """Return the issues by held-out predictions of a fitted LOORidge; None without result.
 
     On exact labels without groups, these are its leave-one-out scores, and the issues are those of `oneof audit`.
-    Leave-one-out scores of partial rows depend on their own sets, and the noise rate would be too low: .02 to .10 for
-    true rates of .09 to .16 in simulations of 500 rows. With partial rows or groups they are the predictions of the
+    Leave-one-out scores of partial rows depend on their own sets, and the noise rate would be too low: .03 to .10 for
+    true rates of .08 to .17 in simulations of 500 rows. With partial rows or groups they are the predictions of the
     comparison, and there are none if it has one split only. Rows with a checked label, and with groups those of classes
     of one group only, are not suspected. `named` has the classes that lists with a rest name.
     """

@@ -1,17 +1,13 @@
 """Estimated accuracy of held-out predictions, given the labels as they are and the model of wrong labels."""
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from oneof.audit.detection import MIN_PROBABILITY, issues_from_scores
-from oneof.audit.label_issues import LabelIssues
+from oneof.audit.inference import MIN_PROBABILITY, issues_from_scores
+from oneof.audit.label_issues import LabelIssues, binomial_error
 from oneof.candidates import CandidateSets
 from oneof.typing import Floats, Ints, Labels, Mask
-
-Z = 1.96
-"""Quantile of intervals of 95 %."""
 
 
 class AccuracyEstimate(NamedTuple):
@@ -29,7 +25,11 @@ class AccuracyEstimate(NamedTuple):
 
 
 def estimate_accuracy(
-    proba: Any, predictions: Labels, candidates: CandidateSets, checked: Mask | None = None
+    proba: Any,
+    predictions: Labels,
+    candidates: CandidateSets,
+    checked: Mask | None = None,
+    named: Mask | None = None,
 ) -> AccuracyEstimate | None:
     """Estimate the fraction of held-out predictions that are the true label; None if the noise rate is unknown.
 
@@ -57,6 +57,8 @@ def estimate_accuracy(
         The labels of these rows.
     checked : ndarray of bool, optional
         The rows whose labels are known to be right.
+    named : ndarray of bool of shape (n_samples, n_classes), optional
+        The classes that rows with weights list; see `find_label_issues`. It changes the noise rate only.
     """
     values = np.asarray(proba, dtype=np.float64)
     scores = np.log(np.maximum(values, MIN_PROBABILITY))
@@ -71,23 +73,25 @@ def estimate_accuracy(
         accuracy, rate, rate_interval = _mean_probability(posterior, codes[rows]), 0.0, (0.0, 0.0)
         ends = [accuracy]
     else:
-        issues = issues_from_scores(scores, candidates, checked=checked, warn=False)
+        issues = issues_from_scores(scores, candidates, checked=checked, named=named, warn=False)
         if issues.is_rate_unknown and checked is not None and 2 * n_checked >= n_rows:
             known = rows[checked[rows]]  # most rows are checked: their accuracy is known
             return estimate_accuracy(values[known], predictions[known], candidates[known], checked=checked[known])
         if issues.is_rate_unknown:
             return None
         rate, rate_interval = issues.noise_rate, issues.noise_rate_interval
-        at_ends = [issues_from_scores(scores, candidates, end, checked=checked, warn=False) for end in rate_interval]
+        at_ends = [
+            issues_from_scores(scores, candidates, end, checked=checked, warn=False) for end in issues.share_interval
+        ]
         accuracy, *ends = (_mean_probability(_posterior(one, rows), codes[rows]) for one in (issues, *at_ends))
-    sampling = Z * math.sqrt(max(accuracy * (1 - accuracy), 1 / n_rows) / n_rows)
+    sampling = binomial_error(accuracy, n_rows)
     interval = max(min(accuracy, *ends) - sampling, 0.0), min(max(accuracy, *ends) + sampling, 1.0)
     return AccuracyEstimate(accuracy, interval, rate, rate_interval, n_rows, n_checked)
 
 
 def _posterior(issues: LabelIssues, rows: Ints) -> Floats:
     """Return the posterior probabilities of the classes for some rows; checked ones have no probability of an error."""
-    wrong = issues.probability[rows, None]
+    wrong = issues.share[rows, None]
     within = _within(issues.proba[rows], issues.candidates[rows])
     return np.asarray((1 - wrong) * within + wrong * issues.outside[rows])
 

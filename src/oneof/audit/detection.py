@@ -1,4 +1,4 @@
-"""Detection of wrong labels: held-out predictions, and the model of noise (`oneof.solvers.noise`) fitted to them."""
+"""Detection of wrong labels by held-out predictions, each without the labels of its row."""
 
 import numbers
 from collections.abc import Callable, Mapping
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from oneof.audit.inference import MIN_PROBABILITY, issues_from_scores
 from oneof.audit.label_issues import MIN_CORRECTION, LabelIssues, mix_weights
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError
@@ -16,32 +17,12 @@ from oneof.messages import enumerate_items
 from oneof.messages import warn as warn_caller
 from oneof.model_selection.folds import encode_groups
 from oneof.model_selection.prediction import predict_held_out
-from oneof.solvers.noise import (
-    MAX_RATE,
-    NoiseEstimate,
-    NoiseModel,
-    NoiseSolution,
-    average_noise,
-    information_gains,
-    is_better_than_frequencies,
-    solve_noise,
-)
-from oneof.typing import Floats, Ints, Mask
+from oneof.solvers.noise import MAX_RATE
+from oneof.typing import Floats, Mask
 from oneof.validation import as_float_array, check_estimator, check_positive, check_random_state
 
-MIN_PROBABILITY = 1e-8
-"""Held-out probabilities below this count as this."""
 MAX_SCORE = 1e100
 """Larger scores are scaled by the largest one, since their squares would overflow."""
-MIN_GROUP_ROWS = 50
-"""Number of rows from which the noise rate of a set size, or of a label, is reported."""
-WEAK_PREDICTIONS = (
-    "The features do not predict the labels well enough, and wrong labels cannot be found. Check X, pass another "
-    "estimator, or pass `noise_rate` if it is known."
-)
-"""Warning."""
-WEIGHTED_GROUP = 0
-"""Group of the rows with weights; the groups of the other rows are their set sizes."""
 Progress = Callable[[int, int | None, str, float | None], None]
 """Callback ``(n_done, n_total, name, seconds_left)`` called after every fit."""
 
@@ -55,6 +36,7 @@ def find_label_issues(
     *,
     groups: Any = None,
     checked: Any = None,
+    named: Any = None,
     noise_rate: float | None = None,
     n_jobs: int | None = None,
     random_state: Any = 0,
@@ -86,6 +68,10 @@ def find_label_issues(
     checked : array-like of shape (n_samples,), bool, optional
         The rows whose labels are known to be right. They are used to predict the other rows. They are not audited:
         their probability is 0, and they are neither in the ranking nor in the noise rate.
+    named : array-like of shape (n_samples, n_classes), bool, optional
+        The classes that a row with weights lists, if its other classes have weights as well, such as those of
+        ``from_weights(lists, rest=True)``: then the mask of the same lists without the rest. A list is wrong if it
+        does not name the true class. Without `named`, a row with weights is a mixture of sets, see `LabelIssues`.
     noise_rate : float in [0, 0.95], optional
         The fraction of wrong sets, if it is known; by default it is estimated.
     n_jobs : int, optional
@@ -160,14 +146,15 @@ def find_label_issues(
         if noise_rate > MAX_RATE:
             raise InputError(f"`noise_rate` must be at least 0 and at most {MAX_RATE}; got {noise_rate!r}.")
     checked = _check_checked(checked, candidates)
-    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    named = _check_named(named, candidates)
+    seed = draw_seed(random_state)
     if proba is not None:
         if estimator is not None:
             raise InputError("`estimator` and `proba` cannot both be given. Omit one of them.")
         if groups is not None:
             raise InputError("`groups` and `proba` cannot both be given, since groups define folds. Omit `groups`.")
         scores = np.log(np.maximum(_check_proba(proba, candidates), MIN_PROBABILITY))
-        return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked)
+        return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked, named=named)
     if X is None:
         raise InputError("`X` must be given without `proba`; got None.")
     classifier = LOORidge() if estimator is None else estimator
@@ -182,7 +169,7 @@ def find_label_issues(
     folds = {"cv": cv, "groups": groups, "n_jobs": n_jobs, "random_state": random_state}
     if not isinstance(last_step(classifier), LOORidge):
         scores = _cross_validated_scores(classifier, X, candidates, folds, progress)
-        return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked)
+        return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked, named=named)
     is_single = bool((candidates.is_exact | candidates.is_unlabeled).all())
     n_folds = int(cv) if isinstance(cv, numbers.Integral) else None
     if groups is None:
@@ -193,84 +180,19 @@ def find_label_issues(
         scores = _cross_validated_scores(classifier, X, candidates, folds, progress, times=1 if is_single else 2)
         n_before = n_folds or 0
     if is_single:
-        return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked)
+        return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked, named=named)
     first = issues_from_scores(scores, candidates, noise_rate, seed, checked=checked, warn=False)
     # Wrong partial sets have changed the labels of their neighbors: the second model is fitted to corrected weights.
     # Leave-one-out scores of partial rows depend on their own sets in this way, predictions by cross-validation do not.
     changed = first.probability >= MIN_CORRECTION
     corrected = mix_weights(candidates, first.probability, first.outside, changed) if changed.any() else candidates
     scores = _cross_validated_scores(classifier, X, corrected, folds, progress, n_before=n_before)
-    return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked)
+    return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked, named=named)
 
 
-def issues_from_scores(
-    scores: Floats,
-    candidates: CandidateSets,
-    noise_rate: float | None = None,
-    seed: int = 0,
-    *,
-    checked: Mask | None = None,
-    warn: bool = True,
-) -> LabelIssues:
-    """Fit the model of noise to held-out scores, (n, K), of which the softmax is taken; `warn` of weak predictions.
-
-    Rows of the mask `checked` are right, and have no part in the fit.
-    """
-    audited = ~candidates.is_unlabeled if checked is None else ~candidates.is_unlabeled & ~checked
-    labeled = np.flatnonzero(audited)
-    evidence, classes = candidates.evidence, candidates.classes
-    size = np.where(candidates.is_weighted, WEIGHTED_GROUP, candidates.sizes)
-    group = np.unique(size[labeled], return_inverse=True)[1]
-    solution = solve_noise(scores[labeled], evidence[labeled], group, total_rate=noise_rate, seed=seed)
-    gains, min_gain = information_gains(solution.likelihood, evidence[labeled])
-    is_weak = not is_better_than_frequencies(gains) or (noise_rate is None and gains.mean() < min_gain)
-    if is_weak and warn:
-        warn_caller(WEAK_PREDICTIONS)
-    result: NoiseSolution | NoiseEstimate = solution
-    model = solution.model
-    if noise_rate is None:
-        result = estimate = average_noise(scores[labeled], evidence[labeled], group, solution, seed=seed)
-        model = NoiseModel(estimate.power, model.rates, estimate.confusion)
-        rate, interval = float(estimate.wrong.mean()), estimate.interval
-    else:
-        rate, interval = float(noise_rate), (float(noise_rate), float(noise_rate))
-    n, K = candidates.shape
-    probability, outside = np.zeros(n), np.zeros((n, K))
-    probability[labeled], outside[labeled] = result.wrong, result.outside
-    ranking = labeled[np.argsort(-probability[labeled], kind="stable")]
-    if is_weak and noise_rate is None:
-        rate, interval, probability[labeled] = np.nan, (0.0, interval[1]), np.nan
-    proba = model.predict(scores)
-    best = np.where(outside.any(axis=1), outside.argmax(axis=1), proba.argmax(axis=1))
-    others = proba.copy()
-    others[np.arange(n), best] = -1.0
-    hard = labeled[size[labeled] != WEIGHTED_GROUP]
-    exact = np.flatnonzero(candidates.is_exact & audited)
-    column, names = candidates.mask[exact].argmax(axis=1), classes.tolist()
-    return LabelIssues(
-        candidates=candidates,
-        probability=probability,
-        ranking=ranking,
-        proposed=classes[best],
-        runner_up=classes[others.argmax(axis=1)],
-        proba=proba,
-        noise_rate=rate,
-        noise_rate_interval=interval,
-        is_rate_given=noise_rate is not None,
-        noise_rate_by_size=_mean_by_group(probability[hard], size[hard]),
-        noise_rate_by_label={names[k]: mean for k, mean in _mean_by_group(probability[exact], column).items()},
-        confusion=model.confusion,
-        power=model.power,
-        outside=outside,
-    )
-
-
-def _mean_by_group(probability: Floats, group: Ints) -> dict[int, float]:
-    """Return the mean probability of each group with enough rows; none if the probabilities are unknown."""
-    if np.isnan(probability).any():
-        return {}
-    groups, counts = np.unique(group, return_counts=True)
-    return {k: float(probability[group == k].mean()) for k in groups[counts >= MIN_GROUP_ROWS].tolist()}
+def draw_seed(random_state: Any) -> int:
+    """Return the seed of the rows that the model of noise is fitted to."""
+    return int(check_random_state(random_state).randint(2**31 - 1))
 
 
 def _leave_one_out_scores(estimator: Any, X: Any, candidates: CandidateSets) -> Floats:
@@ -327,6 +249,23 @@ def _check_checked(checked: Any, candidates: CandidateSets) -> Mask | None:
         )
     if not (~candidates.is_unlabeled & ~mask).any():
         raise InputError("`checked` must leave a labeled row to audit; all of them are checked.")
+    return mask
+
+
+def _check_named(named: Any, candidates: CandidateSets) -> Mask | None:
+    """Return a valid mask of the classes that rows list, each of which has a weight."""
+    if named is None:
+        return None
+    mask = np.asarray(named)
+    if mask.dtype != bool or mask.shape != candidates.shape:
+        raise InputError(
+            f"`named` must be a boolean array of shape {candidates.shape}; got {mask.dtype} of shape {mask.shape}."
+        )
+    bad = np.flatnonzero((mask & ~candidates.mask).any(axis=1) | (candidates.is_weighted & ~mask.any(axis=1)))
+    if len(bad):
+        raise InputError(
+            "`named` must have at least one class of each row with weights, and no class of weight 0.", row=int(bad[0])
+        )
     return mask
 
 

@@ -6,6 +6,7 @@ numbers), `templating` (their format), `page` (the HTML file). `render_audit` is
 
 from oneof.report.data import AnnotatorSummary, DisputedRow, ReportData
 from oneof.report.data import table_preview as table_preview
+from oneof.report.headline import FirstLabelRate as FirstLabelRate
 from oneof.report.headline import Headline as Headline
 from oneof.report.headline import choose_headline as choose_headline
 from oneof.report.page import render_audit, render_report, write_report

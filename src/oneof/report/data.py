@@ -13,7 +13,7 @@ from oneof.conformal import SetEvaluation
 from oneof.crowd import ClassAccuracies, PairAgreements
 from oneof.errors import InputError
 from oneof.plots import LearningCurveLike
-from oneof.report.headline import Headline
+from oneof.report.headline import FirstLabelRate, Headline
 from oneof.report.protocols import ComparisonLike, DisambiguationLike, MethodResultLike
 from oneof.typing import Floats, Ints
 
@@ -214,6 +214,8 @@ class ReportData:
         Number of groups of rows, if the folds keep groups together.
     headline : Headline, optional
         The first number of the page; by default the accuracy, or the covering rate without true labels.
+    first_labels : FirstLabelRate, optional
+        The accuracy of the first labels as given, if they differ from the classes of largest weight of the candidates.
 
     Raises
     ------
@@ -247,6 +249,7 @@ class ReportData:
     baseline_warning: str = ""
     n_groups: int | None = None
     headline: Headline | None = None
+    first_labels: FirstLabelRate | None = None
 
     def __post_init__(self) -> None:
         arrays = {"decisions.labels": self.decisions.labels, "decisions.confidence": self.decisions.confidence}

@@ -32,6 +32,26 @@ class Headline(NamedTuple):
     meaning: str
 
 
+class FirstLabelRate(NamedTuple):
+    """The fraction of rows whose first label, as given, is the known true label.
+
+    Attributes
+    ----------
+    accuracy : float
+    interval : tuple of two floats
+        Of 95 %.
+    n_rows : int
+        Number of labeled rows with a known true label and one label of the largest weight.
+    meaning : str
+        The definition of the first label.
+    """
+
+    accuracy: float
+    interval: tuple[float, float]
+    n_rows: int
+    meaning: str
+
+
 def choose_headline(
     result: MethodResultLike, accuracy: AccuracyEstimate | None, candidates: CandidateSets, *, is_grouped: bool = False
 ) -> Headline:

@@ -85,6 +85,7 @@ def render_report(data: ReportData) -> str:
         pairs=statistics.pair_rows(data),
         curve=_curve(data),
         truth=_truth(data),
+        first_labels=data.first_labels,
         annotators=None if data.annotators is None else annotators.describe_annotators(data.annotators),
         sets=statistics.describe_sets(data),
         suspects=None if data.issues is None else describe_suspects(data.issues, data.preview, MAX_REPORT_SUSPECTS),

@@ -4,6 +4,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import Progress
+from oneof.cli.tables.written import (
+    describe_first_label,
+    first_labels,
+    measure_first_labels,
+    named_classes,
+    written_weights,
+)
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues
@@ -93,6 +100,7 @@ def find_issues(
         cv=folds,
         groups=prepared.groups,
         checked=prepared.is_checked,
+        named=named_classes(prepared),
         noise_rate=noise_rate,
         random_state=seed,
         progress=progress,
@@ -133,6 +141,10 @@ class FirstLabels(NamedTuple):
     """The code of the most probable class."""
     wrong: "Floats"
     """The probability that the first label is wrong; 0 without a first label."""
+    n_first: int
+    """The number of rows with a first label."""
+    interval: tuple[float, float]
+    """An interval of 95 % of the number of rows whose first label is wrong."""
 
     @property
     def n_wrong(self) -> int:
@@ -150,33 +162,26 @@ def find_first_labels(issues: "LabelIssues", prepared: "PreparedTable") -> First
     """Return the first label of each labeled row, by the weights as they are in the table, and its errors."""
     import numpy as np
 
-    rows = issues.ranking
-    weights = _written_weights(issues, prepared)[rows]
-    first = weights.argmax(axis=1)
-    wrong = 1.0 - issues.posterior[rows, first]
-    is_tied = (weights == weights.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    rows, posterior = issues.ranking, issues.posterior
+    code = first_labels(written_weights(prepared))
+    names = np.array([*issues.candidates.classes.tolist(), None], dtype=object)  # None at -1
+    _, (low, high) = issues.estimate_accuracy(names[code])
+    first = code[rows]
+    n_first = int((first >= 0).sum())
+    wrong = np.where(first >= 0, 1.0 - posterior[rows, first], 0.0)
     return FirstLabels(
-        np.where(is_tied, -1, first), issues.posterior[rows].argmax(axis=1), np.where(is_tied, 0.0, wrong)
+        first, posterior[rows].argmax(axis=1), wrong, n_first, (n_first * (1 - high), n_first * (1 - low))
     )
 
 
-def _written_weights(issues: "LabelIssues", prepared: "PreparedTable") -> "Floats":
-    """Return the weights as they are in the table, which for posteriors differ from those of the candidates."""
-    import numpy as np
-
-    from oneof.errors import OneofError
-
-    weights = np.asarray(issues.candidates.weights, dtype=np.float64)
-    if prepared.read_as_written is None:
-        return weights
-    try:
-        written = prepared.read_as_written()
-    except OneofError:  # a row may have weights by the rest alone
-        return weights
-    column = {label: k for k, label in enumerate(issues.candidates.classes.tolist())}
-    aligned = np.zeros(weights.shape)
-    aligned[:, [column[label] for label in written.classes.tolist()]] = written.weights
-    return aligned
+def describe_first_labels(labels: FirstLabels, prepared: "PreparedTable") -> str:
+    """Return the expected number of rows with a wrong first label in a sentence, with its interval and its basis."""
+    low, high = labels.interval
+    return (
+        f"The first label, {describe_first_label(prepared)}, is wrong in about {labels.wrong.sum():.0f} of "
+        f"{labels.n_first:,} rows ({low:.0f} to {high:.0f}), and more probably wrong than right in {labels.n_wrong:,}. "
+        "This is estimated from the held-out predictions and the weights, which must not be too large or too small."
+    )
 
 
 def written_labels(issues: "LabelIssues", prepared: "PreparedTable") -> list[str]:
@@ -198,6 +203,7 @@ def written_labels(issues: "LabelIssues", prepared: "PreparedTable") -> list[str
 def summarize(issues: "LabelIssues", prepared: "PreparedTable") -> dict[str, Any]:
     """Return the issues for JSON, with the first labels that are probably wrong if labels have weights."""
     texts = written_labels(issues, prepared)
+    rate = measure_first_labels(prepared)
     facts = {
         "rows": len(issues.candidates),
         "labeled": len(issues.ranking),
@@ -208,11 +214,14 @@ def summarize(issues: "LabelIssues", prepared: "PreparedTable") -> dict[str, Any
         "noise_rate_interval": list(issues.noise_rate_interval),
         "noise_rate_by_size": issues.noise_rate_by_size,
         "noise_rate_by_label": issues.noise_rate_by_label,
+        "checked_first_labels": None if rate is None else rate._asdict(),
         "issues": [issue._asdict() | {"candidates": texts[issue.row]} for issue in issues.top()],
     }
     if issues.candidates.is_weighted.any() and not issues.is_rate_unknown:
         labels, classes = find_first_labels(issues, prepared), issues.candidates.classes.tolist()
+        facts["n_first_labels"] = labels.n_first
         facts["n_wrong_first_labels"] = float(labels.wrong.sum())
+        facts["n_wrong_first_labels_interval"] = list(labels.interval)
         facts["first_labels"] = [
             {
                 "row": int(issues.ranking[i]),

@@ -12,6 +12,7 @@ from oneof.cli.auditing.files import write_page, write_table
 from oneof.cli.auditing.issues import (
     CHECKED_NOTE,
     count_folds,
+    describe_first_labels,
     describe_rate,
     describe_rest,
     estimate_time,
@@ -102,6 +103,8 @@ def run(
         from oneof.cli.tables.gold import check_unchecked_rows
         from oneof.cli.tables.inputs import prepare
         from oneof.cli.tables.plan import announce
+        from oneof.cli.tables.written import describe_first_labels as describe_measured
+        from oneof.cli.tables.written import measure_first_labels
         from oneof.cli.training.headline import LISTS_NOTE, share_lists
         from oneof.errors import InputError
         from oneof.files import atomic_write, check_not_input, check_writable, create_directories
@@ -133,7 +136,7 @@ def run(
         if prepared.answers is None and share_lists(prepared.candidates):
             extra.append(LISTS_NOTE)
         if prepared.is_checked is not None:
-            extra.append(CHECKED_NOTE)
+            extra += [CHECKED_NOTE, *describe_measured(measure_first_labels(prepared))]
         for sentence in (*prepared.notes, *extra):
             terminal.print_note(sentence)
         n_folds = count_folds(prepared) if folds is None else folds
@@ -181,9 +184,10 @@ def print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", 
     terminal.print_line(f"{table}: {describe_rate(issues)}.")
     if issues.is_rate_unknown:
         return
+    labels = "the labels that the row names" if prepared.has_rest else "the labels of the row"
     terminal.print_line(
-        "Wrong means that the true label is not among the labels of the row, whatever their weights. Errors that "
-        "the features predict, such as those of one device, are not recognized."
+        f"Wrong means that the true label is not among {labels}, whatever their weights. Errors that the features "
+        "predict, such as those of one device, are not recognized."
     )
     n_issues = int(issues.is_issue.sum())
     if not n_issues:
@@ -200,10 +204,7 @@ def print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", 
 def _print_first_labels(issues: "LabelIssues", prepared: "PreparedTable", top: int) -> None:
     """Print the rows whose label of largest weight is probably wrong, with the most probable label."""
     labels, classes = find_first_labels(issues, prepared), issues.candidates.classes
-    terminal.print_line(
-        f"The first label, that of largest weight, is wrong in about {labels.wrong.sum():.0f} rows, and more probably "
-        f"wrong than right in {labels.n_wrong:,}."
-    )
+    terminal.print_line(describe_first_labels(labels, prepared))
     rows = [
         (
             int(issues.ranking[i]),

@@ -186,6 +186,8 @@ def run(
         )
         terminal.print_line(terminal.format_headline(training.headline))
         terminal.print_comparison(f"Held-out estimate ({training.comparison.evaluation})", training.comparison)
+        if training.is_headline_pooled:
+            terminal.print_line("The first line counts all held-out rows together, so that it differs from the means.")
         if training.annotators is not None:
             print_annotators(training.annotators)
         terminal.print_line(f"{summary['method']} was fitted on all rows. Files:")

@@ -16,6 +16,7 @@ from oneof.cli.tables.gold import describe_shared_rows, use_gold
 from oneof.cli.tables.groups import count_groups, group_notes, read_groups
 from oneof.cli.tables.leaks import leak_notes
 from oneof.cli.tables.read_options import ReadOptions
+from oneof.cli.tables.written import WrittenWeights, read_written
 from oneof.errors import InputError, LabelError
 from oneof.io import (
     Column,
@@ -81,7 +82,9 @@ class PreparedTable:
     label_column : str or None
         The column of the labels and of their weights; None with several columns, or with answers.
     read_as_written : callable or None
-        Returns the sets with the probabilities in the table as weights; None unless they are divided by their mean.
+        Returns the weights in the table, without rest and not divided by their mean; None if the candidates have them.
+    is_posterior, has_rest : bool
+        Whether the weights were divided by class frequencies, and whether a rest was spread.
     unreadable_labels : UnreadableCells
         The rows that are unlabeled since their labels, or answers, cannot be read.
     """
@@ -99,7 +102,9 @@ class PreparedTable:
     groups: list[str] | None = None
     is_checked: "Mask | None" = None
     label_column: str | None = None
-    read_as_written: Callable[[], CandidateSets] | None = None
+    read_as_written: Callable[[], WrittenWeights | None] | None = None
+    is_posterior: bool = False
+    has_rest: bool = False
     unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
 
     @property
@@ -166,9 +171,10 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         read = partial(read_labels, label_table, labels, separator=separator, **asdict(weighting))
         with naming_the_option():
             candidates = read(classes=read_options.classes, unreadable=unreadable)
-        if weighting.weighted and weighting.kind == "posterior":
-            rest = weighting.rest if isinstance(weighting.rest, str) else False
-            read_as_written = cache(partial(read, classes=read_options.classes, kind="likelihood", rest=rest))
+        if weighting.weighted and (weighting.kind == "posterior" or weighting.rest):
+            rest = weighting.rest if isinstance(weighting.rest, str) else None
+            folds_case = table.cell_format.folds_labels
+            read_as_written = cache(partial(read_written, read, read_options.classes, rest, folds_case=folds_case))
         read_again = (lambda classes: read(classes=classes)) if len(labels) == 1 else None
     else:
         with naming_the_option():
@@ -224,6 +230,8 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         is_checked=is_checked,
         label_column=read_options.labels[0] if is_one_column else None,
         read_as_written=read_as_written,
+        is_posterior=weighting.weighted and weighting.kind == "posterior",
+        has_rest=weighting.weighted and bool(weighting.rest),
         unreadable_labels=unreadable,
     )
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from oneof.candidates import CandidateSets
     from oneof.io import Column, Table, TableFindings
+    from oneof.typing import Floats
 
 MAX_UNCONFIRMED_SECONDS = 3600.0
 """Estimated seconds above which `oneof fit` asks before it begins."""
@@ -84,6 +85,10 @@ class Plan:
     exact, partial, unlabeled, weighted : int
         The numbers of rows by their labels; weighted rows are also exact or partial.
     classes : tuple of ClassFacts
+    largest : str
+        The number that a row with weights has for its first label.
+    first_labels : str
+        A sentence with the accuracy of the first labels by true or checked labels; empty if it is unknown.
     sparse_features : int or None
         The number of features of a sparse matrix, which has no columns.
     answers : AnswerFacts or None
@@ -123,6 +128,8 @@ class Plan:
     unlabeled: int = 0
     weighted: int = 0
     classes: tuple[ClassFacts, ...] = ()
+    largest: str = "the largest weight"
+    first_labels: str = ""
     sparse_features: int | None = None
     answers: AnswerFacts | None = None
     groups: GroupFacts | None = None
@@ -168,11 +175,12 @@ class Plan:
         classes = list(self.classes)
         if len(classes) > _MAX_LISTED:
             classes.sort(key=lambda facts: -facts.rows)
-        meaning = "the largest weight" if self.weighted else "a candidate"
+        meaning = self.largest if self.weighted else "a candidate"
         first = f"{classes[0].label} ({meaning} in {_count(classes[0].rows, 'row')})"
         counts = [first, *(f"{facts.label} ({facts.rows:,})" for facts in classes[1:])]
         rarest = f"; the rarest is {counts[-1]}" * (len(counts) > _MAX_LISTED)
-        return [f"  labels    {source}: {rows}", f"  classes   {len(counts):,}: {_join(counts)}{rarest}"]
+        lines = [f"  labels    {source}: {rows}", f"  classes   {len(counts):,}: {_join(counts)}{rarest}"]
+        return lines + [f"  accuracy  {self.first_labels}"] * bool(self.first_labels)
 
     def _features(self) -> list[str]:
         """Return the columns by their kinds, and the missing cells."""
@@ -211,7 +219,9 @@ class Plan:
             rate = "an estimated rate" if self.noise_rate == "auto" else f"a rate of {self.noise_rate:g}"
             method.append(("noise", f"wrong labels are corrected, with {rate} (--noise-rate)"))
         if self.limit_minutes is not None:
-            return [*method, ("time", f"up to {self.limit_minutes:g} min (--budget), and the fit of the best method")]
+            with_audits = ", and its audits, several times as long as its fit" * (RATES in self.step_seconds)
+            limit = f"up to {self.limit_minutes:g} min (--budget), and the fit of the best method{with_audits}"
+            return [*method, ("time", limit)]
         if self.seconds is None:
             return [*method, *([("time", "unknown")] if self.epochs is None else [])]
         if self.epochs is not None:
@@ -221,12 +231,12 @@ class Plan:
         time = f"about {_duration(self.seconds)} (fit, held-out estimate, learning curve{audit} and report)"
         if self.round_seconds is not None:
             time += f", and up to {_duration(self.round_seconds)} for the rounds of the annotators"
+        if RATES in self.step_seconds:
+            audits = sum(self.step_seconds.get(step) or 0.0 for step in (AUDIT, RATES))
+            time += f"; about {_duration(self.seconds - audits)} without --noise-rate"
         if self.seconds > MAX_ESTIMATE_SECONDS:
             one_split = self.one_split_seconds
             other = f"--method names another method{self.describe_faster()}"
-            audits = sum(self.step_seconds.get(step) or 0.0 for step in (AUDIT, RATES))
-            if RATES in self.step_seconds:
-                time += f"; about {_duration(self.seconds - audits)} without --noise-rate"
             if one_split is None:
                 time += f"; --drop excludes columns, and {other}"
             else:
@@ -267,6 +277,7 @@ def describe(
     *,
     labels: Sequence[str] = (),
     candidates: "CandidateSets | None" = None,
+    weights: "Floats | None" = None,
     exclude: Sequence[str] = (),
 ) -> Plan:
     """Return the facts of a table, without a method.
@@ -281,6 +292,8 @@ def describe(
     labels : sequence of str
         The columns of labels.
     candidates : CandidateSets, optional
+    weights : ndarray of shape (n_rows, n_classes), optional
+        The weights as they are in the table, by default those of the candidates.
     exclude : sequence of str
         Columns that are neither features nor labels, such as true labels.
     """
@@ -301,8 +314,8 @@ def describe(
     if candidates is None:
         return plan
     labeled, exact = ~candidates.is_unlabeled, candidates.is_exact
-    evidence = candidates.evidence
-    in_sets = (evidence[labeled] >= evidence[labeled].max(axis=1, keepdims=True)).sum(axis=0)
+    largest = candidates.evidence[labeled] if weights is None else weights[labeled]
+    in_sets = (largest >= largest.max(axis=1, keepdims=True)).sum(axis=0)
     alone = candidates.mask[exact].sum(axis=0)
     n_exact, n_labeled = int(exact.sum()), int(np.sum(labeled))
     return replace(

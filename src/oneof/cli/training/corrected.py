@@ -47,10 +47,12 @@ class Audit:
         from oneof.audit import find_label_issues
         from oneof.cli.auditing.issues import count_folds
         from oneof.cli.tables.methods import resolve_methods
+        from oneof.cli.tables.written import named_classes
         from oneof.comparison.methods import DEFAULT_METHOD
 
         prepared, candidates = self.prepared, self.prepared.candidates[rows]
         checked = None if prepared.is_checked is None else prepared.is_checked[rows]
+        named = named_classes(prepared)
         if checked is not None and (checked | candidates.is_unlabeled).all():
             return candidates  # the few rows that are not checked are held out
         name = DEFAULT_METHOD if self.method.lower() == "auto" else self.method
@@ -70,6 +72,7 @@ class Audit:
                 groups=groups,
                 noise_rate=self.noise_rate,
                 checked=checked,
+                named=None if named is None else named[rows],
                 random_state=self.seed,
             )
         self.n_unknown += issues.is_rate_unknown

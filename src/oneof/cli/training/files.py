@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from oneof.cli.tables.read_options import ReadOptions
     from oneof.comparison import Comparison, LearningCurve
     from oneof.conformal import SetEvaluation
-    from oneof.report import AnnotatorSummary, Headline
+    from oneof.report import AnnotatorSummary, FirstLabelRate, Headline
 
 
 def command_line(
@@ -193,6 +193,7 @@ def write_report(
     expected_coverage: float | None,
     issues: "LabelIssues | None",
     headline: "Headline",
+    first_labels: "FirstLabelRate | None",
     n_corrected: int | None,
 ) -> None:
     """Write the HTML report; `results` are the comparison, the learning curve and the disambiguated labels."""
@@ -228,5 +229,6 @@ def write_report(
         issues=issues,
         n_corrected=n_corrected,
         headline=headline,
+        first_labels=first_labels,
     )
     report.write_report(path, data)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from oneof.crowd import Answers
     from oneof.estimators.base import Disambiguation
     from oneof.report import Headline
-    from oneof.typing import Labels, Mask
+    from oneof.typing import Floats, Labels, Mask
 
 MIN_SHARED_PAIRS, MIN_SHARED_FRACTION = 20, 0.5
 """Number and fraction of neighboring rows with the same partial set from which the accuracy is not estimated."""
@@ -31,11 +31,12 @@ def held_out_accuracy(
     answers: "Answers | None",
     issues: "LabelIssues | None" = None,
     checked: "Mask | None" = None,
+    named: "Mask | None" = None,
 ) -> "AccuracyEstimate | None":
     """Return the estimated accuracy of the best method; None without probabilities or with an unknown noise rate.
 
     Its noise rate is that of the issues, if these are an audit that has estimated one. The labels of the mask `checked`
-    are right, so that the rate is that of the other rows.
+    are right, so that the rate is that of the other rows. `named` has the classes that lists with a rest name.
 
     With about one answer per row it is None, since the accuracies of the annotators then depend on the features: 15 of
     20 intervals held in simulations (docs/decisions/0039-annotators.md). It is None for folds by groups as well: the
@@ -57,6 +58,7 @@ def held_out_accuracy(
         result.predictions[labeled],
         candidates[rows[labeled]],
         None if checked is None else checked[rows[labeled]],
+        None if named is None else named[rows[labeled]],
     )
     if accuracy is None or accuracy.n_checked == accuracy.n_rows:  # the estimate has no noise rate
         return accuracy
@@ -124,11 +126,12 @@ def describe_checked_rows(comparison: "Comparison", candidates: "CandidateSets",
 
 
 def describe_training_labels(
-    decisions: "Disambiguation", candidates: "CandidateSets", truth: "Labels | None"
+    decisions: "Disambiguation", candidates: "CandidateSets", truth: "Labels | None", written: "Floats | None" = None
 ) -> list[str]:
     """Return a note if the confidences of the training labels are higher than the fraction that equals the true label.
 
-    A label of a training row is among its candidates: if these are wrong, its confidence does not show it.
+    A label of a training row is among its candidates: if these are wrong, its confidence does not show it. `written`
+    are the weights as they are in the table, by default those of the candidates.
     """
     import numpy as np
 
@@ -147,8 +150,9 @@ def describe_training_labels(
     true = np.array([column.get(label, -1) for label in truth[known].tolist()])
     n_outside = int(np.sum((true < 0) | ~candidates.mask[known, true]))
     is_weighted = candidates.is_weighted[known]
-    weights = candidates[known[is_weighted]].weights  # 1 at the best classes
-    n_below = int(np.sum((true[is_weighted] < 0) | (weights[np.arange(len(weights)), true[is_weighted]] < 1.0)))
+    weights = (candidates.weights if written is None else written)[known[is_weighted]]
+    of_true = weights[np.arange(len(weights)), true[is_weighted]]
+    n_below = int(np.sum((true[is_weighted] < 0) | (of_true < weights.max(axis=1, initial=0.0))))
     note = (
         f"the confidences of training_labels.csv are too high: {100 * confidence:.0f} % on average, while "
         f"{100 * accuracy:.0f} % of {len(known):,} rows with a true label have it."

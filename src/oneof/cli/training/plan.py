@@ -97,15 +97,23 @@ def make_plan(
 def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") -> "Plan":
     """Return the facts of a table with labels."""
     from oneof.cli.tables.plan import AnswerFacts, GroupFacts, describe
+    from oneof.cli.tables.written import describe_first_labels, measure_first_labels, written_weights
 
+    weights = written_weights(prepared)
+    if prepared.is_checked is not None:
+        weights[prepared.is_checked] = prepared.candidates.weights[prepared.is_checked]
     facts = describe(
         prepared.table,
         prepared.columns,
         prepared.frame,
         labels=read_options.label_columns,
         candidates=prepared.candidates,
+        weights=weights,
         exclude=sorted(read_options.text_columns),
     )
+    if prepared.is_posterior:
+        facts = replace(facts, largest="the largest probability")
+    facts = replace(facts, first_labels="".join(describe_first_labels(measure_first_labels(prepared))).rstrip("."))
     if prepared.n_groups is not None:
         facts = replace(facts, groups=GroupFacts(str(read_options.groups), prepared.n_groups))
     if prepared.answers is None or read_options.answers is None:

@@ -27,6 +27,7 @@ from oneof.cli.prediction.sets import (
 )
 from oneof.cli.tables.gold import check_unchecked_rows
 from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, RATES, WRITING
+from oneof.cli.tables.written import measure_first_labels, named_classes, written_weights
 from oneof.cli.training import calibration as calibration_steps
 from oneof.cli.training.corrected import Audit, compare_corrected
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report
@@ -63,6 +64,13 @@ class TrainingResult:
     notes: list[str]
     folder: Path
     annotators: "AnnotatorSummary | None" = None
+
+    @property
+    def is_headline_pooled(self) -> bool:
+        """Whether the headline is a rate of all held-out rows whose mean over the folds is printed differently."""
+        result, name = self.comparison.results[0], self.headline.measure
+        mean = {"accuracy": result.accuracy, "covering rate": result.covering_rate}.get(name)
+        return mean is not None and f"{mean:.1%}" != f"{self.headline.value:.1%}"
 
 
 def train(
@@ -122,6 +130,7 @@ def train(
     if not named:
         add_note(f"{DEFAULT_METHOD} is fitted without a comparison; --method best compares all methods.")
     frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
+    first_labels = measure_first_labels(prepared)
     n_unlabeled = int(candidates.is_unlabeled.sum())
     if not named and 2 * n_unlabeled > len(candidates):
         add_note(
@@ -150,10 +159,10 @@ def train(
             rate = None if isinstance(noise_rate, str) else noise_rate
             with steps.step(AUDIT) as bar:
                 auditor = method if is_default_method(method) else "auto"
-                _, issues = find_issues(
+                name, issues = find_issues(
                     prepared, auditor, folds=count_folds(prepared), seed=seed, noise_rate=rate, progress=bar
                 )
-            add_note(describe_correction(issues))
+            add_note(describe_correction(issues, name))
             if issues.n_changed:
                 fitted_to = issues.corrected()
                 with steps.step(RATES) as bar:
@@ -173,10 +182,13 @@ def train(
             model = fit_with_class_weights(comparison.best_estimator, frame, fitted_to, class_weight)
         if issues is None and has_suspects(model[-1]):
             with steps.step(AUDIT):
-                issues = find_suspects(comparison, model[-1], candidates, prepared.is_checked, prepared.groups)
+                checked, named_labels = prepared.is_checked, named_classes(prepared)
+                issues = find_suspects(
+                    comparison, model[-1], candidates, checked, prepared.groups, named=named_labels, seed=seed
+                )
         decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
         if noise_rate is None:
-            for sentence in describe_training_labels(decisions, candidates, truth):
+            for sentence in describe_training_labels(decisions, candidates, truth, written_weights(prepared)):
                 add_note(sentence)
     else:
         add_note(
@@ -208,8 +220,8 @@ def train(
     if calibration is not None:
         sets, expected_coverage = evaluate_calibration(calibration, candidates, truth, posterior)
     given = None if prepared.answers is None else prepared.answers.answers
-    audited, checked = None if noise_rate is None else issues, prepared.is_checked
-    accuracy = held_out_accuracy(comparison, candidates, given, audited, checked)
+    checked = prepared.is_checked
+    accuracy = held_out_accuracy(comparison, candidates, given, issues, checked, named_classes(prepared))
     headline = make_headline(comparison, candidates, accuracy)
     if noise_rate is None and accuracy is not None:
         for sentence in describe_rest(read_options, prepared):
@@ -220,6 +232,7 @@ def train(
             add_note(sentence)
     summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)
     summary |= {"parameters": split_method(method)[1], "class_weight": class_weight, "notes": notes}
+    summary |= {"first_labels": None if first_labels is None else first_labels._asdict()}
     summary |= {"confidences": calibration_steps.to_dict(confidences, is_calibrated=is_calibrated)}
     if crowd is not None and annotators is not None:
         summary |= {"answers": annotators_to_dict(annotators, crowd)}
@@ -255,6 +268,7 @@ def train(
             expected_coverage=expected_coverage,
             issues=issues,
             headline=headline,
+            first_labels=first_labels,
             n_corrected=None if noise_rate is None or issues is None else issues.n_changed,
         )
         if annotators is not None:

@@ -8,7 +8,7 @@ Reading order:
 4. `information`: whether the predictions are good enough for an estimate of the rate.
 """
 
-from oneof.solvers.noise.em import MAX_RATE, NoiseModel, NoiseSolution, normalize_rows, solve_noise
+from oneof.solvers.noise.em import MAX_RATE, NoiseModel, NoiseProblem, NoiseSolution, normalize_rows, solve_noise
 from oneof.solvers.noise.information import information_gains, is_better_than_frequencies
 from oneof.solvers.noise.profile import NoiseEstimate, average_noise
 from oneof.solvers.noise.wrong_sets import WrongSets
@@ -17,6 +17,7 @@ __all__ = [
     "MAX_RATE",
     "NoiseEstimate",
     "NoiseModel",
+    "NoiseProblem",
     "NoiseSolution",
     "WrongSets",
     "average_noise",

@@ -41,6 +41,8 @@ class NoiseEstimate:
     """Mean of r, (n,)."""
     outside: Floats
     """(n, K): probabilities of the classes if the set is wrong; rows sum to 1, or are 0 without such a class."""
+    ends: tuple[NoiseModel, NoiseModel]
+    """The models at both ends of the interval."""
 
 
 def average_noise(
@@ -94,6 +96,7 @@ def average_noise(
         confusion=np.asarray(sum(weight * model.confusion for weight, model in zip(weights, models, strict=True))),
         wrong=np.minimum(wrong, 1.0),  # the weights sum to 1 up to rounding
         outside=normalize_rows(outside),
+        ends=(models[0], models[-1]),
     )
 
 

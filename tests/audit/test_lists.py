@@ -1,0 +1,111 @@
+"""Audits of lists with probabilities: the classes that a list names, and the accuracy of its first label."""
+
+import numpy as np
+import pytest
+
+from oneof import PLEM, CandidateSets
+from oneof.audit import find_label_issues
+from oneof.errors import InputError
+
+FREQUENCIES = np.array([0.4, 0.2, 0.15, 0.1, 0.1, 0.05])
+NAMES = np.array([f"class {k}" for k in range(6)])
+MEANS = 1.5 * np.random.default_rng(5).normal(size=(6, 10))
+
+
+def make_lists(seed, n=500, length=2, strength=2.0):
+    """Return features, the true classes, and calibrated posteriors of a second source of which rows list a few."""
+    rng = np.random.default_rng(seed)
+    truth = rng.choice(6, size=n, p=FREQUENCIES)
+    X = MEANS[truth] + rng.normal(size=(n, 10))
+    scores = strength**2 * np.eye(6)[truth] + strength * rng.normal(size=(n, 6)) + np.log(FREQUENCIES)
+    posterior = np.exp(scores - scores.max(axis=1, keepdims=True))
+    posterior /= posterior.sum(axis=1, keepdims=True)
+    order = np.argsort(-posterior, axis=1)[:, :length]
+    lists = [{NAMES[k]: p for k, p in zip(columns, row[columns])} for columns, row in zip(order.tolist(), posterior)]
+    return X, truth, lists, order[:, 0]
+
+
+def audit_lists(seed, **options):
+    """Return the audit of lists whose rest is spread over the other classes, the truth, the names, and first labels."""
+    X, truth, lists, first = make_lists(seed, **options)
+    y = CandidateSets.from_weights(lists, NAMES, kind="posterior", rest=True)
+    named = CandidateSets.from_weights(lists, NAMES).mask
+    return find_label_issues(X, y, PLEM(), named=named), truth, named, first
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_lists_are_wrong_if_they_do_not_name_the_true_class(seed):
+    """The interval has the fraction of such lists, although the other classes have the weight of the rest."""
+    issues, truth, named, _ = audit_lists(seed)
+    wrong = ~named[np.arange(len(truth)), truth]
+    low, high = issues.noise_rate_interval
+    assert 0.03 < wrong.mean() < 0.15
+    assert low <= wrong.mean() <= high
+    assert issues.n_wrong == pytest.approx(issues.noise_rate * len(truth))
+    assert not named[np.arange(len(truth)), [NAMES.tolist().index(label) for label in issues.proposed]].any()
+    listed = np.array([issue.row for issue in issues.top(20)])
+    assert wrong[listed].mean() > 5 * wrong.mean()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_accuracy_of_first_labels_is_in_its_interval(seed):
+    """The first label is that of the largest posterior, which is not always the class of the largest likelihood."""
+    issues, truth, _, first = audit_lists(seed)
+    accuracy = np.mean(first == truth)
+    assert (issues.candidates.weights.argmax(axis=1) == truth).mean() < accuracy
+    estimate, (low, high) = issues.estimate_accuracy(NAMES[first])
+    assert low < estimate < high
+    assert low < accuracy < high
+    assert high - low < 0.15
+
+
+@pytest.mark.long
+def test_the_intervals_hold_in_most_simulations():
+    """Of 40 tables, both intervals contain their fraction in at least 36."""
+    held = []
+    for seed in range(100, 140):
+        issues, truth, named, first = audit_lists(seed)
+        wrong = np.mean(~named[np.arange(len(truth)), truth])
+        _, (low, high) = issues.estimate_accuracy(NAMES[first])
+        held.append(
+            (
+                issues.noise_rate_interval[0] <= wrong <= issues.noise_rate_interval[1],
+                low < np.mean(first == truth) < high,
+            )
+        )
+    assert np.sum(held, axis=0).min() >= 36
+
+
+def test_named_classes_change_no_weights():
+    """The posterior, the corrected weights and first labels are those without named classes."""
+    X, _, lists, first = make_lists(0, n=300)
+    y = CandidateSets.from_weights(lists, NAMES, kind="posterior", rest=True)
+    named = CandidateSets.from_weights(lists, NAMES).mask
+    plain, of_names = (find_label_issues(X, y, PLEM(), named=mask) for mask in (None, named))
+    np.testing.assert_array_equal(plain.posterior, of_names.posterior)
+    np.testing.assert_array_equal(plain.corrected().weights, of_names.corrected().weights)
+    assert plain.estimate_accuracy(NAMES[first])[0] == pytest.approx(of_names.estimate_accuracy(NAMES[first])[0])
+    np.testing.assert_allclose(
+        np.where(named, 0.0, plain.posterior).sum(axis=1)[y.is_weighted], of_names.probability[y.is_weighted]
+    )
+
+
+def test_the_accuracy_of_exact_labels_is_one_minus_the_noise_rate():
+    """An exact label is wrong if its set is."""
+    X, _, _, first = make_lists(1)
+    issues = find_label_issues(X, NAMES[first], PLEM())
+    accuracy, (low, high) = issues.estimate_accuracy(NAMES[first])
+    assert accuracy == pytest.approx(1 - issues.noise_rate, abs=1e-6)
+    assert low < 1 - issues.noise_rate_interval[1] < 1 - issues.noise_rate_interval[0] < high
+    nothing, interval = issues.estimate_accuracy([None] * len(first))
+    assert np.isnan(nothing)
+    assert interval == (0.0, 1.0)
+
+
+def test_named_classes_have_weights():
+    """A mask of another shape, a named class of weight 0 and a list without names are errors."""
+    X, _, lists, _ = make_lists(0, n=60)
+    y = CandidateSets.from_weights(lists, NAMES)
+    for named in (y.mask[:, :2], np.ones_like(y.mask), np.zeros_like(y.mask)):
+        with pytest.raises(InputError, match="`named` must"):
+            find_label_issues(X, y, PLEM(), named=named)

@@ -236,17 +236,27 @@ def test_an_existing_checkpoint(run: Run, birds: Path, monkeypatch: pytest.Monke
 
 
 def test_a_finished_run_is_not_resumed(run: Run, birds: Path) -> None:
-    """--resume leaves the files of a finished run as they are, and says so; --restart replaces them."""
+    """--resume leaves the files of a finished run of the same stream and options as they are; --restart replaces them.
+
+    Another stream, option or method is an error.
+    """
     assert run(*ONLINE, "--resume").code == 0  # nothing to resume: a script may always have the option
     before = {path.name: path.read_bytes() for path in Path("birds-oneof").iterdir()}
-    again = run(*ONLINE, "--epochs", "2", "--resume", "--json")
+    again = run(*ONLINE, "--resume", "--json")
     assert again.code == 0, again.err
     assert "the run in birds-oneof is finished: it learned 60 rows of birds.csv" in again.err
     assert "--restart fits the stream again" in again.err
     assert json.loads(again.out)["epochs"] == 1
     assert {path.name: path.read_bytes() for path in Path("birds-oneof").iterdir()} == before
+    for words, sentence in (
+        (("--epochs", "2"), "was written with the option n_epochs 1; got 2"),
+        (("--method", "AvgPegasos"), "belongs to MaxPerceptron; got AvgPegasos"),
+        (("--truth", "species"), "--truth cannot be used with --online"),
+    ):
+        refused = run(*ONLINE, *words, "--resume")
+        assert refused.code == 2 and sentence in refused.err, refused.err
     birds.write_text(birds.read_text().replace("river", "lake"))
-    assert "birds.csv is not the file of the finished run in birds-oneof" in run(*ONLINE, "--resume").err
+    assert "birds.csv has changed since" in run(*ONLINE, "--resume").err
     assert {path.name: path.read_bytes() for path in Path("birds-oneof").iterdir()} == before
     assert json.loads(run(*ONLINE, "--epochs", "2", "--restart", "--json").out)["epochs"] == 2
 

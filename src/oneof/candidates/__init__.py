@@ -2,23 +2,21 @@
 
 Reading order: `labels` (values, classes and codes), `spellings` (labels that differ only in case or separators),
 `levels` and `row_weights` (weights of the candidates: their level sets and storage), `readers` (one module for each
-form of supervision), `constructors` and `sets` (the class), `prediction_sets` (sets that a model predicts),
-`conversion` (any form), `checked_labels` (labels in place of sets), `class_union` (labels in several blocks), `columns`
-(columns of tables and streams), `stratification` (folds), `class_weights` (weights of the rows by their classes).
+form of supervision), `constructors` and `sets` (the class), `conversion` (any form), `checked_labels` (labels in place
+of sets), `class_union` (labels in several blocks), `columns` (columns of tables and streams), `stratification` (folds),
+`class_weights` (weights of the rows by their classes).
 """
 
 from oneof.candidates.class_union import LabelValues, collect_values, common_classes
 from oneof.candidates.conversion import as_candidates, expand_to_predicted
 from oneof.candidates.labels import as_classes
 from oneof.candidates.levels import LevelSets
-from oneof.candidates.prediction_sets import PredictionSets
 from oneof.candidates.sets import CandidateSets, align
 
 __all__ = [
     "CandidateSets",
     "LabelValues",
     "LevelSets",
-    "PredictionSets",
     "align",
     "as_candidates",
     "as_classes",

@@ -159,25 +159,26 @@ class CandidateSets(Constructors):
         """
         return collections.write_sets(self._mask, self._classes)
 
-    def to_strings(self, *, separator: str = "|") -> list[str]:
+    def to_strings(self, *, separator: str = "|", write_full: bool = False) -> list[str]:
         """Return text that `from_strings` reads back, except for spaces around labels; an unlabeled row is empty text.
 
-        If any row has weights, they are written after colons, as in ``"finch:1.0|wren:0.3"``, and the text is read back
-        by ``from_strings(y, weighted=True)``.
+        Weights are written after colons, as in ``"finch:1.0|wren:0.3"``, for ``from_strings(y, weighted=True)``.
 
         Parameters
         ----------
         separator : str, default="|"
-            The text between two labels; within a label it is escaped by a backslash. Of several signs, such as "| ;",
-            the first is written, and all are escaped. "[]" writes lists of JSON, and objects for rows with weights.
+            Text between labels, in which it is escaped by a backslash; the first one of several signs, such as "| ;".
+            "[]" writes lists of JSON, and objects for rows with weights.
+        write_full : bool, default=False
+            Write sets of all classes in full, as those of predictions, and no weights.
 
         Returns
         -------
         list of str
         """
-        if self._row_weights is not None:
+        if self._row_weights is not None and not write_full:
             return write_weighted_strings(self._mask, self._classes, self._row_weights, separator)
-        return collections.write_strings(self._mask, self._classes, separator)
+        return collections.write_strings(self._mask, self._classes, separator, write_full=write_full)
 
     def soften(self, noise_rate: Any) -> "CandidateSets":
         """Return weights for sets that may exclude the true class.

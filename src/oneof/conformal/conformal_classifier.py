@@ -8,7 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from oneof.candidates import CandidateSets, PredictionSets, as_candidates
+from oneof.candidates import CandidateSets, as_candidates
 from oneof.conformal.calibration_warnings import warn_of_few_rows, warn_of_full_sets
 from oneof.conformal.held_out import check_cv, class_proba, fit_parts, is_text
 from oneof.errors import InputError
@@ -240,7 +240,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         CandidateSets
-            Over ``classes_``, without an empty set. `to_strings` writes a set of all classes in full.
+            Over ``classes_``, without an empty set. ``to_strings(write_full=True)`` writes sets of all classes in full.
 
         Raises
         ------
@@ -267,7 +267,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
             for model in self.estimators_
         ]
         mask = prediction_sets(p_values(self.calibrations_, values), float(coverage), proba)
-        return PredictionSets(mask, self.classes_)
+        return CandidateSets(mask, self.classes_)
 
     def predict(self, X: Any) -> Labels:
         """Predict one class for each row, by `estimator_`.

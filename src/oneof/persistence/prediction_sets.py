@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from oneof.candidates import PredictionSets
+from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.persistence.protocols import ModelLike
 from oneof.solvers.conformal import (
@@ -57,7 +57,7 @@ def check_calibrated(model: ModelLike, subject: str = "prediction sets need") ->
     )
 
 
-def predict_sets(model: ModelLike, proba: Floats, options: CoverageOptions) -> tuple[PredictionSets, list[str]]:
+def predict_sets(model: ModelLike, proba: Floats, options: CoverageOptions) -> tuple[CandidateSets, list[str]]:
     """Return the prediction sets of rows with these probabilities, and notes about sets that have all classes."""
     assert model.calibration is not None
     calibrated, n_classes = calibrate_rows(model.calibration, options), len(model.classes)
@@ -75,23 +75,23 @@ def predict_sets(model: ModelLike, proba: Floats, options: CoverageOptions) -> t
             "most prediction sets have all classes, since the conservative calibration assumes the worst of the "
             "calibration rows with several candidates."
         )
-    return PredictionSets(mask, model.pipeline.classes_), notes
+    return CandidateSets(mask, model.pipeline.classes_), notes
 
 
 def describe_calibration(model: ModelLike, options: CoverageOptions) -> dict[str, Any]:
     """Return the rule, the numbers of calibration rows, and the column of groups of the folds, in the types of JSON.
 
     The calibration rows are those that `oneof fit` has held out. With groups, a row was predicted by a model without
-    the rows of its group.
+    the rows of its group. Models of an earlier version have no such entry.
     """
     assert model.calibration is not None
-    evidence, groups = model.calibration["evidence"], model.summary.get("groups")
-    return {
+    evidence = model.calibration["evidence"]
+    facts: dict[str, Any] = {
         "rule": options.calibration,
         "rows": len(evidence),
         "several_candidates": int(((evidence > 0).sum(axis=1) > 1).sum()),
-        "groups": groups if isinstance(groups, str) else None,
     }
+    return facts | ({"groups": model.summary["groups"]} if "groups" in model.summary else {})
 
 
 def predict_mask(calibrated: Calibration, proba: Any, options: CoverageOptions) -> Mask:

@@ -161,7 +161,7 @@ class SavedModel:
         Returns
         -------
         CandidateSets
-            `to_strings` writes a set of all classes in full, as `oneof predict --coverage` does.
+            ``to_strings(write_full=True)`` is the text of `oneof predict --coverage`, with sets of all classes in full.
 
         Raises
         ------

@@ -115,15 +115,15 @@ def name_classes(mask: Mask, folded: Labels, spellings: Spellings, *, is_sorted:
     return mask[:, order], names[order]
 
 
-def write_strings(mask: Mask, classes: Labels, separator: str) -> list[str]:
-    """Join the labels of each row's set; an unlabeled row becomes the empty text."""
+def write_strings(mask: Mask, classes: Labels, separator: str, *, write_full: bool = False) -> list[str]:
+    """Join the labels of each row's set; a set of all classes becomes the empty text unless `write_full`."""
     check_separator(separator)
     if separator == LISTS:
-        return ["" if row.all() else write_list(classes[row].tolist()) for row in mask]
+        return ["" if row.all() and not write_full else write_list(classes[row].tolist()) for row in mask]
     labels = np.array(escape_labels(classes, "\\" + escaped_characters(separator)), object)
-    full = np.asarray(mask.all(axis=1))
+    empty = np.zeros(len(mask), dtype=bool) if write_full else np.asarray(mask.all(axis=1))
     written = separators_of(separator)[0]
-    return ["" if full[i] else written.join(labels[row]) for i, row in enumerate(mask)]
+    return ["" if empty[i] else written.join(labels[row]) for i, row in enumerate(mask)]
 
 
 def separators_of(separator: str) -> list[str]:

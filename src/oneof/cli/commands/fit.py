@@ -233,15 +233,6 @@ def _fit_online(
     from oneof.cli.training import online
 
     folder = out or online.default_folder(table)
-    finished = online.finished_run(folder, table) if online_options.resume else None
-    if finished is not None:
-        terminal.print_note(
-            f"the run in {folder} is finished: it learned {finished['rows']:,} rows of {finished['stream']}. Nothing "
-            "remains to be resumed; --restart fits the stream again and replaces its files."
-        )
-        if json:
-            terminal.print_json(finished | {"files": [str(folder / name) for name in online.OUTPUTS]})
-        return
     try:
         result = online.fit_online(
             table,
@@ -257,11 +248,17 @@ def _fit_online(
         if sentence is not None:
             terminal.print_note(sentence)
         raise
-    for sentence in result.fit.notes:
-        terminal.print_note(sentence)
     summary = result.summary
+    if result.fit is None:
+        terminal.print_note(
+            f"the run in {folder} is finished: it learned {summary['rows']:,} rows of {summary['stream']}. Nothing "
+            "remains to be resumed; --restart fits the stream again and replaces its files."
+        )
+    for sentence in () if result.fit is None else result.fit.notes:
+        terminal.print_note(sentence)
     if json:
         terminal.print_json(summary | {"files": result.files})
+    if json or result.fit is None:
         return
     terminal.print_line(
         f"{summary['stream']}: {summary['rows']:,} rows ({_count_rows(summary)}), {len(summary['classes'])} classes"

@@ -13,7 +13,7 @@ from oneof.persistence import prediction_sets
 if TYPE_CHECKING:
     import polars as pl
 
-    from oneof.candidates import CandidateSets, PredictionSets
+    from oneof.candidates import CandidateSets
     from oneof.comparison import Comparison
     from oneof.conformal import SetEvaluation
     from oneof.typing import Floats, Ints
@@ -147,11 +147,12 @@ def evaluate_calibration(
     return evaluate_sets(sets, known if has_truth else candidates[rows]), expected
 
 
-def to_columns(sets: "PredictionSets", separator: str) -> "list[pl.Series]":
+def to_columns(sets: "CandidateSets", separator: str) -> "list[pl.Series]":
     """Return the columns `set`, which `oneof fit` reads as labels, and `set_size`."""
     import polars as pl
 
-    return [pl.Series("set", sets.to_strings(separator=separator), dtype=pl.String), pl.Series("set_size", sets.sizes)]
+    texts = sets.to_strings(separator=separator, write_full=True)
+    return [pl.Series("set", texts, dtype=pl.String), pl.Series("set_size", sets.sizes)]
 
 
 def describe_sets(sets: "CandidateSets", known: Any, options: SetOptions) -> dict[str, Any]:
@@ -189,26 +190,28 @@ def to_dict(evaluation: "SetEvaluation") -> dict[str, Any]:
     }
 
 
-def describe_promise(calibration: dict[str, Any]) -> list[str]:
-    """Return sentences on the rows for which the coverage is, and on calibration rows without a single label.
+def describe_validity(calibration: dict[str, Any]) -> list[str]:
+    """Return sentences on the rows to which the coverage applies, and on calibration rows with several candidates.
 
     Parameters
     ----------
     calibration : dict
         Result of `oneof.persistence.prediction_sets.describe_calibration`.
     """
-    n_rows, n_several, groups = (calibration[key] for key in ("rows", "several_candidates", "groups"))
-    rows = f"{n_rows:,} held-out row{'s' * (n_rows != 1)}"
-    if groups is None:
+    n_rows, n_several = calibration["rows"], calibration["several_candidates"]
+    rows = f"The sets are calibrated by {n_rows:,} held-out row{'s' * (n_rows != 1)}"
+    if calibration.get("groups"):
         sentences = [
-            f"The sets are calibrated by {rows}: the coverage is for new rows like those of training. It may be lower "
-            "for rows of new groups, such as other recordings or patients (fit --groups)."
+            f"{rows} that were predicted without their group ({calibration['groups']!r}): the coverage is the average over rows of "
+            "new groups, and differs between groups."
+        ]
+    elif "groups" in calibration:
+        sentences = [
+            f"{rows}: the coverage applies to new rows like those of training. It may be lower for rows of new groups, "
+            "such as other recordings or patients (fit --groups)."
         ]
     else:
-        sentences = [
-            f"The sets are calibrated by {rows} that were predicted without their group ({groups!r}): the coverage is "
-            "the average over rows of new groups, and differs between groups."
-        ]
+        sentences = [f"{rows}: the coverage applies to new rows like those of training."]
     if n_several and calibration["rule"] != "conservative":
         have = "has" if n_several == 1 else "have"
         sentences.append(
@@ -220,7 +223,7 @@ def describe_promise(calibration: dict[str, Any]) -> list[str]:
 
 
 def print_sets(summary: dict[str, Any]) -> None:
-    """Print the mean size of the sets, the coverage if there are labels, and the rows for which the coverage is."""
+    """Print the mean size of the sets, the coverage if there are labels, and the rows to which it applies."""
     nominal = terminal.format_percent(summary["nominal_coverage"])
     terminal.print_line(f"Prediction sets (nominal coverage {nominal}): {summary['mean_size']:.2f} classes on average")
     if summary.get("coverage") is not None:
@@ -239,5 +242,5 @@ def print_sets(summary: dict[str, Any]) -> None:
                 "Coverage: not measurable, since no row has a single label; --truth names a column of true labels"
             )
     if "calibration" in summary:
-        for sentence in describe_promise(summary["calibration"]):
+        for sentence in describe_validity(summary["calibration"]):
             terminal.print_line(sentence)

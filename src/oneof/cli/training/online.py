@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import json
+import os
 import shlex
 import time
 from collections.abc import Callable
@@ -44,10 +45,10 @@ class OnlineOptions:
 
 @dataclass(frozen=True)
 class OnlineResult:
-    """Result of `fit_online`: the summary as JSON types, the fit, and the files written."""
+    """Result of `fit_online`: the summary as JSON types, the fit, and its files; no fit if the run had been finished."""
 
     summary: dict[str, Any]
-    fit: "StreamResult"
+    fit: "StreamResult | None"
     files: list[str]
 
 
@@ -70,10 +71,12 @@ def fit_online(
 ) -> OnlineResult:
     """Fit a stream, save checkpoints, and write model, summary and curve into a folder.
 
-    The checkpoint is removed after the other files are written. `show_plan` is called with the facts of the first batch
-    before the fit, unless the batch cannot be read twice or has defects, which are errors of the fit.
+    The checkpoint is removed after the other files are written. With `resume`, the files of a finished run of the same
+    stream and options stay as they are. `show_plan` is called with the facts of the first batch before the fit, unless
+    the batch cannot be read twice or has defects, which are errors of the fit.
     """
     from oneof.stream import CheckpointConfig, fit_stream, open_source
+    from oneof.stream.checkpoint import fingerprint
 
     check_writable(folder)
     source = open_source(path, read_options.table.format)
@@ -86,12 +89,15 @@ def fit_online(
     classifier = _make_classifier(method)
     separator, separator_notes = _resolve_separator(source, read_options)
     options = _stream_options(replace(read_options, separator=separator), online_options)
+    checkpoint, identity = folder / CHECKPOINT, fingerprint(source, classifier, options)
+    files = [str(folder / name) for name in OUTPUTS]
+    if online_options.resume and not checkpoint.exists() and all(map(os.path.isfile, files)):
+        return OnlineResult(_read_finished(folder, source, identity), None, files)
     if show_plan is not None and source.can_be_read_again:
         with contextlib.suppress(OneofError):
             plan = inspect_stream(path, read_options, online_options, method=method, is_timed=False).plan
             if plan.method is not None:  # the labels of the first rows could be read
                 show_plan(plan)
-    checkpoint = folder / CHECKPOINT
     if online_options.resume is False:
         checkpoint.unlink(missing_ok=True)
     checkpoints = CheckpointConfig(
@@ -105,15 +111,14 @@ def fit_online(
         with naming_the_option():
             fit = fit_stream(source, classifier, options, checkpoints=checkpoints, callback=callback)
     fit = replace(fit, notes=[*separator_notes, *fit.notes])
-    file_hash = hash_file(path)
-    summary = _summarize(source.name, fit, options, classifier, online_options) | {"file_hash": file_hash}
+    summary = _summarize(source.name, fit, options, classifier, online_options) | {"identity": identity}
     with atomic_directory(folder) as stage:
         model, summary_file, curve = (stage / name for name in OUTPUTS)
-        _write_model(model, fit, read_options, summary, file_hash)
+        _write_model(model, fit, read_options, summary, hash_file(path))
         summary_file.write_text(json.dumps(summary, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         _write_curve(curve, fit.validation)
     checkpoint.unlink(missing_ok=True)
-    return OnlineResult(summary, fit, [str(folder / name) for name in OUTPUTS])
+    return OnlineResult(summary, fit, files)
 
 
 def _stream_options(read_options: ReadOptions, online_options: OnlineOptions) -> "StreamOptions":
@@ -243,27 +248,26 @@ def _resolve_separator(source: "Source", read_options: ReadOptions) -> tuple[str
     return DEFAULT_SEPARATOR, ()
 
 
-def finished_run(folder: Path, path: Path) -> dict[str, Any] | None:
-    """Return the summary of a finished online run of a folder; None without one, or with a checkpoint.
+def _read_finished(folder: Path, source: "Source", identity: dict[str, Any]) -> dict[str, Any]:
+    """Return the summary of the finished run in a folder, which must have the same stream, options and method."""
+    from oneof.stream.checkpoint import check_compatible
 
-    If the file of the stream has changed since, it is an error, as for an unfinished run.
-    """
-    model, summary_file, _ = (folder / name for name in OUTPUTS)
-    if (folder / CHECKPOINT).exists() or not (model.is_file() and summary_file.is_file()):
-        return None
+    path = folder / "summary.json"
     try:
-        summary = json.loads(summary_file.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-    if not isinstance(summary, dict) or not {"stream", "progressive_validation", "rows"} <= set(summary):
-        return None
-    learned = summary.get("file_hash")
-    if learned is not None and learned != hash_file(path):
+        summary = json.loads(path.read_text(encoding="utf-8"))
+        stored = dict(summary["identity"])
+    except (OSError, ValueError, TypeError, KeyError):
         raise InputError(
-            f"{path} is not the file of the finished run in {folder}, or has changed since. Name another folder by "
-            "--out, or replace the run by --restart."
+            f"{folder} has a model that was not fitted by this version with --online. Name another folder by --out, or "
+            "replace its files by --restart."
+        ) from None
+    if not source.can_be_read_again:
+        raise InputError(
+            f"the run in {folder} is finished, and standard input cannot be compared with its stream. Name another "
+            "folder by --out, or replace the run by --restart."
         )
-    return summary
+    check_compatible({"identity": stored}, identity | {"versions": {}}, path)  # nothing is continued
+    return dict(summary)
 
 
 def resume_hint(folder: Path, arguments: list[str]) -> str | None:

@@ -5,9 +5,9 @@ from typing import Any
 
 from oneof.candidates.labels import fold_case as fold_text
 from oneof.candidates.labels import label_vector, labels_with_weights, lists_as_text
-from oneof.candidates.readers.literals import LISTS, is_plainly_list, strip_fence
+from oneof.candidates.readers.literals import LISTS, is_plainly_list, is_record, unwrap
 from oneof.errors import LabelError
-from oneof.messages import warn
+from oneof.messages import shorten, warn
 from oneof.typing import Labels
 
 DEFAULT_SEPARATOR = "|"
@@ -52,7 +52,7 @@ def detect_separator(
     rows: dict[str, int] = {}
     n_objects = n_others = 0
     for row, text in enumerate(texts):
-        stripped = "" if text is None else strip_fence(text).strip()
+        stripped = "" if text is None else unwrap(text).strip()
         if weighted and stripped[:1] in ("{", "["):
             n_objects += 1
         elif stripped:
@@ -64,7 +64,15 @@ def detect_separator(
         return DEFAULT_SEPARATOR
     if has_lists:
         return LISTS
+    if not weighted and 2 * sum(text.startswith("{") and is_record(text) for text in rows) > len(rows):
+        return DEFAULT_SEPARATOR  # the reader refuses objects, which have weights
     if (lists := lists_as_text(rows)) and not set(lists) <= named:
+        if is_record(lists[0]):
+            raise LabelError(
+                f"{shorten(lists[0])!r} has labels with weights. Add --weighted (in Python, weighted=True).",
+                row=rows[lists[0]],
+                label=lists[0],
+            )
         raise LabelError(
             f"{lists[0]!r} seems to be a set written as text. Write sets as 'a|b' or as a list, ['a', 'b'], or use a "
             f"list column (Parquet, JSON lines). {setting}{DEFAULT_SEPARATOR!r} if it is one class.",
@@ -148,7 +156,7 @@ def warn_of_syntax(y: Any, known: Labels, separator: str, classes: Any) -> None:
             f"each text is read as one label, but {other!r} seems to separate labels. Pass separator={other!r}, or "
             "separator='auto'.",
         )
-    if lists := lists_as_text(strip_fence(label) if isinstance(label, str) else label for label in known.tolist()):
+    if lists := lists_as_text(unwrap(label) if isinstance(label, str) else label for label in known.tolist()):
         warn(
             f"{lists[0]!r} is read as one label. If it is a list written as text, pass separator='[]'; if it is a "
             "set or a tuple, use CandidateSets.from_sets on [ast.literal_eval(text) for text in y].",

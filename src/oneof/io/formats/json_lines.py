@@ -1,7 +1,9 @@
 """Reader of JSON lines: one object per line.
 
 A column in which some cells are lists becomes a column of lists, and a column of objects a column of structs. A column
-of lists and objects, such as labels with and without weights, becomes JSON text, as in CSV.
+of lists and objects, such as labels with and without weights, becomes JSON text, as in CSV. So does a column of text
+and of lists of lists or objects, and a column of objects in which a key has lists and other values. Other text
+among lists becomes a list of one member.
 """
 
 import io
@@ -95,7 +97,8 @@ def _to_series(name: str, cells: list[Any]) -> "pl.Series":
     import polars as pl
 
     kinds = set(map(type, cells)) - {type(None)}
-    if {list, dict} <= kinds:
+    is_nested = {list, str} <= kinds and _has_nested_lists(cells)
+    if {list, dict} <= kinds or is_nested or (kinds == {dict} and _has_mixed_values(cells)):
         cells = [None if cell is None else _to_text(cell) for cell in cells]
     elif list in kinds:
         cells = [cell if cell is None or isinstance(cell, list) else [cell] for cell in cells]
@@ -113,6 +116,21 @@ def _to_series(name: str, cells: list[Any]) -> "pl.Series":
         return pl.Series(name, cells, strict=kinds != {dict})  # if strict, only the keys of the first objects remain
     except (TypeError, OverflowError, pl.exceptions.PolarsError):
         return pl.Series(name, [None if cell is None else _to_text(cell) for cell in cells])
+
+
+def _has_nested_lists(cells: list[Any]) -> bool:
+    """Return whether a member of a list is a list or an object, such as a label with its weight."""
+    return any(isinstance(m, list | dict) for cell in cells if isinstance(cell, list) for m in cell)
+
+
+def _has_mixed_values(cells: list[Any]) -> bool:
+    """Return whether a key of objects has lists or objects, and other values."""
+    types: dict[str, set[type]] = {}
+    for cell in cells:
+        for key, value in (cell or {}).items():
+            if value is not None:
+                types.setdefault(key, set()).add(type(value))
+    return any(len(kinds) > 1 and kinds & {list, dict} for kinds in types.values())
 
 
 def _to_texts(member: Any) -> list[str] | None:

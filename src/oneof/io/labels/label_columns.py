@@ -13,6 +13,7 @@ from oneof.candidates.columns import (
     fold_case,
     fold_labels,
     read_label_columns,
+    unwrap_cells,
 )
 from oneof.candidates.labels import labels_with_weights
 from oneof.candidates.readers.collections import separators_of
@@ -59,6 +60,7 @@ def find_separator(
     if len(columns) != 1:
         return DEFAULT_SEPARATOR
     cells = label_frame(table, columns)[find_column(columns[0], table.frame.columns, table.path)]
+    cells = unwrap_cells(cells, DEFAULT_SEPARATOR, weighted=weighted)
     if cells.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return DEFAULT_SEPARATOR
     if table.cell_format.folds_labels:

@@ -181,6 +181,8 @@ def _split_weights(row: int, text: str | None, separator: str) -> list[float] | 
     if text.lstrip().startswith("["):
         with contextlib.suppress(ValueError):
             pieces = parse_text(text)
+    while pieces and isinstance(pieces[-1], str) and not pieces[-1].strip():
+        del pieces[-1]  # a separator at the end
     weights = [read_weight(piece) for piece in pieces]
     if None in weights:
         raise LabelError(f"{text!r} must contain numbers separated by {separator!r}.", row=row, label=text)

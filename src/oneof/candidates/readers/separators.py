@@ -11,8 +11,8 @@ from oneof.messages import shorten, warn
 from oneof.typing import Labels
 
 DEFAULT_SEPARATOR = "|"
-_SEPARATORS = (";", ",", " / ")
-_IN_NAMES = (",", " / ")
+_SEPARATORS = (";", ",", " / ", "\n")
+_IN_NAMES = (",", " / ", "\n")
 """Separators that also occur in names of classes."""
 
 
@@ -28,6 +28,8 @@ def detect_separator(
     A separator is plain if two different cells or more contain it, each has a label that also occurs in another cell,
     and there are fewer labels than different cells. A comma must, moreover, join labels that occur alone, or lists of
     several lengths with at most half as many labels as there are different cells: names of classes have commas too.
+
+    Line ends separate labels that all occur alone, also in one cell only; in other cells they are part of a class.
 
     The result is `LISTS` if a cell is a list written as text, such as '["finch", "wren"]' or "['finch', 'wren']". Cells
     such as "[0, 10]" alone are classes, since they may be intervals.
@@ -86,6 +88,7 @@ def detect_separator(
             continue
         members = {text: _members(text, separator, weighted=weighted) for text in joined}
         alone = named | {_label(text, weighted=weighted) for text in rows if separator not in text}
+        alone |= {labels[0] for labels in members.values() if len(labels) == 1}  # a separator at an end, such as "a;"
         counts: dict[str, int] = {}
         for labels in members.values():
             for label in set(labels):
@@ -97,9 +100,11 @@ def detect_separator(
         sizes = {len(labels) for labels in members.values()}
         is_list = len(sizes) > 1 and max(sizes) > 2 and all(is_known.values())
         is_long_list = is_list and 2 * len(alone | set(counts)) <= len(alone) + len(joined)
+        if separator == "\n" and set(counts) <= alone:
+            return separator
         if is_plain and (joins_classes or is_long_list or separator not in _IN_NAMES):
             return separator
-        if joins_classes or is_list or is_plain or separator not in _IN_NAMES:
+        if separator != "\n" and (joins_classes or is_list or is_plain or separator not in _IN_NAMES):
             text = next((text for text in joined if any(m in alone for m in members[text])), joined[0])
             doubtful.append((rows[text], text, separator))
     if doubtful:

@@ -93,6 +93,32 @@ def read_object(line: str, location: str) -> dict[str, Any]:
     return row
 
 
+def read_json(path: Path) -> Any:
+    """Return the value of a file of JSON that a tool exported."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise DataError(f"the file {path} does not exist. Check its name and folder.") from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not text in UTF-8. Export it again.") from None
+    return parse_json(text, str(path))
+
+
+def parse_json(text: str, source: str) -> Any:
+    """Return the value of JSON that a tool exported; errors begin with its source."""
+    try:
+        value = json.loads(text)
+        if "\\ud" in text.lower():  # may be the escape of a lone surrogate
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"{source} has a lone surrogate, {error.object[error.start]!r}. Export it again.") from None
+    except (ValueError, RecursionError):
+        raise DataError(f"{source} is not JSON. Export it again.") from None
+    return value
+
+
 def _to_series(name: str, cells: list[Any]) -> "pl.Series":
     import polars as pl
 

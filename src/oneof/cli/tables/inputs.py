@@ -198,6 +198,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
             candidates.classes.tolist(),
             separator,
             source=str(table.path if read_options.answers is None else read_options.answers.path),
+            candidates=candidates if read_options.answers is None else None,
         ),
         *misspelled_classes(candidates),
         *_refusals(label_table, labels, read_options, candidates),

@@ -1,5 +1,6 @@
 """Candidate sets from text: separators, escaped labels, lists, missing labels, and warnings."""
 
+import re
 import warnings
 
 import numpy as np
@@ -38,9 +39,27 @@ def test_several_separators():
     assert CandidateSets.from_strings(["owl or ; wren"], separator=" or ; ").to_sets() == [{"owl", "wren"}]
 
 
+@pytest.mark.parametrize(
+    ("texts", "separator"),
+    [
+        (["a|b|", "|b", "c||", "|a|c|"], "|"),
+        (["a; b;", ";b", "c;", "a; c ; "], "auto"),
+        (["a;", "b;", "c;", "a;"], "auto"),
+        (["a, b,", "b,", "c,", "a, c,"], "auto"),
+        (["a\nb\n", "b\n", "c\n", "a\nc"], "\n"),
+    ],
+)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_separators_at_the_ends_of_a_text_have_no_effect(texts, separator, weighted):
+    """A separator before the first label or after the last one does not make an empty label."""
+    expected = [[label.strip() for label in re.split(r"[|;,\n]", text) if label.strip()] for text in texts]
+    sets = CandidateSets.from_strings(texts, separator=separator, weighted=weighted)
+    assert sets.to_sets() == [set(labels) for labels in expected]
+
+
 @given(
     st.lists(st.sets(label_text, min_size=1, max_size=4), min_size=1, max_size=8),
-    st.sampled_from(["|", ";", "::", " or ", " / ", ", ", "| ;", "; ||"]),
+    st.sampled_from(["|", ";", "::", " or ", " / ", ", ", "| ;", "; ||", "\n"]),
 )
 def test_labels_may_contain_the_separator(sets, separator):
     """Labels with separators and backslashes are equal after writing and reading."""

@@ -32,8 +32,8 @@ TABLES: dict[str, tuple[Callable[[], bytes], str]] = {
     "ragged": (lambda: b"species,truth,x\nowl,owl,1\nwren,wren\n", "line 3: found 2 cells"),
     "undecodable": (lambda: b"species,truth,x\n\xc3\xb6wl,owl,1\nwr\xe9n,wren,2\n", "UTF-8 (line 3)"),
     "empty label": (
-        _with(species=pl.when(pl.arange(0, 60) == 3).then(pl.lit("owl|")).otherwise(pl.col("species"))),
-        "row 3: 'owl|' contains an empty label",
+        _with(species=pl.when(pl.arange(0, 60) == 3).then(pl.lit("owl||wren")).otherwise(pl.col("species"))),
+        "row 3: 'owl||wren' contains an empty label",
     ),
     "empty set": (
         _with(species=pl.when(pl.arange(0, 60) == 3).then(pl.lit("[]")).otherwise(pl.col("species"))),

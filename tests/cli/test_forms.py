@@ -175,12 +175,12 @@ def test_a_doubtful_separator_is_a_question(run: Run, birds: Path) -> None:
 
 
 def test_all_bad_label_cells_are_reported(run: Run, birds: Path) -> None:
-    bad = pl.when(pl.arange(0, 60).is_in([4, 9])).then(pl.lit("owl|")).otherwise(pl.col("species"))
+    bad = pl.when(pl.arange(0, 60).is_in([4, 9])).then(pl.lit("owl||wren")).otherwise(pl.col("species"))
     bad = pl.when(pl.arange(0, 60) == 20).then(pl.lit("||")).otherwise(bad)
     make_birds().with_columns(species=bad).write_csv("birds.csv")
     result = run(*FIT)
     assert result.code == 2
-    assert "row 4: 'owl|' contains an empty label" in result.err
+    assert "row 4: 'owl||wren' contains an empty label" in result.err
     assert "In all, 3 cells cannot be read: also row 20 ('||')." in result.err
 
 

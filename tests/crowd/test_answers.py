@@ -177,3 +177,17 @@ def test_all_rows_with_two_answers_of_one_annotator_are_listed():
     many = [*range(30), *range(30)]
     with pytest.raises(InputError, match="9 by 'Ann' and 20 more"):
         Answers.from_records(many, ["Ann"] * 60, ["a"] * 30 + ["b"] * 30)
+
+
+def test_names_of_annotators_have_no_surrounding_spaces():
+    """Records and tables name annotators as files of answers do: "Ann " is "Ann"."""
+    names = ["Ann ", " Bob", "Ann"]
+    answers = Answers.from_records([0, 0, 1], names, ["a", "b", "b"])
+    assert answers.annotators.tolist() == ["Ann", "Bob"]
+    assert answers.n_answers == 3
+    with pytest.raises(InputError, match="annotator 'Ann' answered the row 0 twice"):
+        Answers.from_records([0, 0], ["Ann ", "Ann"], ["a", "b"])
+    table = Answers.from_table([["a", "b"], ["b", None]], annotators=["Ann ", "Bob"])
+    assert table.annotators.tolist() == ["Ann", "Bob"]
+    with pytest.raises(InputError, match="2 different names"):
+        Answers.from_table([["a", "b"]], annotators=["Ann ", "Ann"])

@@ -58,6 +58,13 @@ def test_each_token_of_missing_values_has_a_warning_as_a_class(token: str) -> No
         (["OWL", "Owl", "owl", "wren", "wren "], "'OWL', 'Owl' and 'owl'; 'wren' and 'wren ' differ only"),
         (["owl", "wren", "not owl", "!wren"], "'not owl' and '!wren' are each read as one class: to exclude a class"),
         (["owl", "wren", "owl?"], "'owl?' is read as one class: if a label is in doubt, write all labels"),
+        (["owl and wren", "owl", "wren"], "if it is a set of labels, add --separator ' and ', or write '|' between"),
+        (["owl or wren", "owl", "wren"], "'owl or wren' is read as one class: if it is a set of labels, add --sep"),
+        (["owl\nwren", "owl", "wren"], "write '|' between the labels instead of line ends"),
+        (
+            ["Unbekannt", "inconnu", "desconocido", "owl"],
+            "'Unbekannt', 'inconnu' and 'desconocido' are read as classes",
+        ),
         ([*"ABCDEFGHabcdefgh"], "'F' and 'f'; and 2 more differ only"),
     ],
 )
@@ -133,3 +140,11 @@ def test_classes_that_are_sentences_have_a_note():
     others = [f"class {i}" for i in range(15)]
     for labels in (prose[:2], [*prose, *prose], [*prose, *others, *others]):
         assert single_row_classes(CandidateSets.from_labels([*labels, *12 * ["owl", "wren"]])) == []
+
+
+def test_a_class_that_may_be_a_set_has_its_row() -> None:
+    """The note names the first row of the class; classes of unlabeled rows have none."""
+    cells = ["owl", "", "wren", "owl and wren"]
+    candidates = CandidateSets.from_strings(cells)
+    (note,) = suspicious_labels(candidates.classes.tolist(), "|", candidates=candidates)
+    assert note.startswith("'owl and wren' (row 3) is read as one class")

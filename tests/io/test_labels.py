@@ -85,7 +85,7 @@ def test_signs_are_ambiguous() -> None:
         (_table(y=[-1, -1]), ["y"], {}, "every row is unlabeled"),
         (_table(y=["a|b", "b|a"]), ["y"], {}, "every row is unlabeled"),
         (_table(y=["a", "[]", "b"]), ["y"], {}, "row 1: the candidate set is empty"),
-        (_table(y=["a", "b|", "b"]), ["y"], {}, "row 1: 'b|' contains an empty label"),
+        (_table(y=["a", "b||a", "b"]), ["y"], {}, "row 1: 'b||a' contains an empty label"),
         (_table(y=[["a"], ["b"], []]), ["y"], {}, "row 2: the candidate set is empty"),
         (_table(a=[1, 0], b=[0, 0]), ["a", "b"], {}, "row 1: the candidate set is empty"),
         (_table(a=[1, 0], b=[0, 2]), ["a", "b"], {}, "row 1, column 1: an indicator must contain 0 and 1 only; got 2"),
@@ -163,11 +163,11 @@ def test_other_labels_have_the_default_separator(cells: list[Any]) -> None:
 
 def test_all_bad_cells_are_in_one_error() -> None:
     """The error has the first cell with its reason, and the rows of the next nine."""
-    cells = ["a", "b|", "[]", "b", *(f"b||{i}" for i in range(12)), "b|"]
+    cells = ["a", "b||a", "[]", "b", *(f"b||{i}" for i in range(12)), "b||a"]
     with pytest.raises(LabelError) as caught:
         read_labels(_table(y=cells), ["y"])
     message = str(caught.value)
-    assert "row 1: 'b|' contains an empty label" in message
+    assert "row 1: 'b||a' contains an empty label" in message
     assert "In all, 15 cells cannot be read: also row 2 ('[]'), row 4 ('b||0')" in message
     assert "row 11" in message
     assert "row 12" not in message

@@ -84,7 +84,7 @@ ERRORS = {
     "no label": ("x,label\n1,\n2,\n", {}, "every row is unlabeled"),
     "no label, classes named": ("x,label\n1,\n2,\n", {"classes": ("a", "b")}, "every row is unlabeled"),
     "empty set": ("x,label\n1,a\n2,b\n3,[]\n", {}, r"row 2: the candidate set is empty \('\[\]'\)"),
-    "empty label": ("x,label\n1,a\n2,b\n3,a|\n", {}, "row 2: 'a|' contains an empty label"),
+    "empty label": ("x,label\n1,a\n2,b\n3,a||b\n", {}, "row 2: 'a||b' contains an empty label"),
     "no rows": ("x,label\n", {}, "t.csv has no rows"),
     "no features": ("z,label\n1,a\n1,b\n", {}, r"no feature column remains: .* first 2 rows"),
     "infinite": (

@@ -299,8 +299,9 @@ class Constructors:
         Parameters
         ----------
         y : sequence of str of length n_samples
-            Labels joined by the separator; spaces around a label are removed. Empty text, None and NaN mean
-            "unlabeled". A separator or backslash within a label is escaped by a backslash.
+            Labels joined by the separator; spaces around a label, and separators at the ends of a text, are removed.
+            Empty text, None and NaN mean "unlabeled". A separator or backslash within a label is escaped by a
+            backslash.
         separator : str, default="|"
             The text between two labels; without a colon if `weighted`. Several signs with spaces between them, such as
             "| ;", each separate labels. "[]" reads lists written as text, by JSON, Python or NumPy, such as

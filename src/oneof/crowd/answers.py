@@ -10,6 +10,7 @@ from oneof.candidates.readers.annotations import EncodedAnswers
 from oneof.crowd.encoding import (
     RECORD_COLUMNS,
     Export,
+    annotator_vector,
     check_field,
     check_no_names,
     encode,
@@ -103,7 +104,7 @@ class Answers:
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
         annotators : array-like of shape (n_annotators,), optional
-            The names; by default the column names of a DataFrame, else 0, 1, ...
+            The names, without surrounding spaces; by default the column names of a DataFrame, else 0, 1, ...
         select_rows : bool, default=False
             Whether the annotators choose the rows that they answer. See `AnnotatorModel`.
 
@@ -120,10 +121,9 @@ class Answers:
             and from those in other columns, as names of rows do.
         """
         flat, (n_rows, n_columns), names, row_names = flatten_table(table)
-        if annotators is not None:
-            names = name_vector(annotators, "annotators")
-            if len(names) != n_columns or len(set(names.tolist())) < n_columns:
-                raise InputError(f"`annotators` must be {n_columns} different names, one for each column.")
+        names = annotator_vector(names if annotators is None else annotators)
+        if len(names) != n_columns or len(set(names.tolist())) < n_columns:
+            raise InputError(f"`annotators` must be {n_columns} different names, one for each column.")
         code, sets, known = encode(flat, classes, n_columns)
         if classes is None:
             warn_of_joined_labels(known)
@@ -158,7 +158,7 @@ class Answers:
             The name of the row of each answer. A DataFrame has all three, in the columns "row", "annotator" and
             "answer".
         annotators : array-like of shape (n_answers,), optional
-            The name of the annotator of each answer.
+            The name of the annotator of each answer; surrounding spaces are removed.
         answers : array-like of length n_answers, optional
             Labels, or sets of labels as lists, tuples or sets. Records without an answer (None, NaN, and -1 among
             integers) are ignored.

@@ -196,7 +196,7 @@ def encode_records(
     Repeated records count once. An annotator without an answer, or with different answers to a row, is an error.
     """
     flat = label_vector(answers)
-    row_values, source_values = name_vector(rows, "rows"), name_vector(annotators, "annotators")
+    row_values, source_values = name_vector(rows, "rows"), annotator_vector(annotators)
     if not len(row_values) == len(source_values) == len(flat):
         raise InputError(
             f"`rows`, `annotators` and `answers` must have the same length; got {len(row_values)}, "
@@ -274,6 +274,14 @@ def name_vector(values: Any, name: str) -> Any:
         if not is_hashable(value):
             raise InputError(f"`{name}` must be strings or numbers; got {value!r}.")
     return names
+
+
+def annotator_vector(values: Any) -> Any:
+    """Return names of annotators as a 1-D array, in which text has no surrounding spaces, as in files of answers."""
+    names = name_vector(values, "annotators")
+    if names.dtype.kind not in "OU":
+        return names
+    return label_vector([name.strip() if isinstance(name, str) else name for name in names.tolist()])
 
 
 def factorize(values: Any, kind: str) -> tuple[Labels, Ints]:

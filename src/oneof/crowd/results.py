@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from oneof.crowd.encoding import name_vector
+from oneof.crowd.encoding import annotator_vector
 from oneof.errors import InputError
 from oneof.likelihoods import entropy
 from oneof.solvers.annotators import AnswerColumns, answer_information
@@ -265,7 +265,7 @@ def rank_questions(
 def positions_of(annotators: Any, names: Labels) -> Ints:
     """Return the positions of annotators."""
     position = {name: j for j, name in enumerate(names.tolist())}
-    listed = [annotators] if isinstance(annotators, str) else name_vector(annotators, "annotators").tolist()
+    listed = annotator_vector([annotators] if isinstance(annotators, str) else annotators).tolist()
     unknown = [name for name in listed if name not in position]
     if unknown or not listed:
         raise InputError(

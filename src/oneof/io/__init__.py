@@ -31,13 +31,11 @@ from oneof.io.labels.known_labels import (
     read_truth,
     use_checked_labels,
 )
-from oneof.io.labels.label_columns import (
+from oneof.io.labels.label_columns import find_separator, merge_ranked_columns, read_labels
+from oneof.io.labels.label_notes import (
     cells_without_weights,
     certain_rows,
     check_no_weights,
-    find_separator,
-    merge_ranked_columns,
-    read_labels,
     single_row_classes,
     suspicious_labels,
 )

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from oneof import CandidateSets
-from oneof.candidates.columns import read_label_columns
+from oneof.candidates.columns import detect_separator, read_label_columns
 from oneof.errors import LabelError, OneofError
 from oneof.io import CellFormat, Table, find_separator, read_labels
 
@@ -104,3 +104,18 @@ def test_comments_among_objects_have_no_separator():
     assert y.classes.tolist() == classes
     with pytest.raises(LabelError, match="may be a set of labels or one class"):
         CandidateSets.from_strings([*objects[:1], *texts], separator="auto", weighted=True)
+
+
+@pytest.mark.parametrize(
+    ("texts", "separator"),
+    [
+        (["a", "b", "c", "a\nb"], "\n"),
+        (["a", "b", "c", "a\r\nb", "b\nc"], "\n"),
+        (["a", "b", "a\nd"], "|"),
+        (["a", "b", "I think\nit is a\nThanks", "No idea\nThanks"], "|"),
+        (["a", "b", "a\nb", "a|b"], "|"),
+    ],
+)
+def test_line_ends_separate_classes_that_occur_alone(texts, separator):
+    """A cell of several lines is a set if each line is a cell of its own elsewhere, and one class otherwise."""
+    assert detect_separator(texts) == separator

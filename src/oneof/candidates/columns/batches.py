@@ -31,6 +31,7 @@ from oneof.candidates.columns.cells import (
 from oneof.candidates.columns.tables import read_indicator_columns
 from oneof.candidates.columns.unreadable import OnUnreadable, blank_rows, find_unreadable
 from oneof.candidates.columns.weights import read_weight_cells, read_weight_matrix
+from oneof.candidates.columns.wrapped import unwrap_cells
 from oneof.candidates.labels import fold_tokens, format_classes, label_to_text
 from oneof.candidates.readers.collections import read_strings
 from oneof.candidates.readers.pairs import PairRows, drop_missing_pairs, fold_pairs
@@ -214,6 +215,10 @@ class LabelReader:
 
     def _readable(self, labels: Any, on_unreadable: OnUnreadable | None = None) -> Any:
         """Return the labels of a batch in which rows that cannot be read are empty, if these are not errors."""
+        if not isinstance(labels, list) and len(self.columns) == 1:
+            has_pairs = self.weighted and self.weights is None
+            cells = unwrap_cells(labels[self.columns[0]], self._written_separator, weighted=has_pairs)
+            labels = labels.with_columns(cells)
         errors = {} if self._on_unreadable is None else self._find_unreadable(labels)
         if not errors:
             return labels

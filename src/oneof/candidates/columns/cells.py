@@ -8,8 +8,17 @@ import numpy as np
 
 from oneof.candidates.labels import fold_case, is_token, unknown_label
 from oneof.candidates.readers.collections import count_spellings, separators_of, split_labels, split_text
-from oneof.candidates.readers.literals import LISTS, read_list, strip_fence
-from oneof.candidates.readers.pairs import parse_number, read_pairs_text
+from oneof.candidates.readers.literals import (
+    LISTS,
+    WRAPPER_KEYS,
+    check_member_text,
+    is_record,
+    no_list,
+    parse_object,
+    read_list,
+    unwrap_object,
+)
+from oneof.candidates.readers.pairs import parse_number, read_pairs_text, read_weight
 from oneof.candidates.readers.unreadable import check_nonempty_sets
 from oneof.candidates.spellings import Spellings
 from oneof.errors import DataError, LabelError
@@ -30,8 +39,6 @@ _MAX_SAMPLED, _MAX_SHOWN, _MAX_TYPE = 1_000, 80, 60
 """Number of cells that show whether a column has weights, and numbers of characters of a cell and a type in errors."""
 _MAX_CLASSES_OF_ROWS = 1_000
 """Number of labels up to which they may be as many as rows."""
-_RECORDS = re.compile(r"\s*(\{\s*(\"|'[^']*'\s*:)|\[\s*[\[{(])")
-"""The beginning of JSON, or of a dict of Python, that has weights."""
 _WHOLE_NUMBER = re.compile(r"-?(0|[1-9]\d{0,17})(\.0+)?")
 _SIGNED_INTEGER = re.compile(r"([+-]?\d{1,18})(\.0*)?")
 
@@ -114,15 +121,21 @@ def parse_lists(cells: "pl.Series", separator: str) -> "pl.Series":
 
 
 def check_flat_lists(cells: "pl.Series") -> None:
-    """Raise if the members of sets are lists."""
+    """Raise if the members of sets are lists, or the text of one is a list or an object that cannot be read."""
     import polars as pl
 
-    if isinstance(getattr(cells.dtype, "inner", None), pl.List | pl.Array):
+    inner = getattr(cells.dtype, "inner", None)
+    if isinstance(inner, pl.List | pl.Array):
         for row, cell in enumerate(cells.to_list()):
             if cell is not None and any(member is not None for member in cell):
+                pairs = all(member is not None and len(member) == 2 for member in cell)
+                remedy = " If they are labels with weights, add --weighted (in Python, weighted=True)." * pairs
                 raise LabelError(
-                    f"a set must be one list of labels; got lists within a list, {cell!r}.", row=row, label=cell
+                    f"a set must be one list of labels; got lists within a list, {cell!r}.{remedy}", row=row, label=cell
                 )
+    elif inner == pl.String:
+        for row, cell in enumerate(cells.to_list()):
+            check_member_text(row, cell)
 
 
 def drop_empty_json(cells: "pl.Series") -> "pl.Series":
@@ -197,11 +210,16 @@ def check_no_records(cells: "pl.Series") -> None:
     if isinstance(cells.dtype, pl.Struct) or isinstance(getattr(cells.dtype, "inner", None), pl.Struct):
         example, is_weighted = next((cell for cell in cells.head(_MAX_SAMPLED).to_list() if cell), None), True
         if isinstance(example, dict):
-            example = {name: value for name, value in example.items() if value is not None}
+            example = _without_null(example)
+            for row, cell in enumerate(cells.to_list()):
+                if cell is not None and _has_other_keys(_without_null(cell)):
+                    raise no_list(row, repr(_without_null(cell)))
     elif cells.dtype == pl.String:
         texts = cells.drop_nulls().head(_MAX_SAMPLED).to_list()
-        records = [text for text in texts if _RECORDS.match(strip_fence(text))]
+        records = [text for text in texts if is_record(text)]
         example, is_weighted = next(iter(records), None), 2 * len(records) > len(texts)
+        if example is not None and is_weighted and _has_other_keys(parse_object(example)):
+            raise no_list(cells.to_list().index(example), example)
     else:
         return
     if is_weighted:
@@ -210,6 +228,23 @@ def check_no_records(cells: "pl.Series") -> None:
             f"the labels have weights, such as {shown[:_MAX_SHOWN]}{'...' * (len(shown) > _MAX_SHOWN)}. Add "
             "--weighted, and --kind posterior if they are probabilities of the classes."
         )
+
+
+def _without_null(record: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in record.items() if value is not None}
+
+
+def _has_other_keys(record: Any) -> bool:
+    """Return whether an object has labels under a key that it cannot be read by, rather than weights.
+
+    It has other keys than that of the labels, or a number as the only label, which may be a weight.
+    """
+    if not isinstance(record, dict) or unwrap_object(record) is not None:
+        return False
+    if len(record) == 1:
+        return next(iter(record)) in WRAPPER_KEYS
+    has_labels = any(isinstance(record.get(name), list | str) for name in WRAPPER_KEYS)
+    return has_labels and not (len(record) == 2 and any(read_weight(value) is not None for value in record.values()))
 
 
 def check_recurring(cells: "pl.Series", separator: str) -> None:

@@ -10,6 +10,7 @@ from oneof.candidates.columns.cells import (
     parse_whole_number,
     texts_or_lists,
 )
+from oneof.candidates.columns.wrapped import unwrap_cells
 from oneof.candidates.labels import (
     PLACEHOLDERS,
     fold_case,
@@ -82,6 +83,7 @@ def match_checked_labels(
         If the column or a cell cannot be read, or a cell has several labels or an unknown one; the error names the
         first row, and lists further ones.
     """
+    cells = unwrap_cells(cells, separator)
     values = texts_or_lists(cells)
     if contains_nested_lists(cells):
         raise LabelError(f"a checked label must be one label; column {cells.name!r} has lists within lists.")

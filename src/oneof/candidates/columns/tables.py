@@ -31,9 +31,8 @@ from oneof.candidates.columns.cells import (
 )
 from oneof.candidates.columns.unreadable import OnUnreadable, blank_rows, find_unreadable
 from oneof.candidates.columns.weights import read_weighted_columns
-from oneof.candidates.labels import (
-    fold_tokens,
-)
+from oneof.candidates.columns.wrapped import unwrap_cells
+from oneof.candidates.labels import fold_tokens
 from oneof.candidates.readers.collections import name_classes, read_strings
 from oneof.candidates.readers.unreadable import CellChecker, raise_together
 from oneof.candidates.row_weights import WeightOptions
@@ -120,7 +119,12 @@ def read_label_columns(
         if errors:
             on_unreadable(errors)
             frame = blank_rows(frame, [*names, *([] if weights is None else [weights])], [*errors])
-        return read()
+        try:
+            return read()
+        except LabelError as error:
+            if error.row is None and 2 * len(errors) > frame.height:
+                raise _without_rows(errors) from None  # the cause of too few labels
+            raise
     try:
         return read()
     except LabelError as error:
@@ -128,6 +132,16 @@ def read_label_columns(
         if error.row is not None or 2 * len(errors) <= frame.height:
             raise_together(errors, error)
         raise  # an error of the column as a whole
+
+
+def _without_rows(errors: dict[int, LabelError]) -> LabelError:
+    """Return one error of cells that cannot be read, without the rows, which are already read as unlabeled."""
+    try:
+        raise_together(errors)
+    except LabelError as error:
+        error.rows = ()
+        return error
+    raise AssertionError
 
 
 def _read_columns(
@@ -147,7 +161,10 @@ def _read_columns(
         classes = classes if weighted or weights is not None else folded
     missing = sorted(fold_tokens(missing, folds_case=folds_case))
     try:
-        if len(names) == 1 and (not weighted or weights is not None):
+        has_pairs = weighted and weights is None
+        if len(names) == 1:
+            frame = frame.with_columns(unwrap_cells(frame[names[0]], separator, weighted=has_pairs))
+        if len(names) == 1 and not has_pairs:
             frame = frame.with_columns(parse_lists(frame[names[0]], separator))
         if weighted or weights is not None:
             candidates = CandidateSets._from_likelihoods(

@@ -14,6 +14,7 @@ from oneof.candidates.columns.cells import (
     whole_numbers,
 )
 from oneof.candidates.columns.weights import label_list, weight_list
+from oneof.candidates.columns.wrapped import unwrap_cells
 from oneof.candidates.readers.literals import LISTS
 from oneof.candidates.readers.pairs import as_pairs, pair_lists
 from oneof.candidates.readers.unreadable import CellChecker
@@ -47,7 +48,7 @@ def find_unreadable(
 
     if len(names) > 1:
         return _find_in_numbers(frame.select(names), checker)
-    cells = frame[names[0]]
+    cells = unwrap_cells(frame[names[0]], checker.separator, weighted=checker.weighted and weights is None)
     if checker.exact is None:
         checker = replace(checker, exact=not _has_numbers(cells, checker, has_weights=weights is not None))
     if cells.dtype in (pl.Categorical, pl.Enum, pl.Boolean):

@@ -164,7 +164,12 @@ def weight_list(row: int, cell: Any, separator: str) -> list[Any] | None:
     """Return the weights of a cell, None if it has none."""
     if isinstance(cell, str):
         return _split_weights(row, cell, separator)
-    return None if cell is None else list(cell) if isinstance(cell, Iterable) else [cell]
+    if cell is None or not isinstance(cell, Iterable):
+        return None if cell is None else [cell]
+    members = list(cell)
+    if len(members) == 1 and isinstance(members[0], str) and members[0].lstrip().startswith("["):
+        return _split_weights(row, members[0], separator)  # text among lists
+    return members
 
 
 def _split_weights(row: int, text: str | None, separator: str) -> list[float] | None:
@@ -176,6 +181,8 @@ def _split_weights(row: int, text: str | None, separator: str) -> list[float] | 
     if text.lstrip().startswith("["):
         with contextlib.suppress(ValueError):
             pieces = parse_text(text)
+    while pieces and isinstance(pieces[-1], str) and not pieces[-1].strip():
+        del pieces[-1]  # a separator at the end
     weights = [read_weight(piece) for piece in pieces]
     if None in weights:
         raise LabelError(f"{text!r} must contain numbers separated by {separator!r}.", row=row, label=text)

@@ -327,7 +327,12 @@ def _collect_leaves(
 
 def check_separator(separator: Any) -> None:
     """Raise unless labels can be joined by the separator."""
-    if not isinstance(separator, str) or not separator or separator.isspace() or "\\" in separator:
+    if (
+        not isinstance(separator, str)
+        or not separator
+        or (separator.isspace() and separator != "\n")
+        or "\\" in separator
+    ):
         raise InputError(f"`separator` must be visible text without a backslash; got {separator!r}.")
 
 
@@ -339,7 +344,7 @@ def split_text(
     This is the text after the last colon, or the number in parentheses at the end. Both are part of the label, and the
     second list has no items, unless `colons`. A backslash escapes a backslash, the characters that
     `escaped_characters` returns and, if `colons`, a colon, an opening parenthesis, the brackets that begin JSON, and a
-    backtick that begins a code fence.
+    backtick that begins a code fence. Separators before the first and after the last label have no effect.
     """
     if is_missing(text):
         return None, []
@@ -362,9 +367,17 @@ def split_text(
         elif label[: max(end["("], 0)].strip() and (number := WEIGHT_IN_PARENTHESES.fullmatch(label, end["("])):
             labels[i], numbers[i] = label[: end["("]], number[1]
     labels = [label.strip() for label in labels]
+    kept = _labeled(labels, numbers)
+    labels, numbers = labels[kept], numbers[kept]
     if "" in labels:
         raise LabelError(f"{text!r} contains an empty label. Remove the extra {separator!r}.", row=row, label=text)
     return labels, numbers
+
+
+def _labeled(labels: list[str], numbers: list[str | None]) -> slice:
+    """Return the range of labels without the empty ones at both ends, as of "a|b|", unless they have weights."""
+    kept = [i for i, label in enumerate(labels) if label or (numbers and numbers[i])] or range(len(labels))
+    return slice(kept[0], kept[-1] + 1)
 
 
 def _split_escaped(text: str, separator: str, *, colons: bool) -> tuple[list[str], list[dict[str, int]]]:

@@ -6,13 +6,15 @@ Text of Python is translated to JSON token by token, so that no text is executed
 import ast
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from oneof.errors import LabelError
 
 LISTS = "[]"
 """The separator of cells that are lists written as text."""
+WRAPPER_KEYS = ("label", "labels", "classes", "candidates")
+"""Keys of an object of one key that holds the labels of a row, as in the structured output of a language model."""
 
 _MAX_LENGTH = 1_000_000
 """Maximum number of characters of a list or a mapping."""
@@ -38,9 +40,14 @@ _WORDS = {
     "inf": "Infinity",
     "-inf": "-Infinity",
 }
+_NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?\s*%?", re.ASCII)
 _FENCE = re.compile(r"(?<!`)`{3,}+\s*+\w*+\s*+(?=[\[{])")
 """The beginning of a code fence of Markdown around a list or an object, such as "```json"; found in linear time."""
 _SET_OR_TUPLE = re.compile(r"""[{(]\s*['"]""")
+_WRAPPER = re.compile(rf"""\{{\s*["'](?:{"|".join(WRAPPER_KEYS)})["']\s*:""")
+_RECORDS = re.compile(r"\s*(\{\s*(\"|'[^']*'\s*:)|\[\s*[\[{(])")
+"""The beginning of JSON, or of a dict of Python, that has weights."""
+_QUOTED_LIST = re.compile(r"\s*\[\s*[\"']")
 _CLOSED_BY = {"[": "]", "(": ")", "{": "}"}
 
 
@@ -90,6 +97,74 @@ def strip_fence(text: str) -> str:
     return (content if end < 0 else content[:end]).rstrip().rstrip("`").rstrip()
 
 
+def unwrap(text: str) -> str:
+    """Return the list or the object in a code fence, or under the only key of an object; other text is unchanged.
+
+    The key is one of `WRAPPER_KEYS`. Text under it becomes a list of one label, and null becomes empty text.
+
+    Examples
+    --------
+    >>> from oneof.candidates.readers.literals import unwrap
+    >>> unwrap('{"labels": ["finch", "wren"]}')
+    '["finch", "wren"]'
+    """
+    content = strip_fence(text)
+    if not _WRAPPER.match(content.lstrip()):
+        return content
+    try:
+        record = parse_text(content, as_record)
+    except ValueError:
+        return content
+    value = unwrap_object(record)
+    if value is None:
+        return "" if isinstance(record, dict) and [*record.values()] == [None] else content
+    return json.dumps([value] if isinstance(value, str) else value, ensure_ascii=False)
+
+
+def unwrap_object(record: Any) -> Any:
+    """Return the list, the object or the text that an object of one key holds, None for other objects."""
+    members = [(key, value) for key, value in record.items() if value is not None] if isinstance(record, dict) else []
+    if len(members) != 1 or members[0][0] not in WRAPPER_KEYS:
+        return None
+    value = members[0][1]
+    is_number = isinstance(value, str) and _NUMBER.fullmatch(value.strip())
+    return value if isinstance(value, list | dict | str) and not is_number else None
+
+
+def as_record(pairs: list[tuple[str, Any]]) -> Any:
+    """Return an object as a dict, or as pairs if it repeats a key."""
+    record = dict(pairs)
+    return record if len(record) == len(pairs) else pairs
+
+
+def is_record(text: str) -> bool:
+    """Return whether a text begins as JSON or a dict of Python with weights."""
+    return _RECORDS.match(unwrap(text)) is not None
+
+
+def check_member_text(row: int, members: Sequence[Any] | None) -> None:
+    """Raise if the only member of a list is the text of an object, or of a list that cannot be read."""
+    if members is None or len(members) != 1 or not isinstance(members[0], str):
+        return
+    content = unwrap(members[0])
+    if _RECORDS.match(content):
+        raise no_list(row, members[0])
+    if _QUOTED_LIST.match(content):
+        read_list(row, members[0])
+
+
+def no_list(row: int, text: str) -> LabelError:
+    """Return the error of an object, or of a list of pairs, in place of a list of labels."""
+    shown = f"{text[:_MAX_SHOWN]!r}{'...' * (len(text) > _MAX_SHOWN)}"
+    keys = ", ".join(WRAPPER_KEYS[:-1])
+    return LabelError(
+        f'{shown} is not a list of labels. Write ["finch", "wren"], or an object whose only key is {keys} or '
+        f"{WRAPPER_KEYS[-1]}; if it has weights, add --weighted (in Python, weighted=True).",
+        row=row,
+        label=text,
+    )
+
+
 def escape_fences(text: str) -> str:
     """Return text in which a backslash precedes the backticks of every code fence."""
     return _FENCE.sub(lambda match: match[0].replace("`", "\\`"), text)
@@ -101,10 +176,12 @@ def read_list(row: int, text: str) -> list[str] | None:
     Text without a bracket is one label, except that sets and tuples of Python, such as ``{'finch', 'wren'}``, are
     refused.
     """
-    stripped = strip_fence(text).strip()
+    stripped = unwrap(text).strip()
     if not stripped:
         return None
     if not stripped.startswith("["):
+        if _RECORDS.match(stripped) and parse_object(stripped) is not None:
+            raise no_list(row, text)
         if _SET_OR_TUPLE.match(stripped):
             raise LabelError(
                 f"{stripped[:_MAX_SHOWN]!r} seems to be a set or a tuple of Python. Write it as a list, such as "
@@ -131,7 +208,7 @@ def is_plainly_list(text: str) -> bool:
 
     It has text in quotation marks, or whole numbers that are not an interval: two numbers that do not descend are.
     """
-    text = strip_fence(text)
+    text = unwrap(text)
     if not (text.startswith("[") and text.endswith("]")):
         return False
     try:
@@ -146,6 +223,15 @@ def is_plainly_list(text: str) -> bool:
 def write_list(labels: list[Any]) -> str:
     """Return labels as a list of JSON, which `read_list` reads back without spaces around the labels."""
     return json.dumps([str(label) for label in labels], ensure_ascii=False)
+
+
+def parse_object(text: str) -> dict[str, Any] | None:
+    """Return the object that a text is, also in a code fence; None for other text."""
+    try:
+        record = parse_text(unwrap(text))
+    except ValueError:
+        return None
+    return record if isinstance(record, dict) else None
 
 
 def _as_label(row: int, text: str, member: Any) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 
 from oneof.candidates.labels import distinct_labels, fold_case, is_missing, is_token, label_vector
 from oneof.candidates.readers.collections import check_separator, is_collection, split_text
-from oneof.candidates.readers.literals import is_plainly_list, parse_text, strip_fence
+from oneof.candidates.readers.literals import as_record, is_plainly_list, parse_text, unwrap
 from oneof.candidates.spellings import Spellings
 from oneof.errors import InputError, LabelError
 from oneof.typing import Mask
@@ -118,7 +118,9 @@ def _read_member(i: int, member: Any) -> tuple[Any, Any]:
 
 def read_pairs_text(row: int, text: Any, separator: str) -> tuple[Pairs | None, bool]:
     """Return the pairs of a text, None if it is unlabeled, and whether it is a set or unlabeled."""
-    content = strip_fence(text) if isinstance(text, str) else ""
+    content = unwrap(text) if isinstance(text, str) else ""
+    if isinstance(text, str) and not content.strip():
+        return None, True
     if content.lstrip()[:1] in ("{", "["):
         is_json, members = _parse_json(row, content, is_fenced=content != text)
         if is_json and is_plainly_list(text.strip()):
@@ -174,7 +176,7 @@ def _parse_json(row: int, text: str, *, is_fenced: bool) -> tuple[bool, Any]:
     """
     try:
         if text.lstrip().startswith("["):
-            return True, parse_text(text, _as_record)
+            return True, parse_text(text, as_record)
         pairs = parse_text(text, list)  # a list has repeated labels too
     except ValueError:
         if not (is_fenced or _BROKEN_JSON.match(text)):
@@ -187,12 +189,6 @@ def _parse_json(row: int, text: str, *, is_fenced: bool) -> tuple[bool, Any]:
         ) from None
     record = dict(pairs)
     return True, record if len(record) == len(pairs) else [pair for pair in pairs if pair[1] is not None]
-
-
-def _as_record(pairs: list[tuple[str, Any]]) -> Any:
-    """Return an object within a list, as pairs, which are refused, if it repeats a key."""
-    record = dict(pairs)
-    return record if len(record) == len(pairs) else pairs
 
 
 def _as_texts(row: int, text: str, pairs: Pairs | None) -> Pairs | None:

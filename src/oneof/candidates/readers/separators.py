@@ -5,14 +5,14 @@ from typing import Any
 
 from oneof.candidates.labels import fold_case as fold_text
 from oneof.candidates.labels import label_vector, labels_with_weights, lists_as_text
-from oneof.candidates.readers.literals import LISTS, is_plainly_list, strip_fence
+from oneof.candidates.readers.literals import LISTS, is_plainly_list, is_record, unwrap
 from oneof.errors import LabelError
-from oneof.messages import warn
+from oneof.messages import shorten, warn
 from oneof.typing import Labels
 
 DEFAULT_SEPARATOR = "|"
-_SEPARATORS = (";", ",", " / ")
-_IN_NAMES = (",", " / ")
+_SEPARATORS = (";", ",", " / ", "\n")
+_IN_NAMES = (",", " / ", "\n")
 """Separators that also occur in names of classes."""
 
 
@@ -28,6 +28,8 @@ def detect_separator(
     A separator is plain if two different cells or more contain it, each has a label that also occurs in another cell,
     and there are fewer labels than different cells. A comma must, moreover, join labels that occur alone, or lists of
     several lengths with at most half as many labels as there are different cells: names of classes have commas too.
+
+    Line ends separate labels that all occur alone, also in one cell only; in other cells they are part of a class.
 
     The result is `LISTS` if a cell is a list written as text, such as '["finch", "wren"]' or "['finch', 'wren']". Cells
     such as "[0, 10]" alone are classes, since they may be intervals.
@@ -52,7 +54,7 @@ def detect_separator(
     rows: dict[str, int] = {}
     n_objects = n_others = 0
     for row, text in enumerate(texts):
-        stripped = "" if text is None else strip_fence(text).strip()
+        stripped = "" if text is None else unwrap(text).strip()
         if weighted and stripped[:1] in ("{", "["):
             n_objects += 1
         elif stripped:
@@ -64,7 +66,15 @@ def detect_separator(
         return DEFAULT_SEPARATOR
     if has_lists:
         return LISTS
+    if not weighted and 2 * sum(text.startswith("{") and is_record(text) for text in rows) > len(rows):
+        return DEFAULT_SEPARATOR  # the reader refuses objects, which have weights
     if (lists := lists_as_text(rows)) and not set(lists) <= named:
+        if is_record(lists[0]):
+            raise LabelError(
+                f"{shorten(lists[0])!r} has labels with weights. Add --weighted (in Python, weighted=True).",
+                row=rows[lists[0]],
+                label=lists[0],
+            )
         raise LabelError(
             f"{lists[0]!r} seems to be a set written as text. Write sets as 'a|b' or as a list, ['a', 'b'], or use a "
             f"list column (Parquet, JSON lines). {setting}{DEFAULT_SEPARATOR!r} if it is one class.",
@@ -78,6 +88,7 @@ def detect_separator(
             continue
         members = {text: _members(text, separator, weighted=weighted) for text in joined}
         alone = named | {_label(text, weighted=weighted) for text in rows if separator not in text}
+        alone |= {labels[0] for labels in members.values() if len(labels) == 1}  # a separator at an end, such as "a;"
         counts: dict[str, int] = {}
         for labels in members.values():
             for label in set(labels):
@@ -89,9 +100,11 @@ def detect_separator(
         sizes = {len(labels) for labels in members.values()}
         is_list = len(sizes) > 1 and max(sizes) > 2 and all(is_known.values())
         is_long_list = is_list and 2 * len(alone | set(counts)) <= len(alone) + len(joined)
+        if separator == "\n" and set(counts) <= alone:
+            return separator
         if is_plain and (joins_classes or is_long_list or separator not in _IN_NAMES):
             return separator
-        if joins_classes or is_list or is_plain or separator not in _IN_NAMES:
+        if separator != "\n" and (joins_classes or is_list or is_plain or separator not in _IN_NAMES):
             text = next((text for text in joined if any(m in alone for m in members[text])), joined[0])
             doubtful.append((rows[text], text, separator))
     if doubtful:
@@ -148,7 +161,7 @@ def warn_of_syntax(y: Any, known: Labels, separator: str, classes: Any) -> None:
             f"each text is read as one label, but {other!r} seems to separate labels. Pass separator={other!r}, or "
             "separator='auto'.",
         )
-    if lists := lists_as_text(strip_fence(label) if isinstance(label, str) else label for label in known.tolist()):
+    if lists := lists_as_text(unwrap(label) if isinstance(label, str) else label for label in known.tolist()):
         warn(
             f"{lists[0]!r} is read as one label. If it is a list written as text, pass separator='[]'; if it is a "
             "set or a tuple, use CandidateSets.from_sets on [ast.literal_eval(text) for text in y].",

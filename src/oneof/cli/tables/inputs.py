@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from oneof.candidates import CandidateSets
 from oneof.candidates.columns import DEFAULT_SEPARATOR
-from oneof.candidates.readers.literals import LISTS, strip_fence
+from oneof.candidates.readers.literals import LISTS, unwrap
 from oneof.cli.answers.annotators import estimate_candidates
 from oneof.cli.answers.files import TableAnswers, read_answers
 from oneof.cli.tables.gold import describe_shared_rows, use_gold
@@ -204,6 +204,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
             candidates.classes.tolist(),
             separator,
             source=str(table.path if read_options.answers is None else read_options.answers.path),
+            candidates=candidates if read_options.answers is None else None,
         ),
         *misspelled_classes(candidates),
         *_refusals(label_table, labels, read_options, candidates),
@@ -313,7 +314,7 @@ def _describe_lists(table: Table, label: str) -> str:
     import polars as pl
 
     cells = table.frame[find_column(label, table.frame.columns, table.path)].cast(str).drop_nulls()
-    cells = pl.Series([strip_fence(cell) for cell in cells.to_list()], dtype=pl.String)
+    cells = pl.Series([unwrap(cell) for cell in cells.to_list()], dtype=pl.String)
     lists = cells.filter(cells.str.strip_chars().str.starts_with("["))
     is_empty = lists.str.contains(r"^\s*\[\s*\]\s*$")
     examples = lists.filter(~is_empty)

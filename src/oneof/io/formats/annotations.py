@@ -1,7 +1,6 @@
 """Exports of annotation tools: Label Studio (JSON and JSON-MIN) and doccano (JSON lines, one file per annotator)."""
 
 import io
-import json
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,7 +9,7 @@ from typing import Any, NamedTuple
 
 from oneof.archives import check_members
 from oneof.errors import DataError
-from oneof.io.formats.json_lines import JsonLinesReader, read_object
+from oneof.io.formats.json_lines import JsonLinesReader, parse_json, read_json, read_object
 from oneof.io.formats.records import RecordOffset
 
 _DOCCANO_LABELS = ("label", "labels", "cats")
@@ -98,7 +97,7 @@ def read_label_studio(path: Path, *, item: str, choice: str | None = None) -> li
         If the file is not such an export, a task has no such field, there are several tags, or an annotator has two
         different annotations of a task.
     """
-    tasks = _read_json(path)
+    tasks = read_json(path)
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise DataError(f"{path} is not an export of Label Studio: expected a list of tasks.")
     short_tags = _short_tags(tasks) if choice is None else {choice: None}
@@ -270,7 +269,7 @@ def _documents(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
     elif path.suffix.lower() == ".zip":
         yield from _zipped_documents(path)
     elif path.suffix.lower() == ".json":
-        for number, document in enumerate(_as_documents(_read_json(path), path)):
+        for number, document in enumerate(_as_documents(read_json(path), path)):
             yield path.stem, document, f"{path}, document {number}"
     else:
         for document, location in _lines(path):
@@ -302,7 +301,7 @@ def _zipped_documents(path: Path) -> Iterator[tuple[str, dict[str, Any], str]]:
         except UnicodeDecodeError:
             raise DataError(f"{location} is not text in UTF-8. Export it again from doccano.") from None
         if name.suffix.lower() == ".json":
-            for number, document in enumerate(_as_documents(_parse(text, location), location)):
+            for number, document in enumerate(_as_documents(parse_json(text, location), location)):
                 yield name.stem, document, f"{location}, document {number}"
             continue
         for number, line in enumerate(io.StringIO(text, newline=None), 1):
@@ -380,27 +379,3 @@ def _lines(path: Path, n_rows: int = _BLOCK_ROWS) -> Iterator[tuple[dict[str, An
         for row in rows:
             yield row, f"{path}, object {number}"
             number += 1
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        text = path.read_bytes().decode("utf-8-sig")
-    except FileNotFoundError:
-        raise DataError(f"the file {path} does not exist. Check its name and folder.") from None
-    except OSError as error:
-        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
-    except UnicodeDecodeError:
-        raise DataError(f"{path} is not text in UTF-8. Export it again.") from None
-    return _parse(text, str(path))
-
-
-def _parse(text: str, source: str) -> Any:
-    try:
-        value = json.loads(text)
-        if "\\ud" in text.lower():  # may be the escape of a lone surrogate
-            json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError as error:
-        raise DataError(f"{source} has a lone surrogate, {error.object[error.start]!r}. Export it again.") from None
-    except (ValueError, RecursionError):
-        raise DataError(f"{source} is not JSON. Export it again.") from None
-    return value

@@ -161,10 +161,11 @@ def _answer_codes(arrays: dict[str, Any]) -> AnswerCodes:
         )
     if codes.size and not -1 <= int(codes.min()) <= int(codes.max()) < len(classes):
         raise DataError(f"the array answers must contain indices into the {len(classes)} classes, or -1.")
-    names = arrays.get("worker_id", np.arange(codes.shape[1]))
-    if names.shape != (codes.shape[1],) or len(np.unique(names)) < len(names):
+    workers = arrays.get("worker_id", np.arange(codes.shape[1]))
+    names = [str(name).strip() for name in workers.ravel().tolist()]
+    if workers.shape != (codes.shape[1],) or len(set(names)) < len(names):
         raise DataError(f"the array worker_id must have {codes.shape[1]} different names.")
-    return AnswerCodes(codes.astype(np.int64), classes, [str(name) for name in names.tolist()])
+    return AnswerCodes(codes.astype(np.int64), classes, names)
 
 
 def _npz_labels(arrays: dict[str, Any], n_rows: int) -> "list[pl.Series]":

@@ -1,7 +1,9 @@
 """Reader of JSON lines: one object per line.
 
 A column in which some cells are lists becomes a column of lists, and a column of objects a column of structs. A column
-of lists and objects, such as labels with and without weights, becomes JSON text, as in CSV.
+of lists and objects, such as labels with and without weights, becomes JSON text, as in CSV. So does a column of text
+and of lists of lists or objects, and a column of objects in which a key has lists and other values. Other text
+among lists becomes a list of one member.
 """
 
 import io
@@ -91,11 +93,38 @@ def read_object(line: str, location: str) -> dict[str, Any]:
     return row
 
 
+def read_json(path: Path) -> Any:
+    """Return the value of a file of JSON that a tool exported."""
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise DataError(f"the file {path} does not exist. Check its name and folder.") from None
+    except OSError as error:
+        raise DataError(f"{path} cannot be read: {error.strerror or error}.") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path} is not text in UTF-8. Export it again.") from None
+    return parse_json(text, str(path))
+
+
+def parse_json(text: str, source: str) -> Any:
+    """Return the value of JSON that a tool exported; errors begin with its source."""
+    try:
+        value = json.loads(text)
+        if "\\ud" in text.lower():  # may be the escape of a lone surrogate
+            json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise DataError(f"{source} has a lone surrogate, {error.object[error.start]!r}. Export it again.") from None
+    except (ValueError, RecursionError):
+        raise DataError(f"{source} is not JSON. Export it again.") from None
+    return value
+
+
 def _to_series(name: str, cells: list[Any]) -> "pl.Series":
     import polars as pl
 
     kinds = set(map(type, cells)) - {type(None)}
-    if {list, dict} <= kinds:
+    is_nested = {list, str} <= kinds and _has_nested_lists(cells)
+    if {list, dict} <= kinds or is_nested or (kinds == {dict} and _has_mixed_values(cells)):
         cells = [None if cell is None else _to_text(cell) for cell in cells]
     elif list in kinds:
         cells = [cell if cell is None or isinstance(cell, list) else [cell] for cell in cells]
@@ -113,6 +142,21 @@ def _to_series(name: str, cells: list[Any]) -> "pl.Series":
         return pl.Series(name, cells, strict=kinds != {dict})  # if strict, only the keys of the first objects remain
     except (TypeError, OverflowError, pl.exceptions.PolarsError):
         return pl.Series(name, [None if cell is None else _to_text(cell) for cell in cells])
+
+
+def _has_nested_lists(cells: list[Any]) -> bool:
+    """Return whether a member of a list is a list or an object, such as a label with its weight."""
+    return any(isinstance(m, list | dict) for cell in cells if isinstance(cell, list) for m in cell)
+
+
+def _has_mixed_values(cells: list[Any]) -> bool:
+    """Return whether a key of objects has lists or objects, and other values."""
+    types: dict[str, set[type]] = {}
+    for cell in cells:
+        for key, value in (cell or {}).items():
+            if value is not None:
+                types.setdefault(key, set()).add(type(value))
+    return any(len(kinds) > 1 and kinds & {list, dict} for kinds in types.values())
 
 
 def _to_texts(member: Any) -> list[str] | None:

@@ -12,7 +12,8 @@ from oneof.candidates.columns.cells import parse_whole_number
 from oneof.candidates.labels import PLACEHOLDERS
 from oneof.candidates.readers.unreadable import raise_together
 from oneof.errors import DataError, LabelError
-from oneof.io.labels.label_columns import has_several_classes, label_frame
+from oneof.io.labels.label_columns import label_frame
+from oneof.io.labels.label_notes import has_several_classes
 from oneof.io.table import Table
 from oneof.messages import enumerate_items
 from oneof.typing import Labels, Mask

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oneof.cli.options import check_unused, read_names
+from oneof.cli.options import ExcludeAnnotator, check_unused, read_names
 from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
@@ -287,6 +287,7 @@ class AnswerGroup:
             "only one.",
         ),
     ] = None
+    exclude_annotator: ExcludeAnnotator = None
     gold: Annotated[
         str | None,
         typer.Option(
@@ -302,12 +303,13 @@ class AnswerGroup:
         from oneof.cli.answers.files import AnswerOptions
 
         if self.answers is None:
-            check_unused(context, ("row", "annotator", "answer"), "needs --answers: add it")
+            check_unused(context, ("row", "annotator", "answer", "exclude_annotator"), "needs --answers: add it")
             return None
         remedy = ": name checked labels by --gold" * bool(context.params.get("labels"))
         unused = ("labels", "weighted", "weights", "online", "noise_rate", "class_weight")
         check_unused(context, unused, f"cannot be combined with --answers{remedy}")
-        return AnswerOptions(self.answers, self.row, self.annotator, self.answer)
+        excluded = read_names("--exclude-annotator", self.exclude_annotator)
+        return AnswerOptions(self.answers, self.row, self.annotator, self.answer, excluded)
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,14 @@ Groups: TypeAlias = Annotated[
         "are those of new groups. The column is not a feature.",
     ),
 ]
+ExcludeAnnotator: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude-annotator",
+        metavar="NAME",
+        help="Annotator whose answers are not used in this run. The file of the answers keeps them.",
+    ),
+]
 ClassWeight: TypeAlias = Annotated[
     str,
     typer.Option(

@@ -1,10 +1,11 @@
 """Files of answers: records, tables with a column for each annotator, exports and archives."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from oneof.cli.answers.annotator_names import MAX_NAMED, note_spellings, without_excluded
 from oneof.cli.answers.row_names import ROW, check_row_column, describe_row_option, name_rows, read_names
 
 if TYPE_CHECKING:
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 ITEM = "item"
 ANNOTATOR, ANSWER = ("annotator", "worker"), ("answer", "label")
 """Default columns of a file of answers: those of exports of the labeling page are the last ones."""
-MAX_NAMED = 3
-"""Number of annotators that are named in a note, or with an answer to a disputed row."""
 
 
 @dataclass(frozen=True)
@@ -36,12 +35,15 @@ class AnswerOptions:
         Columns of this file, by default "annotator" or "worker", and "answer" or "label"; without any of them, all
         columns but that of the rows are annotators. An export has no column of annotators, and its `answer` is the tag
         of the choices, by default the only one.
+    excluded : tuple of str
+        Annotators whose answers are not used.
     """
 
     path: Path
     row: str | None = None
     annotator: str | None = None
     answer: str | None = None
+    excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,8 @@ def read_answers(
         records = _read_export(options, classes, table.cell_format)
     else:
         records = _read_records(options, table.path, separator, classes, table.cell_format, unreadable)
+    kept, excluded = without_excluded(records.annotators, options.excluded, options.path)
+    records = records.keep(kept)
     records, omitted = _omit_unknown_rows(records, position, table)
     try:
         answers = Answers.from_records(
@@ -109,27 +113,12 @@ def read_answers(
     except InputError as error:
         raise _locate(error, records, options.path) from None
     answers.rows = np.arange(len(row_names))  # the rows of the features
-    notes = [*records.notes, *omitted, *note_spellings(answers.annotators.tolist())]
+    notes = [*records.notes, *excluded, *omitted, *note_spellings(answers.annotators.tolist())]
     repeated = sum(answer is not None for answer in records.answers) - answers.n_answers
     if repeated:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
     checked = None if gold is None else _read_gold(table, gold, answers.classes, records.separator)
     return TableAnswers(answers, row_names, checked, tuple(notes), records.separator, column)
-
-
-def note_spellings(annotators: list[str]) -> list[str]:
-    """Return a note on names of annotators that are equal but for case, spaces, underscores and hyphens."""
-    from oneof.candidates.spellings import group_spellings
-    from oneof.messages import enumerate_items
-
-    groups = group_spellings(annotators)
-    if not groups:
-        return []
-    listed = "; ".join(enumerate_items([*map(repr, group)], MAX_NAMED) for group in groups[:MAX_NAMED])
-    return [
-        f"{listed} differ only in case, spaces, underscores or hyphens, and count as different annotators: use one "
-        "spelling if they are the same."
-    ]
 
 
 def _omit_unknown_rows(
@@ -155,14 +144,7 @@ def _omit_unknown_rows(
         f"{table.path} does not have {'its' if n_omitted == 1 else 'their'} {rows} {records.rows[first]!r} "
         f"({records.locations[first]})."
     )
-    about_rows = replace(
-        records,
-        rows=[records.rows[i] for i in kept],
-        annotators=[records.annotators[i] for i in kept],
-        answers=[records.answers[i] for i in kept],
-        locations=[records.locations[i] for i in kept],
-    )
-    return about_rows, [note]
+    return records.keep(kept), [note]
 
 
 def _read_archive(options: AnswerOptions, table: "Table", gold: str | None) -> TableAnswers:
@@ -184,17 +166,19 @@ def _read_archive(options: AnswerOptions, table: "Table", gold: str | None) -> T
             "that the annotators labeled."
         )
     rows, annotators = np.nonzero(given.codes >= 0)
+    names = np.asarray(given.annotators)[annotators]
+    kept, notes = without_excluded([str(name) for name in names.tolist()], options.excluded, options.path)
     answers = Answers.from_records(
-        rows,
-        np.asarray(given.annotators)[annotators],
-        given.classes[given.codes[rows, annotators]],
+        rows[kept],
+        names[kept],
+        given.classes[given.codes[rows, annotators]][kept],
         classes=given.classes,
         index=np.arange(n_rows),
     )
     checked = None if gold is None else _read_gold(table, gold, given.classes, DEFAULT_SEPARATOR)
-    silent = len(given.annotators) - len(answers.annotators)
-    notes = (f"{silent:,} annotator{'s have' if silent > 1 else ' has'} no answer.",) if silent else ()
-    return TableAnswers(answers, [str(row) for row in range(n_rows)], checked, notes, DEFAULT_SEPARATOR)
+    silent = len(given.annotators) - len(set(annotators.tolist()))
+    notes += [f"{silent:,} annotator{'s have' if silent > 1 else ' has'} no answer."] if silent else []
+    return TableAnswers(answers, [str(row) for row in range(n_rows)], checked, tuple(notes), DEFAULT_SEPARATOR)
 
 
 @dataclass(frozen=True)
@@ -211,6 +195,12 @@ class _Records:
     classes: Any
     separator: str
     notes: tuple[str, ...] = ()
+
+    def keep(self, kept: Sequence[int]) -> "_Records":
+        """Return the records of these positions."""
+        lists = (self.rows, self.annotators, self.answers, self.locations)
+        rows, annotators, answers, locations = ([values[i] for i in kept] for values in lists)
+        return replace(self, rows=rows, annotators=annotators, answers=answers, locations=locations)
 
 
 def _read_records(

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from oneof.cli.answers.files import ITEM, AnswerOptions, note_spellings, read_answers
+from oneof.cli.answers.annotator_names import note_spellings
+from oneof.cli.answers.files import ITEM, AnswerOptions, read_answers
 from oneof.cli.answers.row_names import ROW, read_names
 
 if TYPE_CHECKING:

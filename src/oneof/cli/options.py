@@ -77,6 +77,15 @@ ExcludeAnnotator: TypeAlias = Annotated[
         help="Annotator whose answers are not used in this run. The file of the answers keeps them.",
     ),
 ]
+AnswersRow: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--answers-row",
+        metavar="COLUMN",
+        help="Column of the names of the rows in the file of the answers, or field of an export; by default that "
+        "of --row.",
+    ),
+]
 ClassWeight: TypeAlias = Annotated[
     str,
     typer.Option(

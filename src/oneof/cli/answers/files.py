@@ -6,44 +6,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.answers.annotator_names import MAX_NAMED, note_spellings, without_excluded
-from oneof.cli.answers.row_names import ROW, check_row_column, describe_row_option, name_rows, read_names
+from oneof.cli.answers.answer_options import ANNOTATOR, ANSWER, AnswerOptions
+from oneof.cli.answers.row_names import (
+    OWN_ID,
+    check_row_column,
+    describe_own_id,
+    describe_row_option,
+    name_rows,
+    read_names,
+)
 
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.crowd import Answers
     from oneof.io import CellFormat, Table, UnreadableCells
-
-
-ITEM = "item"
-ANNOTATOR, ANSWER = ("annotator", "worker"), ("answer", "label")
-"""Default columns of a file of answers: those of exports of the labeling page are the last ones."""
-
-
-@dataclass(frozen=True)
-class AnswerOptions:
-    """The file of the answers, and the names of its columns.
-
-    Attributes
-    ----------
-    path : Path
-        A table with a record for each answer or a column for each annotator, or an export of Label Studio or doccano.
-    row : str or None
-        The column of the names of the rows, in this file and in the table; in an export, the field of the data. By
-        default "row"; if the table has no such column, its rows are numbered from 0. A file without the column may name
-        its rows in a column "item", as exports of the labeling page do, or "row".
-    annotator, answer : str or None
-        Columns of this file, by default "annotator" or "worker", and "answer" or "label"; without any of them, all
-        columns but that of the rows are annotators. An export has no column of annotators, and its `answer` is the tag
-        of the choices, by default the only one.
-    excluded : tuple of str
-        Annotators whose answers are not used.
-    """
-
-    path: Path
-    row: str | None = None
-    annotator: str | None = None
-    answer: str | None = None
-    excluded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -134,7 +110,8 @@ def _omit_unknown_rows(
     if not kept:
         raise DataError(
             f"no answer is about a row of {table.path}: the answers name rows such as {records.rows[first]!r}, and the "
-            f"table {next(iter(position), None)!r}. Give both the same names, or name their column by --row.",
+            f"table {next(iter(position), None)!r}. Give both the same names, or name their column by --row "
+            "and --answers-row.",
             source=records.locations[first],
         )
     n_unknown, n_omitted = len(set(records.rows) - position.keys()), len(records.rows) - len(kept)
@@ -224,13 +201,14 @@ def _read_records(
     records = replace(records, cell_format=cell_format)
     columns = records.frame.columns
     try:
-        row = select_column(None, (options.row or ROW, ITEM, ROW), columns, options.path)
+        row = select_column(None, options.row_columns, columns, options.path)
     except DataError as error:
         remedy = describe_row_option(table_path, options.path)
-        if options.row is None:
+        if options.row is None and options.answers_row is None:
             remedy = (
-                "--row COLUMN names the column of the rows in both files. If the lines are in the order of "
-                f"{table_path}, add a column 'row' with the numbers from 0."
+                "--row COLUMN names the column of the rows in both files, and --answers-row COLUMN that of "
+                f"{options.path} if it has another name. If the lines are in the order of {table_path}, add a column "
+                "'row' with the numbers from 0."
             )
         raise error.because(f"{error.reason} {remedy}") from None
     if options.annotator is None and options.answer is None and not {*ANNOTATOR, *ANSWER} & set(columns):
@@ -336,7 +314,13 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
             f"--annotator has no use with the export {options.path}, which names its annotators. Remove it."
         )
     tokens = fold_tokens(label_format.missing, folds_case=label_format.folds_labels)
-    exported = read_export(options.path, item=options.row or ROW, choice=options.answer)
+    item = options.row_columns[0]
+    try:
+        exported = read_export(options.path, item=item, choice=options.answer, own_id=options.answers_row is not None)
+    except DataError as error:
+        if item != OWN_ID or options.answers_row is not None or f"the field {item!r}" not in error.reason:
+            raise
+        raise error.because(f"{error.reason} {describe_own_id()}") from None
     fold: Callable[[str], str] = fold_case if label_format.folds_labels else str
     known = [
         one._replace(labels=tuple(label for label in one.labels if not {label.strip().lower(), fold(label)} & tokens))

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli.answers.annotator_names import MAX_NAMED
-from oneof.cli.options import ExcludeAnnotator, read_names, write_names
+from oneof.cli.options import AnswersRow, ExcludeAnnotator, read_names, write_names
 from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
-    from oneof.cli.answers.files import AnswerOptions
+    from oneof.cli.answers.answer_options import AnswerOptions
     from oneof.io import Table
     from oneof.labeling import LabelingSession
     from oneof.labeling.annotators.progress import AnnotatorProgress
@@ -61,6 +61,7 @@ class AnnotatorGroup:
     progress: Annotated[bool, typer.Option("--progress", help="Print the progress of each annotator, and exit.")] = (
         False
     )
+    answers_row: AnswersRow = None
     exclude_annotator: ExcludeAnnotator = None
     row: Annotated[
         str | None,
@@ -89,15 +90,15 @@ class AnnotatorGroup:
 
     def answer_options(self, path: Path) -> "AnswerOptions":
         """Return the options by which a file of --import is read, as a file of --answers of `oneof fit`."""
-        from oneof.cli.answers.files import AnswerOptions
+        from oneof.cli.answers.answer_options import AnswerOptions
         from oneof.errors import InputError
         from oneof.io.formats.annotations import is_export
 
-        if self.row is None and is_export(path) and self.annotator is None:
+        if self.row is None and self.answers_row is None and is_export(path) and self.annotator is None:
             raise InputError(
                 f"--row must name the rows in the table and in the export {path}; got none. Add --row COLUMN."
             )
-        return AnswerOptions(path, self.row, self.annotator, self.answer)
+        return AnswerOptions(path, self.row, self.annotator, self.answer, answers_row=self.answers_row)
 
     def excluded(self) -> tuple[str, ...]:
         """Return the annotators of --exclude-annotator."""

@@ -45,7 +45,7 @@ from oneof.model_selection.folds import (
 )
 from oneof.model_selection.prediction import as_targets
 from oneof.typing import Ints
-from oneof.validation import as_array, check_choice, check_random_state
+from oneof.validation import as_array, check_choice, check_random_state, check_squares
 
 Progress = Callable[[int, int, str, float | None], None]
 """Callback ``(n_done, n_total, name, seconds_left)`` called after every fold; the time is None if unknown."""
@@ -110,33 +110,13 @@ def check_task(X: Any, y: Any, truth: Any, class_weight: Any = None) -> Task:
 
 def _check_squares(X: Any) -> None:
     """Raise if the squares of a feature overflow, since the scalers of the pipelines compute its variance."""
-    if hasattr(X, "columns"):
-        for name in X.columns:
-            dtype: Any = getattr(X[name], "dtype", None)
-            if getattr(dtype, "kind", None) == "f" or (hasattr(dtype, "is_float") and dtype.is_float()):  # or polars
-                try:
-                    _check_squares(np.asarray(X[name])[:, None])
-                except InputError as error:
-                    raise InputError(error.reason.replace("`X`", f"column {name!r}", 1), row=error.row) from None
+    if not hasattr(X, "columns"):
+        check_squares(X, "`X`")
         return
-    values = X.data if sp.issparse(X) else X
-    if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or not values.size:
-        return
-    largest = np.sqrt(np.finfo(np.float64).max / values.size)
-    if max(values.max(), -values.min()) <= largest:  # false with NaN, which the methods check
-        return
-    coordinates = sp.coo_array(X) if sp.issparse(X) else None
-    above = np.argwhere(np.isfinite(values) & (np.abs(values) > largest))
-    if not len(above):
-        return
-    first = int(above[0, 0])
-    row, column = above[0] if coordinates is None else (coordinates.row[first], coordinates.col[first])
-    raise InputError(
-        f"`X` contains {float(values[tuple(above[0])]):.3g}: sums of such squares overflow float64. Correct the value, "
-        "or divide the column by a constant, such as its largest value.",
-        row=int(row),
-        column=int(column),
-    )
+    for name in X.columns:
+        dtype: Any = getattr(X[name], "dtype", None)
+        if getattr(dtype, "kind", None) == "f" or (hasattr(dtype, "is_float") and dtype.is_float()):  # or polars
+            check_squares(np.asarray(X[name]), f"column {name!r}")
 
 
 def _warn_of_other_labels(known: CandidateSets, candidates: CandidateSets) -> None:

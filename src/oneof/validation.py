@@ -94,6 +94,31 @@ def locate_overflow(error: InputError, rows: FeatureMatrix) -> InputError:
     return InputError(error.reason, source=error.source, row=row, column=column)
 
 
+def check_squares(values: Any, name: str) -> None:
+    """Raise if sums of the squares of numbers, in sparse or dense rows or in a vector, may overflow float64.
+
+    NaN, infinity and numbers that are not floats are accepted. `name` is that of the rows or the vector in the error.
+    """
+    numbers_of = values.data if sp.issparse(values) else values
+    if not isinstance(numbers_of, np.ndarray) or numbers_of.dtype.kind != "f" or not numbers_of.size:
+        return
+    largest = np.sqrt(np.finfo(np.float64).max / numbers_of.size)
+    if max(numbers_of.max(), -numbers_of.min()) <= largest:  # false with NaN
+        return
+    above = np.argwhere(np.isfinite(numbers_of) & (np.abs(numbers_of) > largest))
+    if not len(above):
+        return
+    first = tuple(above[0].tolist())
+    coordinates = sp.coo_array(values) if sp.issparse(values) else None
+    row, *columns = first if coordinates is None else (coordinates.row[first], coordinates.col[first])
+    raise InputError(
+        f"{name} contains {float(numbers_of[first]):.3g}: sums of such squares overflow float64. Correct or remove the "
+        "value, or divide the column by a constant, such as its largest value.",
+        row=int(row),
+        column=int(columns[0]) if columns else None,
+    )
+
+
 def _row_of_entry(rows: FeatureMatrix, entry: int) -> int:
     """Return the row of a stored entry of CSR rows."""
     return int(np.searchsorted(rows.indptr, entry, side="right")) - 1

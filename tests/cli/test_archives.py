@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from oneof.candidates import CandidateSets
-from oneof.cli.answers.files import AnswerOptions
+from oneof.cli.answers.answer_options import AnswerOptions
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.crowd import Answers

@@ -60,7 +60,7 @@ def test_a_number_that_is_too_large_is_named(run: Run, birds: Path, method: str)
     make_birds().with_columns(mass=mass).write_csv("huge.csv")
     message = "huge.csv, row 7: column 'mass' contains -1e+300, which is too large for the model. Correct the number"
     check_error(run, "predict", "fitted/model.skops", "huge.csv", message=message)
-    message = "huge.csv, row 7: column 'mass' contains -1e+300, whose square overflows float64. Use smaller numbers"
+    message = "huge.csv, row 7: column 'mass' contains -1e+300: sums of such squares overflow float64. Correct or"
     for command in ("fit", "compare", "audit", "inspect"):
         check_error(run, command, "huge.csv", "--labels", "species", message=message)
 

@@ -29,7 +29,7 @@ def replies(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     def run(server: PredictionServer) -> None:
         thread = threading.Thread(target=serve, args=(server,))
         thread.start()
-        connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=20)
+        connection = http.client.HTTPConnection(urlsplit(server.url).netloc, timeout=120)
         body = json.dumps({"rows": make_birds(1).to_dicts()})
         connection.request("POST", "/predict", body, {"content-type": "application/json"})
         reply = connection.getresponse()

@@ -89,6 +89,76 @@ def test_invalid_input_is_an_error(change, error, message):
         compare(**{"X": X, "y": y, "methods": METHODS, **change})
 
 
+ROWS, NO_ROWS = np.arange(60), np.empty(0, dtype=int)
+
+
+@pytest.mark.parametrize(
+    ("fold", "message"),
+    [
+        ((ROWS, NO_ROWS), "there are no test rows of fold 1. Leave out this fold"),
+        (([], ROWS), "there are no training rows of fold 1"),
+        ((ROWS < 0, ROWS >= 0), "there are no training rows of fold 1"),
+        ((ROWS, ROWS[:-1] > 30), r"masks of shape \(60,\); the test rows of fold 1 have type bool and shape \(59,\)"),
+        ((ROWS / 1.0, ROWS), "the training rows of fold 1 have type float64"),
+        ((ROWS, ROWS[:, None]), r"the test rows of fold 1 have .* shape \(60, 1\)"),
+        ((ROWS, ROWS + 1), "row indices from 0 to 59; the test rows of fold 1 have 60"),
+    ],
+)
+def test_a_fold_without_rows_is_an_error(fold, message):
+    """The error names the fold, its subset and the remedy, in a comparison and in held-out predictions."""
+    X, y, _ = draw()
+    cv = [(ROWS[:30], ROWS[30:]), fold]
+    with pytest.raises(InputError, match=message):
+        compare(X, y, METHODS, cv=cv)
+    with pytest.raises(InputError, match=message):
+        cross_val_predict(AvgPerceptron(), X, y, cv=cv)
+
+
+class Outputs(Frequencies):
+    """Frequencies with other predictions and probabilities."""
+
+    def __init__(self, predict=lambda values: values, proba=lambda values: values, classes=True):
+        self.predict_, self.proba_, self.classes = predict, proba, classes
+
+    def __sklearn_clone__(self):
+        return Outputs(self.predict_, self.proba_, self.classes)
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        if not self.classes:
+            del self.classes_
+        return self
+
+    def predict(self, X):
+        return self.predict_(np.repeat("a", len(X)))
+
+    def predict_proba(self, X):
+        return self.proba_(np.full((len(X), 3), 1 / 3))
+
+
+@pytest.mark.parametrize(
+    ("outputs", "message"),
+    [
+        ({"predict": lambda values: values[:-1]}, "one label for each of the 12 rows of X; got shape (11,)"),
+        ({"predict": lambda values: np.append(values, "a")}, "one label for each of the 12 rows of X; got shape (13,)"),
+        ({"predict": lambda _: None}, "predict of Outputs must return a vector"),
+        ({"proba": lambda values: values[:-1]}, "predict_proba of Outputs must return an array of shape (12, 3)"),
+        ({"proba": lambda values: values[:, :2]}, "a column for each class in `classes_`; got shape (12, 2)"),
+        ({"proba": lambda values: values[:, 0]}, "got shape (12,)"),
+        ({"proba": lambda values: values.astype(str)}, "must return numbers; got values of type <U32"),
+        ({"proba": lambda values: np.nan * values}, "finite, nonnegative numbers; got nan for the class"),
+        ({"classes": False}, "Outputs must have the attribute `classes_` after `fit`"),
+    ],
+)
+def test_outputs_of_another_shape_are_the_error_of_the_method(outputs, message):
+    """A method whose predictions are not one for each row has an error that names it and the expected shape."""
+    X, y, _ = draw()
+    comparison = compare(X, y, {"own": Outputs(**outputs), "average": AvgPerceptron()})
+    assert comparison.best_method == "average"
+    assert comparison.results[-1].error.startswith("InputError: ")
+    assert message in comparison.results[-1].error
+
+
 def test_kept_predictions_of_labeled_rows():
     """With "labeled", unlabeled rows are not predicted, and the labeled ones have the same probabilities."""
     X, y, _ = draw()

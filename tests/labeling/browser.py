@@ -49,7 +49,7 @@ class Page:
     def until(self, holds: Callable[[], Any]) -> None:
         from selenium.webdriver.support.ui import WebDriverWait
 
-        WebDriverWait(self.browser, 15, poll_frequency=0.02).until(lambda _: holds())
+        WebDriverWait(self.browser, 60, poll_frequency=0.02).until(lambda _: holds())
 
     def one(self, selector: str) -> Any:
         return self.browser.find_element("css selector", selector)

@@ -45,7 +45,7 @@ class Client:
         lines = [f"{method} {path if raw else self.base + path} HTTP/1.1", "connection: close"]
         lines += [f"{name}: {value}" for name, value in sent.items() if value is not None]
         host, port = self.address.split(":")
-        with socket.create_connection((host, int(port)), timeout=20) as connection:
+        with socket.create_connection((host, int(port)), timeout=120) as connection:
             # In one piece, since a server may respond and close the connection after the first line.
             connection.sendall("\r\n".join([*lines, "", ""]).encode("latin-1") + content)
             reply = http.client.HTTPResponse(connection, method=method)

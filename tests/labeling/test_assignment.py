@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from oneof.crowd import AnnotatorModel
-from oneof.errors import InputError
+from oneof.errors import InputError, InputTypeError
 from oneof.labeling.annotators.assignment import answer_posterior
 from oneof.labeling.session import LabelingSession
 from tests.labeling.conftest import CLASSES, make_rows
@@ -201,3 +201,33 @@ def test_checks_are_rows_without_answers() -> None:
 def test_invalid_numbers_of_answers(options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
         begin(**options)
+
+
+def test_rows_of_an_excluded_annotator_are_asked_again(tmp_path: Path) -> None:
+    """Excluded answers stay in the file, do not count, and their rows are asked of others; a later session has them."""
+    rows, path = make_rows(12)[0], tmp_path / "answers.sqlite"
+    options = {"classes": CLASSES, "path": path, "random_state": 0}
+    with LabelingSession(rows, **options) as session:
+        for row in range(6):
+            session.answer(session.question_for(row, "bot"), "owl")
+        session.answer(session.question_for(6, "Ann"), "wren")
+        answered = session.candidates()
+    with LabelingSession(rows, exclude_annotators=["bot"], **options) as session:
+        assert session.n_remaining() == 11
+        assert np.flatnonzero(~session.candidates().is_unlabeled).tolist() == [6]
+        assert [one.name for one in session.progress()] == ["Ann"]
+        asked = {session.answer(session.ask("Ann"), "owl").row for _ in range(11)}
+        assert asked == set(range(12)) - {6}
+        for ask in (session.ask, lambda name: session.question_for(0, name)):
+            with pytest.raises(InputError, match=r"must not be excluded \(`exclude_annotators`\); got 'bot'"):
+                ask("bot")
+        assert session.undo("bot") is None
+        for row in range(12):
+            if row != 6:
+                session.undo("Ann")
+    with LabelingSession(rows, **options) as session:
+        assert (session.candidates().mask == answered.mask).all()
+        assert len(session.answers.log()) == 7 + 11 + 11
+    for wrong in ("bot", [""], 3):
+        with pytest.raises((InputError, InputTypeError), match="must be a"):
+            LabelingSession(rows, classes=CLASSES, exclude_annotators=wrong)

@@ -82,3 +82,24 @@ def test_a_session_marks_the_words_of_its_texts() -> None:
         assert n_right >= 40
     with LabelingSession(rows, classes=CLASSES) as session:
         assert session.highlighter is None
+
+
+def test_a_check_has_no_prediction_before_its_answer() -> None:
+    """The prediction that an answer evaluates is stored with the answer, and is not in the question of the page."""
+    rows, truth = make_rows(60)
+    table = LabelTable(
+        pl.DataFrame({"note": [f"a {CLASSES[code]} in the garden" for code in truth]}), "kind", "text", "note"
+    )
+    with LabelingSession(rows, classes=CLASSES, table=table, check_interval=2, random_state=0) as session:
+        purposes = set()
+        for _ in range(20):
+            question = session.ask()
+            assert question is not None
+            sent = question_to_dict(session, question)
+            assert sent is not None
+            is_shown = question.purpose != "check" and question.proba is not None
+            assert (sent["proba"] is not None) == (sent["highlight"] is not None) == is_shown
+            entry = session.answer(question, CLASSES[truth[question.row]])
+            assert entry.guess == question.guess
+            purposes.add((question.purpose, question.proba is not None))
+        assert purposes == {("query", False), ("query", True), ("check", True)}

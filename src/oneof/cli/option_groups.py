@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oneof.cli.options import check_unused, read_names
+from oneof.cli.options import AnswersRow, ExcludeAnnotator, check_unused, read_names
 from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
-    from oneof.cli.answers.files import AnswerOptions
+    from oneof.cli.answers.answer_options import AnswerOptions
     from oneof.cli.tables.read_options import ReadOptions, WeightArguments
     from oneof.io import TableOptions
 
@@ -287,6 +287,8 @@ class AnswerGroup:
             "only one.",
         ),
     ] = None
+    answers_row: AnswersRow = None
+    exclude_annotator: ExcludeAnnotator = None
     gold: Annotated[
         str | None,
         typer.Option(
@@ -299,15 +301,17 @@ class AnswerGroup:
 
     def answer_options(self, context: typer.Context) -> "AnswerOptions | None":
         """Return the options of the answers, None without a file of answers; combinations are checked."""
-        from oneof.cli.answers.files import AnswerOptions
+        from oneof.cli.answers.answer_options import AnswerOptions
 
         if self.answers is None:
-            check_unused(context, ("row", "annotator", "answer"), "needs --answers: add it")
+            names = ("row", "annotator", "answer", "answers_row", "exclude_annotator")
+            check_unused(context, names, "needs --answers: add it")
             return None
         remedy = ": name checked labels by --gold" * bool(context.params.get("labels"))
         unused = ("labels", "weighted", "weights", "online", "noise_rate", "class_weight")
         check_unused(context, unused, f"cannot be combined with --answers{remedy}")
-        return AnswerOptions(self.answers, self.row, self.annotator, self.answer)
+        excluded = read_names("--exclude-annotator", self.exclude_annotator)
+        return AnswerOptions(self.answers, self.row, self.annotator, self.answer, excluded, self.answers_row)
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,23 @@ Groups: TypeAlias = Annotated[
         "are those of new groups. The column is not a feature.",
     ),
 ]
+ExcludeAnnotator: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--exclude-annotator",
+        metavar="NAME",
+        help="Annotator whose answers are not used in this run. The file of the answers keeps them.",
+    ),
+]
+AnswersRow: TypeAlias = Annotated[
+    str | None,
+    typer.Option(
+        "--answers-row",
+        metavar="COLUMN",
+        help="Column of the names of the rows in the file of the answers, or field of an export; by default that "
+        "of --row.",
+    ),
+]
 ClassWeight: TypeAlias = Annotated[
     str,
     typer.Option(

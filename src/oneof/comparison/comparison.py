@@ -9,7 +9,6 @@ from typing import Any, Literal
 import numpy as np
 from joblib import effective_n_jobs
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.candidates import CandidateSets
@@ -30,6 +29,7 @@ from oneof.comparison.results import Comparison, FoldResult, MethodResult, summa
 from oneof.comparison.scoring import held_out_predictions, score_held_out
 from oneof.comparison.training_rows import Correction, TrainingSets, correct_rows, has_shared_step, share_features
 from oneof.errors import InputError
+from oneof.estimators.base import last_step
 from oneof.model_selection import unlabeled_rows_by_fold
 from oneof.parallel import single_threaded_blas
 from oneof.typing import Ints
@@ -374,8 +374,7 @@ def _has_failed(folds: Sequence[FoldResult]) -> bool:
 
 def _default_methods(estimators: Mapping[str, Any]) -> frozenset[str]:
     """Return the names of the estimators of the default method."""
-    last_steps = {name: step[-1] if isinstance(step, Pipeline) else step for name, step in estimators.items()}
-    return frozenset(name for name, step in last_steps.items() if type(step).__name__ == DEFAULT_METHOD)
+    return frozenset(name for name, model in estimators.items() if type(last_step(model)).__name__ == DEFAULT_METHOD)
 
 
 def _sorted(results: Sequence[MethodResult], preferred: Collection[str]) -> list[MethodResult]:
@@ -384,10 +383,11 @@ def _sorted(results: Sequence[MethodResult], preferred: Collection[str]) -> list
     incomplete = [result for result in results if result.error is None and result.incomplete is not None]
     ranked = _ranked([result for result in results if result.error is None and result.incomplete is None], preferred)
     if not ranked and incomplete:
-        first = incomplete[0]
+        first = min(incomplete, key=lambda result: (-len(result.folds), result.estimated_seconds or math.inf))
+        limit = "`time_limit`" if "time limit" in str(first.incomplete) else "the budget"
         raise InputError(
-            f"no method has finished; {first.method}: {first.incomplete}. Raise `budget` or `time_limit`, or use "
-            "fewer rows or folds."
+            f"no method has finished; {first.method}: {first.incomplete}. Raise {limit}, use one fold or fewer rows, "
+            "or compare one method without a limit."
         )
     if not ranked:
         raise InputError(f"every method failed; {failed[0].method} raised {failed[0].error}")

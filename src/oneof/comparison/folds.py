@@ -18,12 +18,21 @@ from sklearn.utils import _safe_indexing
 from oneof.candidates import CandidateSets, as_candidates, expand_to_predicted
 from oneof.candidates.spellings import find_spellings
 from oneof.comparison.class_weights import fit_with_class_weights
-from oneof.comparison.results import FoldResult, HeldOut
+from oneof.comparison.outputs import (
+    MIN_JUDGED_ROWS,
+    MIN_TRUE_RATE,
+    as_columns,
+    check_predicted,
+    check_proba,
+    predict_labels,
+    predict_proba,
+)
+from oneof.comparison.results import FoldResult
 from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.estimators.base import check_informative, check_lengths
 from oneof.messages import warn
 from oneof.metrics import approximated_accuracy, covering_rate
-from oneof.model_selection import CandidateGroupKFold, CandidateKFold, get_proba
+from oneof.model_selection import CandidateGroupKFold, CandidateKFold
 from oneof.model_selection.folds import (
     check_disjoint,
     check_stratification,
@@ -31,11 +40,12 @@ from oneof.model_selection.folds import (
     fold_of_groups,
     fold_of_rows,
     group_split,
+    read_folds,
     warn_of_common_rows,
 )
 from oneof.model_selection.prediction import as_targets
-from oneof.typing import Floats, Ints
-from oneof.validation import as_array, check_choice, check_random_state
+from oneof.typing import Ints
+from oneof.validation import as_array, check_choice, check_random_state, check_squares
 
 Progress = Callable[[int, int, str, float | None], None]
 """Callback ``(n_done, n_total, name, seconds_left)`` called after every fold; the time is None if unknown."""
@@ -49,12 +59,6 @@ MAX_HELD_OUT_ROWS = 10_000
 """Maximum number of labeled rows held out by one split; the standard error of a rate is then at most 0.005."""
 MAX_TRAIN_ROWS = 100_000
 """Maximum number of training rows of one split, labeled or not; the final model is fitted on all rows."""
-MAX_SUM_ERROR = 0.01
-"""Largest difference of the sum of the probabilities of a row from 1 that rounding explains."""
-MIN_TRUE_RATE, MIN_JUDGED_ROWS = 0.5, 10
-"""Fraction of true labels among the labels of their rows, of this number of rows, below which a warning is given."""
-MIN_ORDER_GAIN = 0.1
-"""Gain of the covering rate from which the classes of a method seem to be in another order."""
 clock = time.perf_counter
 """Clock of all times of a comparison, in seconds."""
 
@@ -106,33 +110,13 @@ def check_task(X: Any, y: Any, truth: Any, class_weight: Any = None) -> Task:
 
 def _check_squares(X: Any) -> None:
     """Raise if the squares of a feature overflow, since the scalers of the pipelines compute its variance."""
-    if hasattr(X, "columns"):
-        for name in X.columns:
-            dtype: Any = getattr(X[name], "dtype", None)
-            if getattr(dtype, "kind", None) == "f" or (hasattr(dtype, "is_float") and dtype.is_float()):  # or polars
-                try:
-                    _check_squares(np.asarray(X[name])[:, None])
-                except InputError as error:
-                    raise InputError(error.reason.replace("`X`", f"column {name!r}", 1), row=error.row) from None
+    if not hasattr(X, "columns"):
+        check_squares(X, "`X`")
         return
-    values = X.data if sp.issparse(X) else X
-    if not isinstance(values, np.ndarray) or values.dtype.kind != "f" or not values.size:
-        return
-    largest = np.sqrt(np.finfo(np.float64).max / values.size)
-    if max(values.max(), -values.min()) <= largest:  # false with NaN, which the methods check
-        return
-    coordinates = sp.coo_array(X) if sp.issparse(X) else None
-    above = np.argwhere(np.isfinite(values) & (np.abs(values) > largest))
-    if not len(above):
-        return
-    first = int(above[0, 0])
-    row, column = above[0] if coordinates is None else (coordinates.row[first], coordinates.col[first])
-    raise InputError(
-        f"`X` contains {float(values[tuple(above[0])]):.3g}: sums of such squares overflow float64. Correct the value, "
-        "or divide the column by a constant, such as its largest value.",
-        row=int(row),
-        column=int(column),
-    )
+    for name in X.columns:
+        dtype: Any = getattr(X[name], "dtype", None)
+        if getattr(dtype, "kind", None) == "f" or (hasattr(dtype, "is_float") and dtype.is_float()):  # or polars
+            check_squares(np.asarray(X[name]), f"column {name!r}")
 
 
 def _warn_of_other_labels(known: CandidateSets, candidates: CandidateSets) -> None:
@@ -192,8 +176,7 @@ def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> li
     try:
         with reraise_as_input_error():
             targets = candidates if isinstance(cv, CandidateKFold) else as_targets(candidates, candidates)
-            splits = check_cv(cv).split(task.X, targets, groups)
-            folds = [(_as_indices(train), _as_indices(test)) for train, test in splits]
+            folds = read_folds(check_cv(cv).split(task.X, targets, groups), len(candidates))
     except InputError as error:
         if "'groups' parameter" not in str(error):
             raise
@@ -201,13 +184,6 @@ def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> li
         raise InputError(
             f"`groups` must be the group of each row, since the folds of cv={splitter} are by groups; got None."
         ) from None
-    if not folds:
-        raise InputError("`cv` must have at least one pair of training and test rows; got none.")
-    n_rows = len(candidates)
-    for rows in (rows for fold in folds for rows in fold if rows.dtype.kind in "iu" and rows.size):
-        outside = rows[(rows >= n_rows) | (rows < -n_rows)]
-        if outside.size:
-            raise InputError(f"`cv` must contain row indices from 0 to {n_rows - 1}; got {int(outside.flat[0])}.")
     if group is not None:
         check_disjoint(folds, group, groups)
     warn_of_common_rows(folds, ~candidates.is_unlabeled)
@@ -217,12 +193,6 @@ def make_folds(task: Task, cv: Any, random_state: Any, groups: Any = None) -> li
 def count_groups(groups: Any, candidates: CandidateSets) -> int:
     """Return the number of groups with a labeled row."""
     return len(np.unique(encode_groups(groups, len(candidates))[~candidates.is_unlabeled]))
-
-
-def _as_indices(rows: Any) -> Ints:
-    """Return the row indices of a subset, which may be a boolean mask."""
-    rows = np.asarray(rows)
-    return np.flatnonzero(rows) if rows.dtype == bool else rows
 
 
 def _split_once(
@@ -293,19 +263,20 @@ def fit_and_score(
         fit_with_class_weights(model, rows, candidates[train] if sets is None else sets, class_weight)
     seconds = clock() - start
     n_test = len(test)
-    predicted_rows = test if further is None else np.concatenate([np.arange(len(candidates))[test], further])
+    predicted_rows = test if further is None else np.concatenate([test, further])
     rows, sets = _safe_indexing(X, predicted_rows), candidates[test]
     n_labeled = int((~sets.is_unlabeled).sum())
     approximated, proba, has_proba = math.nan, None, False
     with _rows_numbered_by(predicted_rows):
         if isinstance(model, Pipeline) and len(model) > 1:  # transform the rows once for both calls below
             rows, model = model[:-1].transform(rows), model[-1]
-        all_predicted = model.predict(rows)
+        all_predicted = predict_labels(model, rows, len(predicted_rows))
+        if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
+            proba, has_proba = predict_proba(model, rows, len(predicted_rows))
     predicted = all_predicted[:n_test]
-    _check_predicted(model, predicted, sets)
-    if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
-        proba, has_proba = get_proba(model, rows)
-        _check_proba(model, predicted, proba[:n_test], has_proba=has_proba)
+    check_predicted(model, predicted, sets)
+    if proba is not None:
+        check_proba(model, predicted, proba[:n_test], has_proba=has_proba)
         if n_labeled:
             approximated = approximated_accuracy(sets, proba[:n_test], classes=model.classes_)
     n_true = 0 if truth is None else int((~truth.is_unlabeled[test]).sum())
@@ -316,7 +287,7 @@ def fit_and_score(
         accuracy=covering_rate(truth[test], predicted) if truth is not None and n_true else None,
         n_labeled=n_labeled,
         n_true=n_true,
-        held_out=_as_columns(candidates, all_predicted, proba, has_proba, model),
+        held_out=as_columns(candidates, all_predicted, proba, has_proba, model),
     )
 
 
@@ -329,67 +300,3 @@ def _rows_numbered_by(rows: Ints) -> Iterator[None]:
         if error.row is None or not 0 <= error.row < len(rows):
             raise
         raise error.at(first_row=int(rows[error.row]) - error.row) from None
-
-
-def _check_predicted(model: Any, predicted: Any, sets: CandidateSets) -> None:
-    """Warn if a prediction is not a class, or if the classes of a method seem to be in another order than its columns.
-
-    A method with sorted ``classes_`` and columns in the order of ``y.classes`` predicts wrong names of right columns.
-    """
-    if np.ndim(predicted) != 1:
-        raise InputError(
-            f"predict of {type(model).__name__} must return a vector with one label for each row; got shape "
-            f"{np.shape(predicted)}."
-        )
-    labels, classes = np.asarray(predicted).tolist(), sets.classes.tolist()
-    unknown = [label for label in labels if label not in set(classes)]
-    if unknown:
-        warn(
-            f"{type(model).__name__} predicts {unknown[0]!r}, which is not a class of `y`; {len(unknown)} of "
-            f"{len(labels)} predictions are not. `predict` must return members of `classes_`, not their numbers.",
-        )
-        return
-    own = np.asarray(model.classes_).tolist() if hasattr(model, "classes_") else classes
-    if own == classes or set(own) != set(classes) or len(labels) < MIN_JUDGED_ROWS:
-        return
-    renamed = dict(zip(own, classes, strict=True))
-    rate = covering_rate(sets, [renamed[label] for label in labels])
-    min_gain = max(MIN_ORDER_GAIN, 3.0 * math.sqrt(0.5 / len(labels)))  # of three standard errors, at a rate of 1/2
-    if rate > MIN_TRUE_RATE and rate > covering_rate(sets, labels) + min_gain:
-        warn(
-            f"the columns of {type(model).__name__} seem to be in the order of `y.classes`, unlike its `classes_`. "
-            "Store `y.classes` as `classes_`; they are not always sorted.",
-        )
-
-
-def _check_proba(model: Any, predicted: Any, proba: Floats, *, has_proba: bool) -> None:
-    """Warn if probabilities do not sum to 1, or most predictions are not the class of the largest probability.
-
-    The second is a sign of columns in another order.
-    """
-    sums = proba.sum(axis=1)
-    if has_proba and (np.abs(sums - 1.0) > MAX_SUM_ERROR).any():
-        warn(
-            f"the probabilities of {type(model).__name__} do not sum to 1 in each row. Divide them by their sum.",
-        )
-    if len(proba) < MIN_JUDGED_ROWS:
-        return
-    rate = float(np.mean(np.asarray(model.classes_)[proba.argmax(axis=1)] == np.asarray(predicted)))
-    if rate < MIN_TRUE_RATE:
-        warn(
-            f"only {100 * rate:.0f} % of the predictions of {type(model).__name__} are the class of its largest "
-            "probability. The columns of `predict_proba` must be in the order of `classes_`.",
-        )
-
-
-def _as_columns(candidates: CandidateSets, predicted: Any, proba: Any, has_proba: bool, model: Any) -> HeldOut:
-    """Return predictions and probabilities in the order of the classes of the sets; -1 for other labels."""
-    column = {label: k for k, label in enumerate(candidates.classes.tolist())}
-    codes = np.array([column.get(label, -1) for label in np.asarray(predicted).tolist()], dtype=np.int64)
-    aligned = np.zeros((len(codes), len(column)), dtype=np.float32 if proba is None else proba.dtype)
-    if proba is None:
-        aligned[codes >= 0, codes[codes >= 0]] = 1.0
-    else:
-        columns = np.array([column.get(label, -1) for label in np.asarray(model.classes_).tolist()], dtype=np.int64)
-        aligned[:, columns[columns >= 0]] = proba[:, columns >= 0]
-    return HeldOut(codes, aligned, has_proba)

@@ -9,13 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from oneof.errors import DataError
+from oneof.errors import DataError, InputError
 from oneof.io.columns import Column, match_columns, to_text, unreadable_cell
 from oneof.io.kinds import check_kind, infer_kind
 from oneof.io.notes.findings import ColumnFinding, Kind, TableFindings
 from oneof.io.notes.sentinels import recurring
+from oneof.validation import check_squares
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,24 +93,13 @@ def choose_features(
                 raise unreadable_cell(cells, column.kind, found.unreadable[0][0])
             numbers = values.get(column.name)
             if numbers is not None:
-                _check_squares(numbers)
+                check_squares(numbers.to_numpy(), f"column {column.name!r}")  # divided by its deviation, it would be 0
             frame.append(to_text(cells, table.cell_format) if numbers is None else numbers.fill_null(float("nan")))
     except DataError as error:
         raise error.at(table.path) from None
+    except InputError as error:
+        raise DataError(error.reason, source=str(table.path), row=error.row) from None
     return TableFeatures(columns, TableFindings(tuple(findings), table.dialect, table.remarks), pl.DataFrame(frame))
-
-
-def _check_squares(numbers: "pl.Series") -> None:
-    """Raise if the standard deviation of a column overflows: divided by it, all numbers would be 0 or NaN."""
-    cells = np.abs(numbers.to_numpy().astype(np.float64, copy=False))
-    largest = float(np.fmax.reduce(cells, initial=0.0))
-    if np.isfinite(largest) and largest > np.sqrt(np.finfo(np.float64).max / max(len(cells), 1)):
-        row = int(np.nanargmax(cells))
-        raise DataError(
-            f"column {numbers.name!r} contains {numbers[row]:g}, whose square overflows float64. Use smaller numbers, "
-            "or leave the cell empty.",
-            row=row,
-        )
 
 
 def choose_columns(

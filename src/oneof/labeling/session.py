@@ -1,6 +1,7 @@
 """Labeling session, for the page, for notebooks and for simulations."""
 
 import os
+from collections.abc import Collection
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +23,7 @@ from oneof.labeling.scheduler import PURPOSES, Question, QuestionScheduler
 from oneof.labeling.validation import (
     NewClassesWarning,
     check_counts,
+    check_excluded,
     check_queue,
     check_row,
     check_rows,
@@ -94,6 +96,9 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         weights, by the accuracies of the annotators (`oneof.crowd.AnnotatorModel`), as soon as a row has answers of
         two annotators. In both, rows whose answers state degrees of certainty have weights, by `reliabilities`; with
         "model" then all answered rows.
+    exclude_annotators : collection of str, optional
+        Names of annotators whose answers do not count, for example since they are no better than chance. The file keeps
+        these answers, the rows are asked of others again, and these annotators get no question.
     queue : array-like of int, or list of oneof.audit.LabelIssue, optional
         Rows that are asked first, in this order, even if they are exact. For a review of labels, the issues of
         `oneof.audit.find_label_issues`, whose proposed labels are shown; `export` then changes the labels of answered
@@ -159,6 +164,7 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         min_votes: int = 1,
         top_k: int | None = 1,
         combination: str = "votes",
+        exclude_annotators: Collection[str] = (),
         queue: Any = None,
         random_state: Any = None,
     ) -> None:
@@ -188,10 +194,13 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         self.review = Review(issues, start.evidence, start.classes) if issues else None
         self.highlighter = make_highlighter(table)
         self._learner = Learner(rows, estimator, strategy, int(prefetch), rng)
+        self._excluded = check_excluded(exclude_annotators)
         log = AnswerLog(None if path is None else as_path(path), session_metadata(rows, table, start.classes))
         try:
             evidence = hide_labels(start.evidence, self._gold, queued)
-            self.answers = AnswerStore(log, evidence, start.classes, min_votes=min_votes, top_k=top_k, gold=self._gold)
+            self.answers = AnswerStore(
+                log, evidence, start.classes, min_votes=min_votes, top_k=top_k, gold=self._gold, excluded=self._excluded
+            )
             self._annotators = AnnotatorFits(self.answers, self._gold, rows.shape[0], start.classes)
             self._combined = CombinedAnswers(self.answers, self._annotators, self._gold, start.classes)
             state = self.answers.state
@@ -244,7 +253,7 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         -------
         Question or None
         """
-        check_window(annotator, window)
+        check_window(annotator, window, self._excluded)
         with self.answers.lock:
             self.answers.sync()
             self._training.fit_now(self.answers.state.last)
@@ -266,7 +275,7 @@ class LabelingSession(ResultAPI, AnnotatorAPI):
         -------
         Question
         """
-        check_window(annotator, window)
+        check_window(annotator, window, self._excluded)
         check_row(row, self.n_rows)
         check_choice("purpose", purpose, PURPOSES)
         with self.answers.lock:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -96,9 +96,20 @@ def check_name(annotator: Any) -> None:
         raise InputError(f"`annotator` must be a name of 1 to 100 characters; got {annotator!r}.")
 
 
-def check_window(annotator: Any, window: Any) -> None:
-    """Raise unless `annotator` is a name and `window` is text."""
+def check_excluded(names: Any) -> frozenset[str]:
+    """Return the names of the excluded annotators."""
+    if isinstance(names, str) or not isinstance(names, Collection):
+        raise InputTypeError(f"`exclude_annotators` must be a collection of names; got {names!r}.")
+    for name in names:
+        check_name(name)
+    return frozenset(names)
+
+
+def check_window(annotator: Any, window: Any, excluded: Collection[str] = ()) -> None:
+    """Raise unless `annotator` is a name that is not excluded, and `window` is text."""
     check_name(annotator)
+    if annotator in excluded:
+        raise InputError(f"`annotator` must not be excluded (`exclude_annotators`); got {annotator!r}.")
     check_text("window", window)
 
 

@@ -296,6 +296,38 @@ def group_split(group: Ints, fold: Ints, k: int) -> tuple[Ints, Ints]:
     return np.flatnonzero(~np.isin(group, group[test])), test
 
 
+def read_folds(splits: Iterable[Any], n_rows: int) -> list[tuple[Ints, Ints]]:
+    """Return the training and test rows of each fold as indices from 0; the subsets may be boolean masks.
+
+    Raise if there is no fold, if a subset is empty, or if it has other rows than those of ``X``.
+    """
+    folds = [
+        (_read_rows(train, f"training rows of fold {k}", n_rows), _read_rows(test, f"test rows of fold {k}", n_rows))
+        for k, (train, test) in enumerate(splits)
+    ]
+    if not folds:
+        raise InputError("`cv` must have at least one pair of training and test rows; got none.")
+    return folds
+
+
+def _read_rows(rows: Any, name: str, n_rows: int) -> Ints:
+    """Return one subset of a fold as indices from 0."""
+    rows = np.asarray(rows)
+    if not rows.size or (rows.dtype == bool and not rows.any()):
+        raise InputError(f"`cv` must have rows in both subsets of each fold; there are no {name}. Leave out this fold.")
+    if rows.dtype == bool and rows.shape == (n_rows,):
+        return np.flatnonzero(rows)
+    if rows.dtype.kind not in "iu" or rows.ndim != 1:
+        raise InputError(
+            f"`cv` must have 1-D arrays of row indices, or boolean masks of shape ({n_rows},); the {name} have type "
+            f"{rows.dtype} and shape {rows.shape}."
+        )
+    outside = rows[(rows >= n_rows) | (rows < -n_rows)]
+    if len(outside):
+        raise InputError(f"`cv` must contain row indices from 0 to {n_rows - 1}; the {name} have {int(outside[0])}.")
+    return np.arange(n_rows)[rows]
+
+
 def check_disjoint(folds: Sequence[tuple[Ints, Ints]], group: Ints, groups: Any) -> None:
     """Raise if a group is in the training and in the test rows of a fold."""
     for k, (train, test) in enumerate(folds):
@@ -311,8 +343,6 @@ def check_disjoint(folds: Sequence[tuple[Ints, Ints]], group: Ints, groups: Any)
 def warn_of_common_rows(folds: Sequence[tuple[Ints, Ints]], labeled: Mask) -> None:
     """Warn if a labeled row is in the training and in the test rows of a fold."""
     for k, (train, test) in enumerate(folds):
-        if train.dtype.kind not in "iu" or test.dtype.kind not in "iu":
-            continue
         is_train = np.zeros(len(labeled), dtype=bool)
         is_train[train] = True
         n_common = int((is_train & labeled)[test].sum())

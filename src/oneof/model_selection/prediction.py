@@ -20,6 +20,7 @@ from oneof.model_selection.folds import (
     check_disjoint,
     check_stratification,
     encode_groups,
+    read_folds,
     warn_of_common_rows,
 )
 from oneof.typing import Floats, Ints, Labels
@@ -169,15 +170,9 @@ def predicted_folds(
         splitter = CandidateKFold if group is None else CandidateGroupKFold
         cv, targets = splitter(int(cv), random_state=random_state), candidates
     check_stratification(cv, candidates)
-    index = np.arange(len(candidates))
     with reraise_as_input_error():
-        try:
-            folds = [(index[train], index[test]) for train, test in check_cv(cv).split(X, targets, groups)]
-        except IndexError as error:
-            raise InputError(f"`cv` must contain row indices from 0 to {len(index) - 1}: {error}.") from None
-    if not folds:
-        raise InputError("`cv` must have at least one pair of training and test rows; got none.")
-    times = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(index))
+        folds = read_folds(check_cv(cv).split(X, targets, groups), len(candidates))
+    times = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(candidates))
     wrong = np.flatnonzero((times > 1) | ((times == 0) & ~candidates.is_unlabeled))
     if len(wrong):
         raise InputError(

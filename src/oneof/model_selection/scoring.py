@@ -11,6 +11,7 @@ from oneof.errors import InputError, InputTypeError
 from oneof.likelihoods import softmax
 from oneof.metrics import approximated_accuracy, covering_rate, exact_accuracy
 from oneof.typing import Floats
+from oneof.validation import as_array, as_float_array
 
 __all__ = [
     "Scorer",
@@ -122,13 +123,13 @@ def get_proba(estimator: Any, X: Any) -> ClassProba:
         If the estimator has neither `predict_proba` nor `decision_function`.
     """
     if hasattr(estimator, "predict_proba"):
-        return ClassProba(np.asarray(estimator.predict_proba(X)), calibrated=True)
+        return ClassProba(as_array(estimator.predict_proba(X), "predict_proba(X)"), calibrated=True)
     if not hasattr(estimator, "decision_function"):
         raise InputError(
             f"`estimator` must have predict_proba or decision_function; {type(estimator).__name__} has neither. "
             "Use the covering rate, which needs only predictions."
         )
-    scores = np.asarray(estimator.decision_function(X), dtype=float)
+    scores = as_float_array(estimator.decision_function(X), "decision_function(X)")
     if scores.ndim == 1:  # two classes
         scores = np.stack([np.zeros(len(scores)), scores], axis=1)
     return ClassProba(softmax(scores), calibrated=False)

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from oneof import io
-from oneof.cli.answers.files import AnswerOptions, read_answers
+from oneof.cli.answers.answer_options import AnswerOptions
+from oneof.cli.answers.files import read_answers
 from oneof.cli.tables.inputs import PreparedTable, prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.errors import InputError

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.cli.answers.files import AnswerOptions
+from oneof.cli.answers.answer_options import AnswerOptions
 from oneof.cli.auditing.issues import find_issues
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.methods import resolve_methods

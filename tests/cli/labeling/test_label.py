@@ -11,7 +11,8 @@ import polars as pl
 import pytest
 
 from oneof.candidates import CandidateSets
-from oneof.cli.answers.files import AnswerOptions, read_answers
+from oneof.cli.answers.answer_options import AnswerOptions
+from oneof.cli.answers.files import read_answers
 from oneof.cli.labeling.session import open_session
 from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions

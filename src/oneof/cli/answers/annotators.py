@@ -4,7 +4,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.answers.files import MAX_NAMED, TableAnswers
+from oneof.cli.answers.annotator_names import MAX_NAMED
+from oneof.cli.answers.files import TableAnswers
 from oneof.cli.output import terminal
 
 if TYPE_CHECKING:

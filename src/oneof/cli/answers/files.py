@@ -1,47 +1,25 @@
 """Files of answers: records, tables with a column for each annotator, exports and archives."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.answers.row_names import ROW, check_row_column, describe_row_option, name_rows, read_names
+from oneof.cli.answers.annotator_names import MAX_NAMED, note_spellings, without_excluded
+from oneof.cli.answers.answer_options import ANNOTATOR, ANSWER, AnswerOptions
+from oneof.cli.answers.row_names import (
+    OWN_ID,
+    check_row_column,
+    describe_own_id,
+    describe_row_option,
+    name_rows,
+    read_names,
+)
 
 if TYPE_CHECKING:
     from oneof.candidates import CandidateSets
     from oneof.crowd import Answers
     from oneof.io import CellFormat, Table, UnreadableCells
-
-
-ITEM = "item"
-ANNOTATOR, ANSWER = ("annotator", "worker"), ("answer", "label")
-"""Default columns of a file of answers: those of exports of the labeling page are the last ones."""
-MAX_NAMED = 3
-"""Number of annotators that are named in a note, or with an answer to a disputed row."""
-
-
-@dataclass(frozen=True)
-class AnswerOptions:
-    """The file of the answers, and the names of its columns.
-
-    Attributes
-    ----------
-    path : Path
-        A table with a record for each answer or a column for each annotator, or an export of Label Studio or doccano.
-    row : str or None
-        The column of the names of the rows, in this file and in the table; in an export, the field of the data. By
-        default "row"; if the table has no such column, its rows are numbered from 0. A file without the column may name
-        its rows in a column "item", as exports of the labeling page do, or "row".
-    annotator, answer : str or None
-        Columns of this file, by default "annotator" or "worker", and "answer" or "label"; without any of them, all
-        columns but that of the rows are annotators. An export has no column of annotators, and its `answer` is the tag
-        of the choices, by default the only one.
-    """
-
-    path: Path
-    row: str | None = None
-    annotator: str | None = None
-    answer: str | None = None
 
 
 @dataclass(frozen=True)
@@ -101,6 +79,8 @@ def read_answers(
         records = _read_export(options, classes, table.cell_format)
     else:
         records = _read_records(options, table.path, separator, classes, table.cell_format, unreadable)
+    kept, excluded = without_excluded(records.annotators, options.excluded, options.path)
+    records = records.keep(kept)
     records, omitted = _omit_unknown_rows(records, position, table)
     try:
         answers = Answers.from_records(
@@ -109,27 +89,12 @@ def read_answers(
     except InputError as error:
         raise _locate(error, records, options.path) from None
     answers.rows = np.arange(len(row_names))  # the rows of the features
-    notes = [*records.notes, *omitted, *note_spellings(answers.annotators.tolist())]
+    notes = [*records.notes, *excluded, *omitted, *note_spellings(answers.annotators.tolist())]
     repeated = sum(answer is not None for answer in records.answers) - answers.n_answers
     if repeated:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")
     checked = None if gold is None else _read_gold(table, gold, answers.classes, records.separator)
     return TableAnswers(answers, row_names, checked, tuple(notes), records.separator, column)
-
-
-def note_spellings(annotators: list[str]) -> list[str]:
-    """Return a note on names of annotators that are equal but for case, spaces, underscores and hyphens."""
-    from oneof.candidates.spellings import group_spellings
-    from oneof.messages import enumerate_items
-
-    groups = group_spellings(annotators)
-    if not groups:
-        return []
-    listed = "; ".join(enumerate_items([*map(repr, group)], MAX_NAMED) for group in groups[:MAX_NAMED])
-    return [
-        f"{listed} differ only in case, spaces, underscores or hyphens, and count as different annotators: use one "
-        "spelling if they are the same."
-    ]
 
 
 def _omit_unknown_rows(
@@ -145,7 +110,8 @@ def _omit_unknown_rows(
     if not kept:
         raise DataError(
             f"no answer is about a row of {table.path}: the answers name rows such as {records.rows[first]!r}, and the "
-            f"table {next(iter(position), None)!r}. Give both the same names, or name their column by --row.",
+            f"table {next(iter(position), None)!r}. Give both the same names, or name their column by --row "
+            "and --answers-row.",
             source=records.locations[first],
         )
     n_unknown, n_omitted = len(set(records.rows) - position.keys()), len(records.rows) - len(kept)
@@ -155,14 +121,7 @@ def _omit_unknown_rows(
         f"{table.path} does not have {'its' if n_omitted == 1 else 'their'} {rows} {records.rows[first]!r} "
         f"({records.locations[first]})."
     )
-    about_rows = replace(
-        records,
-        rows=[records.rows[i] for i in kept],
-        annotators=[records.annotators[i] for i in kept],
-        answers=[records.answers[i] for i in kept],
-        locations=[records.locations[i] for i in kept],
-    )
-    return about_rows, [note]
+    return records.keep(kept), [note]
 
 
 def _read_archive(options: AnswerOptions, table: "Table", gold: str | None) -> TableAnswers:
@@ -184,17 +143,19 @@ def _read_archive(options: AnswerOptions, table: "Table", gold: str | None) -> T
             "that the annotators labeled."
         )
     rows, annotators = np.nonzero(given.codes >= 0)
+    names = np.asarray(given.annotators)[annotators]
+    kept, notes = without_excluded([str(name) for name in names.tolist()], options.excluded, options.path)
     answers = Answers.from_records(
-        rows,
-        np.asarray(given.annotators)[annotators],
-        given.classes[given.codes[rows, annotators]],
+        rows[kept],
+        names[kept],
+        given.classes[given.codes[rows, annotators]][kept],
         classes=given.classes,
         index=np.arange(n_rows),
     )
     checked = None if gold is None else _read_gold(table, gold, given.classes, DEFAULT_SEPARATOR)
-    silent = len(given.annotators) - len(answers.annotators)
-    notes = (f"{silent:,} annotator{'s have' if silent > 1 else ' has'} no answer.",) if silent else ()
-    return TableAnswers(answers, [str(row) for row in range(n_rows)], checked, notes, DEFAULT_SEPARATOR)
+    silent = len(given.annotators) - len(set(annotators.tolist()))
+    notes += [f"{silent:,} annotator{'s have' if silent > 1 else ' has'} no answer."] if silent else []
+    return TableAnswers(answers, [str(row) for row in range(n_rows)], checked, tuple(notes), DEFAULT_SEPARATOR)
 
 
 @dataclass(frozen=True)
@@ -211,6 +172,12 @@ class _Records:
     classes: Any
     separator: str
     notes: tuple[str, ...] = ()
+
+    def keep(self, kept: Sequence[int]) -> "_Records":
+        """Return the records of these positions."""
+        lists = (self.rows, self.annotators, self.answers, self.locations)
+        rows, annotators, answers, locations = ([values[i] for i in kept] for values in lists)
+        return replace(self, rows=rows, annotators=annotators, answers=answers, locations=locations)
 
 
 def _read_records(
@@ -234,13 +201,14 @@ def _read_records(
     records = replace(records, cell_format=cell_format)
     columns = records.frame.columns
     try:
-        row = select_column(None, (options.row or ROW, ITEM, ROW), columns, options.path)
+        row = select_column(None, options.row_columns, columns, options.path)
     except DataError as error:
         remedy = describe_row_option(table_path, options.path)
-        if options.row is None:
+        if options.row is None and options.answers_row is None:
             remedy = (
-                "--row COLUMN names the column of the rows in both files. If the lines are in the order of "
-                f"{table_path}, add a column 'row' with the numbers from 0."
+                "--row COLUMN names the column of the rows in both files, and --answers-row COLUMN that of "
+                f"{options.path} if it has another name. If the lines are in the order of {table_path}, add a column "
+                "'row' with the numbers from 0."
             )
         raise error.because(f"{error.reason} {remedy}") from None
     if options.annotator is None and options.answer is None and not {*ANNOTATOR, *ANSWER} & set(columns):
@@ -346,7 +314,13 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
             f"--annotator has no use with the export {options.path}, which names its annotators. Remove it."
         )
     tokens = fold_tokens(label_format.missing, folds_case=label_format.folds_labels)
-    exported = read_export(options.path, item=options.row or ROW, choice=options.answer)
+    item = options.row_columns[0]
+    try:
+        exported = read_export(options.path, item=item, choice=options.answer, own_id=options.answers_row is not None)
+    except DataError as error:
+        if item != OWN_ID or options.answers_row is not None or f"the field {item!r}" not in error.reason:
+            raise
+        raise error.because(f"{error.reason} {describe_own_id()}") from None
     fold: Callable[[str], str] = fold_case if label_format.folds_labels else str
     known = [
         one._replace(labels=tuple(label for label in one.labels if not {label.strip().lower(), fold(label)} & tokens))

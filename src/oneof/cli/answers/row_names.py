@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 ROW = "row"
 """Default column of the names of the rows."""
+OWN_ID = "id"
+"""Field of an export that is the number of a task or a document in its tool, unless the data have such a field."""
 
 
 def name_rows(table: "Table", column: str | None) -> tuple[list[str], str]:
@@ -61,4 +63,15 @@ def check_row_column(table: "Table", column: str | None, answers: Path) -> None:
 
 def describe_row_option(path: Path, answers: Path) -> str:
     """Return a sentence on the option that names the column of the names of rows."""
-    return f"--row names a column of row names, which must have the same name in {path} and {answers}."
+    return (
+        f"--row names a column of row names, which must have the same name in {path} and {answers}, unless "
+        "--answers-row names that of the answers."
+    )
+
+
+def describe_own_id() -> str:
+    """Return a sentence on the options by which rows are matched if the data of an export have no field "id"."""
+    return (
+        f"The field {OWN_ID!r} beside the data is a number of the tool. If the table has these numbers, add "
+        f"--answers-row {OWN_ID}; otherwise name the field of the data with the names of the rows by --answers-row."
+    )

@@ -6,8 +6,9 @@ from typing import Annotated
 import typer
 
 from oneof.cli import options
+from oneof.cli.answers.annotator_names import check_excluded
 from oneof.cli.expand import expand
-from oneof.cli.labeling.annotators import AnnotatorGroup, print_annotators
+from oneof.cli.labeling.annotators import AnnotatorGroup, note_chance, print_annotators
 from oneof.cli.labeling.imports import import_answers, row_column
 from oneof.cli.labeling.session import LabelOptions, open_session
 from oneof.cli.labeling.settings import Settings, print_settings, with_stored_settings
@@ -212,6 +213,10 @@ def _label(
                 n_imported += n_new
                 for sentence in notes:
                     terminal.print_note(sentence)
+            annotators = {entry.annotator for entry in session.answers.log()}
+            check_excluded(annotator_group.excluded(), annotators, answers_file)
+            for sentence in note_chance(session) if exits else ():
+                terminal.print_note(sentence)
             summary = {
                 "table": str(table),
                 "answers": str(answers_file),

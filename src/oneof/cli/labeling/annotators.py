@@ -1,5 +1,6 @@
 """Options of several annotators of `oneof label`: number of answers, gold rows, and the table of their progress."""
 
+import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from oneof.cli.answers.annotator_names import MAX_NAMED
+from oneof.cli.options import AnswersRow, ExcludeAnnotator, read_names, write_names
 from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
-    from oneof.cli.answers.files import AnswerOptions
+    from oneof.cli.answers.answer_options import AnswerOptions
     from oneof.io import Table
+    from oneof.labeling import LabelingSession
     from oneof.labeling.annotators.progress import AnnotatorProgress
     from oneof.typing import Labels
 
@@ -57,6 +61,8 @@ class AnnotatorGroup:
     progress: Annotated[bool, typer.Option("--progress", help="Print the progress of each annotator, and exit.")] = (
         False
     )
+    answers_row: AnswersRow = None
+    exclude_annotator: ExcludeAnnotator = None
     row: Annotated[
         str | None,
         typer.Option(
@@ -84,15 +90,19 @@ class AnnotatorGroup:
 
     def answer_options(self, path: Path) -> "AnswerOptions":
         """Return the options by which a file of --import is read, as a file of --answers of `oneof fit`."""
-        from oneof.cli.answers.files import AnswerOptions
+        from oneof.cli.answers.answer_options import AnswerOptions
         from oneof.errors import InputError
         from oneof.io.formats.annotations import is_export
 
-        if self.row is None and is_export(path) and self.annotator is None:
+        if self.row is None and self.answers_row is None and is_export(path) and self.annotator is None:
             raise InputError(
                 f"--row must name the rows in the table and in the export {path}; got none. Add --row COLUMN."
             )
-        return AnswerOptions(path, self.row, self.annotator, self.answer)
+        return AnswerOptions(path, self.row, self.annotator, self.answer, answers_row=self.answers_row)
+
+    def excluded(self) -> tuple[str, ...]:
+        """Return the annotators of --exclude-annotator."""
+        return read_names("--exclude-annotator", self.exclude_annotator)
 
     def is_column(self) -> bool:
         """Return whether --gold is a column of the table."""
@@ -136,6 +146,20 @@ def name_gold(gold: dict[int, str] | None, classes: "Labels", *, folds_case: boo
         return gold
     names = {fold_case(str(name)): str(name) for name in classes.tolist()}
     return {row: names.get(fold_case(label), label) for row, label in gold.items()}
+
+
+def note_chance(session: "LabelingSession") -> list[str]:
+    """Return a note on the annotators whose answers are no better than chance."""
+    from oneof.messages import enumerate_items
+
+    names = [one.name for one in session.annotator_estimates() if one.is_chance]
+    if not names:
+        return []
+    option = f"--exclude-annotator {shlex.quote(write_names(names))}"
+    return [
+        f"the answers of {enumerate_items(names, MAX_NAMED)} are no better than chance. {option} leaves them out; the "
+        "file of the session keeps them."
+    ]
 
 
 def _labels(pairs: Any, table: "Table") -> dict[int, str]:

@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING
 
-from oneof.cli.answers.files import ITEM, AnswerOptions, note_spellings, read_answers
+from oneof.cli.answers.annotator_names import note_spellings
+from oneof.cli.answers.answer_options import AnswerOptions
+from oneof.cli.answers.files import read_answers
 from oneof.cli.answers.row_names import ROW, read_names
 
 if TYPE_CHECKING:
@@ -56,7 +58,7 @@ def row_column(table: "Table", row: str | None) -> str | None:
 
 def _read_degrees(options: AnswerOptions, row_names: list[str]) -> dict[tuple[int, str], str]:
     """Return the degrees of certainty by row and annotator; empty without a column of them."""
-    from oneof.cli.answers.files import ANNOTATOR
+    from oneof.cli.answers.answer_options import ANNOTATOR
     from oneof.errors import DataError
     from oneof.io import read_table, select_column
     from oneof.io.formats.annotations import is_export
@@ -69,7 +71,7 @@ def _read_degrees(options: AnswerOptions, row_names: list[str]) -> dict[tuple[in
     if DEGREE not in columns or (options.annotator is None and not {*ANNOTATOR} & {*columns}):
         return {}
     position = {name: i for i, name in enumerate(row_names)}
-    rows = read_names(records, select_column(None, (options.row or ROW, ITEM, ROW), columns, options.path), "row")
+    rows = read_names(records, select_column(None, options.row_columns, columns, options.path), "row")
     annotators = read_names(records, select_column(options.annotator, ANNOTATOR, columns, options.path), "annotator")
     stated: dict[tuple[int, str], str | None] = {}
     for line, cell in enumerate(records.frame[DEGREE].to_list()):

@@ -170,6 +170,7 @@ def open_session(
             gold=gold,
             gold_interval=annotators.gold_interval,
             combination=label_options.combination,
+            exclude_annotators=annotators.excluded(),
             background=background,
             queue=queue,
             random_state=label_options.seed,

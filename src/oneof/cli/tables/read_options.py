@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from oneof.cli.answers.files import AnswerOptions
+from oneof.cli.answers.answer_options import AnswerOptions
 from oneof.cli.answers.row_names import ROW
 from oneof.cli.options import read_names
 from oneof.io import Overrides, TableOptions

@@ -3,7 +3,7 @@
 import io
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
 
@@ -56,8 +56,10 @@ def is_export(path: Path) -> bool:
     return first is not None and not first[0].keys().isdisjoint(("annotations", "username"))
 
 
-def read_export(path: Path, *, item: str, choice: str | None = None) -> list[Annotation]:
+def read_export(path: Path, *, item: str, choice: str | None = None, own_id: bool = True) -> list[Annotation]:
     """Read an export of Label Studio from a .json file, and one of doccano from any other file.
+
+    Without `own_id`, the number of a task or a document in its tool is not its "id"; that of its data still is.
 
     Raises
     ------
@@ -65,13 +67,13 @@ def read_export(path: Path, *, item: str, choice: str | None = None) -> list[Ann
         As for `read_label_studio` and `read_doccano`; also if `choice` is given for doccano.
     """
     if path.suffix.lower() == ".json" and not path.is_dir():
-        return read_label_studio(path, item=item, choice=choice)
+        return read_label_studio(path, item=item, choice=choice, own_id=own_id)
     if choice is not None:
         raise DataError(f"{path} is read as an export of doccano, whose labels have no tag; got the tag {choice!r}.")
-    return read_doccano(path, item=item)
+    return read_doccano(path, item=item, own_id=own_id)
 
 
-def read_label_studio(path: Path, *, item: str, choice: str | None = None) -> list[Annotation]:
+def read_label_studio(path: Path, *, item: str, choice: str | None = None, own_id: bool = True) -> list[Annotation]:
     """Read a JSON export of Label Studio, in its full form or the short one ("JSON-MIN").
 
     Parameters
@@ -105,10 +107,9 @@ def read_label_studio(path: Path, *, item: str, choice: str | None = None) -> li
     annotations = []
     for number, task in enumerate(tasks):
         location = f"{path}, task {number}"
-        data = task.get("data", task)
-        if not isinstance(data, dict):
+        if not isinstance(task.get("data", task), dict):
             raise DataError(f"{location}: the data must be an object.")
-        name = _name_item(data.get(item, task.get("id") if item == "id" else None), item, location)
+        name = _name_item(task if item == "id" or "data" not in task else {}, task.get("data"), item, location, own_id)
         for annotator, choices in _studio_choices(task, choice, short_tags):
             tags |= dict.fromkeys(choices)
             labels = [label for values in choices.values() for label in values]
@@ -125,7 +126,7 @@ def read_label_studio(path: Path, *, item: str, choice: str | None = None) -> li
     return annotations
 
 
-def read_doccano(path: Path | Iterable[Path], *, item: str = "id") -> list[Annotation]:
+def read_doccano(path: Path | Iterable[Path], *, item: str = "id", own_id: bool = True) -> list[Annotation]:
     """Read an export of doccano: documents with their labels, in one file for each annotator.
 
     Parameters
@@ -135,7 +136,7 @@ def read_doccano(path: Path | Iterable[Path], *, item: str = "id") -> list[Annot
         folder; or .jsonl or .json files. An annotator is named by the file, such as admin.jsonl, or by the key
         "username" of the documents; in exports before doccano 1.1, each element of the key "annotations" has its user.
     item : str, default="id"
-        The key that identifies the documents, also in "meta".
+        The key that identifies the documents, in "meta" or beside it.
 
     Returns
     -------
@@ -149,7 +150,7 @@ def read_doccano(path: Path | Iterable[Path], *, item: str = "id") -> list[Annot
     paths = [path] if isinstance(path, Path) else list(path)
     annotations = []
     for annotator, document, location in (entry for one in paths for entry in _documents(one)):
-        name = _name_item(_meta(document).get(item), item, location)
+        name = _name_item(document, document.get("meta"), item, location, own_id)
         for user, labels in _doccano_labels(document, annotator, location):
             annotations.append(Annotation(name, user.strip(), _distinct(labels), location))
     return annotations
@@ -349,16 +350,13 @@ def _as_labels(labels: list[Any], location: str) -> list[str]:
     return [str(label) for label in labels if label is not None]
 
 
-def _meta(document: dict[str, Any]) -> Mapping[str, Any]:
-    meta = document.get("meta")
-    return meta | document if isinstance(meta, dict) else document
-
-
 # -- both -------------------------------------------------------------------------------------------------------------
 
 
-def _name_item(value: Any, item: str, location: str) -> str | int:
-    """Return the name of an item; tools write whole numbers as floats if some are missing."""
+def _name_item(record: dict[str, Any], data: Any, item: str, location: str, own_id: bool) -> str | int:
+    """Return the name of an item, a field of its data or its record; tools write integers as floats if some miss."""
+    value = None if item == "id" and not own_id else record.get(item)
+    value = data[item] if isinstance(data, dict) and item in data else value
     if value is None:
         raise DataError(f"{location}: the field {item!r}, which identifies the item, is missing.")
     if isinstance(value, float) and value.is_integer():

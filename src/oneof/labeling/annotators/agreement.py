@@ -241,6 +241,10 @@ class AnnotatorFits:
             return None
         return dict(zip(fit.model.annotators_.tolist(), fit.model.accuracy_.tolist(), strict=True))
 
+    def estimates(self) -> tuple[AnnotatorEstimate, ...]:
+        """Return the estimated accuracies from the first answers, by increasing accuracy."""
+        return _estimates(self._update()[1])
+
     def statistics(self) -> Statistics:
         """Return the agreement of the first answers."""
         self._update()

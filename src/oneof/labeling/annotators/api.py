@@ -4,7 +4,7 @@ import time
 
 from oneof.crowd import Answers
 from oneof.labeling import quality
-from oneof.labeling.annotators.agreement import Agreement, AnnotatorFits
+from oneof.labeling.annotators.agreement import Agreement, AnnotatorEstimate, AnnotatorFits
 from oneof.labeling.annotators.gold import measure_accuracy
 from oneof.labeling.annotators.progress import AnnotatorProgress, measure_progress
 from oneof.labeling.answers.store import AnswerStore
@@ -53,6 +53,16 @@ class AnnotatorAPI:
             Without "don't know" answers; None if there are no others.
         """
         return self._annotators.current().answers
+
+    def annotator_estimates(self) -> tuple[AnnotatorEstimate, ...]:
+        """Return the estimated accuracy of each annotator, and whether it is no better than chance.
+
+        Returns
+        -------
+        tuple of oneof.labeling.annotators.agreement.AnnotatorEstimate
+            As `annotators` of `agreement`, by increasing accuracy.
+        """
+        return self._annotators.estimates()
 
     def agreement(self, annotator: str | None = None) -> Agreement:
         """Return the estimated accuracies of the annotators, their agreement, and the rows on which they differ.

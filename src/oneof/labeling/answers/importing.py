@@ -62,7 +62,8 @@ def read_annotations(path: Path, match: str | None, **columns: str | None) -> li
             f"{path}: `match` must name the column of the table and the field of the export that identify the items; "
             "got None."
         )
-    return _merge_labels(StatedAnnotation(*annotation) for annotation in read_export(path, item=match, **named_columns))
+    choice = named_columns.get("choice")
+    return _merge_labels(StatedAnnotation(*annotation) for annotation in read_export(path, item=match, choice=choice))
 
 
 def read_long(

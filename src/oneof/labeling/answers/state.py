@@ -1,7 +1,7 @@
 """Current answers by row and annotator, and their aggregation to candidate sets."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -17,6 +17,11 @@ class AnswerState:
     An answer is current until its annotator gives another one for the row or undoes it. After an undo, the previous
     answer is current again.
 
+    Parameters
+    ----------
+    excluded : collection of str, optional
+        Annotators whose entries are ignored.
+
     Attributes
     ----------
     last : int
@@ -27,8 +32,9 @@ class AnswerState:
         Whether an entry states a degree of certainty.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, excluded: Collection[str] = ()) -> None:
         self.last = 0
+        self._excluded = frozenset(excluded)
         self.has_degrees = False
         self.entries: dict[int, Entry] = {}
         self._stacks: dict[tuple[int, str], list[Entry]] = defaultdict(list)
@@ -39,8 +45,10 @@ class AnswerState:
 
     def add(self, entry: Entry) -> None:
         """Add the next entry."""
-        pair = entry.row, entry.annotator
         self.last = entry.number
+        if entry.annotator in self._excluded:
+            return
+        pair = entry.row, entry.annotator
         self.entries[entry.number] = entry
         self.has_degrees |= entry.degree is not None
         self._versions[pair] = entry.number
@@ -56,7 +64,7 @@ class AnswerState:
         """Return the answers to the rows of the next entries as they will be; no entry is added."""
         stacks: dict[tuple[int, str], list[Entry]] = {}
         answers: dict[int, dict[str, Entry]] = {}
-        for entry in entries:
+        for entry in (one for one in entries if one.annotator not in self._excluded):
             pair = entry.row, entry.annotator
             stacks[pair] = _update_stack(stacks.get(pair, self._stacks.get(pair, ())), entry)
             _set_current(answers.setdefault(entry.row, dict(self.answers(entry.row))), entry.annotator, stacks[pair])

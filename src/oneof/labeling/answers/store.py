@@ -27,6 +27,8 @@ class AnswerStore:
         See `oneof.labeling.answers.state.combine`.
     gold : collection of int
         Rows with known labels, whose answers are not combined.
+    excluded : collection of str
+        Annotators whose entries are ignored; the log keeps them.
 
     Attributes
     ----------
@@ -48,8 +50,9 @@ class AnswerStore:
         min_votes: int,
         top_k: int | None,
         gold: Collection[int] = (),
+        excluded: Collection[str] = (),
     ) -> None:
-        self.lock, self.state, self.start = threading.RLock(), AnswerState(), start
+        self.lock, self.state, self.start = threading.RLock(), AnswerState(excluded), start
         self.on_change: Callable[[int], None] | None = None
         self._log, self._classes = log, classes
         self.min_votes, self._top_k, self._gold = min_votes, top_k, gold
@@ -100,7 +103,7 @@ class AnswerStore:
             self.sync()
             existing = self._log.find(key)
             if existing is not None and existing.undoes is not None:
-                return self.state.entries[existing.undoes]
+                return self.state.entries.get(existing.undoes)  # None of an excluded annotator
             undone = self.state.last_undoable(annotator, number)
             if undone is not None:
                 entry = Entry(key, annotator, undone.row, "undo", undoes=undone.number)

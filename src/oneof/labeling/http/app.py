@@ -23,6 +23,7 @@ from oneof.labeling.content.media import MediaFolder
 from oneof.labeling.http.openapi import MAX_TEXT, describe
 from oneof.labeling.scheduler import Question
 from oneof.labeling.session import LabelingSession
+from oneof.typing import Floats
 
 _PAGE = Path(__file__).parent / "page"
 _MEDIA_TYPES = {
@@ -196,21 +197,25 @@ class _Api:
 def question_to_dict(
     session: LabelingSession, question: Question | None, *, is_lead: bool = False
 ) -> dict[str, Any] | None:
-    """Return a question with its row, the predicted probabilities and the nearest labeled rows, as JSON types."""
+    """Return a question with its row, the predicted probabilities and the nearest labeled rows, as JSON types.
+
+    A check has no prediction, which would bias the answer that evaluates it.
+    """
     if question is None:
         return None
     current = session.answers.current_answer(question.row, question.annotator)
     initial = session.answers.start[question.row]
+    proba = None if question.purpose == "check" else question.proba
     return {
         "id": question.id,
         "row": question.row,
         "purpose": "query" if question.purpose == "gold" else question.purpose,
         "is_suspected": question.purpose in ("query", "gold") and session.is_queued(question.row),
         "score": question.score,
-        "proba": None if question.proba is None else np.round(question.proba, 4).tolist(),
+        "proba": None if proba is None else np.round(proba, 4).tolist(),
         "n_labeled": question.n_labeled,
         "proposal": proposal_to_dict(session, question.row),
-        "highlight": highlight_to_dict(session, question),
+        "highlight": highlight_to_dict(session, question.row, proba),
         "item": session.table.item(question.row),
         "candidates": None if initial.all() else np.flatnonzero(initial).tolist(),
         "current_answer": None if current is None else answer_to_dict(current),
@@ -269,11 +274,11 @@ def review_to_dict(session: LabelingSession) -> dict[str, int] | None:
     return summary._asdict() | {"n_checked": summary.n_checked}
 
 
-def highlight_to_dict(session: LabelingSession, question: Question) -> dict[str, Any] | None:
+def highlight_to_dict(session: LabelingSession, row: int, proba: Floats | None) -> dict[str, Any] | None:
     """Return the marked words of a text, as JSON types."""
     if session.highlighter is None:
         return None
-    highlight = session.highlighter.highlight(session.table.item(question.row)["text"], question.proba)
+    highlight = session.highlighter.highlight(session.table.item(row)["text"], proba)
     return None if highlight is None else highlight._asdict()
 
 

@@ -117,7 +117,8 @@ def _question(row: dict[str, Any], code: dict[str, Any]) -> dict[str, Any]:
             "purpose": {"enum": ["query", "check", *PURPOSES]},
             "is_suspected": _BOOLEAN | {"description": "Whether the row is reviewed."},
             "score": _or_null(_NUMBER),
-            "proba": _or_null(_array(_PROBABILITY)),
+            "proba": _or_null(_array(_PROBABILITY))
+            | {"description": "Predicted probabilities; null for a check, which they would bias."},
             "n_labeled": _COUNT,
             "proposal": _or_null(_object(proposal))
             | {"description": "Proposed label, and the probability that the labels of the row are wrong."},

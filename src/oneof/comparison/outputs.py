@@ -1,0 +1,124 @@
+"""Checks of the predictions and probabilities of a method, and their order by class."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from oneof.candidates import CandidateSets
+from oneof.comparison.results import HeldOut
+from oneof.errors import InputError
+from oneof.messages import warn
+from oneof.metrics import covering_rate
+from oneof.model_selection import get_proba
+from oneof.typing import Floats
+
+MAX_SUM_ERROR = 0.01
+"""Largest difference of the sum of the probabilities of a row from 1 that rounding explains."""
+MIN_TRUE_RATE, MIN_JUDGED_ROWS = 0.5, 10
+"""Fraction of true labels among the labels of their rows, of this number of rows, below which a warning is given."""
+MIN_ORDER_GAIN = 0.1
+"""Gain of the covering rate from which the classes of a method seem to be in another order."""
+
+
+def predict_labels(model: Any, rows: Any, n_rows: int) -> Any:
+    """Return the predictions of a method; raise unless they are one label for each row."""
+    predicted = model.predict(rows)
+    if np.shape(predicted) != (n_rows,):
+        result = "None" if predicted is None else f"shape {np.shape(predicted)}"
+        raise InputError(
+            f"predict of {type(model).__name__} must return a vector with one label for each of the {n_rows:,} rows of "
+            f"X; got {result}."
+        )
+    return predicted
+
+
+def predict_proba(model: Any, rows: Any, n_rows: int) -> tuple[Floats, bool]:
+    """Return the probabilities of a method, or the softmax of its scores, and whether they are probabilities.
+
+    They must be finite and nonnegative, with a row for each row and a column for each class of the method.
+    """
+    name = f"{'predict_proba' if hasattr(model, 'predict_proba') else 'decision_function'} of {type(model).__name__}"
+    if not hasattr(model, "classes_"):
+        raise InputError(
+            f"{type(model).__name__} must have the attribute `classes_` after `fit`: the class of each column of "
+            f"{name}. Set `self.classes_ = y.classes` in `fit`."
+        )
+    proba, has_proba = get_proba(model, rows)
+    n_classes = len(model.classes_)
+    if proba.shape != (n_rows, n_classes):
+        scores = "" if has_proba or proba.shape[-1] != 2 else " A 1-D array has the scores of two classes."
+        raise InputError(
+            f"{name} must return an array of shape ({n_rows}, {n_classes}), a row for each row of X and a column for "
+            f"each class in `classes_`; got shape {proba.shape}.{scores}"
+        )
+    if proba.dtype.kind not in "fiub":
+        raise InputError(f"{name} must return numbers; got values of type {proba.dtype}.")
+    wrong = np.argwhere(~(np.isfinite(proba) & (proba >= 0)))
+    if len(wrong):
+        row, column = wrong[0].tolist()
+        raise InputError(
+            f"{name} must return finite, nonnegative numbers; got {proba[row, column]} for the class "
+            f"{np.asarray(model.classes_).tolist()[column]!r}.",
+            row=row,
+        )
+    return proba, has_proba
+
+
+def check_predicted(model: Any, predicted: Any, sets: CandidateSets) -> None:
+    """Warn if a prediction is not a class, or if the classes of a method seem to be in another order than its columns.
+
+    A method with sorted ``classes_`` and columns in the order of ``y.classes`` predicts wrong names of right columns.
+    """
+    labels, classes = np.asarray(predicted).tolist(), sets.classes.tolist()
+    unknown = [label for label in labels if label not in set(classes)]
+    if unknown:
+        warn(
+            f"{type(model).__name__} predicts {unknown[0]!r}, which is not a class of `y`; {len(unknown)} of "
+            f"{len(labels)} predictions are not. `predict` must return members of `classes_`, not their numbers.",
+        )
+        return
+    own = np.asarray(model.classes_).tolist() if hasattr(model, "classes_") else classes
+    if own == classes or set(own) != set(classes) or len(labels) < MIN_JUDGED_ROWS:
+        return
+    renamed = dict(zip(own, classes, strict=True))
+    rate = covering_rate(sets, [renamed[label] for label in labels])
+    min_gain = max(MIN_ORDER_GAIN, 3.0 * math.sqrt(0.5 / len(labels)))  # of three standard errors, at a rate of 1/2
+    if rate > MIN_TRUE_RATE and rate > covering_rate(sets, labels) + min_gain:
+        warn(
+            f"the columns of {type(model).__name__} seem to be in the order of `y.classes`, unlike its `classes_`. "
+            "Store `y.classes` as `classes_`; they are not always sorted.",
+        )
+
+
+def check_proba(model: Any, predicted: Any, proba: Floats, *, has_proba: bool) -> None:
+    """Warn if probabilities do not sum to 1, or most predictions are not the class of the largest probability.
+
+    The second is a sign of columns in another order.
+    """
+    sums = proba.sum(axis=1)
+    if has_proba and (np.abs(sums - 1.0) > MAX_SUM_ERROR).any():
+        warn(
+            f"the probabilities of {type(model).__name__} do not sum to 1 in each row. Divide them by their sum.",
+        )
+    if len(proba) < MIN_JUDGED_ROWS:
+        return
+    rate = float(np.mean(np.asarray(model.classes_)[proba.argmax(axis=1)] == np.asarray(predicted)))
+    if rate < MIN_TRUE_RATE:
+        warn(
+            f"only {100 * rate:.0f} % of the predictions of {type(model).__name__} are the class of its largest "
+            "probability. The columns of `predict_proba` must be in the order of `classes_`.",
+        )
+
+
+def as_columns(candidates: CandidateSets, predicted: Any, proba: Any, has_proba: bool, model: Any) -> HeldOut:
+    """Return predictions and probabilities in the order of the classes of the sets; -1 for other labels."""
+    column = {label: k for k, label in enumerate(candidates.classes.tolist())}
+    codes = np.array([column.get(label, -1) for label in np.asarray(predicted).tolist()], dtype=np.int64)
+    aligned = np.zeros((len(codes), len(column)), dtype=np.float32 if proba is None else proba.dtype)
+    if proba is None:
+        aligned[codes >= 0, codes[codes >= 0]] = 1.0
+    else:
+        columns = np.array([column.get(label, -1) for label in np.asarray(model.classes_).tolist()], dtype=np.int64)
+        aligned[:, columns[columns >= 0]] = proba[:, columns >= 0]
+    return HeldOut(codes, aligned, has_proba)

@@ -1,0 +1,75 @@
+"""`--exclude-annotator`: answers of an annotator that are not used, and stay in their file."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.cli.answers.conftest import ANSWERS, FIT, NAMES, make_answers
+from tests.cli.conftest import Run, make_birds
+
+CLASSES = ("--labels", "species", "--classes", ",".join(NAMES))
+
+
+@pytest.mark.parametrize("form", ["csv", "wide"])
+def test_the_labels_are_those_without_the_excluded_answers(run: Run, table: Path, form: str) -> None:
+    """`--exclude-annotator` gives the same labels as a file without the lines of the annotator."""
+    answers = make_answers()
+    others = answers.filter(pl.col("worker") != "Dan")
+    args = ANSWERS
+    if form == "wide":
+        answers, others = (one.pivot(on="worker", index="id", values="label") for one in (answers, others))
+        args = ("--answers", "answers.csv", "--row", "id")
+    results = []
+    for frame, excluded in ((answers, ("--exclude-annotator", "Dan")), (others, ())):
+        frame.write_csv("answers.csv")
+        before = Path("answers.csv").read_bytes()
+        result = run("audit", table, *args, *excluded, "--method", "PLKNN", "--out", "issues.csv")
+        assert result.code == 0, result.err
+        assert ("answers are not used, by --exclude-annotator: Dan." in result.err) == bool(excluded)
+        results.append(Path("issues.csv").read_bytes())
+        assert Path("answers.csv").read_bytes() == before
+    assert results[0] == results[1]
+
+
+@pytest.mark.parametrize(
+    ("names", "sentence"),
+    [
+        ("Dam", "--exclude-annotator 'Dam' has no answers in answers.csv: did you mean 'Dan'?"),
+        ("x", "--exclude-annotator 'x' has no answers in answers.csv: the annotators are Ann, Bob, Cem and Dan."),
+        ("Ann,Bob,Cem,Dan", "--exclude-annotator excludes all annotators of answers.csv. Keep at least one."),
+    ],
+)
+def test_annotators_that_cannot_be_excluded(run: Run, table: Path, names: str, sentence: str) -> None:
+    """A name without answers, and the names of all annotators, are errors that name the annotators."""
+    result = run(*FIT, "--exclude-annotator", names)
+    assert result.code == 2
+    assert sentence in result.err
+
+
+def test_a_session_names_an_annotator_of_random_answers_and_excludes_it(run: Run) -> None:
+    """An export names the annotator that is no better than chance; without it, labels are those of the others."""
+    birds, rng = make_birds(), np.random.default_rng(7)
+    birds.drop("species").write_csv("table.csv")
+    lines = [
+        (f"b{i}", worker, str(rng.choice(NAMES)) if worker == "bot" else label)
+        for i, label in enumerate(birds["truth"])
+        for worker in ("Ann", "Bob", "bot")
+        if worker != "Bob" or i >= 5
+    ]
+    pl.DataFrame(lines, ["id", "worker", "label"], orient="row").write_csv("all.csv")
+    words = ("label", "table.csv", *CLASSES, "--hide", "truth", "--row", "id")
+    result = run(*words, "--import", "all.csv", "--export", "all.parquet")
+    assert result.code == 0, result.err
+    assert "the answers of bot are no better than chance. --exclude-annotator bot leaves them out" in result.err
+    result = run(*words, "--exclude-annotator", "bot", "--export", "others.parquet", "--export-answers", "others.csv")
+    assert result.code == 0, result.err
+    assert "no better than chance" not in result.err
+    assert pl.read_parquet("others.parquet")["species"].to_list() == [[label] for label in birds["truth"]]
+    assert set(pl.read_csv("others.csv")["worker"]) == {"Ann", "Bob"}
+    result = run(*words, "--export-answers", "again.csv")
+    assert pl.read_csv("again.csv").height == len(lines)
+    result = run(*words, "--exclude-annotator", "robot", "--export", "others.parquet")
+    assert result.code == 2
+    assert "--exclude-annotator 'robot' has no answers in table-answers.sqlite: did you mean 'bot'?" in result.err

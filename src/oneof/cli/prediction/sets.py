@@ -202,8 +202,8 @@ def describe_validity(calibration: dict[str, Any]) -> list[str]:
     rows = f"The sets are calibrated by {n_rows:,} held-out row{'s' * (n_rows != 1)}"
     if calibration.get("groups"):
         sentences = [
-            f"{rows} that were predicted without their group ({calibration['groups']!r}): the coverage is the average over rows of "
-            "new groups, and differs between groups."
+            f"{rows} that were predicted without their group ({calibration['groups']!r}): the coverage is the average "
+            "over rows of new groups, and differs between groups."
         ]
     elif "groups" in calibration:
         sentences = [

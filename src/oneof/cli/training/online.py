@@ -45,7 +45,7 @@ class OnlineOptions:
 
 @dataclass(frozen=True)
 class OnlineResult:
-    """Result of `fit_online`: the summary as JSON types, the fit, and its files; no fit if the run had been finished."""
+    """Result of `fit_online`: the summary as JSON types, its files, and the fit unless the run had been finished."""
 
     summary: dict[str, Any]
     fit: "StreamResult | None"

@@ -1,7 +1,7 @@
 """Comparison of methods by cross-validation, and the choice of a method without true labels.
 
 Reading order: `class_weights` (weights of classes in a fit), `folds` (one method fitted and scored on one fold),
-`results` (by fold and by method), `tables` (the results as text and as a DataFrame), `methods` (the default
+`results` (by fold and by method), `tables` (the result of `compare`, as text and DataFrame), `methods` (the default
 estimators), `training_rows` (common features, corrected labels), `cost` (estimates of time, and the order of the folds
 within a budget), `criterion` (the expected accuracy), `few_labels` (the same with few labels), `scoring` (the held-out
 rows of all folds), `baseline` (a simple classifier), `comparison` (`compare`), `curve` (`learning_curve`).
@@ -10,7 +10,8 @@ rows of all folds), `baseline` (a simple classifier), `comparison` (`compare`), 
 from oneof.comparison.comparison import compare
 from oneof.comparison.curve import LearningCurve, learning_curve
 from oneof.comparison.methods import default_estimators
-from oneof.comparison.results import Comparison, FoldResult, MethodResult
+from oneof.comparison.results import FoldResult, MethodResult
+from oneof.comparison.tables import Comparison
 
 __all__ = [
     "Comparison",

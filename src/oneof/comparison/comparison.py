@@ -13,7 +13,6 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.candidates import CandidateSets
 from oneof.comparison import folds as fold_module
-from oneof.comparison import tables
 from oneof.comparison.baseline import measure_baseline
 from oneof.comparison.class_weights import check_class_weights, fit_with_class_weights
 from oneof.comparison.cost import Schedule, estimate_costs
@@ -25,8 +24,9 @@ from oneof.comparison.few_labels import (
 )
 from oneof.comparison.folds import Progress, Task, check_task, count_groups, make_folds, try_fit_and_score
 from oneof.comparison.methods import DEFAULT_METHOD, resolve_methods
-from oneof.comparison.results import Comparison, FoldResult, MethodResult, summarize
+from oneof.comparison.results import FoldResult, MethodResult, summarize
 from oneof.comparison.scoring import held_out_predictions, score_held_out
+from oneof.comparison.tables import Comparison, log_method
 from oneof.comparison.training_rows import Correction, TrainingSets, correct_rows, has_shared_step, share_features
 from oneof.errors import InputError
 from oneof.estimators.base import last_step
@@ -340,7 +340,7 @@ def _fit_folds(
             if progress is not None:
                 progress(schedule.n_done, schedule.n_total, name, schedule.seconds_left())
             if len(folds[name]) == len(parts):
-                tables.log_method(summarize(name, tuple(folds[name])), schedule.n_done, schedule.n_total)
+                log_method(summarize(name, tuple(folds[name])), schedule.n_done, schedule.n_total)
     except KeyboardInterrupt as interrupt:
         # A subclass is a request to end the process, such as SIGTERM.
         is_complete = any(len(results) == len(parts) and not _has_failed(results) for results in folds.values())

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.cli.output import terminal
 from oneof.cli.output.progress import Progress
-from oneof.cli.tables.written import (
+from oneof.cli.tables.first_labels import (
     describe_first_label,
     first_labels,
     measure_first_labels,

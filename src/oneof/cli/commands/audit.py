@@ -100,11 +100,11 @@ def run(
     """
     with terminal.handle_errors(debug=debug):
         from oneof.cli.answers.annotators import WEIGHTS_NOTE
+        from oneof.cli.tables.first_labels import describe_first_labels as describe_measured
+        from oneof.cli.tables.first_labels import measure_first_labels
         from oneof.cli.tables.gold import check_unchecked_rows
         from oneof.cli.tables.inputs import prepare
         from oneof.cli.tables.plan import announce
-        from oneof.cli.tables.written import describe_first_labels as describe_measured
-        from oneof.cli.tables.written import measure_first_labels
         from oneof.cli.training.headline import LISTS_NOTE, share_lists
         from oneof.errors import InputError
         from oneof.files import atomic_write, check_not_input, check_writable, create_directories

@@ -46,8 +46,8 @@ class Audit:
 
         from oneof.audit import find_label_issues
         from oneof.cli.auditing.issues import count_folds
+        from oneof.cli.tables.first_labels import named_classes
         from oneof.cli.tables.methods import resolve_methods
-        from oneof.cli.tables.written import named_classes
         from oneof.comparison.methods import DEFAULT_METHOD
 
         prepared, candidates = self.prepared, self.prepared.candidates[rows]

@@ -96,8 +96,8 @@ def make_plan(
 
 def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") -> "Plan":
     """Return the facts of a table with labels."""
+    from oneof.cli.tables.first_labels import describe_first_labels, measure_first_labels, written_weights
     from oneof.cli.tables.plan import AnswerFacts, GroupFacts, describe
-    from oneof.cli.tables.written import describe_first_labels, measure_first_labels, written_weights
 
     weights = written_weights(prepared)
     if prepared.is_checked is not None:

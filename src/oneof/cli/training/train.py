@@ -25,9 +25,9 @@ from oneof.cli.prediction.sets import (
     held_out_calibration,
     to_dict,
 )
+from oneof.cli.tables.first_labels import measure_first_labels, named_classes, written_weights
 from oneof.cli.tables.gold import check_unchecked_rows
 from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, RATES, WRITING
-from oneof.cli.tables.written import measure_first_labels, named_classes, written_weights
 from oneof.cli.training import calibration as calibration_steps
 from oneof.cli.training.corrected import Audit, compare_corrected
 from oneof.cli.training.files import command_line, summarize, write_labels, write_model, write_report

@@ -1,0 +1,99 @@
+"""First labels of rows with weights, and the labels that a row names, both by the weights as they are written."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from oneof.cli.tables.inputs import PreparedTable
+    from oneof.report import FirstLabelRate
+    from oneof.typing import Floats, Ints, Mask
+
+UNKNOWN = -1
+"""Code of an unknown true label."""
+
+
+def written_weights(prepared: "PreparedTable") -> "Floats":
+    """Return the weights as they are written, (n, K) in the classes of the candidates, in any scale for each row.
+
+    Rows that name no class have the weights of the candidates.
+    """
+    import numpy as np
+
+    candidates = prepared.candidates
+    weights = np.array(candidates.weights, dtype=np.float64)
+    written = None if prepared.read_as_written is None else prepared.read_as_written()
+    if written is None:
+        return weights
+    column = {str(label): k for k, label in enumerate(candidates.classes.tolist())}
+    codes = [column[str(label)] for label in written.candidates.classes[written.is_class].tolist()]
+    given = np.zeros(weights.shape)
+    given[:, codes] = written.candidates.weights[:, written.is_class]
+    has_names = given.any(axis=1) & ~written.candidates.is_unlabeled
+    weights[has_names] = given[has_names]
+    return weights
+
+
+def named_classes(prepared: "PreparedTable") -> "Mask | None":
+    """Return the classes that rows name, (n, K), if the others have the weight of a rest; None without rest."""
+    if not prepared.has_rest:
+        return None
+    named = (written_weights(prepared) > 0) & prepared.candidates.mask
+    nameless = ~named.any(axis=1)
+    named[nameless] = prepared.candidates.mask[nameless]
+    return named
+
+
+def first_labels(weights: "Floats") -> "Ints":
+    """Return the code of the largest weight of each row, (n,); -1 if several are equal."""
+    import numpy as np
+
+    is_tied = (weights == weights.max(axis=1, keepdims=True)).sum(axis=1) > 1
+    return np.where(is_tied, -1, weights.argmax(axis=1))
+
+
+def describe_first_label(prepared: "PreparedTable") -> str:
+    """Return the meaning of the first label of a row."""
+    if prepared.is_posterior:
+        return "that of the largest probability in the table"
+    return "that of the largest weight in the table"
+
+
+def measure_first_labels(prepared: "PreparedTable") -> "FirstLabelRate | None":
+    """Return the accuracy of the first labels by the true or checked labels; None without such a row.
+
+    Rows with several labels of the largest weight have no first label.
+    """
+    import numpy as np
+
+    from oneof.audit.label_issues import binomial_error
+    from oneof.report import FirstLabelRate
+
+    candidates, weights = prepared.candidates, written_weights(prepared)
+    true = np.full(len(candidates), UNKNOWN)
+    if prepared.truth is not None:
+        column = {label: k for k, label in enumerate(candidates.classes.tolist())}
+        true = np.array([UNKNOWN if label is None else column[label] for label in prepared.truth.tolist()])
+    if prepared.is_checked is not None:
+        checked = prepared.is_checked & (true == UNKNOWN)
+        true[checked] = candidates.mask[checked].argmax(axis=1)
+        if prepared.read_as_written is None:  # the checked labels have replaced the weights
+            true[prepared.is_checked] = UNKNOWN
+    first = first_labels(weights)
+    rows = (first >= 0) & (true != UNKNOWN)
+    if prepared.answers is not None or not candidates.is_weighted.any() or not rows.any():
+        return None
+    accuracy, n_rows = float(np.mean(first[rows] == true[rows])), int(rows.sum())
+    error = binomial_error(accuracy, n_rows)
+    interval = max(accuracy - error, 0.0), min(accuracy + error, 1.0)
+    return FirstLabelRate(accuracy, interval, n_rows, describe_first_label(prepared))
+
+
+def describe_first_labels(rate: "FirstLabelRate | None") -> list[str]:
+    """Return a sentence with the accuracy of the first labels; none if it is unknown."""
+    if rate is None:
+        return []
+    low, high = (100 * end for end in rate.interval)
+    rows = "1 labeled row" if rate.n_rows == 1 else f"{rate.n_rows:,} labeled rows"
+    return [
+        f"the first label, {rate.meaning}, is the true one in {100 * rate.accuracy:.1f} % of {rows} with a known true "
+        f"label (95 % interval {low:.1f} to {high:.1f} %)."
+    ]

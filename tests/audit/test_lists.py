@@ -109,3 +109,38 @@ def test_named_classes_have_weights():
     for named in (y.mask[:, :2], np.ones_like(y.mask), np.zeros_like(y.mask)):
         with pytest.raises(InputError, match="`named` must"):
             find_label_issues(X, y, PLEM(), named=named)
+
+
+def test_a_given_rate_is_not_that_of_named_classes():
+    """The weights of the other classes decide how many lists are wrong; a given rate would contradict them."""
+    X, _, lists, _ = make_lists(0, n=60)
+    y = CandidateSets.from_weights(lists, NAMES, kind="posterior", rest=True)
+    with pytest.raises(InputError, match="`noise_rate` and `named` cannot both be given"):
+        find_label_issues(X, y, PLEM(), named=CandidateSets.from_weights(lists, NAMES).mask, noise_rate=0.1)
+
+
+def test_sets_among_lists_are_wrong_as_without_named_classes():
+    """Rows without weights keep their probabilities, and checked rows have none."""
+    X, truth, lists, _ = make_lists(0, n=300)
+    rng = np.random.default_rng(0)
+    y = CandidateSets.from_weights(lists, NAMES, kind="posterior", rest=True)
+    mask, weights = CandidateSets.from_weights(lists, NAMES).mask.copy(), y.weights.copy()
+    sets = np.arange(300) % 3 == 0
+    mask[sets] = np.eye(6, dtype=bool)[truth[sets]] | np.eye(6, dtype=bool)[rng.integers(6, size=sets.sum())]
+    weights[sets] = mask[sets]
+    mixed, checked = CandidateSets.from_weights(weights, NAMES), np.arange(300) < 40
+    plain, of_names = (find_label_issues(X, mixed, PLEM(), named=named, checked=checked) for named in (None, mask))
+    hard = ~mixed.is_weighted
+    assert hard.sum() == sets.sum()
+    np.testing.assert_array_equal(plain.probability[hard], of_names.probability[hard])
+    assert not of_names.probability[checked].any()
+    assert plain.noise_rate < of_names.noise_rate
+
+
+def test_the_first_labels_are_a_vector():
+    """A column or a table of labels, or none, is an error."""
+    X, _, lists, first = make_lists(0, n=60)
+    issues = find_label_issues(X, CandidateSets.from_weights(lists, NAMES), PLEM())
+    for labels in (NAMES[first][:, None], None, NAMES[first][:5]):
+        with pytest.raises(InputError, match="`labels` must be a vector with a label for each of the 60 rows"):
+            issues.estimate_accuracy(labels)

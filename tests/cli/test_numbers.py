@@ -87,6 +87,38 @@ def test_lists_are_wrong_if_they_do_not_name_the_true_label(run: Run, lists: tup
     assert named["n_wrong"] == pytest.approx(facts["n_wrong"], rel=0.2)
 
 
+def test_rows_without_a_named_label_have_no_first_label(run: Run, lists: tuple[np.ndarray, np.ndarray]) -> None:
+    """Rows of a rest alone, and rows without a list, count neither as right nor as wrong lists or first labels."""
+    truth, first = lists
+    table = pl.read_csv("lists.csv")
+    cells = [cell + "|other:0.001" for cell in table["lists"]]
+    cells[40:90] = ["other:1"] * 50
+    cells[30:40] = [""] * 10
+    table.with_columns(lists=pl.Series(cells)).write_csv("rest.csv")
+    has_list = np.r_[:30, 90:300]
+    words = ("rest.csv", *POSTERIOR, "--rest", "other")
+    plan = run("inspect", *words, "--truth", "truth", "--drop", "gold", "--method", "PLEM", "--folds", "2").out
+    assert f"in {100 * np.mean(first[has_list] == truth[has_list]):.1f} % of 240 labeled rows" in plan
+    audit = ("audit", *words, "--drop", "truth", "--gold", "gold", "--method", "PLEM")
+    result = run(*audit)
+    assert "30 rows name no label and are not audited" in result.err
+    facts = json.loads(run(*audit, "--json").out)
+    assert facts["n_first_labels"] == 210
+    assert facts["checked_first_labels"]["n_rows"] == 30
+    assert facts["checked_first_labels"]["accuracy"] == pytest.approx(np.mean(first[:30] == truth[:30]))
+    low, high = facts["n_wrong_interval"]
+    named = np.array([str(NAMES[k]) in cell for k, cell in zip(truth, cells, strict=True)])
+    assert low <= np.sum(~named[90:]) <= high
+
+
+def test_a_given_rate_of_lists_with_a_rest(run: Run, lists: tuple[np.ndarray, np.ndarray]) -> None:
+    """The weights decide how many of these lists are wrong, so that --noise-rate has no number."""
+    words = ("fit", "lists.csv", *POSTERIOR, "--rest", "auto", "--drop", "truth,gold", "--noise-rate", "0.1")
+    result = run(*words)
+    assert result.code == 2
+    assert "--noise-rate 0.1 cannot be used with --rest" in result.err
+
+
 @pytest.mark.parametrize("n_distractors", [0, 1])
 def test_a_fit_has_one_noise_rate(run: Run, n_distractors: int) -> None:
     """The headline and the suspected rows have the same rate, for exact labels that of an audit with this seed."""
@@ -100,7 +132,7 @@ def test_a_fit_has_one_noise_rate(run: Run, n_distractors: int) -> None:
     words = ("sets.csv", "--labels", "y", "--seed", "3")
     estimate = json.loads(run("fit", *words, "--out", "out", "--json").out)["estimated_accuracy"]
     page = re.sub("<[^>]*>", " ", Path("out/report.html").read_text())
-    assert f"{100 * estimate['noise_rate']:.1f} % of the sets exclude" in " ".join(page.split())
+    assert f"{100 * estimate['noise_rate']:.1f} % of the rows do not name" in " ".join(page.split())
     low, high = estimate["noise_rate_interval"]
     assert low <= np.mean(~y.mask[np.arange(240), truth]) <= high
     if n_distractors == 0:

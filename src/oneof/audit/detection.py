@@ -73,7 +73,7 @@ def find_label_issues(
         ``from_weights(lists, rest=True)``: then the mask of the same lists without the rest. A list is wrong if it
         does not name the true class. Without `named`, a row with weights is a mixture of sets, see `LabelIssues`.
     noise_rate : float in [0, 0.95], optional
-        The fraction of wrong sets, if it is known; by default it is estimated.
+        The fraction of wrong sets, if it is known; by default it is estimated. Not with `named`.
     n_jobs : int, optional
         The number of folds fitted in parallel (joblib).
     random_state : int, RandomState instance or None, default=0
@@ -147,6 +147,11 @@ def find_label_issues(
             raise InputError(f"`noise_rate` must be at least 0 and at most {MAX_RATE}; got {noise_rate!r}.")
     checked = _check_checked(checked, candidates)
     named = _check_named(named, candidates)
+    if named is not None and noise_rate is not None and candidates.is_weighted.any():
+        raise InputError(
+            "`noise_rate` and `named` cannot both be given: the weights of the classes that a list does not name say "
+            "how many lists are wrong. Omit one of them."
+        )
     seed = draw_seed(random_state)
     if proba is not None:
         if estimator is not None:

@@ -217,9 +217,13 @@ class LabelIssues:
         True
         """
         column = {label: k for k, label in enumerate(self.candidates.classes.tolist())}
-        code = np.array([column.get(label, -1) for label in np.asarray(labels, dtype=object).tolist()])
-        if len(code) != len(self.candidates):
-            raise InputError(f"`labels` must have one entry per row ({len(self.candidates)}); got {len(code)}.")
+        given = np.asarray(labels, dtype=object)
+        if given.shape != (len(self.candidates),):
+            raise InputError(
+                f"`labels` must be a vector with a label for each of the {len(self.candidates)} rows; got shape "
+                f"{given.shape}."
+            )
+        code = np.array([column.get(label, -1) for label in given.tolist()])
         rows = self.ranking[code[self.ranking] >= 0]
         if self.is_rate_unknown or not len(rows):
             return float("nan"), (0.0, 1.0)
@@ -317,7 +321,7 @@ def mix_posterior(proba: Floats, evidence: Evidence, share: Floats, outside: Flo
 def posteriors_at_ends(
     problem: NoiseProblem, ends: tuple[NoiseModel, NoiseModel], rates: tuple[float, float]
 ) -> Iterator[Floats]:
-    """Return the posterior probabilities of the true class, (n, K), at both ends of the interval of the noise rate.
+    """Yield the posterior probabilities of the true class, (n, K), at both ends of the interval of the noise rate.
 
     The rows that explain the labels best have a mean probability of errors that differs from the rate of the model.
     The probabilities are scaled to this rate, so that the interval of a fraction of rows is not narrower than it.

@@ -6,9 +6,11 @@ from oneof.cli.output import terminal
 from oneof.cli.output.progress import Progress
 from oneof.cli.tables.first_labels import (
     describe_first_label,
+    excluded_rows,
     first_labels,
     measure_first_labels,
     named_classes,
+    nameless_rows,
     written_weights,
 )
 
@@ -66,8 +68,15 @@ def choose_folds(n_groups: int | None) -> int:
 
 
 def describe_rest(read_options: "ReadOptions", prepared: "PreparedTable") -> list[str]:
-    """Return a note if posteriors rule out the classes that rows do not list, which makes the noise rate too high."""
+    """Return a note if posteriors rule out the classes that rows do not list, or if rows list no class at all.
+
+    The first makes the noise rate too high.
+    """
     weights, candidates = read_options.weights, prepared.candidates
+    n_nameless = int(nameless_rows(prepared).sum())
+    if n_nameless:
+        have = "row names no label and is" if n_nameless == 1 else "rows name no label and are"
+        return [f"{n_nameless:,} {have} not audited: all of the probability is that of the rest."]
     is_partial = candidates.is_weighted & ~candidates.mask.all(axis=1)
     if not weights.weighted or weights.kind != "posterior" or weights.rest or not is_partial.any():
         return []
@@ -99,7 +108,7 @@ def find_issues(
         pipeline,
         cv=folds,
         groups=prepared.groups,
-        checked=prepared.is_checked,
+        checked=excluded_rows(prepared),
         named=named_classes(prepared),
         noise_rate=noise_rate,
         random_state=seed,
@@ -174,7 +183,7 @@ def find_first_labels(issues: "LabelIssues", prepared: "PreparedTable") -> First
     )
 
 
-def describe_first_labels(labels: FirstLabels, prepared: "PreparedTable") -> str:
+def describe_wrong_first_labels(labels: FirstLabels, prepared: "PreparedTable") -> str:
     """Return the expected number of rows with a wrong first label in a sentence, with its interval and its basis."""
     low, high = labels.interval
     return (

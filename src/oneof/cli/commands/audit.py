@@ -12,9 +12,9 @@ from oneof.cli.auditing.files import write_page, write_table
 from oneof.cli.auditing.issues import (
     CHECKED_NOTE,
     count_folds,
-    describe_first_labels,
     describe_rate,
     describe_rest,
+    describe_wrong_first_labels,
     estimate_time,
     find_first_labels,
     find_issues,
@@ -100,8 +100,7 @@ def run(
     """
     with terminal.handle_errors(debug=debug):
         from oneof.cli.answers.annotators import WEIGHTS_NOTE
-        from oneof.cli.tables.first_labels import describe_first_labels as describe_measured
-        from oneof.cli.tables.first_labels import measure_first_labels
+        from oneof.cli.tables.first_labels import describe_first_labels, measure_first_labels
         from oneof.cli.tables.gold import check_unchecked_rows
         from oneof.cli.tables.inputs import prepare
         from oneof.cli.tables.plan import announce
@@ -136,7 +135,7 @@ def run(
         if prepared.answers is None and share_lists(prepared.candidates):
             extra.append(LISTS_NOTE)
         if prepared.is_checked is not None:
-            extra += [CHECKED_NOTE, *describe_measured(measure_first_labels(prepared))]
+            extra += [CHECKED_NOTE, *describe_first_labels(measure_first_labels(prepared))]
         for sentence in (*prepared.notes, *extra):
             terminal.print_note(sentence)
         n_folds = count_folds(prepared) if folds is None else folds
@@ -204,7 +203,7 @@ def print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", 
 def _print_first_labels(issues: "LabelIssues", prepared: "PreparedTable", top: int) -> None:
     """Print the rows whose label of largest weight is probably wrong, with the most probable label."""
     labels, classes = find_first_labels(issues, prepared), issues.candidates.classes
-    terminal.print_line(describe_first_labels(labels, prepared))
+    terminal.print_line(describe_wrong_first_labels(labels, prepared))
     rows = [
         (
             int(issues.ranking[i]),

@@ -14,36 +14,55 @@ UNKNOWN = -1
 def written_weights(prepared: "PreparedTable") -> "Floats":
     """Return the weights as they are written, (n, K) in the classes of the candidates, in any scale for each row.
 
-    Rows that name no class have the weights of the candidates.
+    Rows that name no class, such as those of a rest alone, have weights of 0.
     """
     import numpy as np
 
     candidates = prepared.candidates
-    weights = np.array(candidates.weights, dtype=np.float64)
-    written = None if prepared.read_as_written is None else prepared.read_as_written()
+    if prepared.read_as_written is None:
+        return np.array(candidates.weights, dtype=np.float64)
+    weights, written = np.zeros(candidates.shape), prepared.read_as_written()
     if written is None:
         return weights
     column = {str(label): k for k, label in enumerate(candidates.classes.tolist())}
     codes = [column[str(label)] for label in written.candidates.classes[written.is_class].tolist()]
-    given = np.zeros(weights.shape)
-    given[:, codes] = written.candidates.weights[:, written.is_class]
-    has_names = given.any(axis=1) & ~written.candidates.is_unlabeled
-    weights[has_names] = given[has_names]
+    weights[:, codes] = written.candidates.weights[:, written.is_class]
+    weights[written.candidates.is_unlabeled] = 0.0
     return weights
 
 
 def named_classes(prepared: "PreparedTable") -> "Mask | None":
-    """Return the classes that rows name, (n, K), if the others have the weight of a rest; None without rest."""
+    """Return the classes that rows name, (n, K), if the others have the weight of a rest; None without rest.
+
+    A row that names no class has all its candidates.
+    """
     if not prepared.has_rest:
         return None
-    named = (written_weights(prepared) > 0) & prepared.candidates.mask
-    nameless = ~named.any(axis=1)
-    named[nameless] = prepared.candidates.mask[nameless]
+    candidates, nameless = prepared.candidates, nameless_rows(prepared)
+    named = (written_weights(prepared) > 0) & candidates.mask
+    named[nameless] = candidates.mask[nameless]
     return named
 
 
+def nameless_rows(prepared: "PreparedTable") -> "Mask":
+    """Return the mask of the rows with weights that name no class, (n,), such as those of a rest alone."""
+    import numpy as np
+
+    if not prepared.has_rest:
+        return np.zeros(len(prepared.candidates), dtype=bool)
+    named = (written_weights(prepared) > 0) & prepared.candidates.mask
+    return prepared.candidates.is_weighted & ~named.any(axis=1)
+
+
+def excluded_rows(prepared: "PreparedTable") -> "Mask | None":
+    """Return the mask of the rows that are not audited, which are checked or name no class; None without such rows."""
+    nameless = nameless_rows(prepared)
+    excluded = nameless if prepared.is_checked is None else nameless | prepared.is_checked
+    return excluded if excluded.any() or prepared.is_checked is not None else None
+
+
 def first_labels(weights: "Floats") -> "Ints":
-    """Return the code of the largest weight of each row, (n,); -1 if several are equal."""
+    """Return the code of the largest weight of each row, (n,); -1 if several are equal, as those of a row of zeros."""
     import numpy as np
 
     is_tied = (weights == weights.max(axis=1, keepdims=True)).sum(axis=1) > 1
@@ -67,7 +86,11 @@ def measure_first_labels(prepared: "PreparedTable") -> "FirstLabelRate | None":
     from oneof.audit.label_issues import binomial_error
     from oneof.report import FirstLabelRate
 
-    candidates, weights = prepared.candidates, written_weights(prepared)
+    candidates = prepared.candidates
+    if prepared.answers is not None or not candidates.is_weighted.any():
+        return None
+    if prepared.truth is None and prepared.is_checked is None:
+        return None
     true = np.full(len(candidates), UNKNOWN)
     if prepared.truth is not None:
         column = {label: k for k, label in enumerate(candidates.classes.tolist())}
@@ -77,9 +100,9 @@ def measure_first_labels(prepared: "PreparedTable") -> "FirstLabelRate | None":
         true[checked] = candidates.mask[checked].argmax(axis=1)
         if prepared.read_as_written is None:  # the checked labels have replaced the weights
             true[prepared.is_checked] = UNKNOWN
-    first = first_labels(weights)
+    first = first_labels(written_weights(prepared))
     rows = (first >= 0) & (true != UNKNOWN)
-    if prepared.answers is not None or not candidates.is_weighted.any() or not rows.any():
+    if not rows.any():
         return None
     accuracy, n_rows = float(np.mean(first[rows] == true[rows])), int(rows.sum())
     error = binomial_error(accuracy, n_rows)

@@ -173,8 +173,16 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
             candidates = read(classes=read_options.classes, unreadable=unreadable)
         if weighting.weighted and (weighting.kind == "posterior" or weighting.rest):
             rest = weighting.rest if isinstance(weighting.rest, str) else None
-            folds_case = table.cell_format.folds_labels
-            read_as_written = cache(partial(read_written, read, read_options.classes, rest, folds_case=folds_case))
+            tolerant = replace(label_table, cell_format=replace(table.cell_format, label_errors="unlabeled"))
+            read_as_written = cache(
+                partial(
+                    read_written,
+                    partial(read_labels, tolerant, labels, separator=separator, **asdict(weighting)),
+                    read_options.classes,
+                    rest,
+                    folds_case=table.cell_format.folds_labels,
+                )
+            )
         read_again = (lambda classes: read(classes=classes)) if len(labels) == 1 else None
     else:
         with naming_the_option():

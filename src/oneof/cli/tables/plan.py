@@ -315,7 +315,7 @@ def describe(
         return plan
     labeled, exact = ~candidates.is_unlabeled, candidates.is_exact
     largest = candidates.evidence[labeled] if weights is None else weights[labeled]
-    in_sets = (largest >= largest.max(axis=1, keepdims=True)).sum(axis=0)
+    in_sets = ((largest >= largest.max(axis=1, keepdims=True)) & (largest > 0)).sum(axis=0)
     alone = candidates.mask[exact].sum(axis=0)
     n_exact, n_labeled = int(exact.sum()), int(np.sum(labeled))
     return replace(

@@ -24,9 +24,9 @@ class WrittenWeights:
 def read_written(
     read: "Callable[..., CandidateSets]", classes: Sequence[str] | None, rest: str | None, *, folds_case: bool
 ) -> WrittenWeights | None:
-    """Return the weights that `read` returns without a rest; None if they cannot be read without it.
+    """Return the weights that `read` returns without a rest; None if no row can be read without it.
 
-    The label `rest` of the table is read as a class.
+    The label `rest` of the table is read as a class. `read` must leave rows unlabeled whose only weight is the rest.
     """
     import numpy as np
 
@@ -38,7 +38,7 @@ def read_written(
         warnings.simplefilter("ignore", UserWarning)  # the same as of the weights that are fitted
         try:
             written = read(classes=names, kind="likelihood", rest=False)
-        except OneofError:  # a row has its weights by the rest alone
+        except OneofError:
             return None
     is_class = [rest is None or fold(str(label)) != fold(rest) for label in written.classes.tolist()]
     return WrittenWeights(written, np.array(is_class))

@@ -46,13 +46,13 @@ class Audit:
 
         from oneof.audit import find_label_issues
         from oneof.cli.auditing.issues import count_folds
-        from oneof.cli.tables.first_labels import named_classes
+        from oneof.cli.tables.first_labels import excluded_rows, named_classes
         from oneof.cli.tables.methods import resolve_methods
         from oneof.comparison.methods import DEFAULT_METHOD
 
         prepared, candidates = self.prepared, self.prepared.candidates[rows]
-        checked = None if prepared.is_checked is None else prepared.is_checked[rows]
-        named = named_classes(prepared)
+        excluded, named = excluded_rows(prepared), named_classes(prepared)
+        checked = None if excluded is None else excluded[rows]
         if checked is not None and (checked | candidates.is_unlabeled).all():
             return candidates  # the few rows that are not checked are held out
         name = DEFAULT_METHOD if self.method.lower() == "auto" else self.method

@@ -99,8 +99,8 @@ def describe_prepared(prepared: "PreparedTable", read_options: "ReadOptions") ->
     from oneof.cli.tables.first_labels import describe_first_labels, measure_first_labels, written_weights
     from oneof.cli.tables.plan import AnswerFacts, GroupFacts, describe
 
-    weights = written_weights(prepared)
-    if prepared.is_checked is not None:
+    weights = written_weights(prepared) if prepared.candidates.is_weighted.any() else None
+    if weights is not None and prepared.is_checked is not None:
         weights[prepared.is_checked] = prepared.candidates.weights[prepared.is_checked]
     facts = describe(
         prepared.table,

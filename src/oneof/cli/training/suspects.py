@@ -24,10 +24,16 @@ def describe_correction(issues: "LabelIssues", auditor: str) -> str:
 
 
 def has_suspects(method: Any) -> bool:
-    """Return whether a fitted method has leave-one-out scores, by which wrong labels are found."""
+    """Return whether wrong labels are searched for by a fitted method."""
     from oneof.estimators.loo_ridge import LOORidge
 
     return isinstance(method, LOORidge)
+
+
+def has_predictions_of_all_rows(comparison: "Comparison", candidates: "CandidateSets") -> bool:
+    """Return whether `find_suspects` has predictions of all rows, which a single split of partial rows has not."""
+    is_exact = bool((candidates.is_exact | candidates.is_unlabeled).all())
+    return comparison.n_folds > 1 or (comparison.n_groups is None and is_exact)
 
 
 def find_suspects(

@@ -25,7 +25,7 @@ from oneof.cli.prediction.sets import (
     held_out_calibration,
     to_dict,
 )
-from oneof.cli.tables.first_labels import measure_first_labels, named_classes, written_weights
+from oneof.cli.tables.first_labels import excluded_rows, measure_first_labels, named_classes, written_weights
 from oneof.cli.tables.gold import check_unchecked_rows
 from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, RATES, WRITING
 from oneof.cli.training import calibration as calibration_steps
@@ -41,7 +41,12 @@ from oneof.cli.training.headline import (
 )
 from oneof.cli.training.headline import to_dict as headline_to_dict
 from oneof.cli.training.plan import make_plan
-from oneof.cli.training.suspects import describe_correction, find_suspects, has_suspects
+from oneof.cli.training.suspects import (
+    describe_correction,
+    find_suspects,
+    has_predictions_of_all_rows,
+    has_suspects,
+)
 
 if TYPE_CHECKING:
     from oneof.cli.tables.inputs import PreparedTable
@@ -102,6 +107,7 @@ def train(
     from oneof.comparison.class_weights import fit_with_class_weights
     from oneof.comparison.folds import check_task, make_folds
     from oneof.comparison.methods import DEFAULT_METHOD
+    from oneof.errors import InputError
     from oneof.estimators.base import Disambiguation
     from oneof.files import atomic_directory, check_not_input, check_writable
     from oneof.model_selection.temperature import scale_proba
@@ -124,6 +130,11 @@ def train(
         check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --noise-rate")
     named = method.lower() != "auto"
     methods, method_notes = resolve_methods(prepared, method if named else DEFAULT_METHOD, seed, class_weight)
+    if prepared.has_rest and isinstance(noise_rate, float):
+        raise InputError(
+            f"--noise-rate {noise_rate:g} cannot be used with --rest: lists with a rest exclude no label, so that the "
+            "fraction of wrong ones is estimated. Use --noise-rate auto."
+        )
     rest_notes = [] if noise_rate is None else describe_rest(read_options, prepared)
     for sentence in (*prepared.notes, *method_notes, *rest_notes):
         add_note(sentence)
@@ -181,14 +192,19 @@ def train(
         with steps.step(FINAL):
             model = fit_with_class_weights(comparison.best_estimator, frame, fitted_to, class_weight)
         if issues is None and has_suspects(model[-1]):
-            with steps.step(AUDIT):
-                checked, named_labels = prepared.is_checked, named_classes(prepared)
-                issues = find_suspects(
-                    comparison, model[-1], candidates, checked, prepared.groups, named=named_labels, seed=seed
-                )
+            if has_predictions_of_all_rows(comparison, candidates):
+                excluded, named_labels = excluded_rows(prepared), named_classes(prepared)
+                with steps.step(AUDIT):
+                    issues = find_suspects(
+                        comparison, model[-1], candidates, excluded, prepared.groups, named=named_labels, seed=seed
+                    )
+            else:
+                steps.skip(AUDIT)
+                add_note("wrong labels are not searched for, since one split is held out: run `oneof audit`.")
         decisions = model[-1].disambiguate()  # training rows: neighbor methods exclude the row itself
         if noise_rate is None:
-            for sentence in describe_training_labels(decisions, candidates, truth, written_weights(prepared)):
+            written = written_weights(prepared) if candidates.is_weighted.any() else None
+            for sentence in describe_training_labels(decisions, candidates, truth, written):
                 add_note(sentence)
     else:
         add_note(

@@ -131,6 +131,15 @@ def test_words_that_only_one_row_has_do_not_count_as_known(monkeypatch: pytest.M
     assert find(TEXT, train, new) == []
 
 
+def test_words_as_frequent_as_the_rarest_of_a_limited_vocabulary_count_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a text, its word of 4 rows has 3 and would be in a vocabulary with half of the words of 3 rows or not."""
+    texts = [f"aa x{row // 4} y{row // 3} u{row}" for row in range(36)]
+    monkeypatch.setattr("oneof.io.encoder.MAX_WORDS", 1 + 9 + 6)
+    train = pl.DataFrame({"text": texts})
+    limits = describe_rows(train, TEXT, make_encoder(TEXT).fit(train), [])
+    assert limits["texts"]["text"] == pytest.approx([0, 0.5 * (1 + 0.5) / 4])
+
+
 def test_stop_words_and_stems_are_those_of_training() -> None:
     pytest.importorskip("snowballstemmer")
     train = pl.DataFrame({"text": ["the cats sleep", "the cat is asleep and sleeps", "dogs bark", "a dog barks"] * 20})
@@ -149,6 +158,8 @@ def test_vectors_without_numbers_or_of_another_norm_are_unusual(scale: float) ->
     assert find(VECTOR, train, new) == []
     empty = replace_rows(replace_rows(new, [7], float("nan")), [9], 0.0)
     assert find(VECTOR, train, empty) == [UnusualRows("a", "empty_vector", (7, 9), 60)]
+    for factor in (0.7, 1.4):
+        assert find(VECTOR, train, make_vectors(1, 60, scale * factor)) == []
     for factor in (0.5, 2.0):
         other = UnusualRows("a", "norm", tuple(range(60)), 60)
         assert find(VECTOR, train, make_vectors(1, 60, scale * factor)) == [other]

@@ -92,6 +92,11 @@ def test_rows_whose_texts_differ_from_training_are_named(run: Run, model: Path) 
     result = run("predict", model, "birds.csv", "--json")
     assert json.loads(result.out)["unusual_rows"] == {}
     assert "few or no words" not in result.err
+    rows = pl.read_csv("new.csv").to_dicts()
+    predictor = RowPredictor(load(model))
+    served = [["remark"] if row % 20 == 7 else None for row in range(60)]
+    assert [prediction.get("unusual") for prediction in predictor.predict(rows)] == served
+    assert [predictor.predict([row])[0].get("unusual") for row in rows] == served
 
 
 def test_columns_of_another_unit_are_in_the_summary(run: Run, model: Path) -> None:
@@ -130,6 +135,7 @@ def test_missing_vectors_are_named(run: Run) -> None:
     served = RowPredictor(saved).predict(rows)
     assert [row["label"] for row in served] == labels
     assert [row.get("unusual") for row in served] == [None, ["a"], None, ["a"], None]
+    assert [RowPredictor(saved).predict([row])[0].get("unusual") for row in rows] == [None, ["a"], None, ["a"], None]
 
 
 @pytest.mark.parametrize(("sizes", "row"), [((11,) * 3, 0), ((9,) * 3, 0), ((10, 10, 11), 2)])

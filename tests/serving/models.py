@@ -50,7 +50,7 @@ def fit_vectors() -> SavedModel:
     columns = [Column(name, "number") for name in frame.columns]
     pipeline = Pipeline([("columns", make_encoder(columns)), ("method", oneof.PLEM())])
     pipeline.fit(frame, ["owl", "wren"] * 30)
-    limits = describe_rows(frame, columns, pipeline[0])
+    limits = describe_rows(frame, columns, pipeline[0], ["a"])
     names = [(column.name, column.kind) for column in columns]
     summary = {"vectors": {"a": 10}, "row_limits": limits}
     return SavedModel(pipeline, ["owl", "wren"], names, ["species"], "PLEM", summary)  # type: ignore[arg-type]

@@ -81,7 +81,7 @@ def test_vectors_are_lists_and_unusual_rows_have_a_note() -> None:
     assert far["unusual"] == ["a"]
     assert reply["notes"] == [
         "rows differ from those of training: 'a' (row 2). Probabilities and the coverage of prediction sets do not "
-        "apply to them. Check the language of texts, and how vectors are computed."
+        "apply to them. Check the language of texts, how vectors are computed, and whether any are missing."
     ]
     reply = call(app, "/predict", {"row": {"a": vector[1:]}})
     assert reply.status == 400

@@ -204,7 +204,7 @@ def _describe_unusual(predictions: list[dict[str, Any]]) -> list[str]:
     columns = enumerate_items(listed, _MAX_LISTED, conjunction=False)
     return [
         f"rows differ from those of training: {columns}. Probabilities and the coverage of prediction sets do not "
-        "apply to them. Check the language of texts, and how vectors are computed."
+        "apply to them. Check the language of texts, how vectors are computed, and whether any are missing."
     ]
 
 

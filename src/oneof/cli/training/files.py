@@ -138,6 +138,8 @@ def write_model(
     from oneof.io.vectors import vector_sizes
     from oneof.persistence import SavedModel, save
 
+    vectors = vector_sizes(prepared.table.names)
+    limits = describe_rows(prepared.frame, prepared.columns, model[0], vectors) if prepared.columns else None
     saved = SavedModel(
         pipeline=model,
         classes=prepared.candidates.classes.tolist(),
@@ -154,8 +156,8 @@ def write_model(
             "weights": asdict(read_options.weights),
             "cells": describe_cells(prepared.columns, prepared.table.cell_format),
             "groups": read_options.groups,
-            "vectors": vector_sizes(prepared.table.names),
-            "row_limits": describe_rows(prepared.frame, prepared.columns, model[0]) if prepared.columns else None,
+            "vectors": vectors,
+            "row_limits": limits,
             "file_hash": hash_file(prepared.table.path),
         },
         calibration=calibration,

@@ -1,22 +1,28 @@
 """Rows of a table whose texts or vectors differ from those of training, such as texts in another language.
 
-`oneof fit` stores limits of the training rows (`describe_rows`), with which the rows of another table are compared. A
-row has a share of its words that the fitted vocabulary has. The words of a training row are in the vocabulary by
-construction, so the share of a training row is that of the other training rows. A vector has its norm.
+`oneof fit` stores limits of the training rows (`describe_rows`), with which each row of another table is compared on
+its own. Therefore a row has the same finding in a table, in a request of one row, and in a request of many.
 
-A few rows outside of a limit are expected if training rows were outside of it too. They have a note only if they are
-more than chance explains.
+* Empty: a text without words, or a vector without a number other than 0.
+* Words: the share of the words of a text that the fitted vocabulary has. The limit is a part of a low quantile of the
+  training texts. The words of a training text are in the vocabulary by construction, so its share is that of the other
+  training texts.
+* Norm: the logarithm of the norm of a vector without missing numbers. The limits are two quantiles of the training
+  vectors, with a margin as wide as the range between them.
+
+A row is not unusual if at least the fraction `MIN_USUAL` of the training rows (of the different texts, for words) is
+like it: then the measured accuracy includes such rows.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from scipy.special import bdtrc
 
 from oneof.io.columns import Column
+from oneof.io.notes.findings import MAX_CELLS
 from oneof.io.vectors import vector_name
 from oneof.messages import enumerate_items
 
@@ -25,31 +31,30 @@ if TYPE_CHECKING:
 
     from oneof.typing import Floats, Mask
 
-MAX_MEASURED_ROWS = 5_000
-"""Number of training rows from which the limits of texts are computed."""
-LOW_QUANTILE, MIN_FRACTION = 0.05, 0.5
-"""Limits of the share of known words: a quantile of the training rows, and a fraction of their minimum."""
+MAX_MEASURED_TEXTS = 5_000
+"""Number of different training texts from which the limit of known words is computed."""
+MIN_USUAL = 0.05
+"""Fraction of the training rows from which rows of a kind are usual; also the quantiles of the limits."""
+MIN_FRACTION = 0.5
+"""Limit of the share of known words, as a fraction of the quantile of the training texts."""
 MAX_NORM_RATIO = 1.5
-"""Ratio of a norm to the largest one of training, or of the smallest one to it, above which a row is unusual."""
-MIN_VECTOR_SIZE = 8
-"""Number of columns from which the norm of a vector varies little between similar rows."""
-SIGNIFICANCE = 1e-4
-"""Probability of as many rows outside of a limit below which they have a note."""
+"""Ratio of a norm to the largest or the smallest usual one from which it is far, if all usual norms are equal."""
 _MAX_LISTED = 5
 
-Reason = Literal["words", "empty", "norm"]
+Reason = Literal["empty_text", "words", "empty_vector", "norm"]
 
 
 @dataclass(frozen=True)
 class UnusualRows:
-    """Rows whose text or vector differs from those of training.
+    """Rows whose text or vector differs from those of training, for one reason.
 
     Attributes
     ----------
     column : str
         The column of texts, or the name of the vectors.
-    reason : {"words", "empty", "norm"}
-        Few or no words of the vocabulary; a vector without numbers, or of zeros; a norm far from those of training.
+    reason : {"empty_text", "words", "empty_vector", "norm"}
+        A text without words; few or no words of the vocabulary; a vector without a number other than 0; a norm far from
+        those of training.
     rows : tuple of int
         All such rows, counted from 0.
     n_rows : int
@@ -62,7 +67,9 @@ class UnusualRows:
     n_rows: int
 
 
-def describe_rows(frame: "pl.DataFrame", columns: Sequence[Column], transformer: Any) -> dict[str, Any]:
+def describe_rows(
+    frame: "pl.DataFrame", columns: Sequence[Column], transformer: Any, vectors: Collection[str]
+) -> dict[str, Any]:
     """Return the limits of the training rows, in the types of JSON, which a saved model has in its summary.
 
     Parameters
@@ -72,25 +79,28 @@ def describe_rows(frame: "pl.DataFrame", columns: Sequence[Column], transformer:
     columns : sequence of Column
     transformer : transformer
         The fitted transformer of the table.
+    vectors : collection of str
+        The names of the vectors.
 
     Returns
     -------
     dict
-        ``texts``: the pairs of a limit and the share of training rows below it, for each column of texts. ``norms``:
-        the share of empty vectors, the smallest norm and the largest norm, for each name of vectors.
+        ``texts``: the fraction of empty texts and the limit of the share of known words, for each column of texts.
+        ``vectors``: the fraction of empty vectors and the two limits of the logarithm of the norm, for each name of
+        vectors. A limit is None without rows from which it is computed.
     """
     texts = {
         name: _text_limits(frame[name].to_list(), vectorizer)
         for name, vectorizer in _vectorizers(columns, transformer).items()
     }
-    norms = {name: _norm_limits(_norms(frame, members)) for name, members in _vectors(columns).items()}
-    return {"texts": texts, "norms": norms}
+    norms = {name: _norm_limits(_log_norms(frame, members)) for name, members in _members(columns, vectors).items()}
+    return {"texts": texts, "vectors": norms}
 
 
 def find_unusual_rows(
     cells: "Mapping[str, Any] | pl.DataFrame", columns: Sequence[Column], transformer: Any, limits: Any
 ) -> list[UnusualRows]:
-    """Return the rows whose texts or vectors differ from those of training.
+    """Return the rows whose texts or vectors differ from those of training; whether a row does depends on it alone.
 
     Parameters
     ----------
@@ -102,45 +112,45 @@ def find_unusual_rows(
     limits : object
         The result of `describe_rows` in a model file. A model of an earlier version has none, and no rows are found.
     """
-    found = []
-    limits = limits if isinstance(limits, dict) else {}
+    masks: list[tuple[str, Reason, Mask]] = []
     for name, vectorizer in _vectorizers(columns, transformer).items():
-        pairs = _read_numbers(limits, "texts", name, (-1, 2))
-        if pairs is None:
-            continue
-        analyze, vocabulary = vectorizer.build_analyzer(), vectorizer.vocabulary_
-        shares = np.array([_share(set(analyze(text)), vocabulary) for text in cells[name]])
-        for limit, rate in pairs:
-            is_outside = (shares < limit) | (shares == 0)
-            if _exceeds(is_outside, rate):
-                found.append(_unusual(name, "words", is_outside))
-                break
-    for name, members in _vectors(columns).items():
-        numbers = _read_numbers(limits, "norms", name, (3,))
+        numbers = _read_numbers(limits, "texts", name, 2)
         if numbers is None:
             continue
-        rate, smallest, largest = numbers
-        norms = _norms(cells, members)
-        is_empty = norms == 0
-        if _exceeds(is_empty, rate):
-            found.append(_unusual(name, "empty", is_empty))
-        is_far = ~is_empty & ((norms * MAX_NORM_RATIO < smallest) | (norms > MAX_NORM_RATIO * largest))
-        if largest > 0 and is_far.any():
-            found.append(_unusual(name, "norm", is_far))
-    return found
+        n_empty, limit = numbers
+        analyze, vocabulary = vectorizer.build_analyzer(), vectorizer.vocabulary_
+        shares = np.array([_share(set(analyze(text)), vocabulary) for text in cells[name]])
+        masks += [(name, "empty_text", np.isnan(shares) & (n_empty < MIN_USUAL)), (name, "words", shares < limit)]
+    stored = limits.get("vectors") if isinstance(limits, dict) else None
+    for name, members in _members(columns, stored if isinstance(stored, dict) else ()).items():
+        numbers = _read_numbers(limits, "vectors", name, 3)
+        if numbers is None:
+            continue
+        n_empty, low, high = numbers
+        norms = _log_norms(cells, members)
+        is_empty = np.isneginf(norms)
+        masks += [
+            (name, "empty_vector", is_empty & (n_empty < MIN_USUAL)),
+            (name, "norm", ~is_empty & ((norms < low) | (norms > high))),
+        ]
+    return [
+        UnusualRows(name, reason, tuple(np.flatnonzero(is_unusual).tolist()), len(is_unusual))
+        for name, reason, is_unusual in masks
+        if is_unusual.any()
+    ]
 
 
 def sentences(found: Sequence[UnusualRows]) -> list[str]:
-    """Return a note about the unusual rows of each column."""
+    """Return a note about the unusual rows of each column and reason."""
     return [_sentence(unusual) for unusual in found]
 
 
 def to_dict(found: Sequence[UnusualRows]) -> dict[str, Any]:
-    """Return the number of the unusual rows and the rows by column, in the types of JSON."""
+    """Return the number of the unusual rows and the first ones by column, in the types of JSON."""
     rows: dict[str, list[int]] = {}
     for unusual in found:
         rows.setdefault(unusual.column, []).extend(unusual.rows)
-    return {column: {"count": len(listed), "rows": sorted(listed)} for column, listed in rows.items()}
+    return {column: {"count": len(listed), "rows": sorted(listed)[:MAX_CELLS]} for column, listed in rows.items()}
 
 
 def _sentence(unusual: UnusualRows) -> str:
@@ -150,29 +160,21 @@ def _sentence(unusual: UnusualRows) -> str:
     rows = enumerate_items([str(row) for row in unusual.rows], _MAX_LISTED)
     listed = f"(row{'s' * plural} {rows})"
     content = {
+        "empty_text": f"an empty text, or one without words, in column {unusual.column!r} {listed}",
         "words": f"few or no words of the training texts in column {unusual.column!r} {listed}",
-        "empty": f"no vector, or only zeros, in column {unusual.column!r} {listed}",
+        "empty_vector": f"no vector, or only zeros, in column {unusual.column!r} {listed}",
         "norm": f"a vector in column {unusual.column!r} whose norm is far from those of training {listed}",
     }[unusual.reason]
     remedy = {
+        "empty_text": "Add their texts, or fit the model to labeled rows without texts.",
         "words": "Check their language, or fit the model to labeled rows with such texts.",
-        "empty": "Compute their vectors.",
+        "empty_vector": "Compute their vectors.",
         "norm": "Check that their vectors are computed as in training.",
     }[unusual.reason]
     return (
         f"{subject} {content}. The measured accuracy, the probabilities and the coverage of prediction sets do not "
         f"apply to {'them' if plural else 'it'}. {remedy}"
     )
-
-
-def _unusual(column: str, reason: Reason, is_unusual: "Mask") -> UnusualRows:
-    return UnusualRows(column, reason, tuple(np.flatnonzero(is_unusual).tolist()), len(is_unusual))
-
-
-def _exceeds(is_outside: "Mask", rate: float) -> bool:
-    """Return whether more rows are outside of a limit than chance explains, given the share of training rows."""
-    count = int(is_outside.sum())
-    return count > 0 and float(bdtrc(count - 1, len(is_outside), min(max(rate, 0.0), 1.0))) < SIGNIFICANCE
 
 
 def _vectorizers(columns: Sequence[Column], transformer: Any) -> dict[str, Any]:
@@ -185,16 +187,19 @@ def _vectorizers(columns: Sequence[Column], transformer: Any) -> dict[str, Any]:
 
 
 def _share(words: set[str], vocabulary: Mapping[str, int]) -> float:
-    """Return the share of words that a vocabulary has; 0 without words."""
-    return sum(word in vocabulary for word in words) / len(words) if words else 0.0
+    """Return the share of words that a vocabulary has; NaN without words."""
+    return sum(word in vocabulary for word in words) / len(words) if words else np.nan
 
 
-def _text_limits(texts: Sequence[str], vectorizer: Any) -> list[list[float]]:
-    """Return the limits of the share of known words, each with the share of training rows outside of it."""
+def _text_limits(texts: Sequence[str], vectorizer: Any) -> list[float | None]:
+    """Return the fraction of texts without words, and the limit of the share of known words of the other texts."""
     multiplicity, analyze, vocabulary = Counter(texts), vectorizer.build_analyzer(), vectorizer.vocabulary_
     totals: Counter[str] = Counter()
+    with_words = []
     for text, repeats in multiplicity.items():
-        for word, count in Counter(analyze(text)).items():
+        counts = Counter(analyze(text))
+        with_words += [text] * bool(counts)
+        for word, count in counts.items():
             totals[word] += repeats * count
     # A limited vocabulary has the words above a frequency, and a part of those with it.
     least, part = 1, 1.0
@@ -207,44 +212,49 @@ def _text_limits(texts: Sequence[str], vectorizer: Any) -> list[list[float]]:
         """Return the share of words that the vocabulary would have without the rows of this text."""
         counts = Counter(analyze(text))
         others = [totals[word] - multiplicity[text] * count for word, count in counts.items()]
-        known = [1.0 if count > least else part if count == least else 0.0 for count in others]
-        return sum(known) / len(known) if known else 0.0
+        return sum(1.0 if count > least else part if count == least else 0.0 for count in others) / len(others)
 
-    measured = np.linspace(0, len(texts) - 1, min(len(texts), MAX_MEASURED_ROWS)).round().astype(int).tolist()
-    shares = np.array([share(texts[row]) for row in measured])
-    limits = [float(np.quantile(shares, LOW_QUANTILE)), MIN_FRACTION * float(shares.min())]
-    return [[limit, float(((shares < limit) | (shares == 0)).mean())] for limit in limits]
+    # Each different text is measured once: a text of many rows, such as "none", counts as one text.
+    measured = np.linspace(0, len(with_words) - 1, min(len(with_words), MAX_MEASURED_TEXTS)).round().astype(int)
+    shares = [share(with_words[index]) for index in measured.tolist()]
+    n_empty = len(texts) - sum(multiplicity[text] for text in with_words)
+    return [n_empty / len(texts), MIN_FRACTION * float(np.quantile(shares, MIN_USUAL)) if shares else None]
 
 
-def _vectors(columns: Sequence[Column]) -> dict[str, list[str]]:
+def _members(columns: Sequence[Column], vectors: Collection[str]) -> dict[str, list[str]]:
     """Return the names of the columns of each vector."""
     members: dict[str, list[str]] = {}
     for column in columns:
         name = vector_name(column.name) if column.kind == "number" else None
-        if name is not None:
+        if name is not None and name in vectors:
             members.setdefault(name, []).append(column.name)
-    return {name: names for name, names in members.items() if len(names) >= MIN_VECTOR_SIZE}
+    return members
 
 
-def _norms(cells: "Mapping[str, Any] | pl.DataFrame", members: Sequence[str]) -> "Floats":
-    """Return the norm of each vector: 0 without numbers, and NaN if a part of them is missing."""
-    values = np.column_stack([np.asarray(cells[name], dtype=np.float64) for name in members])
-    is_missing = np.isnan(values)
-    with np.errstate(over="ignore"):  # a huge number makes it infinite, hence far
-        norms = np.sqrt(np.square(values).sum(axis=1))
-    return np.where(is_missing.all(axis=1), 0.0, norms)
+def _log_norms(cells: "Mapping[str, Any] | pl.DataFrame", members: Sequence[str]) -> "Floats":
+    """Return the logarithm of the norm of each vector: -inf if it is empty, and NaN if a part of it is missing."""
+    values = np.abs(np.column_stack([np.asarray(cells[name], dtype=np.float64) for name in members]))
+    is_empty = ~(values > 0).any(axis=1)
+    largest = np.where(is_empty, 1.0, np.fmax.reduce(values, axis=1, initial=0.0))[:, np.newaxis]
+    # Squares of scaled numbers neither overflow nor underflow to a norm of 0.
+    norms = np.log(largest[:, 0]) + 0.5 * np.log(np.where(is_empty, 1.0, np.square(values / largest).sum(axis=1)))
+    return np.where(is_empty, -np.inf, norms)
 
 
-def _norm_limits(norms: "Floats") -> list[float]:
-    """Return the share of empty vectors, and the smallest and the largest norm of the complete ones."""
-    known = norms[norms > 0]
-    return [float((norms == 0).mean()), *((float(known.min()), float(known.max())) if len(known) else (0.0, 0.0))]
+def _norm_limits(norms: "Floats") -> list[float | None]:
+    """Return the fraction of empty vectors, and the limits of the logarithms of the norms of the complete ones."""
+    known = norms[np.isfinite(norms)]
+    n_empty = float(np.isneginf(norms).mean())
+    if not len(known):
+        return [n_empty, None, None]
+    low, high = np.quantile(known, [MIN_USUAL, 1 - MIN_USUAL])
+    margin = high - low + np.log(MAX_NORM_RATIO)
+    return [n_empty, float(low - margin), float(high + margin)]
 
 
-def _read_numbers(limits: dict[str, Any], key: str, name: str, shape: tuple[int, ...]) -> "Floats | None":
-    """Return stored limits as an array; None if the model has none."""
-    stored = limits.get(key)
+def _read_numbers(limits: Any, key: str, name: str, size: int) -> "Floats | None":
+    """Return stored limits as an array, NaN for None; None if the model has none."""
     try:
-        return np.asarray(stored[name], dtype=np.float64).reshape(shape) if isinstance(stored, dict) else None
-    except (KeyError, TypeError, ValueError):
+        return np.asarray(limits[key][name], dtype=np.float64).reshape(size)
+    except (KeyError, TypeError, ValueError, OverflowError, IndexError):
         return None

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from oneof.errors import DataError, MissingExtraError
 from oneof.files import as_path
 from oneof.io.batches import BatchSpec, check_options, iterate_batches
-from oneof.io.columns import SAVE_ARRAYS
-from oneof.io.formats.binary import read_sparse_npz
+from oneof.io.formats.binary import SAVE_ARRAYS, read_sparse_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.csv.dialect import Dialect
 from oneof.io.formats.plain_file import plain_file

@@ -107,6 +107,9 @@ def _from_values(name: str, values: list[Any]) -> "pl.Series":
     try:
         if kinds and kinds <= {int, float}:
             return pl.Series(name, cells, dtype=pl.Float64 if float in kinds else pl.Int64)
+        lists = [cell for cell in cells if cell is not None] if kinds == {list} else []
+        if {type(member) for cell in lists for member in cell} - {type(None)} == {int, float}:
+            return pl.Series(name, cells, dtype=pl.List(pl.Float64), strict=False)
         if len(kinds) < 2:
             return pl.Series(name, cells)
     except (OverflowError, TypeError, ValueError, pl.exceptions.PolarsError):  # such as integers above 64 bits

@@ -42,15 +42,20 @@ class JsonLinesReader:
             yield _read_objects(block), after
 
 
-def objects_to_frame(rows: Sequence[dict[str, Any]], requested: Collection[str] | None = None) -> "pl.DataFrame":
-    """Return objects as a table of the requested keys, or of all; a missing key is a missing value."""
+def objects_to_frame(
+    rows: Sequence[dict[str, Any]], requested: Collection[str] | None = None, labels: Collection[str] = ()
+) -> "pl.DataFrame":
+    """Return objects as a table of the requested keys, or of all; a missing key is a missing value.
+
+    Lists of integers and floats are floats, except in the columns of `labels`, in which 1 is not the label 1.0.
+    """
     import polars as pl
 
     keys: dict[str, Any] = {}
     for row in rows:
         keys.update(row)
     names = [name for name in keys if requested is None or name in requested]
-    return pl.DataFrame([_to_series(name, [row.get(name) for row in rows]) for name in names])
+    return pl.DataFrame([_to_series(name, [row.get(name) for row in rows], is_label=name in labels) for name in names])
 
 
 def _read_objects(block: TextBlock) -> list[dict[str, Any]]:
@@ -91,7 +96,7 @@ def read_object(line: str, location: str) -> dict[str, Any]:
     return row
 
 
-def _to_series(name: str, cells: list[Any]) -> "pl.Series":
+def _to_series(name: str, cells: list[Any], *, is_label: bool) -> "pl.Series":
     import polars as pl
 
     kinds = set(map(type, cells)) - {type(None)}
@@ -102,7 +107,9 @@ def _to_series(name: str, cells: list[Any]) -> "pl.Series":
         members = [member for cell in cells if cell is not None for member in cell]
         if any(isinstance(member, list) for member in members):  # neither a feature nor a set of labels
             cells = [None if cell is None else [_to_texts(member) for member in cell] for cell in cells]
-        elif len({type(member) for member in members if member is not None}) > 1:
+        elif len(types := {type(member) for member in members if member is not None}) > 1:
+            if types == {int, float} and not is_label:
+                return pl.Series(name, cells, dtype=pl.List(pl.Float64), strict=False)
             cells = [cell if cell is None else [None if m is None else _to_text(m) for m in cell] for cell in cells]
     else:
         if kinds == {int, float}:

@@ -84,7 +84,7 @@ def open_table(
     else:
         texts = {column.name for column in columns if column.kind != "number"}
         read = joined.read(as_path(table), as_text={*texts, *as_text} - {*labels}, labels=labels)
-    return replace(read, frame=match_vectors(read.frame, saved_vectors(model.summary), read.path))
+    return replace(read, frame=match_vectors(read.frame, saved_vectors(model.summary), read.vectors, read.path))
 
 
 def align_rows(model: ModelLike, table: Table, options: TableOptions | None = None) -> ModelRows:

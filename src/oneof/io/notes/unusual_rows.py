@@ -9,7 +9,7 @@ more than chance explains.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -62,7 +62,9 @@ class UnusualRows:
     n_rows: int
 
 
-def describe_rows(frame: "pl.DataFrame", columns: Sequence[Column], transformer: Any) -> dict[str, Any]:
+def describe_rows(
+    frame: "pl.DataFrame", columns: Sequence[Column], transformer: Any, vectors: Collection[str] | None = None
+) -> dict[str, Any]:
     """Return the limits of the training rows, in the types of JSON, which a saved model has in its summary.
 
     Parameters
@@ -72,6 +74,8 @@ def describe_rows(frame: "pl.DataFrame", columns: Sequence[Column], transformer:
     columns : sequence of Column
     transformer : transformer
         The fitted transformer of the table.
+    vectors : collection of str, optional
+        The names of the vectors; by default all names of columns such as NAME[0].
 
     Returns
     -------
@@ -83,7 +87,8 @@ def describe_rows(frame: "pl.DataFrame", columns: Sequence[Column], transformer:
         name: _text_limits(frame[name].to_list(), vectorizer)
         for name, vectorizer in _vectorizers(columns, transformer).items()
     }
-    norms = {name: _norm_limits(_norms(frame, members)) for name, members in _vectors(columns).items()}
+    known = {name: members for name, members in _vectors(columns).items() if vectors is None or name in vectors}
+    norms = {name: _norm_limits(_norms(frame, members)) for name, members in known.items()}
     return {"texts": texts, "norms": norms}
 
 

@@ -94,4 +94,5 @@ def test_vectors_of_integers_and_floats_are_vectors(tmp_path: Path) -> None:
     for table in (read_table(path, labels=["y"]), table_from_rows([{"a": row["a"]} for row in rows])):
         assert table.vectors == {"a": 2}
         assert table.frame.select("a[0]", "a[1]").rows() == [(0.0, 0.5), (1.0, None), (None, None)]
-    assert read_table(path, labels=["y"]).frame["y"].to_list() == [["1", "2.5"], ["2.5"], ["1"]]
+    for options in ({"labels": ["y"]}, {"as_text": ["*"]}):
+        assert read_table(path, **options).frame["y"].to_list() == [["1", "2.5"], ["2.5"], ["1"]]  # type: ignore[arg-type]

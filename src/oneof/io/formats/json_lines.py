@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError
+from oneof.io.formats.names import match_all
 from oneof.io.formats.records import RecordOffset, RecordReader, TextBlock
 
 if TYPE_CHECKING:
@@ -43,11 +44,12 @@ class JsonLinesReader:
 
 
 def objects_to_frame(
-    rows: Sequence[dict[str, Any]], requested: Collection[str] | None = None, labels: Collection[str] = ()
+    rows: Sequence[dict[str, Any]], requested: Collection[str] | None = None, as_text: Collection[str] = ()
 ) -> "pl.DataFrame":
     """Return objects as a table of the requested keys, or of all; a missing key is a missing value.
 
-    Lists of integers and floats are floats, except in the columns of `labels`, in which 1 is not the label 1.0.
+    Lists of integers and floats are floats, except in columns with a name or pattern of `as_text`: the label 1 is not
+    the label 1.0.
     """
     import polars as pl
 
@@ -55,7 +57,8 @@ def objects_to_frame(
     for row in rows:
         keys.update(row)
     names = [name for name in keys if requested is None or name in requested]
-    return pl.DataFrame([_to_series(name, [row.get(name) for row in rows], is_label=name in labels) for name in names])
+    texts = match_all(as_text, names)
+    return pl.DataFrame([_to_series(name, [row.get(name) for row in rows], is_text=name in texts) for name in names])
 
 
 def _read_objects(block: TextBlock) -> list[dict[str, Any]]:
@@ -96,7 +99,7 @@ def read_object(line: str, location: str) -> dict[str, Any]:
     return row
 
 
-def _to_series(name: str, cells: list[Any], *, is_label: bool) -> "pl.Series":
+def _to_series(name: str, cells: list[Any], *, is_text: bool) -> "pl.Series":
     import polars as pl
 
     kinds = set(map(type, cells)) - {type(None)}
@@ -108,7 +111,7 @@ def _to_series(name: str, cells: list[Any], *, is_label: bool) -> "pl.Series":
         if any(isinstance(member, list) for member in members):  # neither a feature nor a set of labels
             cells = [None if cell is None else [_to_texts(member) for member in cell] for cell in cells]
         elif len(types := {type(member) for member in members if member is not None}) > 1:
-            if types == {int, float} and not is_label:
+            if types == {int, float} and not is_text:
                 return pl.Series(name, cells, dtype=pl.List(pl.Float64), strict=False)
             cells = [cell if cell is None else [None if m is None else _to_text(m) for m in cell] for cell in cells]
     else:

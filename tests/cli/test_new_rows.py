@@ -158,6 +158,75 @@ def test_a_constant_number_of_a_vector_counts(run: Run) -> None:
     check_error(run, "predict", "out/model.skops", _write("new.jsonl", _vectors()), message=message)
 
 
+def _numbers(size: int = 10) -> pl.DataFrame:
+    """Return the rows of `_vectors` with a column for each number."""
+    return pl.DataFrame([{**{f"a[{j}]": x for j, x in enumerate(row["a"])}, "y": row["y"]} for row in _vectors(size)])
+
+
+def test_columns_named_as_numbers_of_a_vector_are_ordinary_columns(run: Run) -> None:
+    """Further columns, and columns that `--drop` removed, do not change the predictions of a table."""
+    train, drop = _numbers(), ("--drop", "a[8]", "--drop", "a[9]")
+    train.write_csv("train.csv")
+    train.with_columns(pl.lit(1.0).alias("a[10]")).write_csv("more.csv")
+    train.drop("a[8]", "a[9]").write_csv("fewer.csv")
+    for options, name in (((), "more"), (drop, "fewer"), (drop, "more")):
+        assert run("fit", "train.csv", "--labels", "y", *options, *QUICK, "--out", "out").code == 0
+        saved = load("out/model.skops")
+        assert saved.summary["vectors"] == {}
+        assert saved.summary["row_limits"]["norms"] == {}
+        results = [
+            run("predict", "out/model.skops", f"{table}.csv", "--out", f"{table}.out") for table in ("train", name)
+        ]
+        assert [result.code for result in results] == [0, 0], results[1].err
+        assert Path(f"{name}.out").read_text() == Path("train.out").read_text()
+
+
+@pytest.mark.parametrize("form", ["numbers", "vectors"])
+@pytest.mark.parametrize("absent", ["a[0]", "a[9]"])
+def test_an_absent_number_is_missing_values(run: Run, form: str, absent: str) -> None:
+    """Objects may lack any number, the first or the last, of columns in training and of a vector in training."""
+    rows = _numbers().to_dicts()
+    train = _write("train.jsonl", rows if form == "numbers" else _vectors())
+    assert run("fit", train, "--labels", "y", *QUICK, "--out", "out").code == 0
+    new = [{name: cell for name, cell in row.items() if name != absent} for row in rows]
+    result = run("predict", "out/model.skops", _write("new.jsonl", new))
+    assert result.code == 0, result.err
+    assert f"column '{absent}' is absent from all rows" in result.err
+
+
+def test_a_vector_of_integers_and_floats_is_read(run: Run) -> None:
+    """Predictions are those of vectors of floats, in a table, in Python and in a program that serves the model."""
+    rows = [{"a": [round(x, 1) for x in row["a"]], "y": row["y"]} for row in _vectors()]
+    mixed = [{"a": [int(x) if x.is_integer() else x for x in row["a"]], "y": row["y"]} for row in rows]
+    assert {type(x) for row in mixed for x in row["a"]} == {int, float}
+    outputs = []
+    for name, table in (("floats", rows), ("mixed", mixed)):
+        _write(f"{name}.jsonl", table)
+        assert run("fit", f"{name}.jsonl", "--labels", "y", *QUICK, "--out", name).code == 0
+        result = run("predict", f"{name}/model.skops", f"{name}.jsonl", "--out", f"{name}.out")
+        assert result.code == 0, result.err
+        saved = load(f"{name}/model.skops")
+        assert saved.summary["vectors"] == {"a": 10}
+        served = [row["label"] for row in RowPredictor(saved).predict(table)]
+        with pytest.warns(UserWarning, match="column 'a' of vectors is read as 10 columns of numbers"):
+            assert saved.predict(table).tolist() == served
+        outputs.append((served, Path(f"{name}.out").read_text()))
+    assert outputs[0] == outputs[1]
+
+
+def test_a_column_of_vectors_must_have_lists(run: Run) -> None:
+    """Vectors as text are an error that says so, for tables and for single rows."""
+    assert run("fit", _write("train.jsonl", _vectors()), "--labels", "y", *QUICK, "--out", "out").code == 0
+    rows = [{"a": json.dumps(row["a"])} for row in _vectors()]
+    message = "row 0: column 'a' must have lists of 10 numbers, as in training; got text. Write a list, null for"
+    check_error(run, "predict", "out/model.skops", _write("new.jsonl", rows), message=message)
+    pl.DataFrame(rows).write_csv("new.csv")
+    check_error(run, "predict", "out/model.skops", "new.csv", message=message)
+    for predict in (load("out/model.skops").predict, RowPredictor(load("out/model.skops")).predict):
+        with pytest.raises(DataError, match=message):
+            predict(rows)
+
+
 def test_dates_in_another_format_than_in_training_are_named(run: Run) -> None:
     """Dates are read in the formats of the model; an error or a note has them if cells of a table have another one."""
     days = [datetime.date(2021, 1 + i % 12, 1 + (7 * i) % 28) for i in range(60)]

@@ -366,12 +366,13 @@ def _complete_frame(
     """
     import polars as pl
 
+    texts = (*spec.labels, *spec.as_text)
     with polars_errors_as_data_errors(path):
-        frame = objects_to_frame(objects, spec.names)
+        frame = objects_to_frame(objects, spec.names, texts)
         features = [column.name for column in spec.features or ()]
         labels = [*spec.labels] if not is_first and spec.labels_required else []
         missing = [name for name in (*labels, *features) if name not in frame.columns]
         if is_first and len(missing) == len(features):
-            return frame if frame.width else objects_to_frame(objects)
+            return frame if frame.width else objects_to_frame(objects, as_text=texts)
         empty = pl.Series([None] * len(objects), dtype=pl.String)
         return pl.DataFrame([*frame, *(empty.alias(name) for name in missing)])

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from oneof.errors import DataError
+from oneof.io.formats.binary import SAVE_ARRAYS
 from oneof.io.formats.cells import (
     NUMBER_FORMATS,
     CellFormat,
@@ -23,6 +24,7 @@ from oneof.io.formats.cells import (
 from oneof.io.formats.csv.header_lines import COMMENT
 from oneof.io.formats.dates import UNAMBIGUOUS_DATES, dates_to_days, read_dates, read_durations, to_hours
 from oneof.io.formats.names import format_names, is_pattern, matching
+from oneof.io.notes.date_formats import name_date_formats
 from oneof.io.notes.findings import KINDS, MAX_CELLS, Kind, UnreadableCells
 from oneof.messages import enumerate_items
 
@@ -33,8 +35,6 @@ _MAX_SUGGESTED, _MAX_COMPARED, _MAX_LENGTH = 3, 100, 100
 """Number of suggested names of columns, number of names that are compared, and their number of characters."""
 _MIN_UNREADABLE = 10
 """Minimum number of unreadable cells for an error, if no cell of the column can be read."""
-SAVE_ARRAYS = "numpy.savez(FILE, X=features, y=labels)"
-"""Code that writes the features and the labels of an archive of NumPy."""
 _UNNAMED = re.compile(r"column \d+")
 """Name of a column whose cell in the header is empty."""
 _MAX_EXACT = 2.0**53
@@ -311,24 +311,6 @@ def list_cells(cells: "pl.Series", mask: "pl.Series") -> list[tuple[int, str]]:
     return [(int(row), str(cells[int(row)])) for row in mask.arg_true().head(MAX_CELLS).to_list()]
 
 
-def describe_dates(columns: Sequence[Column], unreadable: UnreadableCells) -> list[str]:
-    """Return a note about each column of dates with unreadable cells that have digits: they may have another format."""
-    return [
-        f"the dates of column {column.name!r} are read as in training: {_name_formats(column.formats)}. If the table "
-        "has another format, such as the month before the day, its other dates may be read wrongly. Write all in "
-        "one of these formats."
-        for column in columns
-        if column.kind == "date"
-        and any(any(map(str.isdigit, text)) for _, text in unreadable.examples.get(column.name, ()))
-    ]
-
-
-def _name_formats(formats: Sequence[str]) -> str:
-    """Return the formats of a column of dates, and one that is read in any column."""
-    names = [repr(known) for known in dict.fromkeys((*formats, UNAMBIGUOUS_DATES[0]))]
-    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
-
-
 def unreadable_cell(cells: "pl.Series", kind: Kind, row: int, formats: Sequence[str] = ()) -> DataError:
     """Return the error for a cell that is not of the kind of its column, whose dates have `formats`."""
     cell = cells[row]
@@ -341,8 +323,8 @@ def unreadable_cell(cells: "pl.Series", kind: Kind, row: int, formats: Sequence[
         )
     if kind == "date" and formats:
         return DataError(
-            f"column {cells.name!r} must contain dates as in training, {_name_formats(formats)}; got {cell!r}. Write "
-            "the dates in one of these formats, or name the token of missing values by --missing.",
+            f"column {cells.name!r} must contain dates as in training, {name_date_formats(formats)}; got {cell!r}. "
+            "Write the dates in one of these formats, or name the token of missing values by --missing.",
             row=row,
         )
     return DataError(

@@ -9,7 +9,7 @@ import numpy as np
 from oneof.candidates.labels import is_missing
 from oneof.errors import DataError, InputTypeError, MissingExtraError
 from oneof.io.table import Table
-from oneof.io.vectors import split_vectors
+from oneof.io.vectors import describe_vectors, split_vectors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,8 +64,9 @@ def table_from_rows(rows: Any) -> Table:
         )
     if not len(frame):
         raise DataError("the table has no rows. Add at least one.")
-    frame, remarks = split_vectors(frame, ())
-    return Table(frame, _SOURCE, is_objects=not hasattr(rows, "columns"), remarks=tuple(remarks))
+    frame, vectors = split_vectors(frame, ())
+    remarks = tuple(describe_vectors(vectors))
+    return Table(frame, _SOURCE, is_objects=not hasattr(rows, "columns"), remarks=remarks, vectors=vectors)
 
 
 def _check_names(names: list[Any]) -> list[str]:
@@ -107,6 +108,9 @@ def _from_values(name: str, values: list[Any]) -> "pl.Series":
     try:
         if kinds and kinds <= {int, float}:
             return pl.Series(name, cells, dtype=pl.Float64 if float in kinds else pl.Int64)
+        lists = [cell for cell in cells if cell is not None] if kinds == {list} else []
+        if {type(member) for cell in lists for member in cell} - {type(None)} == {int, float}:
+            return pl.Series(name, cells, dtype=pl.List(pl.Float64), strict=False)
         if len(kinds) < 2:
             return pl.Series(name, cells)
     except (OverflowError, TypeError, ValueError, pl.exceptions.PolarsError):  # such as integers above 64 bits

@@ -1,16 +1,15 @@
 """Tables: files that are read in one batch, and their columns of labels."""
 
 import os
-from collections.abc import Collection
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError, MissingExtraError
 from oneof.files import as_path
 from oneof.io.batches import BatchSpec, check_options, iterate_batches
-from oneof.io.columns import SAVE_ARRAYS
-from oneof.io.formats.binary import read_sparse_npz
+from oneof.io.formats.binary import SAVE_ARRAYS, read_sparse_npz
 from oneof.io.formats.cells import CellFormat
 from oneof.io.formats.csv.dialect import Dialect
 from oneof.io.formats.plain_file import plain_file
@@ -24,7 +23,7 @@ from oneof.io.formats.source import (
     suffixes_of,
 )
 from oneof.io.notes.units_row import drop_units_row
-from oneof.io.vectors import split_vectors
+from oneof.io.vectors import describe_vectors, split_vectors
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,6 +59,8 @@ class Table:
         Columns of the file that were not read.
     is_objects : bool
         Whether the rows are mappings of a program, which may lack columns as the objects of JSON lines do.
+    vectors : mapping of str to int
+        The length of the vectors of each column that is read as columns of numbers.
     """
 
     frame: "pl.DataFrame"
@@ -71,6 +72,7 @@ class Table:
     rows: Any = None
     dropped: tuple[str, ...] = ()
     is_objects: bool = False
+    vectors: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -158,15 +160,16 @@ def read_table(
         raise DataError(f"{name} has no rows. Add at least one.")
     [batch] = batches
     content, unit_remarks = drop_units_row(batch.content, batch.cell_format) if drop_units else (batch.content, ())
-    frame, vector_remarks = split_vectors(content, {*labels, *batch.label_columns})
+    frame, vectors = split_vectors(content, {*labels, *batch.label_columns})
     return Table(
         frame,
         name,
         batch.label_columns,
         replace(batch.cell_format, decimal=dialect.decimal or batch.cell_format.decimal),
         None if is_sheet else batch.dialect,
-        (*file.notes, *batch.remarks, *unit_remarks, *vector_remarks),
+        (*file.notes, *batch.remarks, *unit_remarks, *describe_vectors(vectors)),
         dropped=batch.dropped,
+        vectors=vectors,
     )
 
 

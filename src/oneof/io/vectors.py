@@ -1,7 +1,8 @@
 """Vectors in the cells of a column, such as embeddings, as columns of numbers.
 
-A column "embedding" of vectors becomes the columns "embedding[0]", "embedding[1]" and so on. The length of the vectors
-of training is stored in a model file; the vectors of another table, or of the rows of a program, must have it.
+A column "embedding" of vectors becomes the columns "embedding[0]", "embedding[1]" and so on. The lengths of the vectors
+of training are stored in a model file; the vectors of another table, or of the rows of a program, must have them.
+Columns that have such names in the file itself, as in CSV, are ordinary columns.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -10,13 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from oneof.candidates.labels import is_missing
 from oneof.errors import DataError
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def split_vectors(frame: "pl.DataFrame", exclude: Collection[str]) -> "tuple[pl.DataFrame, list[str]]":
+def split_vectors(frame: "pl.DataFrame", exclude: Collection[str]) -> "tuple[pl.DataFrame, dict[str, int]]":
     """Return a table in which columns of vectors of equal length, such as embeddings, are columns of numbers.
 
     Parameters
@@ -29,13 +31,13 @@ def split_vectors(frame: "pl.DataFrame", exclude: Collection[str]) -> "tuple[pl.
     -------
     frame : polars.DataFrame
         The column "a" becomes "a[0]", "a[1]", ..., unless the table has such a column.
-    remarks : list of str
-        A sentence for each of these columns.
+    sizes : dict of str to int
+        The length of the vectors of each of these columns.
     """
     import polars as pl
 
     columns: list[pl.Series] = []
-    remarks = []
+    sizes = {}
     for cells in frame.iter_columns():
         size = 0 if cells.name in exclude else _vector_size(cells)
         names = member_names(cells.name, size)
@@ -44,8 +46,16 @@ def split_vectors(frame: "pl.DataFrame", exclude: Collection[str]) -> "tuple[pl.
             continue
         vectors = cells.arr.to_list() if isinstance(cells.dtype, pl.Array) else cells
         columns += [vectors.list.get(j).alias(name) for j, name in enumerate(names)]
-        remarks.append(f"column {cells.name!r} of vectors is read as {size:,} columns of numbers, {cells.name}[0] etc.")
-    return pl.DataFrame(columns) if remarks else frame, remarks
+        sizes[cells.name] = size
+    return pl.DataFrame(columns) if sizes else frame, sizes
+
+
+def describe_vectors(sizes: Mapping[str, int]) -> list[str]:
+    """Return a note about each column that `split_vectors` has split."""
+    return [
+        f"column {name!r} of vectors is read as {size:,} columns of numbers, {name}[0] etc."
+        for name, size in sizes.items()
+    ]
 
 
 def _vector_size(cells: "pl.Series") -> int:
@@ -72,24 +82,15 @@ def vector_name(column: str) -> str | None:
     return name if name and bracket and index[-1:] == "]" and index[:-1].isdecimal() else None
 
 
-def vector_sizes(columns: Collection[str]) -> dict[str, int]:
-    """Return the length of each vector of a table: of the columns NAME[0], NAME[1] and so on, of which there are two.
+def used_vectors(sizes: Mapping[str, int], columns: Collection[str]) -> dict[str, int]:
+    """Return the length of each vector that has a number among the columns of a model.
 
     Examples
     --------
-    >>> vector_sizes(["span", "a[0]", "a[1]", "a[2]", "b[1]"])
+    >>> used_vectors({"a": 3, "b": 2}, ["span", "a[1]", "c[0]"])
     {'a': 3}
     """
-    known, sizes = set(columns), {}
-    for name in dict.fromkeys(map(vector_name, columns)):
-        if name is None:
-            continue
-        size = 0
-        while f"{name}[{size}]" in known:
-            size += 1
-        if size > 1:
-            sizes[name] = size
-    return sizes
+    return {name: size for name, size in sizes.items() if not set(member_names(name, size)).isdisjoint(columns)}
 
 
 def saved_vectors(summary: Mapping[str, Any]) -> dict[str, int]:
@@ -99,70 +100,123 @@ def saved_vectors(summary: Mapping[str, Any]) -> dict[str, int]:
     return {name: size for name, size in sizes if type(name) is str and type(size) is int and size > 1}
 
 
-def match_vectors(frame: "pl.DataFrame", sizes: Mapping[str, int], path: Path) -> "pl.DataFrame":
+def match_vectors(
+    frame: "pl.DataFrame", sizes: Mapping[str, int], split: Mapping[str, int], path: Path
+) -> "pl.DataFrame":
     """Return a table whose vectors are columns of numbers, as in training.
 
     `split_vectors` splits a column of floats of one length. Here a column of integers, of missing vectors, or of
-    vectors of several lengths is split, too.
+    vectors of several lengths is split, too. A table that has the numbers as columns of its own is unchanged.
+
+    Parameters
+    ----------
+    frame : polars.DataFrame
+    sizes : mapping of str to int
+        The lengths in training.
+    split : mapping of str to int
+        The lengths of the vectors of this table that are split already.
+    path : Path
+        For messages.
 
     Raises
     ------
     DataError
-        If a vector has another length than in training; the error names the row.
+        If a vector has another length than in training, a column of vectors has other cells, or one of its numbers is
+        also a column; the error names the row.
     """
     import polars as pl
 
-    found = vector_sizes(frame.columns)
     for name, size in sizes.items():
-        if name in frame.columns and f"{name}[0]" not in frame.columns:
-            cells = frame[name]
-            if isinstance(cells.dtype, pl.Array):
-                cells = cells.arr.to_list()
-            if isinstance(cells.dtype, pl.List):
-                for row, length in enumerate(cells.list.len().to_list()):
-                    if length is not None and length != size:
-                        raise _length_error(name, size, length, row, path)
-                columns = [cells.list.get(j).alias(member) for j, member in enumerate(member_names(name, size))]
-            elif cells.null_count() == len(cells):
-                columns = [pl.Series(member, cells, dtype=pl.Float64) for member in member_names(name, size)]
-            else:
-                continue
-            frame = frame.drop(name).with_columns(columns)
-        elif found.get(name, size) != size:
-            present = frame.select(pl.any_horizontal(pl.col(member_names(name, found[name])).is_not_null()))
-            row = present.to_series().arg_max() or 0
-            raise _length_error(name, size, found[name], row, path)
+        members = member_names(name, size)
+        if split.get(name, size) != size:
+            present = frame.select(pl.any_horizontal(pl.col(member_names(name, split[name])).is_not_null()))
+            raise _length_error(name, size, split[name], present.to_series().arg_max() or 0, path)
+        if name in split or name not in frame.columns:
+            continue
+        cells = frame[name]
+        if isinstance(cells.dtype, pl.Array):
+            cells = cells.arr.to_list()
+        is_present = cells.is_not_null()
+        row, is_list = is_present.arg_max() or 0, isinstance(cells.dtype, pl.List) and is_present.any()
+        if given := [member for member in members if member in frame.columns]:
+            if is_list:
+                raise _repeated_error(name, given[0], row, path)
+            continue
+        if not is_present.any():
+            columns = [pl.Series(member, [None] * len(cells), dtype=pl.Float64) for member in members]
+        elif is_list:
+            for i, length in enumerate(cells.list.len().to_list()):
+                if length is not None and length != size:
+                    raise _length_error(name, size, length, i, path)
+            columns = [cells.list.get(j).alias(member) for j, member in enumerate(members)]
+        else:
+            raise _type_error(name, size, _describe(cells[row]), row, path)
+        frame = frame.drop(name).with_columns(columns)
     return frame
 
 
 def spread_vectors(row: Mapping[str, Any], sizes: Mapping[str, int], number: int) -> Mapping[str, Any]:
     """Return a row in which the vectors are numbers of their own: {"a": [1, 2]} becomes {"a[0]": 1, "a[1]": 2}.
 
-    A vector that is None is missing numbers.
+    A vector that is None or NaN is missing numbers. A row that has the numbers under keys of their own is unchanged.
 
     Raises
     ------
     DataError
-        If a vector has another length than in training; the error names the row, which has a `number`.
+        If a vector has another length than in training, is not a list, or one of its numbers is also a key; the error
+        names the row, which has a `number`.
     """
     spread: dict[str, Any] = {}
     for name, size in sizes.items():
-        vector = row.get(name)
-        if name not in row or not isinstance(vector, Sequence | np.ndarray | None) or isinstance(vector, str | bytes):
+        if name not in row:
             continue
-        members = member_names(name, size)
-        if not set(members).isdisjoint(row):
-            continue
-        if vector is not None and len(vector) != size:
+        vector, members = row[name], member_names(name, size)
+        is_list = vector.ndim == 1 if isinstance(vector, np.ndarray) else isinstance(vector, Sequence)
+        is_list = is_list and not isinstance(vector, str | bytes)
+        if given := [member for member in members if member in row]:
+            if is_list:
+                raise _repeated_error(name, given[0], number)
+        elif is_missing(vector):
+            spread |= dict.fromkeys(members)
+        elif not is_list:
+            raise _type_error(name, size, _describe(vector), number)
+        elif len(vector) != size:
             raise _length_error(name, size, len(vector), number)
-        spread |= dict.fromkeys(members) if vector is None else zip(members, vector, strict=True)
+        else:
+            spread |= zip(members, vector, strict=True)
     return {**row, **spread} if spread else row
 
 
+def _describe(cell: Any) -> str:
+    """Return what a cell is that is not a list."""
+    if isinstance(cell, np.ndarray):
+        return f"an array of shape {cell.shape}"
+    if isinstance(cell, str | Mapping):
+        return "text" if isinstance(cell, str) else "an object"
+    return f"a value of type {type(cell).__name__}"
+
+
 def _length_error(name: str, size: int, length: int, row: int, path: Path | None = None) -> DataError:
-    return DataError(
+    return _error(
         f"column {name!r} must have vectors of {size:,} numbers, as in training; got {length:,}. Compute them as in "
         "training, or use null for a missing vector.",
-        source=None if path is None else str(path),
-        row=row,
+        row,
+        path,
     )
+
+
+def _type_error(name: str, size: int, got: str, row: int, path: Path | None = None) -> DataError:
+    return _error(
+        f"column {name!r} must have lists of {size:,} numbers, as in training; got {got}. Write a list, null for a "
+        f"missing vector, or the numbers as the columns {name}[0] to {name}[{size - 1}].",
+        row,
+        path,
+    )
+
+
+def _repeated_error(name: str, member: str, row: int, path: Path | None = None) -> DataError:
+    return _error(f"column {name!r} has a vector, whose number {member!r} is also a column. Remove one.", row, path)
+
+
+def _error(reason: str, row: int, path: Path | None) -> DataError:
+    return DataError(reason, source=None if path is None else str(path), row=row)

@@ -19,9 +19,10 @@ from oneof.io import (
     saved_columns,
     table_from_rows,
 )
-from oneof.io.columns import absent_columns, describe_dates, misspelled_column
+from oneof.io.columns import absent_columns, misspelled_column
 from oneof.io.formats.source import format_of
 from oneof.io.notes import new_categories, new_ranges, unusual_rows
+from oneof.io.notes.date_formats import describe_dates
 from oneof.io.vectors import match_vectors, saved_vectors
 from oneof.persistence.protocols import ModelLike
 from oneof.validation import MIN_HUGE
@@ -83,7 +84,7 @@ def open_table(
     else:
         texts = {column.name for column in columns if column.kind != "number"}
         read = joined.read(as_path(table), as_text={*texts, *as_text} - {*labels}, labels=labels)
-    return replace(read, frame=match_vectors(read.frame, saved_vectors(model.summary), read.path))
+    return replace(read, frame=match_vectors(read.frame, saved_vectors(model.summary), read.vectors, read.path))
 
 
 def align_rows(model: ModelLike, table: Table, options: TableOptions | None = None) -> ModelRows:

@@ -1,5 +1,7 @@
 """OpenAPI description of the application, with the columns and classes of the model."""
 
+from collections.abc import Collection
+from itertools import chain
 from typing import Any
 
 from oneof.io.vectors import member_names
@@ -69,11 +71,15 @@ def _schemas(predictor: RowPredictor) -> dict[str, Any]:
         }
         for name, length in predictor.vectors.items()
     }
-    members = {member for name, length in predictor.vectors.items() for member in member_names(name, length)}
-    required = {name: cell for name, cell in cells.items() if name not in members}
-    row = (
-        _object(required, cells | vectors) if predictor.strict else _object({}, cells | vectors) | {"minProperties": 1}
-    )
+    members = {name: member_names(name, length) for name, length in predictor.vectors.items()}
+    numbers = set(chain(*members.values()))
+    required = {name: cell for name, cell in cells.items() if name not in numbers}
+    if predictor.strict:
+        row = _object(required, cells | vectors)
+    else:
+        row = _object({}, cells | vectors) | {"minProperties": 1}
+    if vectors:
+        row["allOf"] = [_vector_or_numbers(name, members[name], cells, strict=predictor.strict) for name in vectors]
     description = "Null is a missing value. Other keys are ignored."
     if not predictor.strict:
         description = "Null is a missing value, and so is an absent column. Other keys are ignored."
@@ -92,6 +98,16 @@ def _schemas(predictor: RowPredictor) -> dict[str, Any]:
         "Prediction": _object(prediction, {"unreadable": unreadable, "absent": absent, "unusual": unusual}),
         "Error": _object({"error": {"type": "string"}}),
     }
+
+
+def _vector_or_numbers(name: str, members: list[str], columns: Collection[str], *, strict: bool) -> dict[str, Any]:
+    """Return the schema of rows that have a vector as a list or as numbers of their own, but not as both."""
+    vector: dict[str, Any] = {"properties": dict.fromkeys(members, False)}
+    numbers: dict[str, Any] = {"properties": {name: {"type": "null"}}}
+    if strict:
+        vector["required"] = [name]
+        numbers["required"] = [member for member in members if member in columns]
+    return {"anyOf": [vector, numbers]}
 
 
 def _operation(summary: str, answer: dict[str, Any]) -> dict[str, Any]:

@@ -143,8 +143,9 @@ class RowPredictor:
         ----------
         rows : sequence of mappings
             Each has a cell for every column: a number, a boolean, a text, or None if it is missing. A vector is a list
-            of numbers, or None, under its name. An absent column is a missing value, unless all columns are absent, or
-            another key is its name with other case, spaces or punctuation. Other keys are ignored.
+            of numbers, or None, under its name, or it is numbers under the names of their columns. An absent column is
+            a missing value, unless all columns are absent, or another key is its name with other case, spaces or
+            punctuation. Other keys are ignored.
 
         Returns
         -------
@@ -159,8 +160,9 @@ class RowPredictor:
         ------
         DataError
             If a row lacks all columns, or has one in another spelling; if a cell is a list or an object; if a
-            vector has another length than in training; or if the predictor is strict, and a column is absent or a cell
-            cannot be read. The error names the row and the column.
+            vector is not a list, has another length than in training, or is given together with its numbers; or if the
+            predictor is strict, and a column is absent or a cell cannot be read. The error names the row and the
+            column.
         InputTypeError
             If a row is not a mapping.
         InputError

@@ -135,10 +135,10 @@ def write_model(
     from oneof.files import hash_file
     from oneof.io import describe_cells
     from oneof.io.notes.unusual_rows import describe_rows
-    from oneof.io.vectors import vector_sizes
+    from oneof.io.vectors import used_vectors
     from oneof.persistence import SavedModel, save
 
-    vectors = vector_sizes(prepared.table.names)
+    vectors = used_vectors(prepared.table.vectors, [column.name for column in prepared.columns])
     limits = describe_rows(prepared.frame, prepared.columns, model[0], vectors) if prepared.columns else None
     saved = SavedModel(
         pipeline=model,

@@ -19,6 +19,8 @@ from oneof.io.formats.source import polars_errors_as_data_errors
 if TYPE_CHECKING:
     import polars as pl
 
+SAVE_ARRAYS = "numpy.savez(FILE, X=features, y=labels)"
+"""Code that writes the features and the labels of an archive of NumPy."""
 _FETCH_BYTES = 2**24
 _MAX_FETCHED_BATCHES = 16
 _TEXT_CELL_BYTES = 256
@@ -192,7 +194,7 @@ def _npz_features(arrays: dict[str, Any]) -> "pl.DataFrame":
     if "X" not in arrays or arrays["X"].ndim != 2:
         raise DataError(
             "the archive must contain an array X of shape (rows, features). Write it with the labels, if there are "
-            "any, by numpy.savez(FILE, X=features, y=labels)."
+            f"any, by {SAVE_ARRAYS}."
         )
     X = arrays["X"]
     if X.dtype.kind not in "biuf":

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from oneof.errors import DataError
+from oneof.io.formats.names import match_all
 from oneof.io.formats.records import RecordOffset, RecordReader, TextBlock
 
 if TYPE_CHECKING:
@@ -44,15 +45,22 @@ class JsonLinesReader:
             yield _read_objects(block), after
 
 
-def objects_to_frame(rows: Sequence[dict[str, Any]], requested: Collection[str] | None = None) -> "pl.DataFrame":
-    """Return objects as a table of the requested keys, or of all; a missing key is a missing value."""
+def objects_to_frame(
+    rows: Sequence[dict[str, Any]], requested: Collection[str] | None = None, as_text: Collection[str] = ()
+) -> "pl.DataFrame":
+    """Return objects as a table of the requested keys, or of all; a missing key is a missing value.
+
+    Lists of integers and floats are floats, except in columns with a name or pattern of `as_text`: the label 1 is not
+    the label 1.0.
+    """
     import polars as pl
 
     keys: dict[str, Any] = {}
     for row in rows:
         keys.update(row)
     names = [name for name in keys if requested is None or name in requested]
-    return pl.DataFrame([_to_series(name, [row.get(name) for row in rows]) for name in names])
+    texts = match_all(as_text, names)
+    return pl.DataFrame([_to_series(name, [row.get(name) for row in rows], is_text=name in texts) for name in names])
 
 
 def _read_objects(block: TextBlock) -> list[dict[str, Any]]:
@@ -119,7 +127,7 @@ def parse_json(text: str, source: str) -> Any:
     return value
 
 
-def _to_series(name: str, cells: list[Any]) -> "pl.Series":
+def _to_series(name: str, cells: list[Any], *, is_text: bool) -> "pl.Series":
     import polars as pl
 
     kinds = set(map(type, cells)) - {type(None)}
@@ -131,7 +139,9 @@ def _to_series(name: str, cells: list[Any]) -> "pl.Series":
         members = [member for cell in cells if cell is not None for member in cell]
         if any(isinstance(member, list) for member in members):  # neither a feature nor a set of labels
             cells = [None if cell is None else [_to_texts(member) for member in cell] for cell in cells]
-        elif len({type(member) for member in members if member is not None}) > 1:
+        elif len(types := {type(member) for member in members if member is not None}) > 1:
+            if types == {int, float} and not is_text:
+                return pl.Series(name, cells, dtype=pl.List(pl.Float64), strict=False)
             cells = [cell if cell is None else [None if m is None else _to_text(m) for m in cell] for cell in cells]
     else:
         if kinds == {int, float}:

@@ -173,7 +173,7 @@ def test_columns_named_as_numbers_of_a_vector_are_ordinary_columns(run: Run) -> 
         assert run("fit", "train.csv", "--labels", "y", *options, *QUICK, "--out", "out").code == 0
         saved = load("out/model.skops")
         assert saved.summary["vectors"] == {}
-        assert saved.summary["row_limits"]["norms"] == {}
+        assert saved.summary["row_limits"]["vectors"] == {}
         results = [
             run("predict", "out/model.skops", f"{table}.csv", "--out", f"{table}.out") for table in ("train", name)
         ]

@@ -92,7 +92,7 @@ def test_columns_of_class_names() -> None:
     assert class_name_columns(frame, kinds, NAMES.tolist()) == ["expert"]
     digits = pl.DataFrame({"room": ["1", "2"]})
     assert class_name_columns(digits, [Column("room", "category")], [1, 2, 3]) == []
-    [note] = leak_notes(frame, kinds, CandidateSets.from_labels(NAMES.tolist()), has_truth=True)
+    [note], _ = leak_notes(frame, kinds, CandidateSets.from_labels(NAMES.tolist()), has_truth=True)
     assert "--drop expert" in note
     assert "--truth" not in note
 
@@ -132,6 +132,16 @@ def test_the_commands_name_the_columns(run: Run) -> None:
         assert result.code == 0, result
         assert "class names" not in result.err
         assert "identify" not in result.err
+
+
+def test_no_accuracy_is_estimated_if_columns_identify_the_sets(run: Run) -> None:
+    """Rows of a scene share errors also if a shuffled table hides that they are neighbors."""
+    calls = make_calls().drop("expert").sample(fraction=1.0, shuffle=True, seed=0)
+    calls.write_csv("calls.csv")
+    result = run("fit", "calls.csv", "--labels", "heard", "--folds", "2")
+    assert result.code == 0, result
+    assert "many rows share one list of labels" in result.err
+    assert "Estimated accuracy" not in result.out
 
 
 @pytest.mark.parametrize("options", [QUICK, ("--online",)])

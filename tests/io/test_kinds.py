@@ -142,6 +142,7 @@ def test_groups_of_digits_are_not_called_decimals(number: str, groups: str) -> N
         (["1\u00a0100,5", "12\u202f345", "-3"], [1100.5, 12345, -3], (" ,",)),
         (["1'100.5", "2\u2019000", "-3"], [1100.5, 2000, -3], ("'.",)),
         (["12 cm", "13cm", "1.5 cm"], [12, 13, 1.5], (".", "cm")),
+        (["0,597", "1,041", "-0,143"], [0.597, 1.041, -0.143], (",",)),  # no number of groups begins with 0
     ],
 )
 def test_units_and_groups_of_digits(cells: list[str], values: list[float], formats: tuple[str, ...]) -> None:

@@ -185,7 +185,7 @@ class AnswerAPI:
         """Return the codes of one or more labels."""
         listed = list(labels) if isinstance(labels, Collection) and not isinstance(labels, str) else [labels]
         if not listed:
-            raise LabelError("`labels` must name one or more classes; got none. Use `dont_know` if unsure.")
+            raise LabelError("`labels` must name one or more classes; got none. If unsure, answer `unknown`.")
         mask = CandidateSets.from_sets([listed], classes=self.classes).mask
         return tuple(np.flatnonzero(mask[0]).tolist())
 

@@ -234,3 +234,12 @@ def test_a_review_changes_labels_only(run: Run, served: Any) -> None:
     )
     assert result.code == 0, result.err
     assert pl.read_parquet("out.parquet").equals(pl.read_parquet("birds.parquet"))
+
+
+def test_an_export_has_the_cells_and_the_delimiter_of_the_table(run: Run) -> None:
+    """Numbers with a decimal comma are written as they are, in columns with and without a missing cell."""
+    lines = ["id;a;b;species"]
+    lines += [f"s{i};{i},5;{'n.a.' if i == 3 else f'-0,{i:03d}'};{'owl' if i % 2 else 'wren'}" for i in range(30)]
+    Path("german.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    assert run("label", "german.csv", "--labels", "species", "--export", "out.csv").code == 0
+    assert Path("out.csv").read_text(encoding="utf-8").splitlines() == lines

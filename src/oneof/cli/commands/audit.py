@@ -132,7 +132,7 @@ def run(
         prepared = prepare(table, read_options)
         check_unchecked_rows(prepared.candidates, prepared.is_checked, "remove --gold to audit the labels themselves")
         extra = [*([] if prepared.answers is None else [WEIGHTS_NOTE]), *describe_rest(read_options, prepared)]
-        if prepared.answers is None and share_lists(prepared.candidates):
+        if prepared.answers is None and share_lists(prepared):
             extra.append(LISTS_NOTE)
         if prepared.is_checked is not None:
             extra += [CHECKED_NOTE, *describe_first_labels(measure_first_labels(prepared))]

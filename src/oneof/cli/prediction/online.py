@@ -197,7 +197,8 @@ class StreamPrediction:
         self.notes += describe_unreadable_labels(self._unreadable_labels)
         self.notes += dict.fromkeys(remark for remarks in self._remarks.values() for remark in remarks)
         if self._new_labels:
-            if 2 * self._new_labels.total() > self._n_true:
+            n_new = self._new_labels.total()
+            if 2 * n_new > self._n_true and (n_new == self._n_true or len(self._new_labels) > len(self._model.classes)):
                 raise DataError(
                     f"most labels of the truth column {self._truth!r} are not classes of the model, such as "
                     f"{next(iter(self._new_labels))!r}: name the column of true labels."

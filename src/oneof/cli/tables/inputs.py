@@ -85,6 +85,8 @@ class PreparedTable:
         Returns the weights in the table, without rest and not divided by their mean; None if the candidates have them.
     is_posterior, has_rest : bool
         Whether the weights were divided by class frequencies, and whether a rest was spread.
+    set_columns : tuple of str
+        The features that nearly identify the candidate sets, such as the name of a recording.
     unreadable_labels : UnreadableCells
         The rows that are unlabeled since their labels, or answers, cannot be read.
     """
@@ -105,6 +107,7 @@ class PreparedTable:
     read_as_written: Callable[[], WrittenWeights | None] | None = None
     is_posterior: bool = False
     has_rest: bool = False
+    set_columns: tuple[str, ...] = ()
     unreadable_labels: UnreadableCells = field(default_factory=UnreadableCells)
 
     @property
@@ -219,9 +222,10 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         *certain_rows(candidates, read_options.weights.kind),
         *single_row_classes(candidates),
     )
-    leaks = []
+    leaks: list[str] = []
+    identifying: list[str] = []
     if table.rows is None:
-        leaks = leak_notes(features.frame, features.columns, candidates, has_truth=truth is not None)
+        leaks, identifying = leak_notes(features.frame, features.columns, candidates, has_truth=truth is not None)
         leaks += group_notes(table.frame, read_options.text_columns, table.dropped, given=read_options.groups)
     is_one_column = len(read_options.labels) == 1 and given is None and weighting.weights is None
     return PreparedTable(
@@ -241,6 +245,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
         read_as_written=read_as_written,
         is_posterior=weighting.weighted and weighting.kind == "posterior",
         has_rest=weighting.weighted and bool(weighting.rest),
+        set_columns=tuple(identifying),
         unreadable_labels=unreadable,
     )
 

@@ -37,8 +37,8 @@ _MAX_LISTED = 5
 
 def leak_notes(
     frame: "pl.DataFrame", columns: "Sequence[Column]", candidates: "CandidateSets", *, has_truth: bool = False
-) -> list[str]:
-    """Return a note about the features that are class names, and one about those that identify the candidate sets.
+) -> tuple[list[str], list[str]]:
+    """Return notes about features that are class names or identify the candidate sets, and the columns of the latter.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def leak_notes(
             f"{format_percent(accuracy)} of the sets of several candidates. This can raise the covering rate without "
             f"the accuracy: compare with --drop {shlex.quote(write_names(identifying))}."
         )
-    return notes
+    return notes, identifying
 
 
 def class_name_columns(frame: "pl.DataFrame", columns: "Sequence[Column]", classes: Sequence[Any]) -> list[str]:

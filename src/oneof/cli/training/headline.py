@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from oneof.audit import LabelIssues
     from oneof.audit.accuracy import AccuracyEstimate
     from oneof.candidates import CandidateSets
+    from oneof.cli.tables.inputs import PreparedTable
     from oneof.comparison import Comparison
     from oneof.crowd import Answers
     from oneof.estimators.base import Disambiguation
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 MIN_SHARED_PAIRS, MIN_SHARED_FRACTION = 20, 0.5
 """Number and fraction of neighboring rows with the same partial set from which the accuracy is not estimated."""
 LISTS_NOTE = (
-    "most neighboring rows share one list of labels, such as the clips of a recording: the noise rate tends to be too "
+    "many rows share one list of labels, such as the clips of a recording: the noise rate tends to be too "
     "low, and its interval too narrow."
 )
 MIN_ANSWERS_PER_ROW = 1.9
@@ -32,6 +33,8 @@ def held_out_accuracy(
     issues: "LabelIssues | None" = None,
     checked: "Mask | None" = None,
     named: "Mask | None" = None,
+    *,
+    has_shared_lists: bool = False,
 ) -> "AccuracyEstimate | None":
     """Return the estimated accuracy of the best method; None without probabilities or with an unknown noise rate.
 
@@ -42,12 +45,12 @@ def held_out_accuracy(
     With about one answer per row it is None, since the accuracies of the annotators then depend on the features: 15 of
     20 intervals held in simulations (docs/decisions/0039-annotators.md). It is None for folds by groups as well: the
     model of noise assumes independent rows and counts common errors as wrong labels, so that the estimate is too high.
-    The same holds if neighboring rows share lists (docs/decisions/0048-lists-of-scenes.md).
+    The same holds if rows share lists, see `share_lists` (docs/decisions/0048-lists-of-scenes.md).
     """
     from oneof.audit.accuracy import estimate_accuracy
 
     result, rows = comparison.results[0], comparison.held_out_rows
-    if answers is None and share_lists(candidates):
+    if answers is None and has_shared_lists:
         return None
     if comparison.n_groups is not None or result.probabilities is None or result.predictions is None or rows is None:
         return None
@@ -73,36 +76,48 @@ def held_out_accuracy(
     return accuracy._replace(noise_rate=issues.noise_rate, noise_rate_interval=issues.noise_rate_interval)
 
 
-def share_lists(candidates: "CandidateSets") -> bool:
-    """Return whether most neighboring rows with several candidates have the same ones, as the rows of a recording."""
+def share_lists(prepared: "PreparedTable") -> bool:
+    """Return whether rows share lists, such as those of a recording.
+
+    This is the case if most neighboring rows with several candidates have the same ones, or if columns of the table
+    identify the sets.
+    """
     import numpy as np
 
     from oneof.solvers.loo_ridge import CandidateGroups
 
-    main = CandidateGroups.from_evidence(candidates.evidence).main  # without the small weights of softened sets
+    if prepared.set_columns:
+        return True
+    main = CandidateGroups.from_evidence(
+        prepared.candidates.evidence
+    ).main  # without the small weights of softened sets
     pairs = main.partial[:-1] & main.partial[1:]
     n_same = int((pairs & (main.group[:-1] == main.group[1:])).sum())
     return bool(n_same >= MIN_SHARED_PAIRS and n_same >= MIN_SHARED_FRACTION * np.count_nonzero(pairs))
 
 
-def describe_lists(comparison: "Comparison", candidates: "CandidateSets") -> list[str]:
+def describe_lists(comparison: "Comparison", *, has_shared_lists: bool) -> list[str]:
     """Return a note if rows share lists, so that the accuracy is not estimated; none if true labels are known."""
-    if comparison.results[0].accuracy is not None or not share_lists(candidates):
+    if comparison.results[0].accuracy is not None or not has_shared_lists:
         return []
     groups = "" if comparison.n_groups is not None else ", and hold out entire recordings or documents (--groups)"
     return [
-        "most neighboring rows share one list of labels, such as the clips of a recording. An accuracy estimated "
+        "many rows share one list of labels, such as the clips of a recording. An accuracy estimated "
         "without true labels would be too high, and is not shown; a noise rate tends to be too low. Give the true "
         f"labels of some rows (--truth){groups}."
     ]
 
 
 def make_headline(
-    comparison: "Comparison", candidates: "CandidateSets", accuracy: "AccuracyEstimate | None"
+    comparison: "Comparison",
+    candidates: "CandidateSets",
+    accuracy: "AccuracyEstimate | None",
+    *,
+    has_shared_lists: bool = False,
 ) -> "Headline":
     """Return the headline of the best method."""
     result = comparison.results[0]
-    if accuracy is None and share_lists(candidates):
+    if accuracy is None and has_shared_lists:
         result = replace(result, expected_accuracy=None)  # it is too high as well
     headline = choose_headline(result, accuracy, candidates, is_grouped=comparison.n_groups is not None)
     if headline.measure == "accuracy" and comparison.truth_note:

@@ -38,6 +38,7 @@ from oneof.cli.training.headline import (
     describe_training_labels,
     held_out_accuracy,
     make_headline,
+    share_lists,
 )
 from oneof.cli.training.headline import to_dict as headline_to_dict
 from oneof.cli.training.plan import make_plan
@@ -141,7 +142,7 @@ def train(
     if not named:
         add_note(f"{DEFAULT_METHOD} is fitted without a comparison; --method best compares all methods.")
     frame, candidates, truth = prepared.frame, prepared.candidates, prepared.truth
-    first_labels = measure_first_labels(prepared)
+    first_labels, has_shared_lists = measure_first_labels(prepared), share_lists(prepared)
     n_unlabeled = int(candidates.is_unlabeled.sum())
     if not named and 2 * n_unlabeled > len(candidates):
         add_note(
@@ -185,7 +186,7 @@ def train(
         if issues is not None and not issues.is_rate_unknown:
             posterior = issues.posterior
         for sentence in (
-            *describe_lists(comparison, candidates),
+            *describe_lists(comparison, has_shared_lists=has_shared_lists),
             *describe_checked_rows(comparison, candidates, truth),
         ):
             add_note(sentence)
@@ -237,8 +238,16 @@ def train(
         sets, expected_coverage = evaluate_calibration(calibration, candidates, truth, posterior)
     given = None if prepared.answers is None else prepared.answers.answers
     checked = prepared.is_checked
-    accuracy = held_out_accuracy(comparison, candidates, given, issues, checked, named_classes(prepared))
-    headline = make_headline(comparison, candidates, accuracy)
+    accuracy = held_out_accuracy(
+        comparison,
+        candidates,
+        given,
+        issues,
+        checked,
+        named_classes(prepared),
+        has_shared_lists=has_shared_lists,
+    )
+    headline = make_headline(comparison, candidates, accuracy, has_shared_lists=has_shared_lists)
     if noise_rate is None and accuracy is not None:
         for sentence in describe_rest(read_options, prepared):
             add_note(sentence)

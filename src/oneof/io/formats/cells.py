@@ -149,7 +149,7 @@ def read_numbers(text: "pl.Series", number_format: NumberFormat = ".", unit: str
     text = (_without_unit(text, unit) if unit else text).str.replace("^\u2212", "-")
     if len(number_format) == 2:
         group, decimal = number_format[0], number_format[1]
-        is_grouped = text.str.contains(rf"^[+-]?\d{{1,3}}({GROUPS[group]}\d{{3}})+({re.escape(decimal)}\d+)?$")
+        is_grouped = text.str.contains(rf"^[+-]?[1-9]\d{{0,2}}({GROUPS[group]}\d{{3}})+({re.escape(decimal)}\d+)?$")
         is_wrong = text.str.contains(GROUPS[group]) & ~is_grouped
         text = text.str.replace_all(GROUPS[group], "").set(is_wrong.fill_null(value=False), None)
     if number_format[-1] == ",":

@@ -57,7 +57,7 @@ def read_truth(table: Table, column: str, classes: Labels, *, allows_new: bool =
     try:
         if allows_new:
             check_new_labels(unknown, classes.tolist())
-            _check_few_new_labels(unknown, int(is_known.sum()))
+            _check_few_new_labels(unknown, int(is_known.sum()), len(classes))
         else:
             _raise_unknown(unknown, classes.tolist())
     except LabelError as error:
@@ -102,9 +102,12 @@ def check_new_labels(unknown: Mapping[int, str], classes: Sequence[Any]) -> None
     _raise_errors(unknown, remedies)
 
 
-def _check_few_new_labels(unknown: Mapping[int, str], n_known: int) -> None:
-    """Raise if more labels of a new table are new than are classes: the column is probably another one."""
-    if len(unknown) > n_known:
+def _check_few_new_labels(unknown: Mapping[int, str], n_known: int, n_classes: int) -> None:
+    """Raise if most labels of a new table are new, and all are or more different ones than classes: another column.
+
+    A new class in most rows is possible, as in another recording.
+    """
+    if len(unknown) > n_known and (n_known == 0 or len(set(unknown.values())) > n_classes):
         remedy = (
             "More labels of the column are new than are classes: name the column of true labels. If the true label is "
             "unknown, leave the cell empty."

@@ -45,10 +45,7 @@ def export_changes(table: LabelTable, path: Path, candidates: CandidateSets, sta
     """
     check_export(path)
     rows = np.flatnonzero(is_changed(start, candidates.evidence))
-    frame, delimiter = table.frame, ","
-    if table.original is not None and path.suffix.lower() == ".csv":
-        original = table.original()
-        frame, delimiter = original.frame, (original.dialect and original.dialect.delimiter) or ","
+    frame, delimiter = table.as_in_file() if path.suffix.lower() == ".csv" else (table.frame, ",")
     write_frame(change_labels(frame, table.label, candidates, rows.tolist(), table.separator), path, delimiter)
     return path
 

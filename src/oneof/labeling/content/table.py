@@ -158,7 +158,7 @@ class LabelTable:
         import polars as pl
 
         if candidates.is_weighted.any():
-            return self._with_text(candidates)
+            return self._with_text(candidates, self.frame)
         unlabeled = candidates.is_unlabeled
         classes = candidates.classes
         sets = [None if unlabeled[i] else classes[row].tolist() for i, row in enumerate(candidates.mask)]
@@ -171,7 +171,8 @@ class LabelTable:
         Parameters
         ----------
         path : Path
-            .csv, with sets as text such as "a|b" and empty cells for unlabeled rows, or .parquet, with lists. Weights
+            .csv, with sets as text such as "a|b" and empty cells for unlabeled rows, and with all other cells and the
+            delimiter as in the file of the table, or .parquet, with lists. Weights
             are written as text such as "a:1.0|b:0.5" in both, which `oneof fit --weighted` reads.
         candidates : CandidateSets
 
@@ -186,14 +187,27 @@ class LabelTable:
             If the path has another extension or no folder, or if CSV does not support a column.
         """
         check_export(path)
-        is_csv = path.suffix.lower() == ".csv"
-        write_frame(self._with_text(candidates) if is_csv else self.with_labels(candidates), path)
+        if path.suffix.lower() == ".csv":
+            frame, delimiter = self.as_in_file()
+            write_frame(self._with_text(candidates, frame), path, delimiter)
+        else:
+            write_frame(self.with_labels(candidates), path)
         return path
 
-    def _with_text(self, candidates: CandidateSets) -> "pl.DataFrame":
+    def as_in_file(self) -> "tuple[pl.DataFrame, str]":
+        """Return the table with its cells as in its file, and the delimiter of CSV.
+
+        A decimal comma would otherwise be written in some columns and not in others.
+        """
+        if self.original is None:
+            return self.frame, ","
+        original = self.original()
+        return original.frame, (original.dialect and original.dialect.delimiter) or ","
+
+    def _with_text(self, candidates: CandidateSets, frame: "pl.DataFrame") -> "pl.DataFrame":
         import polars as pl
 
-        return self.frame.with_columns(pl.Series(self.label, candidates.to_strings(separator=self.separator)))
+        return frame.with_columns(pl.Series(self.label, candidates.to_strings(separator=self.separator)))
 
 
 def check_export(path: Path) -> None:

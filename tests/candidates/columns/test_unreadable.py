@@ -234,7 +234,7 @@ def test_classes_of_a_stream_do_not_depend_on_its_batches(size: int) -> None:
 
 
 def test_the_error_of_too_few_classes_has_the_number_of_unreadable_cells():
-    """If the rows that can be read have one class only, this is the cause, and unreadable cells are the likely reason."""
+    """If the rows that can be read have one class only, this is the cause; unreadable cells are a likely reason."""
     frame = pl.DataFrame({"y": ["a||b"] * 45 + ["a"] * 15})
     with pytest.raises(LabelError, match=r"^only one class occurs \('a'\).* 45 cells of labels cannot be read: row 0"):
         read_label_columns(frame, ["y"], on_unreadable=list)

@@ -191,3 +191,13 @@ def test_names_of_annotators_have_no_surrounding_spaces():
     assert table.annotators.tolist() == ["Ann", "Bob"]
     with pytest.raises(InputError, match="2 different names"):
         Answers.from_table([["a", "b"]], annotators=["Ann ", "Ann"])
+
+
+def test_names_of_annotators_without_text_are_errors():
+    """Files of answers refuse empty names; columns whose names differ in spaces only are of one annotator."""
+    with pytest.raises(InputError, match=r"name of annotator 0 is empty \('  '\)"):
+        Answers.from_table(pd.DataFrame({"  ": ["x", "y"], "A": ["x", "y"]}))
+    with pytest.raises(InputError, match="name of annotator 1 is empty"):
+        Answers.from_records([0, 1], ["A", ""], ["x", "y"])
+    with pytest.raises(InputError, match="the columns 'A ' and 'A' of answers are of one annotator, 'A'"):
+        Answers.from_table(pd.DataFrame({"A ": ["x", "y"], "A": ["x", "y"]}))

@@ -10,9 +10,9 @@ from oneof.candidates.readers.annotations import EncodedAnswers
 from oneof.crowd.encoding import (
     RECORD_COLUMNS,
     Export,
-    annotator_vector,
     check_field,
     check_no_names,
+    column_annotators,
     encode,
     encode_records,
     flatten_table,
@@ -121,9 +121,7 @@ class Answers:
             and from those in other columns, as names of rows do.
         """
         flat, (n_rows, n_columns), names, row_names = flatten_table(table)
-        names = annotator_vector(names if annotators is None else annotators)
-        if len(names) != n_columns or len(set(names.tolist())) < n_columns:
-            raise InputError(f"`annotators` must be {n_columns} different names, one for each column.")
+        names = column_annotators(names, annotators)
         code, sets, known = encode(flat, classes, n_columns)
         if classes is None:
             warn_of_joined_labels(known)

@@ -277,11 +277,39 @@ def name_vector(values: Any, name: str) -> Any:
 
 
 def annotator_vector(values: Any) -> Any:
-    """Return names of annotators as a 1-D array, in which text has no surrounding spaces, as in files of answers."""
+    """Return names of annotators as a 1-D array, in which text has no surrounding spaces, as in files of answers.
+
+    An empty name is an error.
+    """
     names = name_vector(values, "annotators")
     if names.dtype.kind not in "OU":
         return names
-    return label_vector([name.strip() if isinstance(name, str) else name for name in names.tolist()])
+    stripped = [name.strip() if isinstance(name, str) else name for name in names.tolist()]
+    if "" in stripped:
+        position = stripped.index("")
+        raise InputError(
+            f"the name of annotator {position} is empty ({names.tolist()[position]!r}). Name the annotator, or remove "
+            "the answers."
+        )
+    return label_vector(stripped)
+
+
+def column_annotators(columns: Labels, annotators: Any = None) -> Any:
+    """Return the annotators of columns, by default their names; columns of one annotator are an error."""
+    if annotators is not None:
+        names = annotator_vector(annotators)
+        if len(names) != len(columns) or len(set(names.tolist())) < len(columns):
+            raise InputError(f"`annotators` must be {len(columns)} different names, one for each column.")
+        return names
+    names = annotator_vector(columns)
+    repeated = find_repeated(names) if len(names) else None
+    alike = [column for column, name in zip(columns.tolist(), names.tolist(), strict=True) if name == repeated]
+    if len(alike) > 1:
+        raise InputError(
+            f"the columns {enumerate_items(list(map(repr, alike)))} of answers are of one annotator, {repeated!r}. "
+            "Rename or remove one."
+        )
+    return names
 
 
 def factorize(values: Any, kind: str) -> tuple[Labels, Ints]:

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from oneof.candidates.columns import match_checked_labels
+from oneof.candidates.columns import match_checked_labels, match_true_labels
 from oneof.errors import LabelError
 
 BIRDS = np.array(["finch", "wren"])
@@ -26,6 +26,9 @@ BIRDS = np.array(["finch", "wren"])
         ("['owl']", {"separator": "[]"}, "owl"),
         ("owl", {"separator": "[]"}, "owl"),
         ("[]", {"separator": "[]"}, None),
+        ('{"label": "finch"}', {}, "finch"),
+        ('{"label": "a|b"}', {}, "a|b"),
+        ('{"labels": []}', {}, None),
         (r"a\|b", {}, "a|b"),
         ("Finch", {"folds_case": True}, "finch"),
         ("Sea_Eagle", {"folds_case": True}, "Sea_Eagle"),
@@ -103,3 +106,11 @@ def test_checked_labels_with_weights_keep_their_spelling() -> None:
         )
         assert labels == ["HERON"] * len(cells)
         assert new == ["HERON"]
+
+
+def test_true_labels_may_be_under_the_key_of_an_object() -> None:
+    """Text of an object with one label is this label; one with several labels is not a class."""
+    cells = ['{"label": "finch"}', '{"labels": ["wren"]}', '{"label": ""}', None, '{"labels": ["finch", "wren"]}']
+    truth, unknown = match_true_labels(cells, BIRDS)
+    assert truth.tolist() == ["finch", "wren", None, None, None]
+    assert list(unknown) == [4]

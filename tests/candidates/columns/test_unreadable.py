@@ -231,3 +231,14 @@ def test_classes_of_a_stream_do_not_depend_on_its_batches(size: int) -> None:
     frame = pl.DataFrame({"y": cells})
     names = set().union(*(reader.names(frame[start : start + size]) for start in range(0, len(cells), size)))
     assert sorted(names) == read(cells, rest=True)[0].classes.tolist() == CLASSES
+
+
+def test_the_error_of_too_few_classes_has_the_number_of_unreadable_cells():
+    """If the rows that can be read have one class only, this is the cause; unreadable cells are a likely reason."""
+    frame = pl.DataFrame({"y": ["a||b"] * 45 + ["a"] * 15})
+    with pytest.raises(LabelError, match=r"^only one class occurs \('a'\).* 45 cells of labels cannot be read: row 0"):
+        read_label_columns(frame, ["y"], on_unreadable=list)
+    frame = pl.DataFrame({"y": [["a", "b"], ["a", ""], ['["a", "b']]})
+    rows: list[int] = []
+    read_label_columns(frame, ["y"], on_unreadable=rows.extend)
+    assert rows == [2]

@@ -167,3 +167,21 @@ def test_unknown_labels_and_bad_options_are_errors():
         read_label_columns(frame, ["a", "b"], weights="w")
     with pytest.raises(DataError, match="classes cannot be given"):
         read_label_columns(frame, ["a", "b"], weighted=True, classes=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "weights", "message"),
+    [
+        ("|a|b", "0.1|0.5|", "contains an empty label"),
+        ("a|b|", "0.1|0.5|", "contains an empty label"),
+        ("a|b", "0.1|0.5|", "must contain numbers"),
+        ("a|b", '[0.5, 1, ""]', "must contain numbers"),
+    ],
+)
+def test_blanks_are_not_removed_if_weights_are_in_another_column(labels, weights, message):
+    """The labels and the weights of a row have one order, which removing a blank from one of them would shift."""
+    frame = pl.DataFrame({"y": ["a|c", labels], "w": ["1|0.5", weights]})
+    with pytest.raises(LabelError, match=f"row 1: .* {message}"):
+        read_label_columns(frame, ["y"], weights="w")
+    with pytest.raises(LabelError, match=f"row 1: .* {message}"):
+        LabelReader(["y"], "|", LABELS, weights="w").mask(frame)

@@ -1,13 +1,15 @@
 """Lists and objects of labels under a key of an object, or written as text among other lists."""
 
+import datetime
 import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from oneof import CandidateSets
-from oneof.candidates.columns import LabelReader
+from oneof.candidates.columns import LabelReader, read_label_columns
 from oneof.errors import LabelError
 from oneof.io import find_separator, read_labels, read_table
 from oneof.io.formats.json_lines import objects_to_frame
@@ -128,8 +130,6 @@ def test_streams_read_the_same_sets(form: str) -> None:
     expected = CandidateSets.from_sets(SETS).mask
     for size in (1, 2, 4):
         batches = [objects_to_frame([{"y": row} for row in FORMS[form][i : i + size]]) for i in range(0, 4, size)]
-        if size == 1 and form != "objects":
-            continue  # a batch of one text is a column of text, which the separator splits
         names = LabelReader(["y"], "|")
         assert set().union(*map(names.names, batches)) == set("abcd")
         reader = LabelReader(["y"], "|", list("abcd"))
@@ -176,3 +176,64 @@ def test_an_object_with_a_repeated_key_is_an_error() -> None:
         CandidateSets.from_strings(['{"labels": ["a"], "labels": ["b"]}', '["a"]', '["b"]'], separator="[]")
     sets = CandidateSets.from_strings(['{"labels": ["a", "b"]}', '["c"]'], separator="auto")
     assert sets.to_sets() == [{"a", "b"}, {"c"}]
+
+
+def test_a_list_in_brackets_without_quotation_marks_may_be_a_label(tmp_path: Path) -> None:
+    """Text that longer lists contain, and names that begin with a bracket, are classes among lists."""
+    assert read([["[3]"], ["[3]", "b"], ["b"]], tmp_path / "t.jsonl").to_sets() == [{"[3]"}, {"[3]", "b"}, {"b"}]
+    for name in ("[[Cat]]", "[(R)-carvone]", '["quoted" name'):
+        assert read([["a", "b"], ["b"], [name]], tmp_path / "t.jsonl").to_sets()[2] == {name}
+
+
+def test_batches_of_text_and_of_lists_have_the_classes_of_a_table(tmp_path: Path) -> None:
+    """A batch of a stream that contains only the text of lists is read as in a column of lists."""
+    cells = [*SETS * 10, *as_text([["a", "b|c"], *SETS]) * 10]
+    expected = read(cells, tmp_path / "t.jsonl")
+    for size in (7, len(cells)):
+        batches = [objects_to_frame([{"y": row} for row in cells[i : i + size]]) for i in range(0, len(cells), size)]
+        names = LabelReader(["y"], "|")
+        assert set().union(*map(names.names, batches)) == set(expected.classes.tolist())
+        reader = LabelReader(["y"], "|", expected.classes.tolist())
+        assert [row.tolist() for batch in batches for row in reader.mask(batch)] == expected.mask.tolist()
+
+
+@pytest.mark.parametrize("as_cells", [list, as_text])
+def test_a_number_under_the_key_of_other_labels_is_an_error(tmp_path: Path, as_cells: Any) -> None:
+    """With weights, an object of a number is a class of this key, unless other objects have labels there."""
+    cells = as_cells(under("label", ["finch", "wren", "3"]))
+    with pytest.raises(LabelError, match=r"row 2: .* has a number under the only key.*\{\"labels\": \[\"3\"\]\}"):
+        read(cells, tmp_path / "t.jsonl", weighted=True)
+    cells = as_cells([{"label": "finch"}, {"label": "wren"}, {"label": ["3"]}])
+    assert read(cells, tmp_path / "t.jsonl", weighted=True).to_sets() == [{"finch"}, {"wren"}, {"3"}]
+    weights = as_cells([{"label": 0.7, "other": 0.3}, {"label": 1.0}])
+    assert read(weights, tmp_path / "t.jsonl", weighted=True).classes.tolist() == ["label", "other"]
+
+
+VALUES: list[tuple[Any, set[str]]] = [
+    ({"label": "a|b"}, {"a|b"}),
+    ({"label": " a "}, {"a"}),
+    ({"label": ["a", "b"]}, {"a", "b"}),
+    ({"label": ""}, set()),
+    ({"label": " "}, set()),
+    ({"labels": []}, set()),
+    ({"label": None}, set()),
+    ({}, set()),
+]
+
+
+@pytest.mark.parametrize(("cell", "expected"), VALUES)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_an_object_and_its_text_have_one_value(tmp_path: Path, cell: Any, expected: set[str], weighted: bool) -> None:
+    """Text under the key is one label; empty text, an empty list, null and no key make an unlabeled row."""
+    cells = [cell, *under("label", ["a", "b", "c"])]
+    as_objects = read(cells, tmp_path / "t.jsonl", weighted=weighted)
+    assert as_objects == read(as_text(cells), tmp_path / "t.jsonl", weighted=weighted)
+    assert as_objects.to_sets()[0] == (expected or set("abc"))
+    assert as_objects.is_unlabeled[0] == (not expected)
+
+
+def test_values_that_json_does_not_have_are_an_error_of_the_row() -> None:
+    """Objects of Parquet may have dates, which are no weights."""
+    rows = [{"labels": ["a", "b"], "at": None}, {"labels": ["a"], "at": datetime.date(2020, 1, 1)}]
+    with pytest.raises(LabelError, match="row 1: the weight of 'labels' must be a number"):
+        read_label_columns(pl.DataFrame({"y": rows}), ["y"], weighted=True)

@@ -119,3 +119,22 @@ def test_comments_among_objects_have_no_separator():
 def test_line_ends_separate_classes_that_occur_alone(texts, separator):
     """A cell of several lines is a set if each line is a cell of its own elsewhere, and one class otherwise."""
     assert detect_separator(texts) == separator
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [["Acme Inc.,", "Bolt Ltd.,", "Core"], ["0,5", "1,", "1,5", "2,"], ["Inc.,", "Ltd.", "Co"]],
+)
+def test_a_comma_at_an_end_is_part_of_a_class(texts):
+    """It does not support the comma as a separator: names and numbers end with commas."""
+    assert detect_separator(texts) == "|"
+
+
+@pytest.mark.parametrize(
+    "texts", [["Berlin, Germany", "Berlin,", "Germany,"], ["a, b,", "b,", "c,", "a, c,"], ["a;", "b;"]]
+)
+def test_signs_at_the_ends_alone_are_a_question(texts):
+    """A sign that may separate labels is not read as one in silence, unless it separates two labels of a cell."""
+    with pytest.raises(LabelError, match="may be a set of labels or one class"):
+        detect_separator(texts)
+    assert detect_separator(["a; b;", "a;", "b;", "c;"]) == ";"

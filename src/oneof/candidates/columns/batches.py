@@ -31,7 +31,7 @@ from oneof.candidates.columns.cells import (
 from oneof.candidates.columns.tables import read_indicator_columns
 from oneof.candidates.columns.unreadable import OnUnreadable, blank_rows, find_unreadable
 from oneof.candidates.columns.weights import read_weight_cells, read_weight_matrix
-from oneof.candidates.columns.wrapped import unwrap_cells
+from oneof.candidates.columns.wrapped import unwrap_cells, unwrap_texts
 from oneof.candidates.labels import fold_tokens, format_classes, label_to_text
 from oneof.candidates.readers.collections import read_strings
 from oneof.candidates.readers.pairs import PairRows, drop_missing_pairs, fold_pairs
@@ -218,6 +218,8 @@ class LabelReader:
         if not isinstance(labels, list) and len(self.columns) == 1:
             has_pairs = self.weighted and self.weights is None
             cells = unwrap_cells(labels[self.columns[0]], self._written_separator, weighted=has_pairs)
+            if not has_pairs:
+                cells = unwrap_texts(cells, self._written_separator, self.classes or ())
             labels = labels.with_columns(cells)
         errors = {} if self._on_unreadable is None else self._find_unreadable(labels)
         if not errors:

@@ -103,6 +103,17 @@ def contains_nested_lists(cells: "pl.Series") -> bool:
     return isinstance(getattr(cells.dtype, "inner", None), pl.List | pl.Array | pl.Struct)
 
 
+def has_member_text(cells: "pl.Series") -> bool:
+    """Return whether a list of one text, in a column of lists, contains a bracket, so that it may be a list itself."""
+    import polars as pl
+
+    if not isinstance(cells.dtype, pl.List | pl.Array) or cells.dtype.inner != pl.String:
+        return False
+    lists = cells.cast(pl.List(pl.String))
+    texts = lists.filter(lists.list.len() == 1).list.first()
+    return bool(texts.str.contains(r"[\[{]").any())
+
+
 def parse_lists(cells: "pl.Series", separator: str) -> "pl.Series":
     """Return a column of lists for text such as '["finch", "wren"]' if `separator` is `LISTS`, else the column itself.
 
@@ -133,7 +144,7 @@ def check_flat_lists(cells: "pl.Series") -> None:
                 raise LabelError(
                     f"a set must be one list of labels; got lists within a list, {cell!r}.{remedy}", row=row, label=cell
                 )
-    elif inner == pl.String:
+    elif has_member_text(cells):
         for row, cell in enumerate(cells.to_list()):
             check_member_text(row, cell)
 

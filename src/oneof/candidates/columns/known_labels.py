@@ -19,7 +19,7 @@ from oneof.candidates.labels import (
     unknown_label,
 )
 from oneof.candidates.readers.collections import split_text
-from oneof.candidates.readers.literals import LISTS, read_list
+from oneof.candidates.readers.literals import LISTS, read_list, unwrap
 from oneof.candidates.readers.pairs import read_pairs_text
 from oneof.candidates.readers.unreadable import raise_together
 from oneof.candidates.spellings import Spellings
@@ -40,7 +40,8 @@ def match_true_labels(
     truth = np.full(len(values), None, dtype=object)
     unknown: dict[int, str] = {}
     has_numbers = classes.dtype.kind in "iuf"
-    for row, cell in enumerate(values):
+    for row, value in enumerate(values):
+        cell = _without_key(row, value)
         text = "" if cell is None else fold(_as_written(cell))
         if has_numbers and text not in by_text and (number := parse_whole_number(text)) is not None:
             text = str(number)
@@ -49,6 +50,17 @@ def match_true_labels(
         elif text not in ("", "nan"):
             unknown[row] = _as_written(cell)
     return truth, unknown
+
+
+def _without_key(row: int, cell: Any) -> Any:
+    """Return the one label of the text of an object such as '{"label": "finch"}'; other cells are unchanged."""
+    if not isinstance(cell, str) or "{" not in cell or unwrap(cell) == cell:
+        return cell
+    try:
+        labels = read_list(row, cell) or [""]
+    except LabelError:
+        return cell
+    return labels[0] if len(labels) == 1 else cell
 
 
 def match_checked_labels(
@@ -146,7 +158,9 @@ def _single_text(
     elif has_weights:
         members = [label for label, _ in read_pairs_text(row, cell, separator)[0] or ()]
     else:
-        members = (read_list(row, cell) if separator == LISTS else split_text(row, cell, separator)[0]) or ()
+        members = (
+            read_list(row, cell) if separator == LISTS or unwrap(cell) != cell else split_text(row, cell, separator)[0]
+        ) or ()
     texts = [fold_case(member) if folds else member.strip() for member in members]
     kept = dict.fromkeys(text for text in texts if text.lower() not in {"", "nan", *missing} or text in by_text)
     if len(kept) > 1:

@@ -34,7 +34,7 @@ from oneof.candidates.columns.weights import read_weighted_columns
 from oneof.candidates.columns.wrapped import unwrap_cells
 from oneof.candidates.labels import fold_tokens
 from oneof.candidates.readers.collections import name_classes, read_strings
-from oneof.candidates.readers.unreadable import CellChecker, raise_together
+from oneof.candidates.readers.unreadable import CellChecker, describe_unreadable, raise_together
 from oneof.candidates.row_weights import WeightOptions
 from oneof.candidates.sets import CandidateSets
 from oneof.candidates.spellings import Spellings
@@ -122,8 +122,8 @@ def read_label_columns(
         try:
             return read()
         except LabelError as error:
-            if error.row is None and 2 * len(errors) > frame.height:
-                raise _without_rows(errors) from None  # the cause of too few labels
+            if error.row is None and errors:
+                raise error.because(f"{error.reason} {describe_unreadable(errors)}".rstrip(".") + ".") from None
             raise
     try:
         return read()
@@ -132,16 +132,6 @@ def read_label_columns(
         if error.row is not None or 2 * len(errors) <= frame.height:
             raise_together(errors, error)
         raise  # an error of the column as a whole
-
-
-def _without_rows(errors: dict[int, LabelError]) -> LabelError:
-    """Return one error of cells that cannot be read, without the rows, which are already read as unlabeled."""
-    try:
-        raise_together(errors)
-    except LabelError as error:
-        error.rows = ()
-        return error
-    raise AssertionError
 
 
 def _read_columns(

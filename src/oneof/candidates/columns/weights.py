@@ -146,9 +146,12 @@ def _label_lists(cells: "pl.Series", separator: str) -> list[list[Any] | None]:
 
 
 def label_list(row: int, cell: Any, separator: str) -> list[Any] | None:
-    """Return the labels of a cell, whose weights are in another column; None if it has none."""
+    """Return the labels of a cell, whose weights are in another column; None if it has none.
+
+    Separators at the ends of text are an error, since a weight without a label may be there in the other column.
+    """
     if isinstance(cell, str):
-        return read_list(row, cell) if separator == LISTS else split_text(row, cell, separator)[0]
+        return read_list(row, cell) if separator == LISTS else split_text(row, cell, separator, trims=False)[0]
     return None if cell is None else list(cell) if isinstance(cell, Iterable) else [cell]
 
 
@@ -181,8 +184,6 @@ def _split_weights(row: int, text: str | None, separator: str) -> list[float] | 
     if text.lstrip().startswith("["):
         with contextlib.suppress(ValueError):
             pieces = parse_text(text)
-    while pieces and isinstance(pieces[-1], str) and not pieces[-1].strip():
-        del pieces[-1]  # a separator at the end
     weights = [read_weight(piece) for piece in pieces]
     if None in weights:
         raise LabelError(f"{text!r} must contain numbers separated by {separator!r}.", row=row, label=text)

@@ -5,10 +5,15 @@ lines may have lists in some rows, and the text of a list in others. Its reader 
 member.
 """
 
+import contextlib
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import TYPE_CHECKING
 
-from oneof.candidates.labels import label_to_text
+import numpy as np
+
+from oneof.candidates.columns.cells import has_member_text
+from oneof.candidates.readers.collections import escape_labels, escaped_characters, separators_of
 from oneof.candidates.readers.literals import (
     LISTS,
     WRAPPER_KEYS,
@@ -43,29 +48,49 @@ def unwrap_cells(cells: "pl.Series", separator: str, *, weighted: bool = False) 
 
     if isinstance(cells.dtype, pl.Struct):
         cells = _unwrap_objects(cells, weighted=weighted)
-    if not isinstance(cells.dtype, pl.List | pl.Array) or cells.dtype.inner != pl.String:
+    if not has_member_text(cells):
         return cells
     lists = [None if cell is None else list(cell) for cell in cells.to_list()]
-    texts = {text: unwrap(text).strip() for text in map(_text_of, lists) if text is not None}
+    texts = {text for cell in lists if (text := _text_of(cell)) is not None}
     if weighted:
-        is_json = {text for text, content in texts.items() if _is_list(content, separator) or is_record(content)}
+        is_json = {text for text in texts if _is_list(text, separator) or is_record(text)}
         if not is_json:
             return cells
         written = [text if (text := _text_of(cell)) in is_json else cell and json.dumps(cell) for cell in lists]
         return pl.Series(cells.name, [_EMPTY_LIST if cell == [] else cell for cell in written], dtype=pl.String)
     read: dict[str | None, list[str] | None] = {}
-    for text, content in texts.items():
-        if _is_list(content, separator) and (labels := _read(content)) is not None:
-            read[text] = labels
+    for text in texts:
+        if _is_list(text, separator):
+            with contextlib.suppress(LabelError):  # an error of the reader of the cell
+                read[text] = _read(text)
     if not read:
         return cells
     return pl.Series(cells.name, [read.get(_text_of(cell), cell) for cell in lists], dtype=pl.List(pl.String))
 
 
-def _unwrap_objects(cells: "pl.Series", *, weighted: bool) -> "pl.Series":
-    """Return the values of objects of one key; of weights of some rows only, as JSON text with the other objects.
+def unwrap_texts(cells: "pl.Series", separator: str, classes: Collection[str] = ()) -> "pl.Series":
+    """Return a column of text in which the texts of lists have the separator, as in a batch of a column of lists.
 
-    Without weights, a column with another object is returned unchanged.
+    Texts in `classes`, and other columns, are unchanged.
+    """
+    import polars as pl
+
+    if cells.dtype != pl.String or separator == LISTS or not cells.str.contains(r"[\[{]").any():
+        return cells
+    read: dict[str, str | None] = {}
+    for text in cells.drop_nulls().unique().to_list():
+        if text not in classes and text.strip() != _EMPTY_LIST and _is_list(text, separator):
+            with contextlib.suppress(LabelError):  # a label of its own
+                labels = escape_labels(np.array(_read(text) or [], dtype=object), "\\" + escaped_characters(separator))
+                read[text] = separators_of(separator)[0].join(labels)
+    return pl.Series(cells.name, [read.get(text, text) for text in cells.to_list()], dtype=pl.String)
+
+
+def _unwrap_objects(cells: "pl.Series", *, weighted: bool) -> "pl.Series":
+    """Return objects of one key as lists, by the reader of their text; as JSON text if they may have weights.
+
+    A column without such an object, and one with others if there are no weights, is returned unchanged. An object that
+    is not a set of labels becomes a list of its text, which is an error of the reader of the cell.
     """
     import polars as pl
 
@@ -73,25 +98,28 @@ def _unwrap_objects(cells: "pl.Series", *, weighted: bool) -> "pl.Series":
     if fields.isdisjoint(WRAPPER_KEYS):
         return cells
     rows = [cell and {key: value for key, value in cell.items() if value is not None} for cell in cells.to_list()]
-    values: list[Any] = [row and unwrap_object(row) for row in rows]
+    values = [row and unwrap_object(row) for row in rows]
     is_other = [bool(row) and value is None for row, value in zip(rows, values, strict=True)]
-    if any(is_other):
-        if not weighted or all(is_other):
-            return cells
-        values = [[value] if isinstance(value, str) else value for value in values]
-        written = [json.dumps(row if other else value) for row, value, other in zip(rows, values, is_other)]
-        return pl.Series(cells.name, [text if row else None for text, row in zip(written, rows)], dtype=pl.String)
-    values = [value or None if isinstance(value, dict) else value for value in values]
-    kinds = set(map(type, values)) - {type(None)}
-    if len(kinds) > 1 and dict in kinds:
+    if any(is_other) and (not weighted or not any(values)):
         return cells
-    if len(kinds) > 1:
-        values = [[value] if isinstance(value, str) else value for value in values]
-    if kinds != {str} and dict not in kinds:
-        members = [member for value in values for member in value or ()]
-        if len({type(member) for member in members if member is not None}) > 1:
-            values = [value and [label_to_text(member) for member in value] for value in values]
-    return pl.Series(cells.name, values, strict=False)
+    texts = [json.dumps(row, ensure_ascii=False, default=str) if row else None for row in rows]
+    if weighted:
+        return pl.Series(cells.name, texts, dtype=pl.String)
+    members = [member for value in values if isinstance(value, list) for member in value]
+    if (
+        members
+        and all(type(member) is int for member in members)
+        and not any(isinstance(v, str | dict) for v in values)
+    ):
+        return pl.Series(cells.name, [value or None for value in values])
+    read: dict[str | None, list[str] | None] = {None: None}
+    for text in texts:
+        if text is not None and text not in read:
+            try:
+                read[text] = _read(text)
+            except LabelError:
+                read[text] = [text]
+    return pl.Series(cells.name, [read[text] for text in texts], dtype=pl.List(pl.String))
 
 
 def _text_of(cell: list[str | None] | None) -> str | None:
@@ -100,14 +128,19 @@ def _text_of(cell: list[str | None] | None) -> str | None:
     return text if text is not None and ("[" in text or "{" in text) else None
 
 
-def _is_list(content: str, separator: str) -> bool:
+def _is_list(text: str, separator: str) -> bool:
+    """Return whether a text is a list with quotation marks, or is under a key or in a code fence.
+
+    Other text in brackets, such as "[3]", may be a label; it is a list if the separator is `LISTS`.
+    """
+    content = unwrap(text).strip()
     is_bracketed = content.startswith("[") and content.endswith("]")
-    return content == _EMPTY_LIST or is_plainly_list(content) or (separator == LISTS and is_bracketed)
+    if content in ("", _EMPTY_LIST) or (separator == LISTS and is_bracketed):
+        return True
+    is_quoted = "'" in content or '"' in content
+    return is_bracketed and (content != text.strip() or (is_quoted and is_plainly_list(content)))
 
 
-def _read(content: str) -> list[str] | None:
-    """Return the labels of a list; None if it cannot be read, which is an error of the reader of the cell."""
-    try:
-        return read_list(0, content) or []
-    except LabelError:
-        return None
+def _read(text: str) -> list[str] | None:
+    """Return the labels of the text of a list; None for an object without labels, which is an unlabeled row."""
+    return read_list(0, text) or ([] if text.strip() == _EMPTY_LIST else None)

@@ -337,14 +337,14 @@ def check_separator(separator: Any) -> None:
 
 
 def split_text(
-    row: int, text: Any, separator: str, *, colons: bool = False
+    row: int, text: Any, separator: str, *, colons: bool = False, trims: bool = True
 ) -> tuple[list[str] | None, list[str | None]]:
     """Return the labels of a text, None if the row is unlabeled, and the text of the weight of each label.
 
     This is the text after the last colon, or the number in parentheses at the end. Both are part of the label, and the
     second list has no items, unless `colons`. A backslash escapes a backslash, the characters that
     `escaped_characters` returns and, if `colons`, a colon, an opening parenthesis, the brackets that begin JSON, and a
-    backtick that begins a code fence. Separators before the first and after the last label have no effect.
+    backtick that begins a code fence. If `trims`, separators before the first and after the last label have no effect.
     """
     if is_missing(text):
         return None, []
@@ -367,7 +367,7 @@ def split_text(
         elif label[: max(end["("], 0)].strip() and (number := WEIGHT_IN_PARENTHESES.fullmatch(label, end["("])):
             labels[i], numbers[i] = label[: end["("]], number[1]
     labels = [label.strip() for label in labels]
-    kept = _labeled(labels, numbers)
+    kept = _labeled(labels, numbers) if trims else slice(None)
     labels, numbers = labels[kept], numbers[kept]
     if "" in labels:
         raise LabelError(f"{text!r} contains an empty label. Remove the extra {separator!r}.", row=row, label=text)

@@ -48,6 +48,10 @@ _WRAPPER = re.compile(rf"""\{{\s*["'](?:{"|".join(WRAPPER_KEYS)})["']\s*:""")
 _RECORDS = re.compile(r"\s*(\{\s*(\"|'[^']*'\s*:)|\[\s*[\[{(])")
 """The beginning of JSON, or of a dict of Python, that has weights."""
 _QUOTED_LIST = re.compile(r"\s*\[\s*[\"']")
+_MEMBER = r"""(?:"[^"]*"|'[^']*')\s*"""
+_BROKEN_JSON = re.compile(rf"\[?\s*(?:\{{\s*{_MEMBER}:|\[\s*{_MEMBER}[,\]])|\[\s*{_MEMBER}[,\]]")
+"""The beginning of an object with a key, or of a list with a first member, even if the end is absent."""
+_ONE_LABEL = "Correct it; or write a list of one label if the bracket begins a label."
 _CLOSED_BY = {"[": "]", "(": ")", "{": "}"}
 
 
@@ -100,7 +104,8 @@ def strip_fence(text: str) -> str:
 def unwrap(text: str) -> str:
     """Return the list or the object in a code fence, or under the only key of an object; other text is unchanged.
 
-    The key is one of `WRAPPER_KEYS`. Text under it becomes a list of one label, and null becomes empty text.
+    The key is one of `WRAPPER_KEYS`. Text under it becomes a list of one label. An object without labels, such as
+    ``{}`` and ``{"label": ""}``, becomes empty text.
 
     Examples
     --------
@@ -109,6 +114,8 @@ def unwrap(text: str) -> str:
     '["finch", "wren"]'
     """
     content = strip_fence(text)
+    if content.strip() == "{}":
+        return ""
     if not _WRAPPER.match(content.lstrip()):
         return content
     try:
@@ -118,7 +125,17 @@ def unwrap(text: str) -> str:
     value = unwrap_object(record)
     if value is None:
         return "" if isinstance(record, dict) and [*record.values()] == [None] else content
-    return json.dumps([value] if isinstance(value, str) else value, ensure_ascii=False)
+    if isinstance(value, str):
+        value = [value] if value.strip() else []
+    return json.dumps(value, ensure_ascii=False) if value else ""
+
+
+def wraps_number(text: str) -> bool | None:
+    """Return whether the only key of an object has a number, rather than labels; None for other text."""
+    content = strip_fence(text).lstrip()
+    record = parse_object(content, unwraps=False) if _WRAPPER.match(content) else None
+    values = [] if record is None else [value for value in record.values() if value is not None]
+    return None if record is None or len(record) != 1 or not values else unwrap_object(record) is None
 
 
 def unwrap_object(record: Any) -> Any:
@@ -143,14 +160,27 @@ def is_record(text: str) -> bool:
 
 
 def check_member_text(row: int, members: Sequence[Any] | None) -> None:
-    """Raise if the only member of a list is the text of an object, or of a list that cannot be read."""
+    """Raise if the only member of a list is the text of a list or an object that is not a set of labels.
+
+    Text that only begins with brackets, such as "[(R)-carvone]", is a label.
+    """
     if members is None or len(members) != 1 or not isinstance(members[0], str):
         return
-    content = unwrap(members[0])
-    if _RECORDS.match(content):
+    content = unwrap(members[0]).strip()
+    is_records = _RECORDS.match(content)
+    if not (is_records or _QUOTED_LIST.match(content)) or not (_BROKEN_JSON.match(content) or _is_literal(content)):
+        return
+    if is_records:
         raise no_list(row, members[0])
-    if _QUOTED_LIST.match(content):
-        read_list(row, members[0])
+    read_list(row, members[0], remedy="Correct it; or rename the class so that it does not begin with a bracket.")
+
+
+def _is_literal(text: str) -> bool:
+    try:
+        parse_text(text)
+    except ValueError:
+        return False
+    return True
 
 
 def no_list(row: int, text: str) -> LabelError:
@@ -170,7 +200,7 @@ def escape_fences(text: str) -> str:
     return _FENCE.sub(lambda match: match[0].replace("`", "\\`"), text)
 
 
-def read_list(row: int, text: str) -> list[str] | None:
+def read_list(row: int, text: str, *, remedy: str = _ONE_LABEL) -> list[str] | None:
     """Return the labels of a list written as text, None if it is empty.
 
     Text without a bracket is one label, except that sets and tuples of Python, such as ``{'finch', 'wren'}``, are
@@ -195,8 +225,7 @@ def read_list(row: int, text: str) -> list[str] | None:
     except ValueError:
         shown = f"{stripped[:_MAX_SHOWN]!r}{'...' * (len(stripped) > _MAX_SHOWN)}"
         raise LabelError(
-            f'{shown} is not a valid list, such as ["finch", "wren"]. Correct it; or write a list of one label if the '
-            "bracket begins a label.",
+            f'{shown} is not a valid list, such as ["finch", "wren"]. {remedy}',
             row=row,
             label=text,
         ) from None
@@ -225,10 +254,10 @@ def write_list(labels: list[Any]) -> str:
     return json.dumps([str(label) for label in labels], ensure_ascii=False)
 
 
-def parse_object(text: str) -> dict[str, Any] | None:
+def parse_object(text: str, *, unwraps: bool = True) -> dict[str, Any] | None:
     """Return the object that a text is, also in a code fence; None for other text."""
     try:
-        record = parse_text(unwrap(text))
+        record = parse_text(unwrap(text) if unwraps else text)
     except ValueError:
         return None
     return record if isinstance(record, dict) else None

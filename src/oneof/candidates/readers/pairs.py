@@ -13,7 +13,7 @@ import numpy as np
 
 from oneof.candidates.labels import distinct_labels, fold_case, is_missing, is_token, label_vector
 from oneof.candidates.readers.collections import check_separator, is_collection, split_text
-from oneof.candidates.readers.literals import as_record, is_plainly_list, parse_text, unwrap
+from oneof.candidates.readers.literals import as_record, is_plainly_list, parse_text, unwrap, wraps_number
 from oneof.candidates.spellings import Spellings
 from oneof.errors import InputError, LabelError
 from oneof.typing import Mask
@@ -151,6 +151,7 @@ def split_weighted_strings(y: Any, separator: str) -> tuple[PairRows, Mask]:
     texts = label_vector(y).tolist()
     distinct_labels(texts, range(len(texts)))
     has_json = any(isinstance(text, str) and text.lstrip()[:1] == "{" for text in texts)
+    _check_wrapped(texts)
     read: dict[Any, tuple[Pairs | None, bool]] = {}
     for row, text in enumerate(texts):
         if text not in read:
@@ -158,6 +159,19 @@ def split_weighted_strings(y: Any, separator: str) -> tuple[PairRows, Mask]:
             read[text] = (None, True) if is_null else read_pairs_text(row, text, separator)
     is_set = np.fromiter((read[text][1] for text in texts), dtype=bool, count=len(texts))
     return [read[text][0] for text in texts], is_set
+
+
+def _check_wrapped(texts: Sequence[Any]) -> None:
+    """Raise if an object has a number under the key that has labels in other objects: it is a label or a weight."""
+    wrapped = {text: wraps_number(text) for text in dict.fromkeys(texts) if isinstance(text, str)}
+    numbers = [text for text, has_number in wrapped.items() if has_number]
+    if numbers and False in wrapped.values():
+        raise LabelError(
+            f"{numbers[0]!r} has a number under the only key, and other rows have labels there. Write a list if it is "
+            'a label, such as {"labels": ["3"]}.',
+            row=list(texts).index(numbers[0]),
+            label=numbers[0],
+        )
 
 
 def check_weight_separator(separator: Any) -> None:

@@ -29,6 +29,9 @@ def detect_separator(
     and there are fewer labels than different cells. A comma must, moreover, join labels that occur alone, or lists of
     several lengths with at most half as many labels as there are different cells: names of classes have commas too.
 
+    A sign at an end of a cell, such as "a;", is a separator only if it also separates two labels in another cell. A
+    comma at an end never is: it occurs in names and numbers.
+
     Line ends separate labels that all occur alone, also in one cell only; in other cells they are part of a class.
 
     The result is `LISTS` if a cell is a list written as text, such as '["finch", "wren"]' or "['finch', 'wren']". Cells
@@ -88,7 +91,8 @@ def detect_separator(
             continue
         members = {text: _members(text, separator, weighted=weighted) for text in joined}
         alone = named | {_label(text, weighted=weighted) for text in rows if separator not in text}
-        alone |= {labels[0] for labels in members.values() if len(labels) == 1}  # a separator at an end, such as "a;"
+        if separator != "," and any(len(labels) > 1 for labels in members.values()):
+            alone |= {labels[0] for labels in members.values() if len(labels) == 1}  # a sign at an end, as in "a;"
         counts: dict[str, int] = {}
         for labels in members.values():
             for label in set(labels):

@@ -19,7 +19,7 @@ from oneof.candidates.labels import (
     unknown_label,
 )
 from oneof.candidates.readers.collections import split_labels, split_text
-from oneof.candidates.readers.literals import LISTS, read_list
+from oneof.candidates.readers.literals import LISTS, check_member_text, read_list
 from oneof.candidates.readers.pairs import Pairs, read_pairs_text
 from oneof.candidates.row_weights import check_rest, invalid_weight, zero_weights
 from oneof.errors import LabelError
@@ -140,6 +140,7 @@ class CellChecker:
         kept = [label for label in members if label is None or not self._is_missing(label)]
         if not members or None in kept:
             raise empty_set(row, "the candidate set is empty, or contains a missing label", members)
+        check_member_text(row, members)
         self._check_known(row, kept)
 
     def check_pairs(self, row: int, pairs: Pairs | None, is_set: bool = False) -> None:

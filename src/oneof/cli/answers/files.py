@@ -307,7 +307,7 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
     from oneof.candidates.spellings import Spellings
     from oneof.crowd.encoding import list_labels
     from oneof.errors import DataError, InputError
-    from oneof.io.formats.annotations import describe_omitted, drop_empty, read_export
+    from oneof.io.formats.annotations import UnnamedItemError, describe_omitted, drop_empty, read_export
 
     if options.annotator is not None:
         raise InputError(
@@ -317,8 +317,8 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
     item = options.row_columns[0]
     try:
         exported = read_export(options.path, item=item, choice=options.answer, own_id=options.answers_row is not None)
-    except DataError as error:
-        if item != OWN_ID or options.answers_row is not None or f"the field {item!r}" not in error.reason:
+    except UnnamedItemError as error:
+        if item != OWN_ID or options.answers_row is not None:
             raise
         raise error.because(f"{error.reason} {describe_own_id()}") from None
     fold: Callable[[str], str] = fold_case if label_format.folds_labels else str

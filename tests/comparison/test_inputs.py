@@ -147,7 +147,10 @@ class Outputs(Frequencies):
         ({"proba": lambda values: values[:, :2]}, "a column for each class in `classes_`; got shape (12, 2)"),
         ({"proba": lambda values: values[:, 0]}, "got shape (12,)"),
         ({"proba": lambda values: values.astype(str)}, "must return numbers; got values of type <U32"),
-        ({"proba": lambda values: np.full(values.shape, "x", object)}, "must return numbers; got values of type object"),
+        (
+            {"proba": lambda values: np.full(values.shape, "x", object)},
+            "must return numbers; got values of type object",
+        ),
         ({"proba": lambda values: np.nan * values}, "finite, nonnegative numbers; got nan for the class"),
         ({"classes": False}, "Outputs must have the attribute `classes_` after `fit`"),
     ],
@@ -186,7 +189,9 @@ def test_scores_without_probabilities_are_the_error_of_the_method(score):
     """Scores whose softmax is not finite have an error that states the score, and does not ask for nonnegative ones."""
     X, y, _ = draw()
     error = compare(X, y, {"own": Scores(score), "average": AvgPerceptron()}).results[-1].error
-    assert error.startswith("InputError: row 6: decision_function of Scores must return scores that are finite, or -inf")
+    assert error.startswith(
+        "InputError: row 6: decision_function of Scores must return scores that are finite, or -inf"
+    )
     assert error.endswith(f"some of the classes; got {score} for the class 'a'.")
 
 

@@ -292,13 +292,22 @@ def test_a_method_is_stopped_between_folds(clock, limits):
 def test_a_budget_for_no_method_is_an_error(clock):
     """If no method has all its folds, the error names the method closest to it, its estimate and the remedy."""
     X, y, _ = draw(3000)
-    with pytest.raises(InputError, match=r"no method has finished; a: left out: .* Raise the budget, use one fold"):
+    with pytest.raises(InputError, match=r"no method has finished; a: left out: .* Raise `budget`, use one fold"):
         compare(X, y, {"a": timed(clock, 3600.0)}, budget=1)
     methods = {"slow": timed(clock, 7200.0), "fast": timed(clock, 3600.0)}
     with pytest.raises(
         InputError, match=r"; fast: left out: about .* estimated, time limit 1 s. Raise `time_limit`, use"
     ):
         compare(X, y, methods, time_limit=1)
+
+
+def test_the_limit_to_raise_does_not_depend_on_names(clock):
+    """A method whose name is that of the other limit has the error of the limit that it exceeds."""
+    X, y, _ = draw(3000)
+    with pytest.raises(InputError, match=r"no method has finished; time limit: .* Raise `budget`, use one fold"):
+        compare(X, y, {"time limit": timed(clock, 3600.0)}, budget=1)
+    with pytest.raises(InputError, match=r"no method has finished; budget: .* Raise `time_limit`, use one fold"):
+        compare(X, y, {"budget": timed(clock, 3600.0)}, time_limit=1)
 
 
 def test_without_limits_nothing_is_estimated(clock):

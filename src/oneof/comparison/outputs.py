@@ -38,8 +38,8 @@ def predict_labels(model: Any, rows: Any, n_rows: int) -> Any:
 def predict_proba(model: Any, rows: Any, n_rows: int) -> tuple[Floats, bool]:
     """Return the probabilities of a method, or the softmax of its scores, and whether they are probabilities.
 
-    There must be a row for each row and a column for each class of the method. Probabilities are finite and nonnegative;
-    scores are finite, or -inf for some classes, whose probability is 0.
+    They must have a row for each row of X and a column for each class of the method. Probabilities must be finite and
+    nonnegative. Scores must be finite, or -inf for some classes, whose probability is 0.
     """
     has_proba = hasattr(model, "predict_proba")
     name = f"{'predict_proba' if has_proba else 'decision_function'} of {type(model).__name__}"

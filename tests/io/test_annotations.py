@@ -161,7 +161,9 @@ def test_a_document_of_doccano_comes_before_its_metadata(
 
 def test_the_data_of_a_task_come_before_its_number(tmp_path: Path) -> None:
     """The id of a task of Label Studio is that of its data, and its number if that is missing or null."""
-    tasks = [{"id": i, "data": data, "annotations": [choose("owl")]} for i, data in enumerate([{"id": 9}, {"id": None}])]
+    tasks = [
+        {"id": i, "data": data, "annotations": [choose("owl")]} for i, data in enumerate([{"id": 9}, {"id": None}])
+    ]
     path = write_json(tmp_path / "export.json", tasks)
     assert [one.item for one in read_label_studio(path, item="id")] == [9, 1]
     with pytest.raises(UnnamedItemError, match="task 1: the field 'id'"):

@@ -361,9 +361,9 @@ def _as_labels(labels: list[Any], location: str) -> list[str]:
 
 
 def _name_item(objects: Iterable[Any], item: str, location: str) -> str | int:
-    """Return the name of an item: its field in the first object that has it; tools write integers as floats if some miss.
+    """Return the name of an item: the field of the first object in which it is neither absent nor null.
 
-    A null is not a name.
+    Tools write integers as floats if some are missing.
     """
     values = (one.get(item) for one in objects if isinstance(one, dict))
     value = next((value for value in values if value is not None), None)

@@ -301,15 +301,6 @@ def test_a_budget_for_no_method_is_an_error(clock):
         compare(X, y, methods, time_limit=1)
 
 
-def test_the_limit_to_raise_does_not_depend_on_names(clock):
-    """A method whose name is that of the other limit has the error of the limit that it exceeds."""
-    X, y, _ = draw(3000)
-    with pytest.raises(InputError, match=r"no method has finished; time limit: .* Raise `budget`, use one fold"):
-        compare(X, y, {"time limit": timed(clock, 3600.0)}, budget=1)
-    with pytest.raises(InputError, match=r"no method has finished; budget: .* Raise `time_limit`, use one fold"):
-        compare(X, y, {"budget": timed(clock, 3600.0)}, time_limit=1)
-
-
 def test_without_limits_nothing_is_estimated(clock):
     """Each method is fitted once for each fold, and once more if it is refitted."""
     X, y, _ = draw(3000)

@@ -14,6 +14,7 @@ from oneof import PLEM, AvgPerceptron, CandidateSets
 from oneof.candidates import as_candidates
 from oneof.comparison import compare
 from oneof.comparison.criterion import expected_accuracies
+from oneof.comparison.outputs import predict_proba
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.metrics import covering_rate
 from oneof.model_selection import CandidateKFold, cross_val_predict, get_proba
@@ -146,6 +147,10 @@ class Outputs(Frequencies):
         ({"proba": lambda values: values[:, :2]}, "a column for each class in `classes_`; got shape (12, 2)"),
         ({"proba": lambda values: values[:, 0]}, "got shape (12,)"),
         ({"proba": lambda values: values.astype(str)}, "must return numbers; got values of type <U32"),
+        (
+            {"proba": lambda values: np.full(values.shape, "x", object)},
+            "must return numbers; got values of type object",
+        ),
         ({"proba": lambda values: np.nan * values}, "finite, nonnegative numbers; got nan for the class"),
         ({"classes": False}, "Outputs must have the attribute `classes_` after `fit`"),
     ],
@@ -157,6 +162,55 @@ def test_outputs_of_another_shape_are_the_error_of_the_method(outputs, message):
     assert comparison.best_method == "average"
     assert comparison.results[-1].error.startswith("InputError: ")
     assert message in comparison.results[-1].error
+
+
+class Scores(Frequencies):
+    """Frequencies with scores instead of probabilities, of which one is given."""
+
+    predict_proba = property()
+
+    def __init__(self, score=0.0):
+        self.score = score
+
+    def __sklearn_clone__(self):
+        return Scores(self.score)
+
+    def predict(self, X):
+        return np.repeat("b", len(X))
+
+    def decision_function(self, X):
+        scores = np.tile([-3.0, 2.0, -1.0], (len(X), 1))
+        scores[0] = self.score  # of the first row, row 6 in the first fold
+        return scores
+
+
+@pytest.mark.parametrize("score", [np.nan, np.inf, -np.inf])
+def test_scores_without_probabilities_are_the_error_of_the_method(score):
+    """Scores whose softmax is not finite have an error that states the score, and does not ask for nonnegative ones."""
+    X, y, _ = draw()
+    error = compare(X, y, {"own": Scores(score), "average": AvgPerceptron()}).results[-1].error
+    assert error.startswith(
+        "InputError: row 6: decision_function of Scores must return scores that are finite, or -inf"
+    )
+    assert error.endswith(f"some of the classes; got {score} for the class 'a'.")
+
+
+def test_scores_may_be_negative_or_exclude_a_class():
+    """A class with the score -inf has the probability 0."""
+    X, y, _ = draw()
+    model = Scores([0.0, -np.inf, -1.0]).fit(X, as_candidates(y))
+    proba, has_proba = predict_proba(model, X, len(X))
+    assert not has_proba
+    np.testing.assert_allclose(proba[0], np.array([np.e, 0.0, 1.0]) / (np.e + 1.0))
+
+
+def test_probabilities_may_be_objects():
+    """An array of type object with numbers, as a table with mixed columns gives, is the array of the numbers."""
+    X, y, _ = draw()
+    methods = {"own": Outputs(proba=lambda values: values.astype(object)), "floats": Outputs()}
+    own, floats = compare(X, y, methods).results
+    assert own.error is floats.error is None
+    assert own.expected_accuracy == floats.expected_accuracy
 
 
 def test_kept_predictions_of_labeled_rows():

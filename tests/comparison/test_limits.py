@@ -292,7 +292,7 @@ def test_a_method_is_stopped_between_folds(clock, limits):
 def test_a_budget_for_no_method_is_an_error(clock):
     """If no method has all its folds, the error names the method closest to it, its estimate and the remedy."""
     X, y, _ = draw(3000)
-    with pytest.raises(InputError, match=r"no method has finished; a: left out: .* Raise the budget, use one fold"):
+    with pytest.raises(InputError, match=r"no method has finished; a: left out: .* Raise `budget`, use one fold"):
         compare(X, y, {"a": timed(clock, 3600.0)}, budget=1)
     methods = {"slow": timed(clock, 7200.0), "fast": timed(clock, 3600.0)}
     with pytest.raises(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from oneof.crowd import Answers
 from oneof.errors import DataError, InputError, LabelError, OneofError
-from oneof.io.formats.annotations import is_export, read_doccano, read_export, read_label_studio
+from oneof.io.formats.annotations import UnnamedItemError, is_export, read_doccano, read_export, read_label_studio
 
 ANSWERS = {
     ("b1", "Ann"): ("finch",),
@@ -131,6 +131,43 @@ def test_answers_of_exports_are_those_of_records(tmp_path: Path) -> None:
         for i in range(4):
             given = {name: set(labels) for name, labels in answers.of_row(i).items()}
             assert given == {name: set(labels) for name, labels in expected.of_row(i).items()}
+
+
+@pytest.mark.parametrize(
+    ("document", "item", "own_id", "name"),
+    [
+        ({"name": "top", "meta": {"name": "meta"}}, "name", True, "top"),
+        ({"name": "top", "meta": {"name": "meta"}}, "name", False, "top"),
+        ({"name": "top", "meta": {"name": None}}, "name", True, "top"),
+        ({"name": None, "meta": {"name": "meta"}}, "name", True, "meta"),
+        ({"id": 7, "meta": {"id": "b1"}}, "id", True, 7),
+        ({"id": 7, "meta": {"id": "b1"}}, "id", False, "b1"),
+        ({"id": 7, "meta": {"id": None}}, "id", True, 7),
+        ({"id": 7, "meta": {"id": None}}, "id", False, None),
+        ({"id": 7, "meta": None}, "id", False, None),
+    ],
+)
+def test_a_document_of_doccano_comes_before_its_metadata(
+    tmp_path: Path, document: dict[str, Any], item: str, own_id: bool, name: str | int | None
+) -> None:
+    """A name is that of the document if it has one; without `own_id`, its "id" is that of its metadata only."""
+    path = write_lines(tmp_path / "Ann.jsonl", [document | {"label": ["owl"]}])
+    if name is None:
+        with pytest.raises(UnnamedItemError, match="the field 'id', which identifies the item, is missing"):
+            read_doccano(path, item=item, own_id=own_id)
+    else:
+        assert [one.item for one in read_doccano(path, item=item, own_id=own_id)] == [name]
+
+
+def test_the_data_of_a_task_come_before_its_number(tmp_path: Path) -> None:
+    """The id of a task of Label Studio is that of its data, and its number if that is missing or null."""
+    tasks = [
+        {"id": i, "data": data, "annotations": [choose("owl")]} for i, data in enumerate([{"id": 9}, {"id": None}])
+    ]
+    path = write_json(tmp_path / "export.json", tasks)
+    assert [one.item for one in read_label_studio(path, item="id")] == [9, 1]
+    with pytest.raises(UnnamedItemError, match="task 1: the field 'id'"):
+        read_label_studio(path, item="id", own_id=False)
 
 
 def test_doccano_files_and_numbers(tmp_path: Path) -> None:

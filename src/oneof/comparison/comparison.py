@@ -277,7 +277,7 @@ def compare(
             result = replace(result, **held_out_predictions(outcome, parts, held_out_rows, task.candidates))
         results.append(result)
     preferred = frozenset() if few_labels else scores.tied & _default_methods(estimators)
-    results = _sorted(results, preferred)
+    results = _sorted(results, preferred, schedule.over_time_limit)
     baseline = None
     if correct is None and fold_module.clock() < end:
         if progress is not None:
@@ -377,14 +377,14 @@ def _default_methods(estimators: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(name for name, model in estimators.items() if type(last_step(model)).__name__ == DEFAULT_METHOD)
 
 
-def _sorted(results: Sequence[MethodResult], preferred: Collection[str]) -> list[MethodResult]:
+def _sorted(results: Sequence[MethodResult], preferred: Collection[str], slow: Collection[str]) -> list[MethodResult]:
     """Return the ranked methods, then those with missing folds, then the failed ones; raise if none is ranked."""
     failed = [result for result in results if result.error is not None]
     incomplete = [result for result in results if result.error is None and result.incomplete is not None]
     ranked = _ranked([result for result in results if result.error is None and result.incomplete is None], preferred)
     if not ranked and incomplete:
         first = min(incomplete, key=lambda result: (-len(result.folds), result.estimated_seconds or math.inf))
-        limit = "`time_limit`" if "time limit" in str(first.incomplete) else "the budget"
+        limit = "`time_limit`" if first.method in slow else "`budget`"  # slow: over the time limit
         raise InputError(
             f"no method has finished; {first.method}: {first.incomplete}. Raise {limit}, use one fold or fewer rows, "
             "or compare one method without a limit."

@@ -193,6 +193,8 @@ class Schedule:
     ----------
     reasons : dict of str to str
         The reason for each method with missing folds.
+    over_time_limit : set of str
+        The methods that are left out or stopped by the time limit, not by the budget.
     """
 
     def __init__(self, costs: Mapping[str, float], n_folds: int, n_jobs: int, *, end: float, time_limit: float) -> None:
@@ -202,6 +204,7 @@ class Schedule:
         self._end, self._time_limit = end, time_limit
         self._started: list[tuple[str, int]] = []
         self._seconds: dict[str, list[float]] = {name: [] for name in costs}
+        self.over_time_limit: set[str] = set()
         self.reasons: dict[str, str] = {name: _NOT_ESTIMATED for name in costs if math.isinf(costs[name])}
 
     def jobs(self) -> Iterator[tuple[str, int]]:
@@ -265,9 +268,11 @@ class Schedule:
         if fold:
             folds_done = f"stopped after {fold} of {self._n_folds} folds"
             if sum(self._seconds[name]) + cost > self._time_limit:
+                self.over_time_limit.add(name)
                 return f"{folds_done}: time limit {format_duration(self._time_limit)}"
             return f"{folds_done}: the budget is used" if cost > remaining or remaining <= 0 else None
         if cost * n_left > self._time_limit:
+            self.over_time_limit.add(name)
             limit = format_duration(self._time_limit)
             return f"left out: about {format_duration(cost * n_left)} estimated, time limit {limit}"
         seconds = cost * n_left / min(self._n_jobs, n_left)

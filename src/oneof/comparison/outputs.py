@@ -1,5 +1,6 @@
 """Checks of the predictions and probabilities of a method, and their order by class."""
 
+import contextlib
 import math
 from typing import Any
 
@@ -8,9 +9,10 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.comparison.results import HeldOut
 from oneof.errors import InputError
+from oneof.likelihoods import softmax
 from oneof.messages import warn
 from oneof.metrics import covering_rate
-from oneof.model_selection import get_proba
+from oneof.model_selection import get_proba, get_scores
 from oneof.typing import Floats
 
 MAX_SUM_ERROR = 0.01
@@ -36,33 +38,50 @@ def predict_labels(model: Any, rows: Any, n_rows: int) -> Any:
 def predict_proba(model: Any, rows: Any, n_rows: int) -> tuple[Floats, bool]:
     """Return the probabilities of a method, or the softmax of its scores, and whether they are probabilities.
 
-    They must be finite and nonnegative, with a row for each row and a column for each class of the method.
+    They must have a row for each row of X and a column for each class of the method. Probabilities must be finite and
+    nonnegative. Scores must be finite, or -inf for some classes, whose probability is 0.
     """
-    name = f"{'predict_proba' if hasattr(model, 'predict_proba') else 'decision_function'} of {type(model).__name__}"
+    has_proba = hasattr(model, "predict_proba")
+    name = f"{'predict_proba' if has_proba else 'decision_function'} of {type(model).__name__}"
     if not hasattr(model, "classes_"):
         raise InputError(
             f"{type(model).__name__} must have the attribute `classes_` after `fit`: the class of each column of "
             f"{name}. Set `self.classes_ = y.classes` in `fit`."
         )
-    proba, has_proba = get_proba(model, rows)
+    values = get_proba(model, rows).proba if has_proba else get_scores(model, rows)
     n_classes = len(model.classes_)
-    if proba.shape != (n_rows, n_classes):
-        scores = "" if has_proba or proba.shape[-1] != 2 else " A 1-D array has the scores of two classes."
+    if values.shape != (n_rows, n_classes):
+        scores = "" if has_proba or values.shape[-1] != 2 else " A 1-D array has the scores of two classes."
         raise InputError(
             f"{name} must return an array of shape ({n_rows}, {n_classes}), a row for each row of X and a column for "
-            f"each class in `classes_`; got shape {proba.shape}.{scores}"
+            f"each class in `classes_`; got shape {values.shape}.{scores}"
         )
-    if proba.dtype.kind not in "fiub":
-        raise InputError(f"{name} must return numbers; got values of type {proba.dtype}.")
-    wrong = np.argwhere(~(np.isfinite(proba) & (proba >= 0)))
-    if len(wrong):
-        row, column = wrong[0].tolist()
+    values = _as_numbers(values, name)
+    if has_proba:
+        wrong, expected = ~(np.isfinite(values) & (values >= 0)), "finite, nonnegative numbers"
+    else:
+        is_lowest = np.isneginf(values)
+        wrong = ~(np.isfinite(values) | is_lowest) | is_lowest.all(axis=1, keepdims=True)
+        expected = "scores that are finite, or -inf for some of the classes"
+    if wrong.any():
+        row, column = np.argwhere(wrong)[0].tolist()
         raise InputError(
-            f"{name} must return finite, nonnegative numbers; got {proba[row, column]} for the class "
+            f"{name} must return {expected}; got {values[row, column]} for the class "
             f"{np.asarray(model.classes_).tolist()[column]!r}.",
             row=row,
         )
-    return proba, has_proba
+    return values if has_proba else softmax(values), has_proba
+
+
+def _as_numbers(values: Any, name: str) -> Floats:
+    """Return an array of numbers; objects, as a table with mixed columns has them, are converted to float64."""
+    numbers = values
+    if values.dtype.kind == "O":
+        with contextlib.suppress(TypeError, ValueError):
+            numbers = values.astype(np.float64)
+    if numbers.dtype.kind not in "fiub":
+        raise InputError(f"{name} must return numbers; got values of type {values.dtype}.")
+    return numbers
 
 
 def check_predicted(model: Any, predicted: Any, sets: CandidateSets) -> None:

@@ -17,6 +17,7 @@ from oneof.model_selection.scoring import (
     exact_accuracy_scorer,
 )
 from oneof.model_selection.scoring import get_proba as get_proba
+from oneof.model_selection.scoring import get_scores as get_scores
 
 __all__ = [
     "CandidateGroupKFold",

@@ -129,10 +129,13 @@ def get_proba(estimator: Any, X: Any) -> ClassProba:
             f"`estimator` must have predict_proba or decision_function; {type(estimator).__name__} has neither. "
             "Use the covering rate, which needs only predictions."
         )
+    return ClassProba(softmax(get_scores(estimator, X)), calibrated=False)
+
+
+def get_scores(estimator: Any, X: Any) -> Floats:
+    """Return the (n, K) values of the decision function of an estimator; those of two classes are 0 and the score."""
     scores = as_float_array(estimator.decision_function(X), "decision_function(X)")
-    if scores.ndim == 1:  # two classes
-        scores = np.stack([np.zeros(len(scores)), scores], axis=1)
-    return ClassProba(softmax(scores), calibrated=False)
+    return np.stack([np.zeros(len(scores)), scores], axis=1) if scores.ndim == 1 else scores
 
 
 def _check_classifier(estimator: Any) -> None:

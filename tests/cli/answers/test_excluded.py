@@ -1,5 +1,6 @@
 """`--exclude-annotator`: answers of an annotator that are not used, and stay in their file."""
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -73,3 +74,56 @@ def test_a_session_names_an_annotator_of_random_answers_and_excludes_it(run: Run
     result = run(*words, "--exclude-annotator", "robot", "--export", "others.parquet")
     assert result.code == 2
     assert "--exclude-annotator 'robot' has no answers in table-answers.sqlite: did you mean 'bot'?" in result.err
+
+
+def write_session(worker: str, n_rows: int = 4) -> tuple[str, ...]:
+    """Write a table and the answers of an annotator, and return the words of a session."""
+    make_birds().drop("species").write_csv("table.csv")
+    ids = [f"b{i}" for i in range(n_rows)]
+    pl.DataFrame({"id": ids, "worker": worker, "label": "owl"}).write_csv("one.csv")
+    return ("label", "table.csv", *CLASSES, "--hide", "truth", "--row", "id")
+
+
+def test_a_session_may_exclude_its_only_annotator(run: Run) -> None:
+    """The rows of the only annotator are asked again."""
+    words = write_session("bot")
+    assert run(*words, "--import", "one.csv", "--export", "all.parquet").code == 0
+    result = run(*words, "--exclude-annotator", "bot", "--export", "none.parquet")
+    assert result.code == 0, result.err
+    assert "(60 rows remain to be labeled)" in result.out
+
+
+def test_an_unknown_annotator_is_an_error_before_the_import(run: Run) -> None:
+    """After the error the session has no answers of the file, whose annotators can be excluded as well."""
+    words = write_session("bot")
+    result = run(*words, "--exclude-annotator", "bto", "--import", "one.csv", "--export-answers", "out.csv")
+    assert result.code == 2
+    assert "'bto' has no answers in table-answers.sqlite or one.csv: did you mean 'bot'?" in result.err
+    assert run(*words, "--export-answers", "out.csv").code == 0
+    assert pl.read_csv("out.csv").height == 0
+    result = run(*words, "--exclude-annotator", "bot", "--import", "one.csv", "--export-answers", "out.csv")
+    assert result.code == 0, result.err
+    assert "New answers imported: 4." in result.out
+    assert pl.read_csv("out.csv").height == 0
+
+
+@pytest.mark.parametrize("command", ["label", "audit"])
+def test_a_name_with_a_comma_is_suggested_in_the_quotes_that_work(run: Run, command: str) -> None:
+    """The suggestion is a word of a shell, which the option reads as the name."""
+    words = write_session("Smith, J")
+    more = pl.DataFrame({"id": ["b0", "b1"], "worker": "Ann", "label": "wren"})
+    pl.concat([pl.read_csv("one.csv"), more]).write_csv("one.csv")
+    end: tuple[str, ...] = ("--import", "one.csv", "--export-answers", "out.csv")
+    if command == "audit":
+        words, end = ("audit", "table.csv", "--answers", "one.csv", "--row", "id"), ()
+    result = run(*words, "--exclude-annotator", "Smith, J", *end)
+    assert result.code == 2
+    assert "--exclude-annotator 'Smith' has no answers in" in result.err
+    [suggested] = shlex.split(result.err[result.err.index("did you mean ") :].split("mean ")[1].strip().rstrip("?"))
+    assert suggested == '"Smith, J"'
+    result = run(*words, "--exclude-annotator", suggested, *end)
+    if command == "label":
+        assert result.code == 0, result.err
+        assert pl.read_csv("out.csv")["worker"].to_list() == ["Ann", "Ann"]
+    else:
+        assert '4 answers are not used, by --exclude-annotator: "Smith, J".' in result.err

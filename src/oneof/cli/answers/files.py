@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.answers.annotator_names import MAX_NAMED, note_spellings, without_excluded
+from oneof.cli.answers.annotator_names import MAX_NAMED, note_spellings, other_columns, without_excluded
 from oneof.cli.answers.answer_options import ANNOTATOR, ANSWER, AnswerOptions
 from oneof.cli.answers.row_names import (
     OWN_ID,
@@ -133,6 +133,11 @@ def _read_archive(options: AnswerOptions, table: "Table", gold: str | None) -> T
     from oneof.errors import DataError, InputError
     from oneof.io import read_answers_npz
 
+    if options.answers_row is not None:
+        raise InputError(
+            f"--answers-row has no use with the archive {options.path}, whose rows are those of the table in their "
+            "order. Remove it."
+        )
     if table.cell_format.folds_labels:
         raise InputError(f"--fold-case reads answers that are text; {options.path} has numbered classes. Remove it.")
     given = read_answers_npz(options.path)
@@ -243,7 +248,6 @@ def _read_wide(
     unreadable: "UnreadableCells | None",
 ) -> _Records:
     """Return the records of a table with a column for each annotator."""
-    from oneof.cli.answers.annotator_columns import other_columns
     from oneof.io import find_separator, misspelled_classes, read_labels
     from oneof.messages import enumerate_items
 
@@ -307,7 +311,7 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
     from oneof.candidates.spellings import Spellings
     from oneof.crowd.encoding import list_labels
     from oneof.errors import DataError, InputError
-    from oneof.io.formats.annotations import describe_omitted, drop_empty, read_export
+    from oneof.io.formats.annotations import UnnamedItemError, describe_omitted, drop_empty, read_export
 
     if options.annotator is not None:
         raise InputError(
@@ -317,8 +321,8 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
     item = options.row_columns[0]
     try:
         exported = read_export(options.path, item=item, choice=options.answer, own_id=options.answers_row is not None)
-    except DataError as error:
-        if item != OWN_ID or options.answers_row is not None or f"the field {item!r}" not in error.reason:
+    except UnnamedItemError as error:
+        if item != OWN_ID or options.answers_row is not None:
             raise
         raise error.because(f"{error.reason} {describe_own_id()}") from None
     fold: Callable[[str], str] = fold_case if label_format.folds_labels else str

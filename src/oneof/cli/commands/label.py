@@ -6,10 +6,9 @@ from typing import Annotated
 import typer
 
 from oneof.cli import options
-from oneof.cli.answers.annotator_names import check_excluded
 from oneof.cli.expand import expand
 from oneof.cli.labeling.annotators import AnnotatorGroup, note_chance, print_annotators
-from oneof.cli.labeling.imports import import_answers, row_column
+from oneof.cli.labeling.imports import check_excluded_annotators, import_answers, read_import, row_column
 from oneof.cli.labeling.session import LabelOptions, open_session
 from oneof.cli.labeling.settings import Settings, print_settings, with_stored_settings
 from oneof.cli.option_groups import FeatureGroup, FileGroup, LabelGroup, make_read_options
@@ -170,6 +169,8 @@ def _label(
         exits = export is not None or export_answers is not None or annotator_group.progress
         if not audit and "groups" in settings.given:
             raise InputError("--groups needs --audit: add it.")
+        if annotator_group.answers_row is not None and not imports:
+            raise InputError("--answers-row needs --import: add it.")
         read_options = make_read_options(
             labels, label_group, feature_group, file_group, groups=groups if audit else None
         )
@@ -206,15 +207,17 @@ def _label(
                 terminal.print_note(sentence)
             if is_stored:
                 settings.store(answers_file)
+            files = [
+                read_import(annotator_group.answer_options(file), opened.table, session, label_group.separator)
+                for file in imports or ()
+            ]
+            check_excluded_annotators(annotator_group.excluded(), session, files, answers_file)
             n_imported = 0
-            for file in imports or ():
-                answer_options = annotator_group.answer_options(file)
-                n_new, notes = import_answers(answer_options, opened.table, session, label_group.separator)
+            for file in files:
+                n_new, notes = import_answers(file, session)
                 n_imported += n_new
                 for sentence in notes:
                     terminal.print_note(sentence)
-            annotators = {entry.annotator for entry in session.answers.log()}
-            check_excluded(annotator_group.excluded(), annotators, answers_file)
             for sentence in note_chance(session) if exits else ():
                 terminal.print_note(sentence)
             summary = {

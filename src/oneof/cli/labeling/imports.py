@@ -1,10 +1,13 @@
 """Import of answers into a labeling session: `--import` reads the files that `oneof fit --answers` reads."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from oneof.cli.answers.annotator_names import note_spellings
+from oneof.cli.answers.annotator_names import check_have_answers, note_spellings
 from oneof.cli.answers.answer_options import AnswerOptions
-from oneof.cli.answers.files import read_answers
+from oneof.cli.answers.files import TableAnswers, read_answers
 from oneof.cli.answers.row_names import ROW, read_names
 
 if TYPE_CHECKING:
@@ -15,10 +18,34 @@ DEGREE = "degree"
 """Column of the degrees of certainty in a file with one answer per line, as exports of the labeling page have it."""
 
 
-def import_answers(
+@dataclass(frozen=True)
+class ImportedFile:
+    """The answers of a file of --import, which a session has not stored yet.
+
+    Attributes
+    ----------
+    path : Path
+    given : TableAnswers
+    degrees : dict of (int, str) to str
+        The degrees of certainty by row and annotator.
+    notes : tuple of str
+    """
+
+    path: Path
+    given: TableAnswers
+    degrees: dict[tuple[int, str], str]
+    notes: tuple[str, ...]
+
+    @property
+    def annotators(self) -> list[str]:
+        """The names of the annotators."""
+        return list(map(str, self.given.answers.annotators.tolist()))
+
+
+def read_import(
     options: AnswerOptions, table: "Table", session: "LabelingSession", separator: str | None
-) -> tuple[int, tuple[str, ...]]:
-    """Import the answers of a file, and return the number of new ones and notes.
+) -> ImportedFile:
+    """Read the answers of a file, whose classes are those of a session.
 
     Defects raise errors of `oneof.errors`. The tokens of missing labels, and whether labels are read in one spelling,
     are those of the table.
@@ -30,15 +57,31 @@ def import_answers(
     unreadable = UnreadableCells()
     with naming_the_option():
         given = read_answers(options, table, separator=separator, classes=classes, unreadable=unreadable)
-    imported = given.answers.annotators.tolist()
+    notes = (*given.notes, *describe_unreadable_labels(unreadable))
+    return ImportedFile(options.path, given, _read_degrees(options, given.row_names), notes)
+
+
+def import_answers(file: ImportedFile, session: "LabelingSession") -> tuple[int, tuple[str, ...]]:
+    """Import the answers of a file, and return the number of new ones and notes."""
+    imported = file.annotators
     present = {name for row in session.answers.current_answers().values() for name in row} - {*imported}
     # The notes of the file are on spellings within the file.
     spellings = [note for name in sorted(present) for note in note_spellings([name, *_same_names(name, imported)])]
-    degrees = _read_degrees(options, given.row_names)
     n_new = session.import_answers(
-        given.answers, degrees=degrees, match=given.row_column or None, source=str(options.path)
+        file.given.answers, degrees=file.degrees, match=file.given.row_column or None, source=str(file.path)
     )
-    return n_new, (*given.notes, *spellings, *describe_unreadable_labels(unreadable))
+    return n_new, (*file.notes, *spellings)
+
+
+def check_excluded_annotators(
+    excluded: Sequence[str], session: "LabelingSession", files: Sequence[ImportedFile], path: Path
+) -> None:
+    """Raise if an excluded annotator has no answer in the file of a session, nor in the files to import."""
+    if not excluded:  # the log may be long
+        return
+    annotators = {entry.annotator for entry in session.answers.log()}
+    sources = [str(path), *(str(file.path) for file in files)]
+    check_have_answers(excluded, annotators.union(*(file.annotators for file in files)), " or ".join(sources))
 
 
 def _same_names(name: str, names: list[str]) -> list[str]:

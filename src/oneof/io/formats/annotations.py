@@ -42,6 +42,10 @@ class Annotation(NamedTuple):
     location: str
 
 
+class UnnamedItemError(DataError):
+    """Item of a file without the field that identifies it."""
+
+
 def is_export(path: Path) -> bool:
     """Return whether the answers in a file are read by `read_export`, and not as a table.
 
@@ -109,7 +113,8 @@ def read_label_studio(path: Path, *, item: str, choice: str | None = None, own_i
         location = f"{path}, task {number}"
         if not isinstance(task.get("data", task), dict):
             raise DataError(f"{location}: the data must be an object.")
-        name = _name_item(task if item == "id" or "data" not in task else {}, task.get("data"), item, location, own_id)
+        outer = task if "data" not in task or item == "id" else {}
+        name = _name_item((task.get("data"), {} if item == "id" and not own_id else outer), item, location)
         for annotator, choices in _studio_choices(task, choice, short_tags):
             tags |= dict.fromkeys(choices)
             labels = [label for values in choices.values() for label in values]
@@ -136,7 +141,9 @@ def read_doccano(path: Path | Iterable[Path], *, item: str = "id", own_id: bool 
         folder; or .jsonl or .json files. An annotator is named by the file, such as admin.jsonl, or by the key
         "username" of the documents; in exports before doccano 1.1, each element of the key "annotations" has its user.
     item : str, default="id"
-        The key that identifies the documents, in "meta" or beside it.
+        The key that identifies the documents: of a document, or of its "meta" if the document has no such key.
+    own_id : bool, default=True
+        Whether "id" is the number of the document in doccano; otherwise it is a key of "meta".
 
     Returns
     -------
@@ -150,7 +157,7 @@ def read_doccano(path: Path | Iterable[Path], *, item: str = "id", own_id: bool 
     paths = [path] if isinstance(path, Path) else list(path)
     annotations = []
     for annotator, document, location in (entry for one in paths for entry in _documents(one)):
-        name = _name_item(document, document.get("meta"), item, location, own_id)
+        name = _name_item(({} if item == "id" and not own_id else document, document.get("meta")), item, location)
         for user, labels in _doccano_labels(document, annotator, location):
             annotations.append(Annotation(name, user.strip(), _distinct(labels), location))
     return annotations
@@ -353,12 +360,15 @@ def _as_labels(labels: list[Any], location: str) -> list[str]:
 # -- both -------------------------------------------------------------------------------------------------------------
 
 
-def _name_item(record: dict[str, Any], data: Any, item: str, location: str, own_id: bool) -> str | int:
-    """Return the name of an item, a field of its data or its record; tools write integers as floats if some miss."""
-    value = None if item == "id" and not own_id else record.get(item)
-    value = data[item] if isinstance(data, dict) and item in data else value
+def _name_item(objects: Iterable[Any], item: str, location: str) -> str | int:
+    """Return the name of an item: the field of the first object in which it is neither absent nor null.
+
+    Tools write integers as floats if some are missing.
+    """
+    values = (one.get(item) for one in objects if isinstance(one, dict))
+    value = next((value for value in values if value is not None), None)
     if value is None:
-        raise DataError(f"{location}: the field {item!r}, which identifies the item, is missing.")
+        raise UnnamedItemError(f"{location}: the field {item!r}, which identifies the item, is missing.")
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, str | int):

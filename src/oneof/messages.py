@@ -5,14 +5,16 @@ the user, by a pipeline of scikit-learn, or by `oneof.compare`. Here the first f
 `skip_file_prefixes` of `warnings.warn` does this too, but not in Python 3.11.
 """
 
+import re
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from types import FrameType
 
 _PACKAGES = frozenset({"oneof", "sklearn", "joblib", "threadpoolctl"})
 _MODULES = frozenset({"contextlib", "functools", "threading", "concurrent", "multiprocessing", "runpy"})
 """Modules of Python between two frames of the packages above, or behind them, as in a thread or a worker process."""
+_NEEDS_QUOTES = re.compile(r'[",\r\n]|^\s|\s$')
 
 
 def enumerate_items(
@@ -104,3 +106,9 @@ def _is_inside(frame: FrameType) -> bool:
         name = getattr(frame.f_globals.get("__spec__"), "name", name)
     root = str(name).partition(".")[0]
     return root in _PACKAGES or root in _MODULES
+
+
+def write_names(names: Iterable[str]) -> str:
+    """Return names as the value of an option of the command line, in the form of a line of CSV."""
+    quoted = ('"' + name.replace('"', '""') + '"' if _NEEDS_QUOTES.search(name) else name for name in names)
+    return ",".join(quoted)

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from oneof.cli.app import app
 from oneof.cli.expand import expand
-from oneof.cli.options import read_names, write_names
+from oneof.cli.options import read_names
 from oneof.errors import InputError
+from oneof.messages import write_names
 from tests.cli.conftest import QUICK, Run, make_birds
 
 NAME = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=8)

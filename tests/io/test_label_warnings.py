@@ -1,5 +1,6 @@
 """Warnings about labels: a set or a missing value that is read as a class, and sentences as classes."""
 
+import shlex
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import polars as pl
 import pytest
 
 from oneof import CandidateSets
+from oneof.cli.options import read_names
 from oneof.io import (
     cells_without_weights,
     certain_rows,
@@ -25,6 +27,11 @@ def test_refusals_among_weights_have_a_warning() -> None:
     [note] = cells_without_weights([*weighted, "I cannot decide.", "I cannot decide."], ["a", "b", "I cannot decide."])
     assert "2 cells have no weights and are read as a class that no other cell has: 'I cannot decide.'" in note
     assert "--missing 'I cannot decide.'" in note
+    refusals = ["I'm sorry, no.", "Cannot tell"]
+    [note] = cells_without_weights([*weighted, *refusals], ["a", "b", *refusals])
+    words = shlex.split(note.partition("add ")[2].partition(": the row")[0])
+    assert words[0] == "--missing"
+    assert read_names(*words[:1], words[1:]) == tuple(refusals)  # as the command line reads them
     assert cells_without_weights(["x", "y", "z", "a:0.7|b:0.3"], ["a", "b", "x", "y", "z"]) == []
 
 

@@ -96,3 +96,23 @@ def test_vectors_of_integers_and_floats_are_vectors(tmp_path: Path) -> None:
         assert table.frame.select("a[0]", "a[1]").rows() == [(0.0, 0.5), (1.0, None), (None, None)]
     for options in ({"labels": ["y"]}, {"as_text": ["*"]}):
         assert read_table(path, **options).frame["y"].to_list() == [["1", "2.5"], ["2.5"], ["1"]]  # type: ignore[arg-type]
+
+
+def test_vectors_as_text_are_those_of_lists(tmp_path: Path) -> None:
+    """CSV has vectors as JSON; text that is read as text, short lists and other text are not vectors."""
+    vectors = np.random.default_rng(0).normal(size=(20, 8)).round(3)
+    vectors[0, 0], vectors[1, 1] = 1e-5, -3
+    cells: list[Any] = [*map(str, vectors.tolist()), None]
+    table = {"y": ["a", "b", "c"] * 7, "e": cells, "interval": ["[0.5, 1.0]"] * 21}
+    table |= {"words": ["[" + ", ".join("abcdefgh") + "]"] * 21}
+    path = tmp_path / "t.csv"
+    pl.DataFrame(table).write_csv(path)
+    read = read_table(path, labels=["y"])
+    assert read.vectors == {"e": 8}
+    numbers = read.frame.select(pl.selectors.starts_with("e[")).to_numpy()
+    np.testing.assert_array_equal(numbers[:20], vectors)
+    assert np.isnan(numbers[20]).all()
+    assert read.frame["interval"].dtype == read.frame["words"].dtype == pl.String
+    assert any("column 'e' of vectors is read as 8 columns of numbers" in remark for remark in read.remarks)
+    for as_text in (["e"], ["*"]):
+        assert read_table(path, labels=["y"], as_text=as_text).frame["e"].to_list() == cells

@@ -1,7 +1,6 @@
 """Options shared by several commands, their checks, and lists of names; `option_groups` has groups of options."""
 
 import csv
-import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, TypeAlias
@@ -125,8 +124,6 @@ Debug: TypeAlias = Annotated[
     bool, typer.Option("--debug", envvar="ONEOF_DEBUG", help="Show the traceback of an error.")
 ]
 
-_NEEDS_QUOTES = re.compile(r'[",\r\n]|^\s|\s$')
-
 
 def read_names(option: str, entries: Iterable[str] | None) -> tuple[str, ...]:
     """Return the names of an option, whose values may contain several names separated by commas, as in a line of CSV.
@@ -146,12 +143,6 @@ def read_names(option: str, entries: Iterable[str] | None) -> tuple[str, ...]:
             ) from None
         names += [cell.strip() for cell in cells if cell.strip()]
     return tuple(names)
-
-
-def write_names(names: Iterable[str]) -> str:
-    """Return names as the value of an option, which `read_names` reads."""
-    quoted = ('"' + name.replace('"', '""') + '"' if _NEEDS_QUOTES.search(name) else name for name in names)
-    return ",".join(quoted)
 
 
 def read_class_weight(text: str) -> str | None:

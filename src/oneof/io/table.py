@@ -160,7 +160,7 @@ def read_table(
         raise DataError(f"{name} has no rows. Add at least one.")
     [batch] = batches
     content, unit_remarks = drop_units_row(batch.content, batch.cell_format) if drop_units else (batch.content, ())
-    frame, vectors = split_vectors(content, {*labels, *batch.label_columns})
+    frame, vectors = split_vectors(content, {*labels, *batch.label_columns, *as_text})
     return Table(
         frame,
         name,

@@ -18,14 +18,20 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+MIN_TEXT_SIZE = 8
+"""Length from which lists of numbers as text are vectors; shorter ones, such as "[0.5, 1.0]", may be intervals."""
+
+
 def split_vectors(frame: "pl.DataFrame", exclude: Collection[str]) -> "tuple[pl.DataFrame, dict[str, int]]":
     """Return a table in which columns of vectors of equal length, such as embeddings, are columns of numbers.
+
+    The vectors are lists, arrays, or JSON as text, as CSV files have them.
 
     Parameters
     ----------
     frame : polars.DataFrame
     exclude : collection of str
-        Columns of labels, which may be lists.
+        Columns of labels, which may be lists, and columns that are read as text; "*" for all columns of text.
 
     Returns
     -------
@@ -38,11 +44,12 @@ def split_vectors(frame: "pl.DataFrame", exclude: Collection[str]) -> "tuple[pl.
 
     columns: list[pl.Series] = []
     sizes = {}
-    for cells in frame.iter_columns():
+    for given in frame.iter_columns():
+        cells = given if given.name in exclude or "*" in exclude else _read_texts(given)
         size = 0 if cells.name in exclude else _vector_size(cells)
         names = member_names(cells.name, size)
         if not size or not set(names).isdisjoint(frame.columns):
-            columns.append(cells)
+            columns.append(given)
             continue
         vectors = cells.arr.to_list() if isinstance(cells.dtype, pl.Array) else cells
         columns += [vectors.list.get(j).alias(name) for j, name in enumerate(names)]
@@ -56,6 +63,21 @@ def describe_vectors(sizes: Mapping[str, int]) -> list[str]:
         f"column {name!r} of vectors is read as {size:,} columns of numbers, {name}[0] etc."
         for name, size in sizes.items()
     ]
+
+
+def _read_texts(cells: "pl.Series") -> "pl.Series":
+    """Return the lists of numbers of cells of text; other cells as they are."""
+    import polars as pl
+
+    texts = cells.drop_nulls() if cells.dtype == pl.String else None
+    if texts is None or not len(texts) or not texts[0].startswith("["):
+        return cells
+    if not texts.str.contains(rf"^\[[^\[\]{{}}\"a-df-zA-DF-Z]*(,[^,\[\]]*){{{MIN_TEXT_SIZE - 1},}}\]$").all():
+        return cells
+    try:
+        return cells.str.json_decode(pl.List(pl.Float64))
+    except pl.exceptions.PolarsError:
+        return cells
 
 
 def _vector_size(cells: "pl.Series") -> int:

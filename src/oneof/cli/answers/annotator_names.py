@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from oneof.cli.options import write_names
+from oneof.messages import write_names
 
 if TYPE_CHECKING:
     from oneof.io import Table

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from oneof.cli.answers.annotator_names import MAX_NAMED
-from oneof.cli.options import AnswersRow, ExcludeAnnotator, read_names, write_names
+from oneof.cli.options import AnswersRow, ExcludeAnnotator, read_names
 from oneof.cli.output import terminal
+from oneof.messages import write_names
 
 if TYPE_CHECKING:
     from oneof.cli.answers.answer_options import AnswerOptions

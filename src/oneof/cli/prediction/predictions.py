@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.options import write_names
 from oneof.cli.output import terminal
 from oneof.errors import DataError, InputError, ModelFileError
+from oneof.messages import write_names
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,10 +8,9 @@ import shlex
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from oneof.cli.options import write_names
 from oneof.errors import DataError
 from oneof.io import find_column
-from oneof.messages import enumerate_items
+from oneof.messages import enumerate_items, write_names
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,9 +8,8 @@ import shlex
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.options import write_names
 from oneof.cli.output.terminal import format_percent
-from oneof.messages import enumerate_items
+from oneof.messages import enumerate_items, write_names
 
 if TYPE_CHECKING:
     import polars as pl

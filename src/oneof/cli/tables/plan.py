@@ -8,10 +8,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.options import write_names
 from oneof.cli.tables.times import AUDIT, MAX_ESTIMATE_SECONDS, RATES
 from oneof.io import UnreadableCells
-from oneof.messages import enumerate_items
+from oneof.messages import enumerate_items, write_names
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,8 +6,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from oneof.cli.options import write_names
 from oneof.cli.prediction.sets import REPORT_COVERAGE
+from oneof.messages import write_names
 
 if TYPE_CHECKING:
     from oneof.audit import LabelIssues

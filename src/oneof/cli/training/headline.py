@@ -188,6 +188,17 @@ def describe_training_labels(
     return [note]
 
 
+def describe_weights(prepared: "PreparedTable", accuracy: "AccuracyEstimate | None") -> list[str]:
+    """Return a note that an accuracy estimated from labels with weights depends on them; none with checked rows."""
+    has_checked = prepared.truth is not None or prepared.is_checked is not None
+    if accuracy is None or has_checked or prepared.answers is not None or not prepared.candidates.is_weighted.any():
+        return []
+    return [
+        "the estimated accuracy is too high if the weights of the labels are too close to each other (.04 to .11 in "
+        "simulations), and too low if they are too different. Give the true labels of 50 to 100 rows (--truth)."
+    ]
+
+
 def describe_noise(estimate: "AccuracyEstimate | LabelIssues | None", *, has_checked: bool = False) -> list[str]:
     """Return a note if so many labels are wrong that prediction sets are too large without a correction.
 

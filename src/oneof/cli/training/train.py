@@ -36,6 +36,7 @@ from oneof.cli.training.headline import (
     describe_lists,
     describe_noise,
     describe_training_labels,
+    describe_weights,
     held_out_accuracy,
     make_headline,
     share_lists,
@@ -249,10 +250,11 @@ def train(
     )
     headline = make_headline(comparison, candidates, accuracy, has_shared_lists=has_shared_lists)
     if noise_rate is None and accuracy is not None:
-        for sentence in describe_rest(read_options, prepared):
+        for sentence in (*describe_rest(read_options, prepared), *describe_weights(prepared, accuracy)):
             add_note(sentence)
     n_checked = len(find_checked_rows(comparison, candidates, truth))
-    if noise_rate is None and given is None and calibration is not None and n_checked < MIN_CHECKED_ROWS:
+    has_sets = given is None and calibration is not None and not prepared.has_rest
+    if noise_rate is None and has_sets and n_checked < MIN_CHECKED_ROWS:
         for sentence in describe_noise(accuracy or issues, has_checked=checked is not None):
             add_note(sentence)
     summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)

@@ -1,6 +1,7 @@
 """Notes about the classes of a table: sets, missing labels and weights that are read as a class, and spellings."""
 
 import re
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from oneof.candidates.readers.literals import LISTS
 from oneof.candidates.spellings import describe_spellings
 from oneof.errors import LabelError
 from oneof.io.formats.cells import MISSING, MISSING_NUMBERS
-from oneof.messages import enumerate_items, shorten
+from oneof.messages import enumerate_items, shorten, write_names
 
 _SEPARATORS = (";", ",", "/", "|", "+", "&", " and ", " or ", "\n")
 _UNKNOWN = (
@@ -125,7 +126,7 @@ def cells_without_weights(cells: Iterable[str | None], classes: Iterable[Any]) -
     cells_are = "1 cell has no weights and is" if n_plain == 1 else f"{n_plain:,} cells have no weights and are"
     return [
         f"{cells_are} read as a class that no other cell has: {_quote(plain)}. If it is a refusal or a comment, add "
-        f"--missing {plain[0]!r}: the row is then unlabeled."
+        f"--missing {shlex.quote(write_names(plain[:_MAX_LISTED]))}: the row is then unlabeled."
     ]
 
 

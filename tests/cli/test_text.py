@@ -77,7 +77,7 @@ def test_a_new_process_has_the_same_stems_and_stop_words(run: Run, table: Path) 
         "-",
     ]
     process = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert (process.stdout, process.stderr) == (expected.out, "")
+    assert (process.stdout, process.stderr) == (expected.out, expected.err)
     rows = pl.read_csv(process.stdout.encode())
     assert rows["label"].to_list()[:2] == ["net", "sea"]
     assert rows.null_count().sum_horizontal().to_list() == [0]

@@ -198,6 +198,11 @@ class LabelTable:
         """Return the table with its cells as in its file, and the delimiter of CSV.
 
         A decimal comma would otherwise be written in some columns and not in others.
+
+        Returns
+        -------
+        frame : polars.DataFrame
+        delimiter : str
         """
         if self.original is None:
             return self.frame, ","

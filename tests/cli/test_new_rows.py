@@ -215,12 +215,15 @@ def test_a_vector_of_integers_and_floats_is_read(run: Run) -> None:
 
 
 def test_a_column_of_vectors_must_have_lists(run: Run) -> None:
-    """Vectors as text are an error that says so, for tables and for single rows."""
+    """Vectors as text are an error that says so, for tables and for single rows; CSV has them as JSON."""
     assert run("fit", _write("train.jsonl", _vectors()), "--labels", "y", *QUICK, "--out", "out").code == 0
     rows = [{"a": json.dumps(row["a"])} for row in _vectors()]
     message = "row 0: column 'a' must have lists of 10 numbers, as in training; got text. Write a list, null for"
     check_error(run, "predict", "out/model.skops", _write("new.jsonl", rows), message=message)
     pl.DataFrame(rows).write_csv("new.csv")
+    lists = run("predict", "out/model.skops", _write("lists.jsonl", _vectors()), "--out", "-")
+    assert run("predict", "out/model.skops", "new.csv", "--out", "-").out == lists.out
+    pl.DataFrame({"a": ["[0.1 0.2]"] * 3}).write_csv("new.csv")
     check_error(run, "predict", "out/model.skops", "new.csv", message=message)
     for predict in (load("out/model.skops").predict, RowPredictor(load("out/model.skops")).predict):
         with pytest.raises(DataError, match=message):

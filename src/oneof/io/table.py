@@ -160,7 +160,9 @@ def read_table(
         raise DataError(f"{name} has no rows. Add at least one.")
     [batch] = batches
     content, unit_remarks = drop_units_row(batch.content, batch.cell_format) if drop_units else (batch.content, ())
-    frame, vectors = split_vectors(content, {*labels, *batch.label_columns, *as_text})
+    frame, vectors = split_vectors(
+        content, {*labels, *batch.label_columns, *as_text}, has_only_text=known in ("csv", "tsv", "excel")
+    )
     return Table(
         frame,
         name,

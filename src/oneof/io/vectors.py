@@ -22,16 +22,18 @@ MIN_TEXT_SIZE = 8
 """Length from which lists of numbers as text are vectors; shorter ones, such as "[0.5, 1.0]", may be intervals."""
 
 
-def split_vectors(frame: "pl.DataFrame", exclude: Collection[str]) -> "tuple[pl.DataFrame, dict[str, int]]":
+def split_vectors(
+    frame: "pl.DataFrame", exclude: Collection[str], *, has_only_text: bool = False
+) -> "tuple[pl.DataFrame, dict[str, int]]":
     """Return a table in which columns of vectors of equal length, such as embeddings, are columns of numbers.
-
-    The vectors are lists, arrays, or JSON as text, as CSV files have them.
 
     Parameters
     ----------
     frame : polars.DataFrame
     exclude : collection of str
         Columns of labels, which may be lists, and columns that are read as text; "*" for all columns of text.
+    has_only_text : bool, default=False
+        Whether the format of the file, such as CSV, has text alone: then vectors are also lists of JSON as text.
 
     Returns
     -------
@@ -45,7 +47,8 @@ def split_vectors(frame: "pl.DataFrame", exclude: Collection[str]) -> "tuple[pl.
     columns: list[pl.Series] = []
     sizes = {}
     for given in frame.iter_columns():
-        cells = given if given.name in exclude or "*" in exclude else _read_texts(given)
+        is_text = not has_only_text or given.name in exclude or "*" in exclude
+        cells = given if is_text else _read_texts(given)
         size = 0 if cells.name in exclude else _vector_size(cells)
         names = member_names(cells.name, size)
         if not size or not set(names).isdisjoint(frame.columns):

@@ -22,9 +22,15 @@ from oneof.io.formats.cells import (
     strip_text,
 )
 from oneof.io.formats.csv.header_lines import COMMENT
-from oneof.io.formats.dates import UNAMBIGUOUS_DATES, dates_to_days, read_dates, read_durations, to_hours
+from oneof.io.formats.dates import (
+    UNAMBIGUOUS_DATES,
+    dates_to_days,
+    name_date_formats,
+    read_dates,
+    read_durations,
+    to_hours,
+)
 from oneof.io.formats.names import format_names, is_pattern, matching
-from oneof.io.notes.date_formats import name_date_formats
 from oneof.io.notes.findings import KINDS, MAX_CELLS, Kind, UnreadableCells
 from oneof.messages import enumerate_items
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 MIN_TEXT_SIZE = 8
 """Length from which lists of numbers as text are vectors; shorter ones, such as "[0.5, 1.0]", may be intervals."""
+_NUMBER = r"\s*(?:[-+.\deE]+|null)\s*"
+_VECTOR = rf"^\[(?:{_NUMBER},){{{MIN_TEXT_SIZE - 1},}}{_NUMBER}\]$"
 
 
 def split_vectors(
@@ -75,7 +77,7 @@ def _read_texts(cells: "pl.Series") -> "pl.Series":
     texts = cells.drop_nulls() if cells.dtype == pl.String else None
     if texts is None or not len(texts) or not texts[0].startswith("["):
         return cells
-    if not texts.str.contains(rf"^\[[^\[\]{{}}\"a-df-zA-DF-Z]*(,[^,\[\]]*){{{MIN_TEXT_SIZE - 1},}}\]$").all():
+    if not texts.str.contains(_VECTOR).all():
         return cells
     try:
         return cells.str.json_decode(pl.List(pl.Float64))

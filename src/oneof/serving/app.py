@@ -187,25 +187,29 @@ def _describe_unreadable(predictions: list[dict[str, Any]]) -> list[str]:
 
 def _describe_absent(predictions: list[dict[str, Any]]) -> list[str]:
     """Return a note about the columns that rows lack, if there are any."""
-    rows = _rows_by_column(predictions, "absent")
-    if not rows:
+    columns = _list_columns(predictions, "absent")
+    if not columns:
         return []
-    listed = [f"{column!r} (row {lacking[0]}{_and_more(lacking)})" for column, lacking in rows.items()]
-    columns = enumerate_items(listed, _MAX_LISTED, conjunction=False)
     return [f"absent columns are missing values: {columns}. Use null for a missing value, or add its key."]
 
 
 def _describe_unusual(predictions: list[dict[str, Any]]) -> list[str]:
     """Return a note about the rows whose texts or vectors differ from those of training, if there are any."""
-    rows = _rows_by_column(predictions, "unusual")
-    if not rows:
+    columns = _list_columns(predictions, "unusual")
+    if not columns:
         return []
-    listed = [f"{column!r} (row {unusual[0]}{_and_more(unusual)})" for column, unusual in rows.items()]
-    columns = enumerate_items(listed, _MAX_LISTED, conjunction=False)
     return [
         f"rows differ from those of training: {columns}. Probabilities and the coverage of prediction sets do not "
         "apply to them. Check the language of texts, how vectors are computed, and whether any are missing."
     ]
+
+
+def _list_columns(predictions: list[dict[str, Any]], field: str) -> str:
+    """Return the columns in a list of the predictions, each with its rows; empty text without such a column."""
+    rows = _rows_by_column(predictions, field).items()
+    return enumerate_items(
+        [f"{name!r} (row {own[0]}{_and_more(own)})" for name, own in rows], _MAX_LISTED, conjunction=False
+    )
 
 
 def _rows_by_column(predictions: list[dict[str, Any]], field: str) -> dict[str, list[int]]:

@@ -94,7 +94,8 @@ def _unwrap_objects(cells: "pl.Series", *, weighted: bool) -> "pl.Series":
     """
     import polars as pl
 
-    fields = {field.name for field in cells.dtype.fields if not field.dtype.is_numeric()}  # type: ignore[attr-defined]
+    assert isinstance(cells.dtype, pl.Struct)
+    fields = {field.name for field in cells.dtype.fields if not field.dtype.is_numeric()}
     if fields.isdisjoint(WRAPPER_KEYS):
         return cells
     rows = [cell and {key: value for key, value in cell.items() if value is not None} for cell in cells.to_list()]

@@ -38,8 +38,8 @@ def named_classes(prepared: "PreparedTable") -> "Mask | None":
     """
     if not prepared.has_rest:
         return None
-    candidates, nameless = prepared.candidates, nameless_rows(prepared)
-    named = (written_weights(prepared) > 0) & candidates.mask
+    candidates, named = prepared.candidates, _names(prepared)
+    nameless = ~named.any(axis=1)
     named[nameless] = candidates.mask[nameless]
     return named
 
@@ -50,8 +50,12 @@ def nameless_rows(prepared: "PreparedTable") -> "Mask":
 
     if not prepared.has_rest:
         return np.zeros(len(prepared.candidates), dtype=bool)
-    named = (written_weights(prepared) > 0) & prepared.candidates.mask
-    return prepared.candidates.is_weighted & ~named.any(axis=1)
+    return prepared.candidates.is_weighted & ~_names(prepared).any(axis=1)
+
+
+def _names(prepared: "PreparedTable") -> "Mask":
+    """Return the candidates with a weight in the table, (n, K)."""
+    return (written_weights(prepared) > 0) & prepared.candidates.mask
 
 
 def excluded_rows(prepared: "PreparedTable") -> "Mask | None":

@@ -1,5 +1,6 @@
 """Reading of a training table as candidate sets, true labels and features."""
 
+import warnings
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -16,8 +17,7 @@ from oneof.cli.tables.gold import describe_shared_rows, use_gold
 from oneof.cli.tables.groups import count_groups, group_notes, read_groups
 from oneof.cli.tables.leaks import leak_notes
 from oneof.cli.tables.read_options import ReadOptions
-from oneof.cli.tables.written import WrittenWeights, read_written
-from oneof.errors import InputError, LabelError
+from oneof.errors import InputError, LabelError, OneofError
 from oneof.io import (
     Column,
     Overrides,
@@ -50,6 +50,15 @@ if TYPE_CHECKING:
 UNREADABLE_OPTION = "--unreadable-labels unlabeled reads such rows as unlabeled rows."
 _MAX_SHOWN = 80
 """Maximum number of characters of a list in a note."""
+
+
+@dataclass(frozen=True)
+class WrittenWeights:
+    """Weights in a table; a row that names no class is unlabeled, with equal weights."""
+
+    candidates: CandidateSets
+    is_class: "Mask"
+    """(K,): False for the label of the rest."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +188,7 @@ def prepare_rows(table: Table, read_options: ReadOptions) -> PreparedTable:
             tolerant = replace(label_table, cell_format=replace(table.cell_format, label_errors="unlabeled"))
             read_as_written = cache(
                 partial(
-                    read_written,
+                    _read_written,
                     partial(read_labels, tolerant, labels, separator=separator, **asdict(weighting)),
                     read_options.classes,
                     rest,
@@ -349,3 +358,26 @@ def _check_no_column_options(read_options: ReadOptions, path: Path) -> None:
             f"{path} has a sparse matrix, which has no columns: remove --numeric, --categorical, --text, --drop, "
             "--stop-words and --stem."
         )
+
+
+def _read_written(
+    read: Callable[..., CandidateSets], classes: Sequence[str] | None, rest: str | None, *, folds_case: bool
+) -> WrittenWeights | None:
+    """Return the weights that `read` returns without a rest; None if no row can be read without it.
+
+    The label `rest` of the table is read as a class. `read` must leave rows unlabeled whose only weight is the rest.
+    """
+    import numpy as np
+
+    from oneof.candidates.columns import fold_case
+
+    fold: Callable[[str], str] = fold_case if folds_case else str
+    names = classes if classes is None or rest is None else (*classes, rest)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # the same as of the weights that are fitted
+        try:
+            written = read(classes=names, kind="likelihood", rest=False)
+        except OneofError:
+            return None
+    is_class = [rest is None or fold(str(label)) != fold(rest) for label in written.classes.tolist()]
+    return WrittenWeights(written, np.array(is_class))

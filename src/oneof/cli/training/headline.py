@@ -194,8 +194,8 @@ def describe_weights(prepared: "PreparedTable", accuracy: "AccuracyEstimate | No
     if accuracy is None or has_checked or prepared.answers is not None or not prepared.candidates.is_weighted.any():
         return []
     return [
-        "the estimated accuracy is too high if the weights of the labels are too close to each other (.04 to .11 in "
-        "simulations), and too low if they are too different. Give the true labels of 50 to 100 rows (--truth)."
+        "the estimated accuracy is too high if the weights of the labels are too close to each other, and too "
+        "low if they are too different. Give the true labels of 50 to 100 rows (--truth)."
     ]
 
 

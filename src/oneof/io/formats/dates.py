@@ -279,3 +279,9 @@ def to_hours(cells: "pl.Series") -> "pl.Series":
 
     unit = {"ms": 3.6e6, "us": 3.6e9, "ns": 3.6e12}[getattr(cells.dtype, "time_unit", "ns") or "ns"]
     return cells.cast(pl.Int64).cast(pl.Float64) / unit
+
+
+def name_date_formats(formats: Sequence[str]) -> str:
+    """Return the formats of a column of dates, and one that is read in any column."""
+    names = [repr(known) for known in dict.fromkeys((*formats, UNAMBIGUOUS_DATES[0]))]
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

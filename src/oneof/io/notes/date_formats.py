@@ -1,9 +1,9 @@
-"""Formats of dates in notes and errors."""
+"""Note about dates in another format than in training."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from oneof.io.formats.dates import UNAMBIGUOUS_DATES
+from oneof.io.formats.dates import name_date_formats
 from oneof.io.notes.findings import UnreadableCells
 
 if TYPE_CHECKING:
@@ -20,9 +20,3 @@ def describe_dates(columns: "Sequence[Column]", unreadable: UnreadableCells) -> 
         if column.kind == "date"
         and any(any(map(str.isdigit, text)) for _, text in unreadable.examples.get(column.name, ()))
     ]
-
-
-def name_date_formats(formats: Sequence[str]) -> str:
-    """Return the formats of a column of dates, and one that is read in any column."""
-    names = [repr(known) for known in dict.fromkeys((*formats, UNAMBIGUOUS_DATES[0]))]
-    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

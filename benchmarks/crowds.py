@@ -158,8 +158,8 @@ class Votes:
         table = table[:, (votes >= 0).any(axis=0)]
         self.n_votes = (votes >= 0).sum(axis=1)
         classes = range(sets.shape[2])
-        self.rules = Answers.from_table(table, classes=classes, select_rows=True)
-        self.annotators = Answers.from_table(table, classes=classes)
+        self.rules = Answers.from_table(table, classes=classes)
+        self.annotators = Answers.from_table(table, classes=classes, select_rows=False)
         members = sets[np.arange(votes.shape[1]), votes] * (votes >= 0)[:, :, None]
         self.shares = (members / np.maximum(members.sum(axis=2, keepdims=True), 1)).sum(axis=1)
 
@@ -217,7 +217,7 @@ def _rule_methods(X, candidates, truth, votes):
         labels[voted] = dawid_skene_abstentions(votes.codes[voted], shares)
         return labels
 
-    dawid_skene = AnnotatorModel("confusion", "fitted", strength=0.0, merge_copies=False, max_iter=2000)
+    dawid_skene = AnnotatorModel(strength=0.0, max_iter=2000)
     return {
         "votes, LogisticRegression": majority,
         "Dawid & Skene with abstentions, LogisticRegression": lambda: logistic(abstentions()),

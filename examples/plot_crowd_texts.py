@@ -61,7 +61,6 @@ pairs = pairwise_agreement(answers)
 for i in np.argsort(pairs.kappa)[:3]:
     print(f"{pairs.first[i]} and {pairs.second[i]}: {pairs.n_shared[i]} rows, kappa {pairs.kappa[i]:.2f}")
 model = AnnotatorModel().fit(answers)
-print(textwrap.fill(f"{model.model_}: {model.selection_.reason}", 88))
 for note in model.notes_:
     print(textwrap.fill(note, 88))
 

@@ -42,22 +42,21 @@ print(f"Krippendorff's alpha of the answers: {krippendorff_alpha(crowd):.2f}")
 
 # %%
 # `AnnotatorModel` estimates the accuracies and the labels from the answers alone. It lists the annotators who are no
-# better than chance, and the copies, whose copied answers do not count.
+# better than chance, and pairs of whom one may copy the other.
 model = AnnotatorModel().fit(crowd)
 print("no better than chance:", ", ".join(model.no_better_than_chance_))
-print("copies:", "; ".join(", ".join(group) for group in model.copies_))
+print("may be copies:", "; ".join(" and ".join(pair.annotators) for pair in model.copied_pairs_))
 
 # %%
 # `CrowdClassifier` also uses the features: the prediction of a row by the other rows is the prior of its label. The
-# answers alone give too high accuracies for Dan, Finn and Hal, because annotators make the same mistakes. The copies
-# have wide, conservative intervals. An answer with two digits is correct if one of them is the true label.
+# answers alone give too high accuracies for annotators who make the same mistakes, and for copies. An answer with two digits is correct if one of them is the true label.
 classifier = CrowdClassifier(random_state=0).fit(X, crowd)
 is_correct = [[truth[i] in np.atleast_1d(a) for i, a in enumerate(column) if a is not None] for column in answers.T]
 true_accuracy = np.array([np.mean(column) for column in is_correct])
 order = np.argsort(true_accuracy)
 heights = np.arange(len(names))
 remarks = dict.fromkeys(model.no_better_than_chance_, "no better than chance")
-remarks |= {name: "copies" for group in model.copies_ for name in group}
+remarks |= {name: "may be a copy" for pair in model.copied_pairs_ for name in pair.annotators}
 
 figure, ax = plt.subplots(figsize=(7.2, 4.6))
 estimates = {"answers alone": (model, -0.16), "answers and features": (classifier.annotator_model_, 0.16)}

@@ -204,10 +204,9 @@ def annotator_settings(draw: st.DrawFn, K: int) -> dict[str, Any]:
     priors = [*("auto", "uniform", "fitted"), np.full(K, 1 / K), [1e-300, *[1.0] * (K - 1)], [1e300] * K]
     return draw(
         optional(
-            model=either(st.sampled_from(["auto", "confusion", "one_coin"])),
+            model=either(st.sampled_from(["confusion", "one_coin"])),
             class_prior=either(st.sampled_from(priors), st.sampled_from([*INVALID, [0.0] * K, [[0.5] * K]])),
-            strength=either(st.sampled_from(["auto", 0, *NUMBERS])),
-            merge_copies=either(st.booleans()),
+            strength=either(st.sampled_from([0, *NUMBERS])),
             classes=either(st.sampled_from([NAMES, list(NAMES[:K]), range(K)])),
             coverage=either(st.sampled_from([0.5, 0.9, 1e-12, 1 - 1e-15])),
             max_iter=several(1, 30),
@@ -249,7 +248,7 @@ def _attributes(model: AnnotatorModel) -> Any:
     assert by_class.accuracy.shape == by_class.differs.shape == (J, K)
     assert ((by_class.interval >= 0) & (by_class.interval <= 1)).all()
     numbers = (*numbers, by_class.accuracy, by_class.interval, by_class.n_answers, tuple(model.notes_))
-    return *numbers, model.confusion_, model.class_prior_, model.n_answers_, model.copied_pairs_, model.strength_
+    return *numbers, model.confusion_, model.class_prior_, model.n_answers_, model.copied_pairs_, model.is_rule_
 
 
 @st.composite

@@ -43,7 +43,6 @@ EXEMPT = {
     "DisputedRows": RESULTS,
     "Questions": RESULTS,
     "ClassAccuracies": RESULTS,
-    "ModelSelection": RESULTS,
     "PairAgreements": RESULTS,
     "SavedModel": "a record that the command line fills; tests/fuzz_files and tests/io fuzz its files and rows",
     "LearningCurveLike": "a protocol, which cannot be called",

@@ -124,9 +124,7 @@ def test_the_double_annotated_rows_are_the_same_in_every_process() -> None:
 def test_the_posterior_is_that_of_the_model() -> None:
     """With one accuracy for each annotator and equal class frequencies, it equals that of AnnotatorModel."""
     table = [["a", "b", ["a", "c"]], ["b", ["b", "c"], "b"], ["c", "c", "a"], ["a", None, "a"]] * 5
-    fit = AnnotatorModel("one_coin", "uniform", merge_copies=False, classes=list("abc"), max_iter=20_000, tol=1e-9).fit(
-        table
-    )
+    fit = AnnotatorModel("one_coin", "uniform", classes=list("abc"), max_iter=20_000, tol=1e-9).fit(table)
     codes = {"a": 0, "b": 1, "c": 2}
     rates = {0: 0.9, 1: 0.6, 2: 0.7}
     for answers in table[:4]:

@@ -6,30 +6,33 @@ import numpy as np
 
 
 def dawid_skene(
-    answers, n_rows, n_sources, n_classes, start, *, n_iter, strength=0.0, prior=0.0, pool_share=1.0, floor=1e-10
+    answers, n_rows, n_sources, n_classes, start, *, n_iter, strength=0.0, prior=None, pooled=10.0, floor=1e-10
 ):
-    """Return the posterior after EM iterations; answers are (row, source, class) triples."""
-    mu = start.copy()
+    """Return the posterior after EM iterations; answers are (row, source, class) triples. All rows have answers."""
+    mu, pooled = start.copy(), pooled if strength > 0 else 0.0
     for _ in range(n_iter):
-        pool = np.empty((n_classes, n_classes))
+        right = sum(mu[i, a] for i, _, a in answers)
+        rate = max((right + 1) / (len(answers) + 2), 1 / n_classes)
+        errors = np.zeros((n_classes, n_classes))
         for k in range(n_classes):
             for a in range(n_classes):
-                smoothing = (n_classes if a == k else 1.0) / (2 * n_classes - 1)
-                pool[k, a] = smoothing + sum(mu[i, k] for i, _, b in answers if b == a)
-        total = pool.sum()
-        rates = np.array([pool[k] / pool[k].sum() for k in range(n_classes)])
-        for k in range(n_classes):
-            mean = [(rates[k, a] + rates[a, k]) / 2 for a in range(n_classes)]
-            pool[k] += pool_share * total / n_classes * np.array(mean) / sum(mean)
-            pool[k] /= pool[k].sum()
+                if a != k:
+                    errors[k, a] = max(pooled * (1 - rate) / (n_classes - 1), floor)
+                    errors[k, a] += sum(mu[i, k] for i, _, b in answers if b == a)
+            errors[k] /= errors[k].sum()
         theta = np.empty((n_sources, n_classes, n_classes))
         for j in range(n_sources):
+            own = [(i, a) for i, s, a in answers if s == j]
+            accuracy = (sum(mu[i, a] for i, a in own) + strength * rate) / max(len(own) + strength, floor)
             for k in range(n_classes):
-                total = strength + sum(mu[i, k] for i, s, _ in answers if s == j)
+                total = strength + sum(mu[i, k] for i, _ in own)
                 for a in range(n_classes):
-                    count = strength * pool[k, a] + sum(mu[i, k] for i, s, b in answers if (s, b) == (j, a))
+                    mean = accuracy if a == k else (1 - accuracy) * errors[k, a]
+                    count = strength * mean + sum(mu[i, k] for i, b in own if b == a)
                     theta[j, k, a] = max(count, floor) / max(total, floor)
-        share = (1 - prior) * mu.mean(axis=0) + prior / n_classes if np.ndim(prior) == 0 else prior
+        named = np.array([sum(b == a for _, _, b in answers) for a in range(n_classes)]) / len(answers)
+        fitted = (mu.sum(axis=0) + pooled * n_classes * named) / (n_rows + pooled * n_classes)
+        share = fitted if prior is None else prior
         for i in range(n_rows):
             for k in range(n_classes):
                 mu[i, k] = share[k] * np.prod([theta[j, k, a] for r, j, a in answers if r == i])
@@ -61,33 +64,38 @@ def one_coin(answers, n_rows, n_sources, n_classes, start, *, n_iter, strength):
     return mu, accuracy
 
 
-def rules(votes, n_rows, n_classes, start, *, n_iter, power=0.5, per_row=0.5):
+def rules(votes, n_rows, n_classes, start, *, n_iter, power=0.5, strength=3000.0):
     """Return the posterior of rules, with uniform class frequencies; votes are (row, rule, set) triples."""
     mu = start.copy()
     columns = sorted({(j, tuple(sorted(members))) for _, j, members in votes})
     cast = {(i, j, tuple(sorted(members))) for i, j, members in votes}
     voted = {i for i, _, _ in votes}
     for _ in range(n_iter):
-        rate, inside, outside, n_inside = {}, {}, {}, {}
-        for j, members in columns:
-            rows = [i for i in range(n_rows) if (i, j, members) in cast]
-            rate[j, members] = len(rows) / n_rows
-            inside[j, members] = sum(mu[i, k] for i in rows for k in members)
-            outside[j, members] = len(rows) - inside[j, members]
-            n_inside[j, members] = sum(mu[i, k] for i in range(n_rows) for k in members)
-        lift = max(1.0, sum(inside.values()) / sum(rate[c] * n_inside[c] for c in columns))
-        drop = min(1.0, sum(outside.values()) / sum(rate[c] * (n_rows - n_inside[c]) for c in columns))
-        s = per_row * n_rows
+        rows = {c: [i for i in range(n_rows) if (i, *c) in cast] for c in columns}
+        inside = {c: sum(mu[i, k] for i in rows[c] for k in c[1]) for c in columns}
+        size = {c: sum(mu[i, k] for i in range(n_rows) for k in c[1]) for c in columns}
+
+        def precision(odds, c, size=size):
+            share = size[c] / n_rows
+            return odds * share / (odds * share + 1 - share)
+
+        low, high = 1.0, 1e8
+        for _ in range(200):  # bisection of the odds ratio by which the expected number of right votes is that of mu
+            odds = np.sqrt(low * high)
+            expected = sum(len(rows[c]) * precision(odds, c) for c in columns)
+            low, high = (odds, high) if expected < sum(inside.values()) else (low, odds)
         for i in range(n_rows):
             logs = np.zeros(n_classes)
-            for j, members in columns if i in voted else []:
-                c = (j, members)
+            for c in columns if i in voted else []:
+                share, rate = size[c] / n_rows, len(rows[c]) / n_rows
                 for k in range(n_classes):
-                    if k in members:
-                        r = (inside[c] + s * lift * rate[c]) / (n_inside[c] + s)
+                    if k in c[1]:
+                        mean = rate * precision(odds, c) / share
+                        r = (inside[c] + strength * mean) / (size[c] + strength)
                     else:
-                        r = (outside[c] + s * drop * rate[c]) / (n_rows - n_inside[c] + s)
-                    logs[k] += np.log(r) if (i, j, members) in cast else power * np.log(1 - r)
+                        mean = rate * (1 - precision(odds, c)) / (1 - share)
+                        r = (len(rows[c]) - inside[c] + strength * mean) / (n_rows - size[c] + strength)
+                    logs[k] += np.log(r) if (i, *c) in cast else power * np.log(1 - r)
             mu[i] = np.exp(logs) / np.exp(logs).sum()
     return mu
 

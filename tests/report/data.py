@@ -57,8 +57,8 @@ def annotators(n=4, names=None, *, specialist=False, **changes):
     values = {
         "names": names, "n_answers": np.arange(10, 10 + len(names)), "accuracy": accuracy,
         "interval": np.stack([accuracy - 0.1, np.minimum(accuracy + 0.1, 1)], axis=1), "coverage": 0.9,
-        "copies": [names[:2]], "copies_note": "", "no_better_than_chance": names[-1:],
-        "few_answers": [], "selection": "Confusion matrices were selected.", "notes": ["Check the answers."],
+        "copies": [tuple(names[:2])], "no_better_than_chance": names[-1:],
+        "few_answers": [], "notes": ["Check the answers."],
         "by_class": by_class, "pairs": pairs, "alpha": 0.42, "masi_alpha": None,
         "disputed": [DisputedRow(7, "b7", "finch", "wren", 2 / 3, "finch: Ann, Bob; wren: Cem")],
     }  # fmt: skip

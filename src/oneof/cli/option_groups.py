@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from oneof.cli.options import AnswersRow, ExcludeAnnotator, check_unused, read_names
+from oneof.cli.options import AnswersRow, ExcludeAnnotator, Rules, check_unused, read_names
 from oneof.cli.output import terminal
 
 if TYPE_CHECKING:
@@ -288,6 +288,7 @@ class AnswerGroup:
         ),
     ] = None
     answers_row: AnswersRow = None
+    rules: Rules = "auto"
     exclude_annotator: ExcludeAnnotator = None
     gold: Annotated[
         str | None,
@@ -304,14 +305,16 @@ class AnswerGroup:
         from oneof.cli.answers.answer_options import AnswerOptions
 
         if self.answers is None:
-            names = ("row", "annotator", "answer", "answers_row", "exclude_annotator")
+            names = ("row", "annotator", "answer", "answers_row", "rules", "exclude_annotator")
             check_unused(context, names, "needs --answers: add it")
             return None
         remedy = ": name checked labels by --gold" * bool(context.params.get("labels"))
         unused = ("labels", "weighted", "weights", "online", "noise_rate", "class_weight")
         check_unused(context, unused, f"cannot be combined with --answers{remedy}")
         excluded = read_names("--exclude-annotator", self.exclude_annotator)
-        return AnswerOptions(self.answers, self.row, self.annotator, self.answer, excluded, self.answers_row)
+        return AnswerOptions(
+            self.answers, self.row, self.annotator, self.answer, excluded, self.answers_row, self.rules
+        )
 
 
 @dataclass(frozen=True)

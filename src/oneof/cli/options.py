@@ -3,7 +3,7 @@
 import csv
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import typer
 
@@ -74,6 +74,15 @@ ExcludeAnnotator: TypeAlias = Annotated[
         "--exclude-annotator",
         metavar="NAME",
         help="Annotator whose answers are not used in this run. The file of the answers keeps them.",
+    ),
+]
+Rules: TypeAlias = Annotated[
+    Literal["auto", "yes", "no"],
+    typer.Option(
+        "--rules",
+        metavar="auto|yes|no",
+        help="Whether the sources of the answers are rules, which choose their rows, such as labeling functions; by "
+        "default those that give one label only.",
     ),
 ]
 AnswersRow: TypeAlias = Annotated[

@@ -17,7 +17,7 @@ from oneof.crowd.agreement import PairAgreements, krippendorff_alpha, krippendor
 from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.crowd.answers import Answers
 from oneof.crowd.crowd_classifier import CrowdClassifier
-from oneof.crowd.results import ClassAccuracies, CopiedPair, DisputedRows, ModelSelection, Questions
+from oneof.crowd.results import ClassAccuracies, CopiedPair, DisputedRows, Questions
 from oneof.crowd.rules import apply_rules
 
 __all__ = [
@@ -27,7 +27,6 @@ __all__ = [
     "CopiedPair",
     "CrowdClassifier",
     "DisputedRows",
-    "ModelSelection",
     "PairAgreements",
     "Questions",
     "apply_rules",

@@ -1,69 +1,79 @@
 """Probabilities of the labels, and the errors of each annotator, from the answers alone."""
 
-from dataclasses import replace
+import copy
 from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
-from oneof.crowd.annotator_results import MIN_ANSWERS, N_CHECKED, AnnotatorResults
-from oneof.crowd.answers import Answers
 from oneof.crowd.arguments import as_answers, check_answers, read_gold
-from oneof.crowd.results import ModelSelection, name_closest_pair, name_copies, rests_on_agreement
-from oneof.crowd.selection import class_priors, confusion_columns, select_model
+from oneof.crowd.results import (
+    MIN_ANSWERS,
+    ClassAccuracies,
+    CopiedPair,
+    DisputedRows,
+    Questions,
+    describe_annotators,
+    name_copies,
+    positions_of,
+    rank_questions,
+    select_disputed,
+)
+from oneof.errors import InputError
 from oneof.messages import warn
 from oneof.solvers.annotators import (
     AnnotatorSolution,
     AnswerColumns,
+    SourceModel,
     chance_accuracies,
+    equal_accuracy_p_values,
     estimate_accuracies,
+    estimate_class_accuracies,
+    find_copies,
+    identified_sources,
     solve_annotators,
-    solve_independent,
     vote_shares,
 )
-from oneof.solvers.annotators.copies import CopiedPairs
-from oneof.solvers.annotators.copying import FollowingAnswers
-from oneof.typing import Floats
-from oneof.validation import check_bool, check_choice, check_coverage, check_positive
+from oneof.typing import Floats, Ints, Labels, Mask
+from oneof.validation import (
+    as_float_array,
+    check_choice,
+    check_coverage,
+    check_memory,
+    check_positive,
+)
 
 MIN_WEIGHT = float(np.finfo(np.float64).tiny)
-MIN_COMPARED = 10
-"""Number of answers that can be compared from which an accuracy is known.
-
-In simulations of two annotators with 100 answers each, intervals of .9 covered .69 to .88 of the accuracies with three
-to five common rows, and .98 or more with ten."""
+TEST_LEVEL = 0.05
+"""Level of the test that accuracies are equal in all classes, for all annotators and classes together."""
 
 
-class AnnotatorModel(AnnotatorResults, BaseEstimator):
+class AnnotatorModel(BaseEstimator):
     """Labels with probabilities, and the accuracy and confusion of each annotator, by EM.
 
-    An answer is a label, a set of labels ("finch or wren"), or nothing. Given the true class k of the row, annotator j
-    answers with the label a with probability theta_jka, a confusion matrix. For sets, and for labels with
-    ``model="one_coin"``, the annotator has one accuracy r_j: the answer contains the true class with probability r_j,
-    and all sets of its size that contain it, or do not, have equal probability. Annotators are independent given the
-    true class. The confusion matrices have a Dirichlet prior at the matrix of all annotators together, and the
-    accuracies a Beta prior; so an annotator with few answers is like the others.
+    An answer is a label, a set of labels ("finch or wren"), or nothing. Each form of answers has one model:
+
+    * *Labels*: given the true class k of the row, annotator j answers a with a probability theta_jka, a confusion
+      matrix (Dawid & Skene 1979). It has a Dirichlet prior at the accuracy of the annotator and the errors of all
+      annotators together, so an annotator with few answers is like the others.
+    * *Sets*: the annotator has one accuracy; all sets of one size that contain the true class, or do not, have equal
+      probability.
+    * *Rules*: sources that vote for one class, in rows that they choose, such as labeling functions. Their votes have
+      one rate in the rows of this class and another rate in other rows, with a prior by which all votes count the same.
 
     Parameters
     ----------
-    model : {"auto", "confusion", "one_coin"}, default="auto"
-        "confusion": label answers have a confusion matrix for each annotator (Dawid & Skene 1979), so an annotator may
-        be accurate in some classes only. "one_coin": they have one accuracy, as sets do. "auto" selects matrices if the
-        likelihood of held-out answers is larger by more than one standard error (`selection_`). With few answers, it
-        selects one coin although accuracies differ between classes, with a sentence in `notes_`.
+    model : {"confusion", "one_coin"}, default="confusion"
+        The model of labels: confusion matrices, or one accuracy for each annotator, as for sets.
     class_prior : {"auto", "uniform", "fitted"} or array-like of shape (n_classes,), default="auto"
-        Class frequencies: equal, those of the labels, or given. "auto" selects equal ones, fitted ones, or one of three
-        mixtures of both, by the likelihood of held-out answers. For rules it is "uniform". Equal frequencies together
-        with confusion matrices give wrong labels if a class is rare.
-    strength : "auto" or float, default="auto"
-        Strength of the priors of the annotators: the number of answers that they count for. 0 is no prior. "auto" is
-        the most likely strength. For rules it is the number of rows, and "auto" is half of all rows.
-    merge_copies : bool, default=True
-        Do not count copied answers as evidence. An answer that equals one of a copy was copied with a probability that
-        is fitted, about 1 if most answers are copied; an answer in which copies differ counts in full. Copies among
-        rules are not detected.
+        Class frequencies: equal, those of the labels, or given. "auto" fits them, with a Dirichlet prior at those of
+        the answers that counts for ten rows of each class. Votes of rules alone do not determine them: they are equal.
+    strength : float, default=4.0
+        Number of answers that the priors of the annotators count for. 0 is no prior: the model of Dawid & Skene. Rules
+        have a prior of their own.
     classes : array-like of shape (n_classes,), optional
         The classes; by default those of the answers.
     coverage : float, default=0.9
@@ -90,37 +100,29 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         The most probable class of each row.
     confusion_ : ndarray of shape (n_annotators, n_classes, n_classes)
         Probability of each answer (last axis) for each true class, by annotator; rows sum to 1. An annotator with one
-        coin has the accuracy on the diagonal, and equal probabilities elsewhere.
+        coin, and a rule, have the accuracy on the diagonal, and equal probabilities elsewhere.
     accuracy_ : ndarray of shape (n_annotators,)
-        Probability that an answer of the annotator contains the true class.
+        Probability that an answer of the annotator contains the true class; of a rule, the precision of its votes. NaN
+        if the answers do not identify it; `notes_` has the reason.
     accuracy_interval_ : ndarray of shape (n_annotators, 2)
-        Lower and upper ends of intervals of the accuracies, of probability `coverage`.
+        Lower and upper ends of intervals of the accuracies, of probability `coverage`; NaN like the accuracies.
     n_answers_ : ndarray of shape (n_annotators,)
         Number of answers, without those that name all classes.
+    is_rule_ : ndarray of shape (n_annotators,), bool
+        True for rules; see `Answers`.
     class_prior_ : ndarray of shape (n_classes,)
         The class frequencies of the posterior.
-    copies_ : list of list
-        Groups of names of annotators who are copies of one another. Copies of less than half of the answers, or in
-        few common rows, may not be found.
     copied_pairs_ : list of CopiedPair
-        The pairs on which the groups are based, in decreasing order of the z-score.
-    closest_pair_ : tuple of two names, or None
-        With fewer than 8 annotators, two who are not in `copies_` and agree far more often than every other pair. They
-        are copies, or more accurate than the others.
+        Pairs of annotators who agree far more often than the model expects, in decreasing order of the z-score. Their
+        answers count as independent ones. Rules have none.
     no_better_than_chance_ : list
         Names of the annotators whose accuracy interval contains, or is below, the accuracy of the same answers given
         at random.
     few_answers_ : list
         Names of the annotators with fewer than 10 answers, whose accuracies are uncertain.
     notes_ : list of str
-        Sentences on careless annotators, on those with few answers, on two annotators whose accuracies rest on their
-        agreement, on accuracies that differ between classes, and on copies.
-    model_ : {"confusion", "one_coin"}
-        The model of label answers.
-    selection_ : ModelSelection
-        The reason for the model, with the gain of confusion matrices in the likelihood of held-out answers.
-    strength_ : float
-        Strength of the prior of the confusion matrices, or of the accuracies with one coin.
+        Sentences on rules, accuracies that are not identified, careless annotators, those with few answers, accuracies
+        that differ between classes, and copies.
     n_iter_ : int
         Number of EM iterations.
 
@@ -130,31 +132,20 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
 
     Notes
     -----
-    Annotators who choose the rows that they answer, as rules do (`Answers.select_rows`), have another model: each vote
-    of a rule has a rate in the rows whose class it contains, and another one in the other rows. The rates have a strong
-    prior at those of all rules together, which are not worse than chance. If the votes have few rows in common, the
-    labels are therefore close to those of votes. The votes do not determine the class frequencies, which are then
-    uniform by default.
+    All priors have a fixed strength, so the estimates of labels and sets converge to those of the model as rows grow.
+    Those of rules keep a bias toward the precision of all rules, since rules are assumed to be dependent: the rows in
+    which they do not vote count half.
 
-    The model cannot detect errors that most annotators share. Copies are detected if a pair has at least 10 common rows
-    and about half of the answers of one are copied; see `oneof.solvers.annotators.copies`. If both are far more
-    accurate than the others, 60 % of copies are found in about a third of the crowds.
+    The answers identify accuracies only by comparison. An accuracy is NaN in three cases:
 
-    If only two annotators have answers to common rows, and labels are known of fewer than 50 of their rows and of fewer
-    than half, their accuracies rest on their agreement and on independent errors. Copies then have too high accuracies
-    and too narrow intervals, and may not be detected; `notes_` says so. Known labels of 50 rows (`gold`) determine both
-    the accuracies and the fraction of copied answers.
+    * fewer than 10 answers of the annotator, and not all, are to rows with another answer or a known label;
+    * there are only two annotators, or others whose common rows have no cycle, and no labels are known;
+    * one class explains all answers, although they name several.
 
-    The agreements of three annotators determine three accuracies, so copies cannot be distinguished from accuracy
-    without known labels. If one copies 80 % of the answers of another one, it is mostly not found, and their accuracies
-    are too high by .1 to .2; the pair is then `closest_pair_`, and `notes_` says so. With 50 known labels, or among
-    four annotators, such copies are found.
+    The model cannot detect errors that most annotators share, such as those on difficult rows. Two annotators who copy
+    one another confirm each other; with fewer than four annotators, this cannot be detected without known labels.
 
-    The intervals of copies are conservative with known labels: for two annotators with 50 known labels of 600 rows,
-    they are about .25 wide, and the root mean squared error is about .04.
-
-    The intervals take into account that the true labels are uncertain (Louis 1982). They do not take into account
-    errors of the model, such as difficult rows, on which all annotators are wrong.
+    The intervals take into account that the true labels are uncertain (Louis 1982), and not errors of the model.
 
     References
     ----------
@@ -172,24 +163,34 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
     ...     ["finch", "finch", "finch"],
     ...     ["wren", "wren", "finch"],
     ... ]
-    >>> model = AnnotatorModel().fit(table)
-    >>> model.transduction_.tolist()
+    >>> model = AnnotatorModel().fit(table * 3)
+    >>> model.transduction_[:6].tolist()
     ['finch', 'wren', 'wren', 'finch', 'finch', 'wren']
     >>> model.accuracy_.round(1)
-    array([0.9, 0.9, 0.6])
+    array([0.9, 0.9, 0.5])
     """
 
-    selection_: ModelSelection
-    _copying: FollowingAnswers | None
+    annotators_: Labels
+    classes_: Labels
+    rows_: Labels
+    posterior_: Floats
+    accuracy_: Floats
+    accuracy_interval_: Floats
+    copied_pairs_: list[CopiedPair]
+    n_answers_: Ints
+    is_rule_: Mask
     _log_likelihood: Floats
+    _source_model: SourceModel
+    _answer_columns: AnswerColumns
+    _contradiction: str = ""
+    """Sentence on an annotator about whom the answers and a classifier disagree."""
 
     def __init__(
         self,
-        model: Literal["auto", "confusion", "one_coin"] = "auto",
+        model: Literal["confusion", "one_coin"] = "confusion",
         class_prior: Any = "auto",
         *,
-        strength: Any = "auto",
-        merge_copies: bool = True,
+        strength: float = 4.0,
         classes: Any = None,
         coverage: float = 0.9,
         max_iter: int = 500,
@@ -198,7 +199,6 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         self.model = model
         self.class_prior = class_prior
         self.strength = strength
-        self.merge_copies = merge_copies
         self.classes = classes
         self.coverage = coverage
         self.max_iter = max_iter
@@ -228,50 +228,30 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
         self.__dict__.pop("classes_", None)
         self._check_parameters()
         given = check_answers(as_answers(answers, self.classes))
-        evidence = read_gold(gold, given)
-        columns = given._columns()
-        priors = class_priors(self.class_prior, given)
-        self.selection_, prior = select_model(given, columns, self.model, priors, evidence, float(self.tol))
-        self.model_ = self.selection_.model
-        solution, pairs, copying = self._solve(given, columns, prior, evidence)
+        evidence, columns, self.is_rule_ = read_gold(gold, given), given._columns(), given.is_rule
+        solution = self._solve(columns, self._prior(len(given.classes)), evidence, max_iter=int(self.max_iter))
         if not solution.converged:
             warn(
                 f"The labels did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
                 ConvergenceWarning,
             )
         self.n_iter_ = solution.n_iter
-        self._alone = None
-        self._set_attributes(given, columns, solution, evidence, copying)
-        self.copied_pairs_, self.copies_ = ([], []) if pairs is None else name_copies(pairs, given.annotators)
-        self.closest_pair_ = None if pairs is None or self.copies_ else name_closest_pair(columns, given.annotators)
+        self._read_rules = given.select_rows == "auto" and bool(self.is_rule_.any())
+        self.rows_, self.annotators_, self._contradiction = given.rows, given.annotators, ""
+        self._answered, self._answer_columns = (given._row, given._source), columns
+        self._set_solution(solution, given.classes, evidence)
+        pairs = find_copies(columns, solution.log_joint, solution.model.log_likelihoods, self.is_rule_)
+        self.copied_pairs_ = name_copies(pairs, given.annotators)
         self.classes_ = given.classes
         return self
 
-    def _update(self, answers: Answers, prior: Floats, evidence: Floats | None, *, power: float, max_iter: int) -> None:
-        """Fit the annotators from the present labels, with a prior for each row; the copies are those of `fit`.
-
-        The fractions of copied answers are those of the last fit at first. The likelihoods of answers get a power.
-        """
-        source, columns = self._source_model, self._answer_columns
-        solution = solve_annotators(
-            columns,
-            self.posterior_,
-            uses_confusion=source.uses_confusion,
-            prior=prior,
-            evidence=evidence,
-            strength=None if isinstance(self.strength, str) else float(self.strength),
-            initial_model=source,
-            copying=self._copying,
-            power=power,
-            selects_rows=answers.select_rows,
-            max_iter=max_iter,
-            tol=float(self.tol),
-        )
-        copying = self._copying
-        if copying is not None:
-            copying = replace(copying, copied=np.asarray(solution.copied))
-        self._set_attributes(answers, columns, solution, evidence, copying)
-        self._log_likelihood = self._log_likelihood / power
+    def _updated(self, prior: Floats, evidence: Floats | None, *, power: float, max_iter: int) -> "AnnotatorModel":
+        """Return the annotators given present labels, with a prior for each row and a power of the likelihoods."""
+        model = copy.copy(self)
+        solution = self._solve(self._answer_columns, prior, evidence, self.posterior_, power=power, max_iter=max_iter)
+        model._set_solution(solution, self.classes_, evidence)
+        model._log_likelihood = model._log_likelihood / power
+        return model
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
@@ -279,68 +259,186 @@ class AnnotatorModel(AnnotatorResults, BaseEstimator):
     # -- steps of fit ---------------------------------------------------------------------------------------------
 
     def _check_parameters(self) -> None:
-        check_choice("model", self.model, ("auto", "confusion", "one_coin"))
+        check_choice("model", self.model, ("confusion", "one_coin"))
         if isinstance(self.class_prior, str):
             check_choice("class_prior", self.class_prior, ("auto", "uniform", "fitted"), ", or an array")
-        if not (isinstance(self.strength, str) and self.strength == "auto"):
-            check_positive("strength", self.strength, allow_zero=True, alternatives=', or "auto"')
-        check_bool("merge_copies", self.merge_copies)
+        check_positive("strength", self.strength, allow_zero=True)
         check_coverage(self.coverage)
         check_positive("max_iter", self.max_iter, integer=True)
         check_positive("tol", self.tol)
 
-    def _solve(
-        self, answers: Answers, columns: AnswerColumns, prior: Floats | float, evidence: Floats | None
-    ) -> tuple[AnnotatorSolution, CopiedPairs | None, FollowingAnswers | None]:
-        """Fit the model; copied answers do not count. Copies among rules are not detected."""
-        start = vote_shares(columns, evidence)
-        options: dict[str, Any] = {
-            "uses_confusion": confusion_columns(answers, columns, self.model_), "prior": prior, "evidence": evidence,
-            "strength": None if isinstance(self.strength, str) else float(self.strength),
-            "max_iter": int(self.max_iter), "tol": float(self.tol),
-        }  # fmt: skip
-        if answers.select_rows:
-            solution = solve_annotators(columns, start, selects_rows=True, **options)
-            return solution, None, None
-        return solve_independent(columns, start, merge_copies=self.merge_copies, **options)
+    def _prior(self, n_classes: int) -> Floats | None:
+        """Return the class frequencies, None if they are fitted."""
+        if isinstance(self.class_prior, str):
+            is_uniform = self.class_prior == "uniform" or (self.class_prior == "auto" and self.is_rule_.all())
+            return np.full(n_classes, 1.0 / n_classes) if is_uniform else None
+        prior = as_float_array(self.class_prior, "class_prior")
+        if prior.shape != (n_classes,) or not np.isfinite(prior).all() or not (prior > 0).all():
+            raise InputError(
+                f"`class_prior` must have {n_classes} numbers above 0, one for each class; got {self.class_prior!r}."
+            )
+        return np.asarray(prior / prior.sum())
 
-    def _set_attributes(
-        self, answers: Answers, columns: AnswerColumns, solution: AnnotatorSolution, evidence: Any, copying: Any
-    ) -> None:
-        self._log_likelihood = solution.log_likelihood
+    def _solve(
+        self,
+        columns: AnswerColumns,
+        prior: Floats | None,
+        evidence: Floats | None,
+        start: Floats | None = None,
+        **options: Any,
+    ) -> AnnotatorSolution:
+        is_rule = self.is_rule_[columns.source]
+        return solve_annotators(
+            columns,
+            vote_shares(columns, evidence) if start is None else start,
+            uses_confusion=columns.is_label & ~is_rule & (self.model != "one_coin"),
+            is_rule=is_rule,
+            prior=prior,
+            evidence=evidence,
+            strength=float(self.strength),
+            tol=float(self.tol),
+            **options,
+        )
+
+    def _set_solution(self, solution: AnnotatorSolution, classes: Labels, evidence: Floats | None) -> None:
+        """Set the attributes of the labels and the accuracies."""
+        columns, posterior = self._answer_columns, solution.posterior
+        self._source_model, self._log_likelihood = solution.model, solution.log_likelihood
         likelihood = np.exp(solution.log_likelihood - solution.log_likelihood.max(axis=1, keepdims=True))
-        likelihood = np.maximum(likelihood, MIN_WEIGHT)
-        if evidence is not None:
-            likelihood *= evidence
-        self.candidates_ = CandidateSets.from_weights(likelihood, answers.classes)
-        self.posterior_ = solution.posterior
-        self.transduction_ = answers.classes[solution.posterior.argmax(axis=1)]
-        self.rows_, self.annotators_ = answers.rows, answers.annotators
-        self._answered = (answers._row, answers._source)
+        likelihood = np.maximum(likelihood, MIN_WEIGHT) * (1.0 if evidence is None else evidence)
+        self.candidates_ = CandidateSets.from_weights(likelihood, classes)
+        self.posterior_, self.transduction_ = posterior, classes[posterior.argmax(axis=1)]
         self.class_prior_ = np.atleast_2d(solution.prior).mean(axis=0)
         self.class_prior_ /= self.class_prior_.sum()
-        source = solution.model
-        self.strength_ = source.strength if source.uses_confusion.any() else source.coin_strength
-        self._source_model, self._answer_columns, self._copying = solution.model, columns, copying
-        counted: Floats | None = columns.answer_counts(evidence)
-        n_compared = columns.n_compared(evidence)
-        if answers.select_rows or solution.prior.ndim == 2:
-            counted, n_compared = None, np.bincount(columns.answer_source, minlength=columns.n_sources)
-        estimates = estimate_accuracies(
-            columns, solution.posterior, coverage=float(self.coverage), counted=counted, n_compared=n_compared
-        )
-        n_answers = np.bincount(columns.answer_source, minlength=columns.n_sources)
-        compared = n_compared >= np.minimum(MIN_COMPARED, np.maximum(n_answers, 1))
-        self.accuracy_, self.accuracy_interval_ = estimates.accuracy, estimates.interval
-        self._n_known = 0 if evidence is None else int(np.count_nonzero(~evidence.all(axis=1)))
+        counted = None if solution.prior.ndim == 2 else columns.answer_counts(evidence)
+        estimates = estimate_accuracies(columns, posterior, coverage=float(self.coverage), counted=counted)
         self.n_answers_ = estimates.n_answers.astype(np.int64)
-        chance = chance_accuracies(columns, solution.posterior)
-        is_chance = estimates.interval[:, 0] <= chance
-        self._is_below_chance = (estimates.interval[:, 1] < chance) & compared
-        self._is_unknown = ~compared & (self.n_answers_ > 0)
-        self._rests_on_agreement = np.zeros(columns.n_sources, dtype=bool)
-        if not answers.select_rows:
-            # A classifier that is fitted to the answers repeats the errors of copies.
-            self._rests_on_agreement = rests_on_agreement(columns, evidence, MIN_COMPARED, N_CHECKED)
-        self.no_better_than_chance_ = answers.annotators[is_chance & compared & (self.n_answers_ > 0)].tolist()
-        self.few_answers_ = answers.annotators[self.n_answers_ < MIN_ANSWERS].tolist()
+        identified = identified_sources(columns, posterior, evidence)
+        self._accuracy = estimates.accuracy
+        self.accuracy_ = np.where(identified, estimates.accuracy, np.nan)
+        self.accuracy_interval_ = np.where(identified[:, None], estimates.interval, np.nan)
+        self._n_known = 0 if evidence is None else int(np.count_nonzero(~evidence.all(axis=1)))
+        self._chance = chance_accuracies(columns, posterior)
+
+    # -- results --------------------------------------------------------------------------------------------------
+
+    @property
+    def no_better_than_chance_(self) -> list[Any]:
+        """Names of the annotators whose accuracy interval contains, or is below, that of answers at random."""
+        check_is_fitted(self)
+        return list(self.annotators_[self.accuracy_interval_[:, 0] <= self._chance].tolist())
+
+    @property
+    def few_answers_(self) -> list[Any]:
+        """Names of the annotators with fewer than 10 answers."""
+        check_is_fitted(self)
+        return list(self.annotators_[self.n_answers_ < MIN_ANSWERS].tolist())
+
+    @property
+    def confusion_(self) -> Floats:
+        """Confusion matrices, (n_annotators, n_classes, n_classes): the probability of [annotator, true class, answer].
+
+        An annotator with one coin, and a rule, have the accuracy on the diagonal, and equal probabilities elsewhere.
+        """
+        check_is_fitted(self)
+        J, K = len(self.annotators_), len(self.classes_)
+        check_memory(8.0 * J * K * K, "The confusion matrices of all annotators", 'use model="one_coin"')
+        return self._source_model.confusion(self._answer_columns)
+
+    @property
+    def notes_(self) -> list[str]:
+        """Sentences on the annotators."""
+        check_is_fitted(self)
+        return describe_annotators(self)
+
+    def class_accuracies(self) -> ClassAccuracies:
+        """Return the accuracy of each annotator in the rows of each class, with intervals.
+
+        Returns
+        -------
+        ClassAccuracies
+            For rules, which choose their rows, no difference is reported.
+
+        Raises
+        ------
+        InputError
+            If the memory is not sufficient.
+        NotFittedError
+            If the model is not fitted.
+
+        Notes
+        -----
+        An annotator with few answers to rows of a class has about the accuracy of the annotator in all classes.
+        With one coin, the labels are estimated as if the accuracies were equal, so that large differences are
+        underestimated. Differences are tested by Fisher's exact test of each annotator and class, with Bonferroni's
+        correction.
+        """
+        check_is_fitted(self)
+        columns, posterior = self._answer_columns, self.posterior_
+        J, K = len(self.annotators_), len(self.classes_)
+        check_memory(64.0 * J * K, "The accuracies of all annotators in all classes", "use fewer annotators")
+        estimates = estimate_class_accuracies(columns, posterior, self._accuracy, coverage=float(self.coverage))
+        differs = equal_accuracy_p_values(columns, posterior) * (J * K) < TEST_LEVEL
+        differs[self.is_rule_] = False
+        values = (estimates.accuracy, estimates.interval, estimates.n_answers, differs)
+        return ClassAccuracies(self.annotators_, self.classes_, *values)
+
+    def disputed_rows(self, n_rows: int = 10) -> DisputedRows:
+        """Return the rows with at least two answers whose labels are the least certain.
+
+        Parameters
+        ----------
+        n_rows : int, default=10
+            Maximum number of rows.
+
+        Returns
+        -------
+        DisputedRows
+
+        Raises
+        ------
+        InputError
+            If `n_rows` is not an integer above 0.
+        NotFittedError
+            If the model is not fitted.
+        """
+        check_is_fitted(self)
+        check_positive("n_rows", n_rows, integer=True)
+        rows, ranked, uncertainty, disagreement = select_disputed(self._answer_columns, self.posterior_, int(n_rows))
+        labels, runner_up = self.classes_[ranked[:, 0]], self.classes_[ranked[:, 1]]
+        return DisputedRows(self.rows_[rows], labels, runner_up, uncertainty, disagreement)
+
+    def next_questions(self, n_questions: int = 10, *, annotators: Any = None) -> Questions:
+        """Return which annotator to ask next about which row: the answers with the most expected information.
+
+        Parameters
+        ----------
+        n_questions : int, default=10
+            Maximum number of questions, at most one for each row.
+        annotators : array-like, optional
+            Names of the annotators who can be asked; by default all who are not rules.
+
+        Returns
+        -------
+        Questions
+            An annotator who has answered a row is not asked about it again.
+
+        Raises
+        ------
+        InputError
+            If `n_questions` is not an integer above 0, or an annotator is unknown.
+        NotFittedError
+            If the model is not fitted.
+
+        Notes
+        -----
+        The information is that of a label answer. Only the 1,000 rows with the largest entropy, or as many as there are
+        questions, are considered.
+        """
+        check_is_fitted(self)
+        check_positive("n_questions", n_questions, integer=True)
+        J = len(self.annotators_)
+        asked = np.flatnonzero(~self.is_rule_) if annotators is None else positions_of(annotators, self.annotators_)
+        confusion = self.confusion_[asked]
+        rows, asked, gain = rank_questions(self.posterior_, confusion, asked, self._answered, J, int(n_questions))
+        return Questions(self.rows_[rows], self.annotators_[asked], gain)

@@ -1,7 +1,7 @@
 """Answers of annotators, from a table or from records, encoded for the solvers."""
 
 import os
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,23 @@ from oneof.io.formats.annotations import read_doccano, read_label_studio
 from oneof.solvers.annotators import AnswerColumns
 from oneof.typing import Ints, Labels, Mask
 
+SelectRows: TypeAlias = Literal["auto"] | bool | Mask
+RULE_LEVEL = 0.01
+"""Level of the test by which a source is a rule, for all sources of a table together."""
+
+
+def _check_select_rows(select_rows: Any, n_annotators: int) -> SelectRows:
+    """Return the argument; raise unless it is "auto", a bool, or a bool for each annotator."""
+    if isinstance(select_rows, str) and select_rows == "auto":
+        return "auto"
+    mask = np.asarray(select_rows)
+    if mask.dtype != bool or mask.shape not in ((), (n_annotators,)):
+        raise InputError(
+            f'`select_rows` must be "auto", True, False, or one of these bools for each of the {n_annotators} '
+            f"annotators; got {select_rows!r}."
+        )
+    return mask if mask.ndim else bool(mask)
+
 
 class Answers:
     """Answers of annotators about rows. An answer is a label or a set of labels that should contain the true one.
@@ -42,8 +59,10 @@ class Answers:
         The names of the annotators; 0, 1, ... for a table without names.
     classes : ndarray of shape (n_classes,)
         The classes.
-    select_rows : bool
-        Whether the annotators choose the rows that they answer, as rules do.
+    select_rows : "auto", bool or ndarray of shape (n_annotators,)
+        Whether the sources choose the rows that they answer, as rules do. "auto": those that give one answer only.
+    is_rule : ndarray of shape (n_annotators,), bool
+        True for rules.
     n_answers : int
         Number of answers.
     has_sets : bool
@@ -64,7 +83,7 @@ class Answers:
     rows: Labels
     annotators: Labels
     classes: Labels
-    select_rows: bool
+    select_rows: SelectRows
     _row: Ints
     _source: Ints
     _code: Ints
@@ -78,7 +97,7 @@ class Answers:
         sets: Mask,
         names: tuple[Any, Any, Any],
         *,
-        select: bool,
+        select: SelectRows,
         in_order: bool = True,
     ) -> Self:
         """Return answers from codes of rows, annotators and distinct answers, and the names of all three.
@@ -90,11 +109,13 @@ class Answers:
         out._row, out._source, out._code = codes
         out._sets = sets
         out.rows, out.annotators, out.classes = names
-        out.select_rows = select
+        out.select_rows = _check_select_rows(select, len(out.annotators))
         return out
 
     @classmethod
-    def from_table(cls, table: Any, *, classes: Any = None, annotators: Any = None, select_rows: bool = False) -> Self:
+    def from_table(
+        cls, table: Any, *, classes: Any = None, annotators: Any = None, select_rows: SelectRows = "auto"
+    ) -> Self:
         """Read a table with a row for each row of the data and a column for each annotator.
 
         Parameters
@@ -105,8 +126,8 @@ class Answers:
             The classes; by default the sorted labels that occur.
         annotators : array-like of shape (n_annotators,), optional
             The names, without surrounding spaces; by default the column names of a DataFrame, else 0, 1, ...
-        select_rows : bool, default=False
-            Whether the annotators choose the rows that they answer. See `AnnotatorModel`.
+        select_rows : "auto", bool or array-like of shape (n_annotators,), default="auto"
+            Whether the sources are rules, which choose the rows that they answer; see `is_rule`.
 
         Returns
         -------
@@ -146,7 +167,7 @@ class Answers:
         *,
         classes: Any = None,
         index: Any = None,
-        select_rows: bool = False,
+        select_rows: SelectRows = "auto",
     ) -> "Answers":
         """Read one record for each answer: the row, the annotator and the answer.
 
@@ -164,8 +185,8 @@ class Answers:
             The classes; by default the sorted labels that occur.
         index : array-like of shape (n_rows,), optional
             The names of all rows, in order, also of rows without answers; by default the rows that occur, sorted.
-        select_rows : bool, default=False
-            Whether the annotators choose the rows that they answer. See `AnnotatorModel`.
+        select_rows : "auto", bool or array-like of shape (n_annotators,), default="auto"
+            Whether the sources are rules, which choose the rows that they answer; see `is_rule`.
 
         Returns
         -------
@@ -323,6 +344,34 @@ class Answers:
         return Answers._from_codes(codes, self._sets, (names, self.annotators, self.classes), select=self.select_rows)
 
     @property
+    def is_rule(self) -> Mask:
+        """True for the sources that are rules, which choose the rows that they answer, (n_annotators,).
+
+        With ``select_rows="auto"``, a source is a rule if all its answers are equal, but answers at random, with the
+        frequencies of the sources with different answers, would be equal with a probability below 0.01 divided by the
+        number of sources. If no source has different answers, the probability is that of all sources together. If at
+        least half of the sources are rules for different answers, all are: a source among rules chooses its rows, too.
+        """
+        J, selected = len(self.annotators), self.select_rows
+        if not isinstance(selected, str):
+            return np.array(np.broadcast_to(selected, J), dtype=bool)
+        used = ~self._sets[self._code].all(axis=1)  # answers that name all classes have no information
+        source, code = self._source[used], self._code[used]
+        first = np.zeros(J, dtype=np.int64)
+        first[source] = code
+        is_constant = np.ones(J, dtype=bool)
+        is_constant[source[code != first[source]]] = False
+        varied = ~is_constant[source] | is_constant.all()
+        times = np.bincount(code[varied], minlength=len(self._sets)) + 1.0
+        log_proba = np.log(times / times.sum())[first] * np.maximum(np.bincount(source, minlength=J) - 1, 0)
+        if is_constant.all():
+            log_proba[:] = log_proba.sum() + np.log(1.0 / J)
+        is_rule = is_constant & (log_proba < np.log(RULE_LEVEL / J))
+        if 2 * is_rule.sum() < J:
+            return np.asarray(is_rule)
+        return np.full(J, len(np.unique(first[is_rule])) > 1)
+
+    @property
     def n_answers(self) -> int:
         """Number of answers."""
         return len(self._row)
@@ -373,7 +422,8 @@ class Answers:
         sources, source = np.unique(self._source[kept], return_inverse=True)
         codes = (position[self._row[kept]], source.ravel(), self._code[kept])
         names = (self.rows[selected], self.annotators[sources], self.classes)
-        return Answers._from_codes(codes, self._sets, names, select=self.select_rows, in_order=self._in_order)
+        is_rule = self.is_rule[sources]  # of all answers: those of a few rows may be equal by chance
+        return Answers._from_codes(codes, self._sets, names, select=is_rule, in_order=self._in_order)
 
     def __repr__(self) -> str:
         return (

@@ -1,6 +1,5 @@
 """A classifier and a model of the annotators, fitted in turn."""
 
-import copy
 import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
 from oneof.crowd.annotator_model import AnnotatorModel
-from oneof.crowd.answers import Answers
 from oneof.crowd.arguments import as_answers, is_table, join_rows, read_gold
-from oneof.crowd.learners import WeightLearner
+from oneof.crowd.learners import WeightLearner, training_labels
+from oneof.crowd.results import describe_contradiction
 from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.messages import warn
 from oneof.metrics import covering_rate
@@ -121,13 +120,14 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     Notes
     -----
     Estimators of oneof are fitted to the likelihood of the answers as weights, and disambiguate the labels themselves.
-    `LOORidge` is fitted to the posterior as weights. Its prior of a label decreases with the distance of the row's
-    leave-one-out scores from the mean of the class. These scores repeat systematic errors of the labels, but rows of
-    one class have similar scores. They are leave-one-out scores inside self-training: the scores of a row do not
-    contain its label, but the labels of the other rows depend slightly on it.
+    `LOORidge` is fitted to the most probable labels (classification EM). Its prior of a label decreases with the
+    distance of the row's leave-one-out scores from the mean of the class. These scores repeat systematic errors of the
+    labels, but rows of one class have similar scores. They are leave-one-out scores inside self-training: the scores of
+    a row do not contain its label, but the labels of the other rows depend slightly on it.
 
-    Other classifiers are fitted to soft labels, the posterior, by `sample_weight`. Without `sample_weight`, each row
-    has ten copies, so a number of neighbors must be ten times as large. Rows without answers are not used.
+    Other classifiers are fitted to soft labels, the posterior (of rules, its square), by `sample_weight`. Without
+    `sample_weight`, each row has ten copies, so a number of neighbors must be ten times as large. Rows without answers
+    are not used.
 
     The likelihoods of the rounds are those of the accuracies by the answers alone, so that they are comparable. Without
     this end, a classifier that repeats errors of the labels confirms them in every round.
@@ -217,11 +217,13 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         rows = X.tocsr() if sp.issparse(X) else X if is_array else as_array(X, "X")
         given = join_rows(as_answers(answers, annotators.classes), rows, is_table(answers))
         alone = clone(annotators).fit(given, gold)
-        rounds = self._fit_rounds(learner, rows, given, alone, read_gold(gold, given), rng, progress)
+        rounds = self._fit_rounds(learner, rows, alone, read_gold(gold, given), rng, progress)
         model = rounds.model
-        model._alone = None if model is alone else (alone.accuracy_, alone.accuracy_interval_)
+        if model is not alone:
+            names, accuracies = model.annotators_, (model.accuracy_, model.accuracy_interval_)
+            model._contradiction = describe_contradiction(names, alone, *accuracies)
         self._learner = learner
-        self.estimator_ = learner.fit(rows, model.candidates_, model.posterior_)
+        self.estimator_ = learner.fit(rows, model.candidates_, training_labels(model))
         self.annotator_model_ = model
         self.label_distributions_, self.held_out_proba_ = model.posterior_, rounds.prior
         self.classifier_power_, self.answer_power_ = rounds.classifier_power, rounds.answer_power
@@ -305,7 +307,6 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         self,
         learner: WeightLearner,
         rows: Any,
-        answers: Answers,
         alone: AnnotatorModel,
         evidence: Floats | None,
         rng: Any,
@@ -316,7 +317,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         labeled = ~alone.candidates_.is_unlabeled
         weights = alone.candidates_.weights[labeled]
         last = best = _Rounds(alone, np.tile(alone.class_prior_, (len(labeled), 1)))
-        while not answers.select_rows:
+        while not alone.is_rule_.any():
             model = last.model
             # The first predictions are cross-fitted: self-training on the labels of a row would confirm them.
             held_out_scores = learner.held_out_scores if last.changes else learner.cross_fitted_scores
@@ -333,9 +334,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
                 loss = best.log_likelihoods - log_likelihoods
                 if loss.mean() > loss.std() / np.sqrt(len(loss)):
                     return best
-            updated, before = copy.copy(model), model.posterior_
-            answer = _answer_power(model, proba, evidence)
-            updated._update(answers, proba, evidence, power=answer, max_iter=N_ANNOTATOR_STEPS)
+            before, answer = model.posterior_, _answer_power(model, proba, evidence)
+            updated = model._updated(proba, evidence, power=answer, max_iter=N_ANNOTATOR_STEPS)
             change = float(0.5 * np.abs(updated.posterior_ - before)[labeled].sum(axis=1).mean())
             last = _Rounds(updated, proba, power, answer, (*last.changes, change), log_likelihoods)
             if not best.changes or log_likelihoods.mean() >= best.log_likelihoods.mean():

@@ -1,52 +1,28 @@
-"""Results of `AnnotatorModel`: the selected model, accuracies by class, copies, disputed rows, and questions."""
+"""Results of `AnnotatorModel`: accuracies by class, copies, disputed rows, questions, and notes."""
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from oneof.crowd.encoding import annotator_vector
 from oneof.errors import InputError
+from oneof.io.formats.annotations import describe_uninformative
 from oneof.likelihoods import entropy
-from oneof.solvers.annotators import AnswerColumns, answer_information
-from oneof.solvers.annotators.copies import (
-    MIN_SOURCES,
-    CopiedPairs,
-    closest_pair,
-    count_shared_answers,
-    groups_of_pairs,
-)
+from oneof.messages import enumerate_items
+from oneof.solvers.annotators import AnswerColumns, CopiedPairs, answer_information
 from oneof.typing import Floats, Ints, Labels, Mask
 
+if TYPE_CHECKING:
+    from oneof.crowd.annotator_model import AnnotatorModel
+
+MIN_ANSWERS = 10
+"""Number of answers below which a note says that the accuracy is uncertain: its standard error is then above .1."""
+N_CHECKED = 50
+"""Number of known labels that notes ask for: the standard error of an accuracy is then at most .07."""
+MAX_NAMED = 5
 MAX_QUESTION_ROWS, MAX_QUESTION_ENTRIES = 1000, 20_000_000
 """Limits of the rows, and of the rows times annotators, among which questions are selected."""
-
-
-class ModelSelection(NamedTuple):
-    """The model of label answers that was selected, and the reason.
-
-    Attributes
-    ----------
-    model : {"confusion", "one_coin"}
-    gain : float
-        Mean gain in the log-likelihood of a held-out answer by confusion matrices instead of one coin, in nats; NaN if
-        there was no choice.
-    standard_error : float
-        Standard error of the gain. "confusion" is selected if the gain is larger.
-    reason : str
-        The same in a sentence.
-
-    Examples
-    --------
-    >>> from oneof.crowd import AnnotatorModel
-    >>> table = [["a", "a", "a"], ["b", "b", "b"], ["a", "b", "a"], ["b", "b", "b"]]
-    >>> AnnotatorModel("one_coin").fit(table).selection_.reason
-    'The model was given.'
-    """
-
-    model: str
-    gain: float
-    standard_error: float
-    reason: str
 
 
 class ClassAccuracies(NamedTuple):
@@ -100,7 +76,7 @@ class CopiedPair(NamedTuple):
     expected_agreement : float
         The fraction that the model expects, given the answers of the others.
     copied : float
-        Estimated fraction of the answers of one that are copies of the other, from 0.35 to 1.
+        Estimated fraction of the answers of one that are copies of the other, from 0.25 to 1.
     z_score : float
         The excess of equal answers, divided by the square root of its variance plus 1/4.
 
@@ -173,43 +149,14 @@ class Questions(NamedTuple):
     information: Floats
 
 
-def name_copies(pairs: CopiedPairs, annotators: Labels) -> tuple[list[CopiedPair], list[list[Any]]]:
-    """Return the pairs by name, and the groups of annotators who are copies of one another."""
+def name_copies(pairs: CopiedPairs, annotators: Labels) -> list[CopiedPair]:
+    """Return the pairs by name."""
     names = annotators.tolist()
-    named = []
-    fields = (
-        pairs.first, pairs.second, pairs.shared, pairs.observed, pairs.expected, pairs.copied, pairs.z_score,
-    )  # fmt: skip
-    for j, h, n, observed, expected, copied, z in zip(*fields, strict=True):
-        values = (int(n), float(observed), float(expected), float(min(copied, 1.0)), float(z))
-        named.append(CopiedPair((names[j], names[h]), *values))
-    group = groups_of_pairs(pairs, len(names))
-    several = np.flatnonzero(np.bincount(group) > 1)
-    return named, [[names[j] for j in np.flatnonzero(group == g)] for g in several]
-
-
-def name_closest_pair(columns: AnswerColumns, annotators: Labels) -> tuple[Any, Any] | None:
-    """Return the names of the two of fewer than 8 annotators who agree far more often than every other pair."""
-    pair = closest_pair(count_shared_answers(columns)) if columns.n_sources < MIN_SOURCES else None
-    if pair is None:
-        return None
-    first, second = (annotators.tolist()[j] for j in pair)
-    return first, second
-
-
-def rests_on_agreement(columns: AnswerColumns, evidence: Floats | None, min_compared: int, min_known: int) -> Mask:
-    """Return the two or three sources whose accuracies rest on their agreement, (J,); False for all if there are more.
-
-    They are the only ones with `min_compared` comparable answers. Fewer than `min_known` of the rows with answers have
-    evidence, and fewer than half. The agreements of three pairs determine three accuracies, so copies cannot be
-    distinguished from accuracy by agreement.
-    """
-    compared = columns.n_compared(evidence) >= min_compared
-    known = np.zeros(columns.n_rows, dtype=bool) if evidence is None else evidence.min(axis=1) < evidence.max(axis=1)
-    rows = np.unique(columns.row)
-    n_known = np.count_nonzero(known[rows])
-    rests = (n_known < min_known) & (n_known < 0.5 * len(rows))
-    return np.asarray(compared & (np.count_nonzero(compared) in (2, 3)) & rests)
+    values = (pairs.shared, pairs.observed, pairs.expected, np.minimum(pairs.copied, 1.0), pairs.z_score)
+    return [
+        CopiedPair((names[j], names[h]), *numbers)
+        for j, h, *numbers in zip(pairs.first, pairs.second, *(one.tolist() for one in values), strict=True)
+    ]
 
 
 def select_disputed(columns: AnswerColumns, posterior: Floats, n_rows: int) -> tuple[Ints, Ints, Floats, Floats]:
@@ -280,3 +227,106 @@ def _disagreement(columns: AnswerColumns, row: int) -> float:
     sets = columns.sets[columns.column[columns.row == row]].astype(np.int64)
     disjoint = (sets @ sets.T) == 0
     return float(disjoint.sum() / (len(sets) * (len(sets) - 1)))
+
+
+def describe_annotators(model: "AnnotatorModel") -> list[str]:
+    """Return sentences on rules, unknown accuracies, careless annotators, few answers, differences and copies."""
+    names, n_answers = model.annotators_, model.n_answers_
+    notes = []
+    if model._read_rules:
+        notes.append(_describe_rules(names[model.is_rule_].tolist(), everyone=bool(model.is_rule_.all())))
+    unknown = np.isnan(model.accuracy_) & (n_answers > 0)
+    if unknown.any():
+        notes.append(_describe_unknown(model, unknown))
+    few = [name for name in model.few_answers_ if name not in set(names[unknown | (n_answers == 0)].tolist())]
+    careless = [name for name in model.no_better_than_chance_ if name not in few]
+    if careless:
+        one = len(careless) == 1
+        notes.append(
+            f"The {'accuracy' if one else 'accuracies'} of {_enumerate(careless)} may be no better than chance: "
+            f"{'its interval is' if one else 'their intervals are'} not above the accuracy of answers at random. Check "
+            "the answers."
+        )
+    n_full = np.bincount(model._answered[1], minlength=len(names)) - n_answers
+    notes += [
+        describe_uninformative(name, int(n))
+        for name, n in zip(names.tolist(), n_full, strict=True)
+        if n and name in model.few_answers_
+    ]
+    if few:
+        verb, accuracy = ("has", "accuracy is") if len(few) == 1 else ("have", "accuracies are")
+        notes.append(
+            f"{_enumerate(few)} {verb} fewer than {MIN_ANSWERS} answers, so the estimated {accuracy} uncertain."
+        )
+    notes += [model._contradiction] if model._contradiction else []
+    differing = names[model.class_accuracies().differs.any(axis=1)].tolist()
+    if differing:
+        subject, verb = ("The accuracy", "differs") if len(differing) == 1 else ("The accuracies", "differ")
+        notes.append(f"{subject} of {_enumerate(differing)} {verb} between classes beyond chance.")
+    return notes + [_describe_copies(pair) for pair in model.copied_pairs_[:MAX_NAMED]]
+
+
+def describe_contradiction(names: Labels, alone: "AnnotatorModel", accuracy: Floats, interval: Floats) -> str:
+    """Return a sentence on the annotator whose accuracy a classifier changes most, if the intervals are disjoint."""
+    own, low, high = alone.accuracy_, *alone.accuracy_interval_.T
+    is_disjoint = (low > interval[:, 1]) | (high < interval[:, 0])
+    if not is_disjoint.any():
+        return ""
+    j = int(np.argmax(np.where(is_disjoint, np.abs(own - accuracy), -1.0)))
+    n_others = int(is_disjoint.sum()) - 1
+    also = f", and {n_others} other annotator{'s' * (n_others > 1)} similarly" if n_others else ""
+    remedy = f"Give the true labels of at least {N_CHECKED} rows (gold)"
+    if alone._n_known >= N_CHECKED:
+        remedy = f"Compare the answers with the {alone._n_known:,} known labels, which decide between these"
+    return (
+        f"The answers and the features contradict each other: {names.tolist()[j]} is right in {own[j]:.0%} by the "
+        f"answers alone, and in {accuracy[j]:.0%} with the predictions{also}. Either annotators make the same "
+        f"mistakes, or many rows have the features of another class. {remedy}, or compare another estimator, such as "
+        "PLEM."
+    )
+
+
+def _describe_rules(names: Sequence[Any], *, everyone: bool) -> str:
+    """Return a note on sources that are read as rules."""
+    if everyone:
+        subject = (
+            f"All {len(names)} sources, of which most or all give one label only, are read as rules that choose their"
+        )
+    else:
+        verb = "gives one label only, and is read as a rule that chooses its"
+        subject = (
+            f"{_enumerate(names)} {verb if len(names) == 1 else verb.replace('gives', 'give').replace('is', 'are')}"
+        )
+    return (
+        f"{subject} rows. If they were asked about given rows, pass select_rows=False (--rules no on the command line)."
+    )
+
+
+def _describe_unknown(model: "AnnotatorModel", unknown: Mask) -> str:
+    """Return a note on annotators whose accuracies the answers do not identify, and the reason."""
+    answered = np.unique(model._answer_columns.row)
+    explained = model.transduction_[answered]
+    subject = "The answers do not identify the accuracy of"
+    if len(answered) and (explained == explained[0]).all() and unknown.all():
+        reason = f"one class, {explained[0]}, explains all answers"
+    elif np.count_nonzero(model.n_answers_ > 0) == 2:
+        reason = "the agreement of two annotators does not show which one is right"
+    else:
+        reason = "too few of their rows have answers of several other annotators, or a known label"
+    return (
+        f"{subject} {_enumerate(model.annotators_[unknown].tolist())}: {reason}. Give the true labels of at least "
+        f"{N_CHECKED} rows (gold)."
+    )
+
+
+def _describe_copies(pair: CopiedPair) -> str:
+    """Return a note on two annotators of whom one may copy the other."""
+    return (
+        f"{_enumerate(pair.annotators)} agree on {pair.agreement:.0%} of {pair.n_shared:,} common rows; the model "
+        f"expects {pair.expected_agreement:.0%}. One may copy the other, or both make the same mistakes. Their answers "
+        "count as independent. If one copies, remove the answers of one."
+    )
+
+
+def _enumerate(names: Sequence[Any]) -> str:
+    return enumerate_items([str(name) for name in names], MAX_NAMED)

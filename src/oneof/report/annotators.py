@@ -109,15 +109,12 @@ def describe_annotators(summary: AnnotatorSummary) -> dict[str, Any]:
         "rows": annotator_rows(summary),
         "coverage": summary.coverage,
         "agreement": summary.agreement,
-        "selection": clean(summary.selection),
         "notes": [clean(note) for note in summary.notes],
         "by_class": class_table(summary),
         "pairs": pair_rows(summary),
         "n_pairs": len(summary.pairs.kappa),
         "min_shared_rows": MIN_SHARED_ROWS,
         "has_sets": summary.masi_alpha is not None,
-        "copies": [[clean(name) for name in group] for group in summary.copies],
-        "copies_note": clean(summary.copies_note),
         "disputed": [
             row._replace(
                 name=clean(row.name),

@@ -85,19 +85,15 @@ class AnnotatorSummary:
     names : sequence of str
     n_answers : ndarray of shape (n_annotators,)
     accuracy : ndarray of shape (n_annotators,)
-        Probability that an answer contains the true class.
+        Probability that an answer contains the true class; NaN if the answers do not identify it.
     interval : ndarray of shape (n_annotators, 2)
         Intervals of the accuracies, of probability `coverage`.
     coverage : float
-    copies : sequence of sequences of str
-        Groups of annotators that are copies of one another.
-    copies_note : str
-        A sentence if some copies are not found among so few annotators, and one on two of them who may be copies.
+    copies : sequence of two names
+        Pairs of annotators of whom one may copy the other.
     no_better_than_chance, few_answers : sequence of str
-    selection : str
-        The model of the annotators, and the reason for it.
     notes : sequence of str
-        Sentences on careless annotators, on those with few answers, and on accuracies that differ between classes.
+        Sentences on the annotators; see `AnnotatorModel.notes_`.
     by_class : ClassAccuracies
         The accuracy of each annotator in each class.
     pairs : PairAgreements
@@ -114,11 +110,9 @@ class AnnotatorSummary:
     accuracy: Floats
     interval: Floats
     coverage: float
-    copies: Sequence[Sequence[str]]
-    copies_note: str
+    copies: Sequence[tuple[str, str]]
     no_better_than_chance: Sequence[str]
     few_answers: Sequence[str]
-    selection: str
     notes: Sequence[str]
     by_class: ClassAccuracies
     pairs: PairAgreements
@@ -142,11 +136,15 @@ class AnnotatorSummary:
     def remark(self, j: int) -> str:
         """Return a note on annotator j, empty for most."""
         name = self.names[j]
-        others = [other for group in self.copies if name in group for other in group if other != name]
-        remarks = [f"copy of {other}" for other in others[:1]]
+        remarks = [f"may copy {other}" for other in self.copies_of(name)[:1]]
+        remarks += ["accuracy unknown"] * bool(np.isnan(self.accuracy[j]))
         remarks += ["few answers"] * (name in self.few_answers)
         remarks += ["no better than chance"] * (name in self.no_better_than_chance)
         return "; ".join([*remarks, *["differs by class"] * bool(self.by_class.differs[j].any())])
+
+    def copies_of(self, name: str) -> list[str]:
+        """Return the annotators who may be copies of an annotator."""
+        return [other for pair in self.copies if name in pair for other in pair if other != name]
 
     def least_agreeing_pairs(self, n_pairs: int) -> list[int]:
         """Return the pairs of the lowest kappa; with more than `n_pairs`, only those with at least 10 common rows."""

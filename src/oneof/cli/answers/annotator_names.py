@@ -28,7 +28,8 @@ def other_columns(
     """Return columns that are not those of annotators, such as dates and comments: their cells are other labels.
 
     The annotators are the largest group of columns with common labels, or with `classes`, in any spelling. Another
-    column of at least `MIN_CELLS` cells is excluded if fewer than `MIN_KNOWN_CELLS` of them have such a label.
+    column of at least `MIN_CELLS` cells is excluded if fewer than `MIN_KNOWN_CELLS` of them have such a label. A column
+    with one label and empty cells has the votes of a rule.
     """
     from oneof.candidates.columns import fold_case
 
@@ -46,7 +47,8 @@ def other_columns(
     for name in columns:
         own = 1 if name in group else 0
         n_known = sum(any(label in known or times[label] > own for label in cell) for cell in cells[name])
-        if len(cells[name]) >= MIN_CELLS and n_known < MIN_KNOWN_CELLS * len(cells[name]):
+        is_rule = len(labels[name]) == 1 and len(cells[name]) < table.frame.height
+        if not is_rule and len(cells[name]) >= MIN_CELLS and n_known < MIN_KNOWN_CELLS * len(cells[name]):
             other.append(name)
     return [] if len(other) > len(columns) - 2 else other
 

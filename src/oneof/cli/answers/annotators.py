@@ -72,12 +72,10 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
         accuracy=model.accuracy_,
         interval=model.accuracy_interval_,
         coverage=float(model.coverage),
-        copies=[[str(name) for name in group] for group in model.copies_],
-        copies_note=_describe_copies(model),
+        copies=[(str(pair.annotators[0]), str(pair.annotators[1])) for pair in model.copied_pairs_],
         no_better_than_chance=[str(name) for name in model.no_better_than_chance_],
         few_answers=[str(name) for name in model.few_answers_],
-        selection=model.selection_.reason,
-        notes=[note for note in model.notes_ if note not in model._copy_notes],
+        notes=model.notes_,
         by_class=model.class_accuracies(),
         pairs=pairwise_agreement(given.answers, "masi" if given.answers.has_sets else "nominal"),
         alpha=krippendorff_alpha(given.answers),
@@ -98,18 +96,6 @@ def summarize_annotators(crowd: "CrowdClassifier", given: TableAnswers) -> "Anno
     )
 
 
-def _describe_copies(model: Any) -> str:
-    """Return a note on copies among few annotators, empty if there are enough annotators, or one."""
-    from oneof.solvers.annotators.copies import MIN_SOURCES
-
-    if not 2 <= len(model.annotators_) < MIN_SOURCES:
-        return ""
-    note = f"With fewer than {MIN_SOURCES} annotators, copies of few answers, or in few common rows, may not be found."
-    if model.closest_pair_ is None:
-        return note
-    return f"{note} {model._copy_notes[-1]}"
-
-
 def describe_answers(answers: "Answers", row: int) -> str:
     """Return each answer to a row with its annotators, the most frequent answer first."""
     given: dict[str, list[str]] = {}
@@ -125,14 +111,14 @@ def describe_answers(answers: "Answers", row: int) -> str:
 
 def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, Any]:
     """Return the summary in the types of JSON."""
-    selection = crowd.annotator_model_.selection_
+    model = crowd.annotator_model_
     return {
         "annotators": [
             {
                 "annotator": name,
                 "answers": int(n),
-                "accuracy": float(rate),
-                "interval": [float(low), float(high)],
+                "accuracy": _or_none(float(rate)),
+                "interval": [_or_none(float(low)), _or_none(float(high))],
                 "by_class": _classes_of(summary, j),
             }
             for j, (name, n, rate, (low, high)) in enumerate(
@@ -141,14 +127,10 @@ def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, 
         ],
         "coverage": summary.coverage,
         "copies": [list(group) for group in summary.copies],
-        "copies_note": summary.copies_note,
         "no_better_than_chance": list(summary.no_better_than_chance),
         "few_answers": list(summary.few_answers),
         "notes": list(summary.notes),
-        "model": selection.model,
-        "model_gain": _or_none(selection.gain),
-        "model_gain_standard_error": _or_none(selection.standard_error),
-        "model_reason": selection.reason,
+        "rules": [str(name) for name in model.annotators_[model.is_rule_].tolist()],
         "pairs": [_pair_of(summary, i) for i in summary.least_agreeing_pairs(_MAX_JSON_PAIRS)],
         "alpha": _or_none(summary.alpha),
         "masi_alpha": _or_none(summary.masi_alpha),
@@ -191,10 +173,9 @@ def _or_none(value: float | None) -> float | None:
 
 
 def write_annotators(path: Path, summary: "AnnotatorSummary") -> None:
-    """Write a line for each annotator; copies of one another have the number of their group."""
+    """Write a line for each annotator; those who may be copies have the names of the others."""
     import polars as pl
 
-    group = {name: number for number, names in enumerate(summary.copies, 1) for name in names}
     columns = {
         "annotator": summary.names,
         "answers": summary.n_answers,
@@ -206,9 +187,9 @@ def write_annotators(path: Path, summary: "AnnotatorSummary") -> None:
         "differs_in": [
             "|".join(map(str, summary.by_class.classes[differs].tolist())) for differs in summary.by_class.differs
         ],
-        "copies_group": pl.Series([group.get(name) for name in summary.names], dtype=pl.Int64),
+        "may_copy": ["|".join(summary.copies_of(name)) for name in summary.names],
     }
-    pl.DataFrame(columns).write_csv(path)
+    pl.DataFrame(columns, nan_to_null=True).write_csv(path)
 
 
 def print_annotators(summary: "AnnotatorSummary") -> None:
@@ -227,16 +208,11 @@ def print_annotators(summary: "AnnotatorSummary") -> None:
     ]
     interval = f"{summary.coverage:.0%} interval".replace("%", " %")
     terminal.print_table(title, ["annotator", "answers", "accuracy", interval, "note"], rows)
-    terminal.print_line(summary.selection)
     for note in summary.notes:
         terminal.print_line(note)
     _print_classes(summary)
     terminal.print_line(f"Agreement of the annotators: {summary.agreement}")
     _print_pairs(summary)
-    for group in summary.copies:
-        terminal.print_line(f"Copies of one another, whose copied answers do not count: {', '.join(group)}.")
-    if summary.copies_note:
-        terminal.print_line(summary.copies_note)
     if summary.disputed:
         lines = [
             [row.name, row.label, row.runner_up, row.answers, terminal.format_percent(row.disagreement)]

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from oneof.cli.answers.row_names import ROW
 
@@ -30,6 +31,8 @@ class AnswerOptions:
         of the choices, by default the only one.
     excluded : tuple of str
         Annotators whose answers are not used.
+    rules : {"auto", "yes", "no"}
+        Whether the sources are rules; see `select_rows`.
     """
 
     path: Path
@@ -38,6 +41,12 @@ class AnswerOptions:
     answer: str | None = None
     excluded: tuple[str, ...] = ()
     answers_row: str | None = None
+    rules: Literal["auto", "yes", "no"] = "auto"
+
+    @property
+    def select_rows(self) -> Literal["auto"] | bool:
+        """The argument of `oneof.crowd.Answers`."""
+        return "auto" if self.rules == "auto" else self.rules == "yes"
 
     @property
     def row_columns(self) -> tuple[str, ...]:

@@ -84,7 +84,12 @@ def read_answers(
     records, omitted = _omit_unknown_rows(records, position, table)
     try:
         answers = Answers.from_records(
-            records.rows, records.annotators, records.answers, classes=records.classes, index=row_names
+            records.rows,
+            records.annotators,
+            records.answers,
+            classes=records.classes,
+            index=row_names,
+            select_rows=options.select_rows,
         )
     except InputError as error:
         raise _locate(error, records, options.path) from None
@@ -156,6 +161,7 @@ def _read_archive(options: AnswerOptions, table: "Table", gold: str | None) -> T
         given.classes[given.codes[rows, annotators]][kept],
         classes=given.classes,
         index=np.arange(n_rows),
+        select_rows=options.select_rows,
     )
     checked = None if gold is None else _read_gold(table, gold, given.classes, DEFAULT_SEPARATOR)
     silent = len(given.annotators) - len(set(annotators.tolist()))

@@ -41,6 +41,7 @@ def command_line(
         for option, value in (("--row", given.row), ("--annotator", given.annotator), ("--answer", given.answer)):
             arguments += [] if value is None else [option, value]
         arguments += [] if given.answers_row is None else ["--answers-row", given.answers_row]
+        arguments += [] if given.rules == "auto" else ["--rules", given.rules]
         arguments += ["--exclude-annotator", write_names(given.excluded)] if given.excluded else []
     arguments += [] if read_options.gold is None else ["--gold", read_options.gold]
     if read_options.truth:

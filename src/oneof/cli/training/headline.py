@@ -113,12 +113,12 @@ def make_headline(
     candidates: "CandidateSets",
     accuracy: "AccuracyEstimate | None",
     *,
-    has_shared_lists: bool = False,
+    is_unknown: bool = False,
 ) -> "Headline":
-    """Return the headline of the best method."""
+    """Return the headline of the best method; `is_unknown` says that its labels do not determine an accuracy."""
     result = comparison.results[0]
-    if accuracy is None and has_shared_lists:
-        result = replace(result, expected_accuracy=None)  # it is too high as well
+    if accuracy is None and is_unknown:
+        result = replace(result, expected_accuracy=None)
     headline = choose_headline(result, accuracy, candidates, is_grouped=comparison.n_groups is not None)
     if headline.measure == "accuracy" and comparison.truth_note:
         meaning = f"of the held-out predictions of {comparison.n_true:,} rows with a true label equal it."

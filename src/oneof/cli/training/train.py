@@ -104,6 +104,8 @@ def train(
     is called with each sentence for the user, before the fits that the sentence announces, and `show_plan` with the
     plan, before all of them.
     """
+    import numpy as np
+
     from oneof.cli.tables.inputs import prepare
     from oneof.cli.tables.methods import describe_comparison, is_default_method, resolve_methods, split_method
     from oneof.comparison.class_weights import fit_with_class_weights
@@ -239,16 +241,20 @@ def train(
         sets, expected_coverage = evaluate_calibration(calibration, candidates, truth, posterior)
     given = None if prepared.answers is None else prepared.answers.answers
     checked = prepared.is_checked
-    accuracy = held_out_accuracy(
-        comparison,
-        candidates,
-        given,
-        issues,
-        checked,
-        named_classes(prepared),
-        has_shared_lists=has_shared_lists,
-    )
-    headline = make_headline(comparison, candidates, accuracy, has_shared_lists=has_shared_lists)
+    # Without the accuracy of any source, the answers do not determine that of the predictions either.
+    is_unknown = annotators is not None and bool(np.isnan(annotators.accuracy).all())
+    accuracy = None
+    if not is_unknown:
+        accuracy = held_out_accuracy(
+            comparison,
+            candidates,
+            given,
+            issues,
+            checked,
+            named_classes(prepared),
+            has_shared_lists=has_shared_lists,
+        )
+    headline = make_headline(comparison, candidates, accuracy, is_unknown=is_unknown or has_shared_lists)
     if noise_rate is None and accuracy is not None:
         for sentence in (*describe_rest(read_options, prepared), *describe_weights(prepared, accuracy)):
             add_note(sentence)

@@ -236,10 +236,10 @@ class AnnotatorFits:
     def accuracies(self) -> dict[str, float] | None:
         """Return the estimated accuracies of the annotators; None with less than 10 rows that determine them."""
         fit = self._update()[1]
-        n_rows = sum(len(given) > 1 or row in self._gold for row, given in fit.entries.items())
-        if fit.model is None or n_rows < MIN_SHARED_ROWS:
+        if fit.model is None or np.isnan(fit.model.accuracy_).all():
             return None
-        return dict(zip(fit.model.annotators_.tolist(), fit.model.accuracy_.tolist(), strict=True))
+        accuracies = zip(fit.model.annotators_.tolist(), fit.model.accuracy_.tolist(), strict=True)
+        return {name: accuracy for name, accuracy in accuracies if not math.isnan(accuracy)}
 
     def estimates(self) -> tuple[AnnotatorEstimate, ...]:
         """Return the estimated accuracies from the first answers, by increasing accuracy."""
@@ -298,7 +298,7 @@ def measure_agreement(fit: AnnotatorFit, n_classes: int) -> Statistics:
             if not math.isnan(alpha):
                 alphas[index] = alpha, krippendorff_interval(fit.answers, distance, random_state=0)
     sets = {row: informative_sets(given, n_classes) for row, given in fit.entries.items()}
-    copies = () if fit.model is None else tuple(map(tuple, fit.model.copies_))
+    copies = () if fit.model is None else tuple(pair.annotators for pair in fit.model.copied_pairs_)
     return Statistics(len(shared), *alphas[0], *alphas[1], _estimates(fit), copies, compare_pairs(sets, n_classes))
 
 
@@ -330,8 +330,8 @@ def _estimates(fit: AnnotatorFit) -> tuple[AnnotatorEstimate, ...]:
     estimates = []
     for name in sorted(n_answers):
         values: tuple[float | None, float | None, float | None, bool] = (None, None, None, False)
-        if fit.model is not None and fit.n_known[name] >= MIN_SHARED_ROWS:
-            j = position[name]
+        j = position.get(name)
+        if fit.model is not None and j is not None and not math.isnan(fit.model.accuracy_[j]):
             low, high = fit.model.accuracy_interval_[j].tolist()
             values = float(fit.model.accuracy_[j]), low, high, name in fit.model.no_better_than_chance_
         estimates.append(AnnotatorEstimate(name, n_answers[name], n_shared[name], *values))

@@ -31,9 +31,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.stats import beta
 
 from oneof.likelihoods import softmax
+from oneof.solvers.annotators.accuracy import beta_intervals
 from oneof.solvers.annotators.answers import AnswerColumns
 from oneof.typing import Floats, Ints, Mask
 
@@ -145,6 +145,4 @@ def _intervals(q: Floats, information: Floats, complete: Floats, coverage: float
     scale = 1.0 / np.sqrt(complete)
     values, vectors = np.linalg.eigh(scale[:, None] * information * scale)
     variance = scale**2 * (vectors**2 @ (1.0 / np.maximum(values, MIN_INFORMATION)))
-    size = np.maximum(1.0 / (q * (1.0 - q) * variance) - 1.0, 1.0)
-    tails = np.array([0.5 - 0.5 * coverage, 0.5 + 0.5 * coverage])
-    return np.asarray(beta.ppf(tails, (size * q)[:, None], (size * (1.0 - q))[:, None]))
+    return beta_intervals(q, variance, coverage)

@@ -49,7 +49,8 @@ print("may be copies:", "; ".join(" and ".join(pair.annotators) for pair in mode
 
 # %%
 # `CrowdClassifier` also uses the features: the prediction of a row by the other rows is the prior of its label. The
-# answers alone give too high accuracies for annotators who make the same mistakes, and for copies. An answer with two digits is correct if one of them is the true label.
+# answers alone give too high accuracies for annotators who make the same mistakes, and for copies. An answer with two
+# digits is correct if one of them is the true label.
 classifier = CrowdClassifier(random_state=0).fit(X, crowd)
 is_correct = [[truth[i] in np.atleast_1d(a) for i, a in enumerate(column) if a is not None] for column in answers.T]
 true_accuracy = np.array([np.mean(column) for column in is_correct])

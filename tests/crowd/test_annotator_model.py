@@ -356,31 +356,27 @@ def test_errors_of_the_parameters_fall_as_rows_grow(kind):
     for n_rows in (300, 3000, 30_000):
         table, accuracy = _answers_of(kind, n_rows, np.random.default_rng(1))
         model = AnnotatorModel(tol=1e-6, max_iter=5000).fit(table)
-        assert model.is_rule_.all() == (kind == "rules")
+        assert model.are_rules_ == (kind == "rules")
         errors.append(np.abs(model.accuracy_ - accuracy).mean())
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < (0.08 if kind == "rules" else 0.01)
 
 
 def test_sources_of_one_label_are_read_as_rules():
-    """Those among annotators alone, or all if most are; a careless annotator is none, and an option says otherwise."""
-    y, table = rule_votes(np.random.default_rng(0), n_rules=9)
-    assert AnnotatorModel().fit(table).is_rule_.all()
-    assert "are read as rules" in AnnotatorModel().fit(table).notes_[0]
-    assert not AnnotatorModel().fit(Answers.from_table(table, select_rows=False)).is_rule_.any()
-    _, people, _ = crowd(HONEST[:3], np.random.default_rng(0), n_rows=len(y))
-    few = np.concatenate([people[:, :1], table[:, :4]], axis=1)
-    assert AnnotatorModel(classes=range(4)).fit(few).is_rule_.tolist() == [True] * 5
-    many = np.concatenate([people, table[:, :2]], axis=1)
-    answers = Answers.from_table(many, classes=range(4))
-    assert answers.is_rule.tolist() == [False] * 3 + [True] * 2
-    assert (
-        answers[:5].is_rule.tolist() == answers.is_rule[np.unique(answers[:5]._source)].tolist()
-        or len(answers[:5].annotators) < 5
-    )
-    people[:, 2] = None
-    people[:3, 2] = 1
-    assert not Answers.from_table(people, classes=range(4)).is_rule.any()
-    assert not Answers.from_table([["a", "a"], ["a", None]], classes=["a", "b"]).is_rule.any()
-    with pytest.raises(InputError, match='`select_rows` must be "auto", True, False'):
-        Answers.from_table(table, select_rows="yes")
+    """Among rules, all sources are; a careless annotator among others is none; and an option says otherwise."""
+    y, votes = rule_votes(np.random.default_rng(0), n_rules=9)
+    model = AnnotatorModel().fit(votes)
+    assert model.are_rules_
+    assert "are read as rules" in model.notes_[0]
+    assert not AnnotatorModel().fit(Answers.from_table(votes, select_rows=False)).are_rules_
+    people = np.where(np.random.default_rng(1).random((600, 5)) < 0.8, y[:, None], (y[:, None] + 1) % 3)
+    assert not AnnotatorModel().fit(people).are_rules_
+    answers = Answers.from_table(np.concatenate([people, votes[:, :3]], axis=1), classes=range(3))
+    assert answers.are_rules
+    assert answers[:3].are_rules
+    careless = people.copy()
+    careless[:, 0], careless[:, 1] = 0, 1
+    assert not Answers.from_table(careless).are_rules
+    assert not Answers.from_table([["a", "b"], ["a", None]]).are_rules
+    with pytest.raises(InputError, match='`select_rows` must be "auto", True or False'):
+        Answers.from_table(votes, select_rows="yes")

@@ -46,7 +46,7 @@ def test_rules_for_one_label_are_informative():
 
     answers = apply_rules([make_rule(k) for k in (0, 0, 1, 1, 2, 2)], range(600))
     model = AnnotatorModel().fit(answers)
-    assert model.is_rule_.all()
+    assert model.are_rules_
     voted = ~model.candidates_.is_unlabeled
     assert (model.transduction_ == y)[voted].mean() > 0.75
 

@@ -248,7 +248,7 @@ def _attributes(model: AnnotatorModel) -> Any:
     assert by_class.accuracy.shape == by_class.differs.shape == (J, K)
     assert ((by_class.interval >= 0) & (by_class.interval <= 1)).all()
     numbers = (*numbers, by_class.accuracy, by_class.interval, by_class.n_answers, tuple(model.notes_))
-    return *numbers, model.confusion_, model.class_prior_, model.n_answers_, model.copied_pairs_, model.is_rule_
+    return *numbers, model.confusion_, model.class_prior_, model.n_answers_, model.copied_pairs_, model.are_rules_
 
 
 @st.composite

@@ -148,11 +148,10 @@ def test_the_page_describes_the_annotators():
     words = Page(render_report(sample(weighted=True, annotators=annotators()))).words.replace("\N{NO-BREAK SPACE}", " ")
     assert "46 answers of 4 annotators" in words
     assert "Krippendorff's alpha is 0.42" in words
-    assert "Copies of one another, whose copied answers do not count: worker 0, worker 1." in words
     lines = re.findall(r"worker (\d) ?\d\d ?(\d\d\.\d %) ?(\d\d\.\d %) to (\d\d+\.\d %)", words)
     assert [line[0] for line in lines] == ["3", "2", "1", "0"]
     assert lines[0][1:] == ("30.0 %", "20.0 %", "40.0 %")
-    assert "copy of worker 1" in words
+    assert "may copy worker 1" in words
     assert "no better than chance" in words
     assert "b7" in words
     assert "Annotators" not in Page(render_report(sample())).words
@@ -174,7 +173,6 @@ def test_accuracies_by_class_are_shown_if_they_differ():
     assert "differs by class" in words[0]
     for text in words:
         assert "Check the answers." in text
-        assert "Confusion matrices were selected." in text
         pairs = re.findall(r"worker (\d) and worker (\d) ?12 ?\d\d % ?(0\.\d\d)", text)
         assert len(pairs) == 6
         assert [pair[2] for pair in pairs] == sorted(pair[2] for pair in pairs)

@@ -37,7 +37,7 @@ from oneof.solvers.annotators import (
     solve_annotators,
     vote_shares,
 )
-from oneof.typing import Floats, Ints, Labels, Mask
+from oneof.typing import Floats, Ints, Labels
 from oneof.validation import (
     as_float_array,
     check_choice,
@@ -108,8 +108,8 @@ class AnnotatorModel(BaseEstimator):
         Lower and upper ends of intervals of the accuracies, of probability `coverage`; NaN like the accuracies.
     n_answers_ : ndarray of shape (n_annotators,)
         Number of answers, without those that name all classes.
-    is_rule_ : ndarray of shape (n_annotators,), bool
-        True for rules; see `Answers`.
+    are_rules_ : bool
+        Whether the sources are rules; see `Answers`.
     class_prior_ : ndarray of shape (n_classes,)
         The class frequencies of the posterior.
     copied_pairs_ : list of CopiedPair
@@ -178,7 +178,7 @@ class AnnotatorModel(BaseEstimator):
     accuracy_interval_: Floats
     copied_pairs_: list[CopiedPair]
     n_answers_: Ints
-    is_rule_: Mask
+    are_rules_: bool
     _log_likelihood: Floats
     _source_model: SourceModel
     _answer_columns: AnswerColumns
@@ -228,7 +228,7 @@ class AnnotatorModel(BaseEstimator):
         self.__dict__.pop("classes_", None)
         self._check_parameters()
         given = check_answers(as_answers(answers, self.classes))
-        evidence, columns, self.is_rule_ = read_gold(gold, given), given._columns(), given.is_rule
+        evidence, columns, self.are_rules_ = read_gold(gold, given), given._columns(), given.are_rules
         solution = self._solve(columns, self._prior(len(given.classes)), evidence, max_iter=int(self.max_iter))
         if not solution.converged:
             warn(
@@ -236,12 +236,14 @@ class AnnotatorModel(BaseEstimator):
                 ConvergenceWarning,
             )
         self.n_iter_ = solution.n_iter
-        self._read_rules = given.select_rows == "auto" and bool(self.is_rule_.any())
+        self._read_rules = given.select_rows == "auto" and self.are_rules_
         self.rows_, self.annotators_, self._contradiction = given.rows, given.annotators, ""
         self._answered, self._answer_columns = (given._row, given._source), columns
         self._set_solution(solution, given.classes, evidence)
-        pairs = find_copies(columns, solution.log_joint, solution.model.log_likelihoods, self.is_rule_)
-        self.copied_pairs_ = name_copies(pairs, given.annotators)
+        self.copied_pairs_ = []
+        if not self.are_rules_:  # which vote on the same words
+            pairs = find_copies(columns, solution.log_joint, solution.model.log_likelihoods)
+            self.copied_pairs_ = name_copies(pairs, given.annotators)
         self.classes_ = given.classes
         return self
 
@@ -270,7 +272,7 @@ class AnnotatorModel(BaseEstimator):
     def _prior(self, n_classes: int) -> Floats | None:
         """Return the class frequencies, None if they are fitted."""
         if isinstance(self.class_prior, str):
-            is_uniform = self.class_prior == "uniform" or (self.class_prior == "auto" and self.is_rule_.all())
+            is_uniform = self.class_prior == "uniform" or (self.class_prior == "auto" and self.are_rules_)
             return np.full(n_classes, 1.0 / n_classes) if is_uniform else None
         prior = as_float_array(self.class_prior, "class_prior")
         if prior.shape != (n_classes,) or not np.isfinite(prior).all() or not (prior > 0).all():
@@ -287,12 +289,11 @@ class AnnotatorModel(BaseEstimator):
         start: Floats | None = None,
         **options: Any,
     ) -> AnnotatorSolution:
-        is_rule = self.is_rule_[columns.source]
         return solve_annotators(
             columns,
             vote_shares(columns, evidence) if start is None else start,
-            uses_confusion=columns.is_label & ~is_rule & (self.model != "one_coin"),
-            is_rule=is_rule,
+            uses_confusion=columns.is_label & (self.model != "one_coin" and not self.are_rules_),
+            are_rules=self.are_rules_,
             prior=prior,
             evidence=evidence,
             strength=float(self.strength),
@@ -379,7 +380,7 @@ class AnnotatorModel(BaseEstimator):
         check_memory(64.0 * J * K, "The accuracies of all annotators in all classes", "use fewer annotators")
         estimates = estimate_class_accuracies(columns, posterior, self._accuracy, coverage=float(self.coverage))
         differs = equal_accuracy_p_values(columns, posterior) * (J * K) < TEST_LEVEL
-        differs[self.is_rule_] = False
+        differs &= not self.are_rules_
         values = (estimates.accuracy, estimates.interval, estimates.n_answers, differs)
         return ClassAccuracies(self.annotators_, self.classes_, *values)
 
@@ -416,7 +417,7 @@ class AnnotatorModel(BaseEstimator):
         n_questions : int, default=10
             Maximum number of questions, at most one for each row.
         annotators : array-like, optional
-            Names of the annotators who can be asked; by default all who are not rules.
+            Names of the annotators who can be asked; by default all.
 
         Returns
         -------
@@ -438,7 +439,7 @@ class AnnotatorModel(BaseEstimator):
         check_is_fitted(self)
         check_positive("n_questions", n_questions, integer=True)
         J = len(self.annotators_)
-        asked = np.flatnonzero(~self.is_rule_) if annotators is None else positions_of(annotators, self.annotators_)
+        asked = np.arange(J) if annotators is None else positions_of(annotators, self.annotators_)
         confusion = self.confusion_[asked]
         rows, asked, gain = rank_questions(self.posterior_, confusion, asked, self._answered, J, int(n_questions))
         return Questions(self.rows_[rows], self.annotators_[asked], gain)

@@ -4,6 +4,7 @@ import os
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
+from scipy.stats import binom
 
 from oneof.candidates.labels import MISSING
 from oneof.candidates.readers.annotations import EncodedAnswers
@@ -28,22 +29,18 @@ from oneof.io.formats.annotations import read_doccano, read_label_studio
 from oneof.solvers.annotators import AnswerColumns
 from oneof.typing import Ints, Labels, Mask
 
-SelectRows: TypeAlias = Literal["auto"] | bool | Mask
+SelectRows: TypeAlias = Literal["auto"] | bool
 RULE_LEVEL = 0.01
-"""Level of the test by which a source is a rule, for all sources of a table together."""
+"""Level of the tests by which a source is a rule, of the first one for all sources of a table together."""
 
 
-def _check_select_rows(select_rows: Any, n_annotators: int) -> SelectRows:
-    """Return the argument; raise unless it is "auto", a bool, or a bool for each annotator."""
+def _check_select_rows(select_rows: Any) -> SelectRows:
+    """Return the argument; raise unless it is "auto" or a bool."""
     if isinstance(select_rows, str) and select_rows == "auto":
         return "auto"
-    mask = np.asarray(select_rows)
-    if mask.dtype != bool or mask.shape not in ((), (n_annotators,)):
-        raise InputError(
-            f'`select_rows` must be "auto", True, False, or one of these bools for each of the {n_annotators} '
-            f"annotators; got {select_rows!r}."
-        )
-    return mask if mask.ndim else bool(mask)
+    if not isinstance(select_rows, bool | np.bool_):
+        raise InputError(f'`select_rows` must be "auto", True or False; got {select_rows!r}.')
+    return bool(select_rows)
 
 
 class Answers:
@@ -59,10 +56,10 @@ class Answers:
         The names of the annotators; 0, 1, ... for a table without names.
     classes : ndarray of shape (n_classes,)
         The classes.
-    select_rows : "auto", bool or ndarray of shape (n_annotators,)
-        Whether the sources choose the rows that they answer, as rules do. "auto": those that give one answer only.
-    is_rule : ndarray of shape (n_annotators,), bool
-        True for rules.
+    select_rows : "auto" or bool
+        Whether the sources choose the rows that they answer, as rules do.
+    are_rules : bool
+        Whether the sources are rules; with ``select_rows="auto"``, if some of them give one answer only.
     n_answers : int
         Number of answers.
     has_sets : bool
@@ -109,7 +106,7 @@ class Answers:
         out._row, out._source, out._code = codes
         out._sets = sets
         out.rows, out.annotators, out.classes = names
-        out.select_rows = _check_select_rows(select, len(out.annotators))
+        out.select_rows = _check_select_rows(select)
         return out
 
     @classmethod
@@ -126,8 +123,8 @@ class Answers:
             The classes; by default the sorted labels that occur.
         annotators : array-like of shape (n_annotators,), optional
             The names, without surrounding spaces; by default the column names of a DataFrame, else 0, 1, ...
-        select_rows : "auto", bool or array-like of shape (n_annotators,), default="auto"
-            Whether the sources are rules, which choose the rows that they answer; see `is_rule`.
+        select_rows : "auto" or bool, default="auto"
+            Whether the sources are rules, which choose the rows that they answer; see `are_rules`.
 
         Returns
         -------
@@ -185,8 +182,8 @@ class Answers:
             The classes; by default the sorted labels that occur.
         index : array-like of shape (n_rows,), optional
             The names of all rows, in order, also of rows without answers; by default the rows that occur, sorted.
-        select_rows : "auto", bool or array-like of shape (n_annotators,), default="auto"
-            Whether the sources are rules, which choose the rows that they answer; see `is_rule`.
+        select_rows : "auto" or bool, default="auto"
+            Whether the sources are rules, which choose the rows that they answer; see `are_rules`.
 
         Returns
         -------
@@ -344,19 +341,19 @@ class Answers:
         return Answers._from_codes(codes, self._sets, (names, self.annotators, self.classes), select=self.select_rows)
 
     @property
-    def is_rule(self) -> Mask:
-        """True for the sources that are rules, which choose the rows that they answer, (n_annotators,).
+    def are_rules(self) -> bool:
+        """True if the sources are rules, which choose the rows that they answer.
 
-        With ``select_rows="auto"``, a source is a rule if all its answers are equal, but answers at random, with the
-        frequencies of the sources with different answers, would be equal with a probability below 0.01 divided by the
-        number of sources. If no source has different answers, the probability is that of all sources together. If at
-        least half of the sources are rules for different answers, all are: a source among rules chooses its rows, too.
+        With ``select_rows="auto"``, a source looks like a rule if all its answers are equal, although answers at
+        random, with the frequencies of the sources with different answers, would not be (level 0.01 for all sources).
+        The sources of a table are rules if at least half of them look like rules for different answers; or if at least
+        two do, and other sources give their answers more often in their rows than elsewhere (level 0.01): a careless
+        annotator does not choose rows. If no source has different answers, the level is that of all sources together.
         """
-        J, selected = len(self.annotators), self.select_rows
-        if not isinstance(selected, str):
-            return np.array(np.broadcast_to(selected, J), dtype=bool)
-        used = ~self._sets[self._code].all(axis=1)  # answers that name all classes have no information
-        source, code = self._source[used], self._code[used]
+        if not isinstance(self.select_rows, str):
+            return self.select_rows
+        J, used = len(self.annotators), ~self._sets[self._code].all(axis=1)  # full sets have no information
+        row, source, code = self._row[used], self._source[used], self._code[used]
         first = np.zeros(J, dtype=np.int64)
         first[source] = code
         is_constant = np.ones(J, dtype=bool)
@@ -365,11 +362,15 @@ class Answers:
         times = np.bincount(code[varied], minlength=len(self._sets)) + 1.0
         log_proba = np.log(times / times.sum())[first] * np.maximum(np.bincount(source, minlength=J) - 1, 0)
         if is_constant.all():
-            log_proba[:] = log_proba.sum() + np.log(1.0 / J)
+            log_proba[:] = log_proba.sum() - np.log(J)
         is_rule = is_constant & (log_proba < np.log(RULE_LEVEL / J))
         if 2 * is_rule.sum() < J:
-            return np.asarray(is_rule)
-        return np.full(J, len(np.unique(first[is_rule])) > 1)
+            for j in np.flatnonzero(is_rule):
+                others = source != j
+                shared = others & np.isin(row, row[source == j])
+                rate = (code[others] == first[j]).mean()
+                is_rule[j] = (code[shared] == first[j]).sum() > binom.isf(RULE_LEVEL, shared.sum(), rate)
+        return len(np.unique(first[is_rule])) > 1
 
     @property
     def n_answers(self) -> int:
@@ -422,8 +423,8 @@ class Answers:
         sources, source = np.unique(self._source[kept], return_inverse=True)
         codes = (position[self._row[kept]], source.ravel(), self._code[kept])
         names = (self.rows[selected], self.annotators[sources], self.classes)
-        is_rule = self.is_rule[sources]  # of all answers: those of a few rows may be equal by chance
-        return Answers._from_codes(codes, self._sets, names, select=is_rule, in_order=self._in_order)
+        select = self.are_rules  # of all answers: those of a few rows may be equal by chance
+        return Answers._from_codes(codes, self._sets, names, select=select, in_order=self._in_order)
 
     def __repr__(self) -> str:
         return (

@@ -317,7 +317,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         labeled = ~alone.candidates_.is_unlabeled
         weights = alone.candidates_.weights[labeled]
         last = best = _Rounds(alone, np.tile(alone.class_prior_, (len(labeled), 1)))
-        while not alone.is_rule_.any():
+        while not alone.are_rules_:
             model = last.model
             # The first predictions are cross-fitted: self-training on the labels of a row would confirm them.
             held_out_scores = learner.held_out_scores if last.changes else learner.cross_fitted_scores

@@ -165,7 +165,7 @@ class SoftLabelLearner(WeightLearner):
 
 def training_labels(model: AnnotatorModel) -> Floats:
     """Return the labels to which a classifier is fitted, (n, K): the posterior; of rules, with `RULE_LABEL_POWER`."""
-    if not model.is_rule_.any():
+    if not model.are_rules_:
         return model.posterior_
     labels = model.posterior_**RULE_LABEL_POWER
     return np.asarray(labels / labels.sum(axis=1, keepdims=True))

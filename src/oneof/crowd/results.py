@@ -234,7 +234,10 @@ def describe_annotators(model: "AnnotatorModel") -> list[str]:
     names, n_answers = model.annotators_, model.n_answers_
     notes = []
     if model._read_rules:
-        notes.append(_describe_rules(names[model.is_rule_].tolist(), everyone=bool(model.is_rule_.all())))
+        notes.append(
+            "Sources that give one label only are rules, which choose their rows: all sources are read as rules. If they "
+            "were asked about given rows, pass select_rows=False (--rules no on the command line)."
+        )
     unknown = np.isnan(model.accuracy_) & (n_answers > 0)
     if unknown.any():
         notes.append(_describe_unknown(model, unknown))
@@ -283,22 +286,6 @@ def describe_contradiction(names: Labels, alone: "AnnotatorModel", accuracy: Flo
         f"answers alone, and in {accuracy[j]:.0%} with the predictions{also}. Either annotators make the same "
         f"mistakes, or many rows have the features of another class. {remedy}, or compare another estimator, such as "
         "PLEM."
-    )
-
-
-def _describe_rules(names: Sequence[Any], *, everyone: bool) -> str:
-    """Return a note on sources that are read as rules."""
-    if everyone:
-        subject = (
-            f"All {len(names)} sources, of which most or all give one label only, are read as rules that choose their"
-        )
-    else:
-        verb = "gives one label only, and is read as a rule that chooses its"
-        subject = (
-            f"{_enumerate(names)} {verb if len(names) == 1 else verb.replace('gives', 'give').replace('is', 'are')}"
-        )
-    return (
-        f"{subject} rows. If they were asked about given rows, pass select_rows=False (--rules no on the command line)."
     )
 
 

@@ -76,7 +76,7 @@ def test_results_do_not_depend_on_the_order_of_the_lines(run: Run, table: Path) 
     labels = pl.read_csv("table-oneof/training_labels.csv")
     make_answers().sample(fraction=1.0, shuffle=True, seed=0).write_csv("answers.csv")
     given = json.loads(fit(run, "--json").out)["answers"]
-    assert given["model_reason"] == expected["model_reason"]
+    assert not given["rules"]
     accuracies = [[line["accuracy"] for line in one["annotators"]] for one in (given, expected)]
     np.testing.assert_allclose(*accuracies, rtol=1e-6)
     other = pl.read_csv("table-oneof/training_labels.csv")

@@ -101,9 +101,9 @@ def test_rates_of_votes_equal_the_oracle():
     columns = AnswerColumns.from_answers(row, source, answer, sets, 31, 5)
     start = vote_shares(columns)
     expected = oracle.rules(triples, 31, 3, start, n_iter=4)
-    everyone = np.ones(len(columns.source), dtype=bool)
+    none = np.zeros(len(columns.source), dtype=bool)
     solution = solve_annotators(
-        columns, start, uses_confusion=~everyone, is_rule=everyone, prior=np.full(3, 1 / 3), max_iter=4, tol=0.0
+        columns, start, uses_confusion=none, are_rules=True, prior=np.full(3, 1 / 3), max_iter=4, tol=0.0
     )
     np.testing.assert_allclose(solution.posterior, expected, atol=1e-9)
     np.testing.assert_array_equal(solution.log_likelihood[30], 0.0)

@@ -111,7 +111,6 @@ def describe_answers(answers: "Answers", row: int) -> str:
 
 def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, Any]:
     """Return the summary in the types of JSON."""
-    model = crowd.annotator_model_
     return {
         "annotators": [
             {
@@ -130,7 +129,7 @@ def to_dict(summary: "AnnotatorSummary", crowd: "CrowdClassifier") -> dict[str, 
         "no_better_than_chance": list(summary.no_better_than_chance),
         "few_answers": list(summary.few_answers),
         "notes": list(summary.notes),
-        "rules": [str(name) for name in model.annotators_[model.is_rule_].tolist()],
+        "rules": crowd.annotator_model_.are_rules_,
         "pairs": [_pair_of(summary, i) for i in summary.least_agreeing_pairs(_MAX_JSON_PAIRS)],
         "alpha": _or_none(summary.alpha),
         "masi_alpha": _or_none(summary.masi_alpha),

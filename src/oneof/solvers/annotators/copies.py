@@ -44,7 +44,7 @@ class CopiedPairs:
     """(O - E) / sqrt(variance + 1/4): with the correction, a pair with an expected agreement near n is not found."""
 
 
-def find_copies(columns: AnswerColumns, log_joint: Floats, log_likelihoods: Floats, ignored: Mask) -> CopiedPairs:
+def find_copies(columns: AnswerColumns, log_joint: Floats, log_likelihoods: Floats) -> CopiedPairs:
     """Return the pairs of sources whose agreement is far above the expected one.
 
     Parameters
@@ -54,10 +54,8 @@ def find_copies(columns: AnswerColumns, log_joint: Floats, log_likelihoods: Floa
         The logarithms of the posterior of the labels, up to a constant for each row.
     log_likelihoods : ndarray of shape (P, K)
         log p(answer | class) of the columns.
-    ignored : ndarray of shape (J,), bool
-        True for sources without pairs, such as rules, which vote on the same words.
     """
-    first, second, n_pairs = _likely_pairs(columns, ignored)
+    first, second, n_pairs = _likely_pairs(columns)
     order = np.argsort(columns.answer_source, kind="stable")
     starts = np.searchsorted(columns.answer_source[order], np.arange(columns.n_sources + 1))
     sizes = np.count_nonzero(columns.sets, axis=1)
@@ -82,11 +80,11 @@ def find_copies(columns: AnswerColumns, log_joint: Floats, log_likelihoods: Floa
     return CopiedPairs(first, second, shared, *values[:, 3:].T)
 
 
-def _likely_pairs(columns: AnswerColumns, ignored: Mask) -> tuple[Ints, Ints, int]:
+def _likely_pairs(columns: AnswerColumns) -> tuple[Ints, Ints, int]:
     """Return the pairs of sources with the most agreements, relative to one half, and the number of all pairs."""
     J = columns.n_sources
     pairs = np.cumsum(np.bincount(columns.row, minlength=columns.n_rows).astype(np.float64) ** 2)
-    kept = (pairs[columns.row] <= MAX_SHARED_ANSWERS) & ~ignored[columns.answer_source]
+    kept = pairs[columns.row] <= MAX_SHARED_ANSWERS
     source, row, column = columns.answer_source[kept], columns.row[kept], columns.column[kept]
     one = np.ones(len(row))
     given = sp.csr_array((one, (source, row)), shape=(J, columns.n_rows))

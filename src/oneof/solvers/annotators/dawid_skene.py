@@ -51,12 +51,10 @@ class SourceModel:
 
     uses_confusion: Mask
     """(P,): True for the columns with a confusion matrix."""
-    is_rule: Mask
-    """(P,): True for the votes of rules."""
     log_likelihoods: Floats
     """log p(answer | class) of each column, (P, K); of votes of rules, relative to their absence."""
     log_absence: Floats
-    """(K,): the log-likelihood of a row without votes of rules, for rows with some."""
+    """(K,): of rules, the log-likelihood of a row without votes; otherwise 0."""
     errors: Floats
     """o, (K, K): from true class to label, given that they differ."""
     strength: float
@@ -117,7 +115,7 @@ def solve_annotators(
     start: Floats,
     *,
     uses_confusion: Mask,
-    is_rule: Mask | None = None,
+    are_rules: bool = False,
     prior: Floats | None = None,
     evidence: Floats | None = None,
     strength: float = STRENGTH,
@@ -132,8 +130,10 @@ def solve_annotators(
     columns : AnswerColumns
     start : ndarray of shape (n, K)
         Labels of the first M-step, such as `vote_shares`.
-    uses_confusion, is_rule : ndarray of shape (P,), bool
-        True for the columns of single classes whose source has a confusion matrix, and for those of rules.
+    uses_confusion : ndarray of shape (P,), bool
+        True for the columns of single classes whose source has a confusion matrix.
+    are_rules : bool
+        Whether all sources are rules.
     prior : ndarray of shape (K,) or (n, K), optional
         Class probabilities, above 0; fitted if None.
     evidence : ndarray of shape (n, K), optional
@@ -146,11 +146,15 @@ def solve_annotators(
     tol : float
     """
     maximize = _Maximization(
-        columns, uses_confusion, is_rule, strength, evidence, has_row_prior=prior is not None and prior.ndim == 2
+        columns,
+        uses_confusion,
+        strength,
+        evidence,
+        are_rules=are_rules,
+        has_row_prior=prior is not None and prior.ndim == 2,
     )
-    counts, rules = columns.counts(), maximize.is_rule
-    has_votes = np.bincount(columns.row[rules[columns.column]], minlength=columns.n_rows) > 0
-    used = np.bincount(columns.row, minlength=columns.n_rows) > 0
+    counts, answered = columns.counts(), np.bincount(columns.row, minlength=columns.n_rows) > 0
+    used = answered.copy()
     if evidence is not None:
         used |= evidence.min(axis=1) < evidence.max(axis=1)
     with np.errstate(divide="ignore"):
@@ -163,7 +167,7 @@ def solve_annotators(
             frequencies = mu[used].sum(axis=0) + maximize.prior_rows
             frequencies = frequencies / max(frequencies.sum(), MIN_RATE)
         log_likelihood = np.asarray(counts @ model.log_likelihoods)
-        log_likelihood[has_votes] += model.log_absence
+        log_likelihood[answered] += model.log_absence
         log_likelihood *= power
         joint = log_likelihood + np.log(np.maximum(frequencies, MIN_RATE)) + log_evidence
         before, mu = mu, softmax(joint)
@@ -180,14 +184,14 @@ class _Maximization:
         self,
         columns: AnswerColumns,
         uses_confusion: Mask,
-        is_rule: Mask | None,
         strength: float,
         evidence: Floats | None,
         *,
+        are_rules: bool,
         has_row_prior: bool,
     ) -> None:
         self.columns, self.uses_confusion, self.strength = columns, uses_confusion, strength
-        self.is_rule = np.zeros(len(columns.source), dtype=bool) if is_rule is None else is_rule
+        self.are_rules = are_rules
         self.pool_strength = POOL_STRENGTH if strength > 0 else 0.0
         # Predictions of a classifier are evidence of all labels.
         counted = None if has_row_prior else columns.answer_counts(evidence)
@@ -196,7 +200,7 @@ class _Maximization:
         answers = np.asarray(self.transposed.sum(axis=1))
         self.chance = float(answers @ columns.sets.mean(axis=1) / max(answers.sum(), 1.0))
         self.totals = np.asarray(self.by_source @ answers)
-        named = np.asarray(columns.counts().sum(axis=0)) * (~self.is_rule if not self.is_rule.all() else 1.0)
+        named = np.asarray(columns.counts().sum(axis=0))
         named = (named / np.count_nonzero(columns.sets, axis=1)) @ columns.sets
         self.prior_rows = columns.n_classes * self.pool_strength * named / max(named.sum(), 1.0)
 
@@ -223,12 +227,12 @@ class _Maximization:
             totals = np.asarray(self.by_matrix @ counts)[source]
             theta = np.maximum(counts[used] + s * means, MIN_RATE)
             logs[used] = np.log(theta / np.maximum(totals + s, MIN_RATE))
-        absence, rules = np.zeros(K), self.is_rule
-        if rules.any():
-            rates = rule_rates(columns.sets[rules], np.asarray(self.all_votes[rules] @ mu), mu.sum(axis=0))
+        absence = np.zeros(K)
+        if self.are_rules:
+            rates = rule_rates(columns.sets, np.asarray(self.all_votes @ mu), mu.sum(axis=0))
             absence = ABSENCE_POWER * np.log1p(-rates).sum(axis=0)
-            logs[rules] = np.log(rates) - ABSENCE_POWER * np.log1p(-rates)
-        return SourceModel(used, rules, logs, absence, errors, s, coin, counts)
+            logs = np.log(rates) - ABSENCE_POWER * np.log1p(-rates)
+        return SourceModel(used, logs, absence, errors, s, coin, counts)
 
 
 def _prior_matrices(coin: Floats, errors: Floats) -> Floats:

@@ -30,7 +30,7 @@ from scipy.optimize import brentq
 from oneof.typing import Floats, Mask
 
 STRENGTH = 3000.0
-"""s, in rows. From 1,000 rows on, labels of lf_youtube, lf_trec and simulated rules hardly change, and with 300 those of
+"""s, in rows. From 1,000 on, labels of lf_youtube, lf_trec and simulated rules hardly change, and with 300 those of
 lf_trec are far below a vote; chosen on these. lf_chemprot, plf_trec and 18 tasks of keyword rules confirm it."""
 ABSENCE_POWER = 0.5
 """Powers 0 and 1 are below a vote on simulated rules and on lf_trec; chosen on these. The overdispersion of the number

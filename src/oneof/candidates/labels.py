@@ -85,8 +85,10 @@ def encode_labels(y: Any, classes: Any = None, *, signs: SignPolicy = "error") -
     if classes is None:
         warn_of_missing_text(known)
         if known.dtype.kind in "if":
-            n_marked = sum(map(is_minus_one, values[codes == MISSING].tolist()))
-            warn_of_minus_one(known.astype(int).tolist(), n_marked, np.bincount(codes[codes != MISSING]).max())
+            missing = values[codes == MISSING]
+            marks = list(map(is_minus_one, missing.tolist())) if missing.dtype.kind == "O" else missing == -1
+            n_largest = int(np.bincount(codes[codes != MISSING]).max())
+            warn_of_minus_one(known.astype(int).tolist(), int(np.count_nonzero(marks)), n_largest)
     return codes, known
 
 
@@ -180,7 +182,7 @@ def label_vector(y: Any) -> np.ndarray[Any, Any]:
         y = y.to_numpy() if is_plain else _object_vector(list_rows(y))
     if isinstance(y, memoryview):
         y = np.asarray(y)
-    if isinstance(y, np.ndarray) and y.ndim == 1 and (np.ma.is_masked(y) or y.dtype.kind == "O"):
+    if isinstance(y, np.ndarray) and y.ndim == 1 and (isinstance(y, np.ma.MaskedArray) or y.dtype.kind == "O"):
         y = _object_vector(list_rows(y))
     if sp.issparse(y):
         raise LabelError("`y` must be one label or one set of labels per row of X; got a sparse matrix.")
@@ -191,7 +193,7 @@ def label_vector(y: Any) -> np.ndarray[Any, Any]:
             raise LabelError(f"`y` must be one label or one set of labels per row of X; got {y!r}.") from None
         y = np.asarray(values) if _are_plain_numbers(values) else _object_vector(values)
     _check_vector(y.shape)
-    return np.asarray(y)
+    return y
 
 
 def _check_vector(shape: tuple[int, ...]) -> None:

@@ -214,6 +214,7 @@ def counted(**counts):
         (counted(m=5, n1=50, n2=50), False),
         (counted(n0=30, n1=30), False),
         ([None, 0, 1], False),
+        ([-1.0, 0.0, 1e300], False),
         (np.ma.array([-1, 0, 1], mask=[1, 0, 0]), False),
     ],
 )

@@ -88,7 +88,7 @@ def encode_labels(y: Any, classes: Any = None, *, signs: SignPolicy = "error") -
             missing = values[codes == MISSING]
             marks = list(map(is_minus_one, missing.tolist())) if missing.dtype.kind == "O" else missing == -1
             n_largest = int(np.bincount(codes[codes != MISSING]).max())
-            warn_of_minus_one(known.astype(int).tolist(), int(np.count_nonzero(marks)), n_largest)
+            warn_of_minus_one(list(map(int, known.tolist())), int(np.count_nonzero(marks)), n_largest)
     return codes, known
 
 

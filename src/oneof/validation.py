@@ -17,12 +17,22 @@ MIN_HUGE = 1e100
 """Smallest absolute value of a feature to which an overflow is attributed."""
 
 
+def unmask(value: Any) -> Any:
+    """Return a masked array, or a list of them, as an array in which masked numbers are NaN, and other entries None."""
+    if isinstance(value, list | tuple) and any(isinstance(row, np.ma.MaskedArray) for row in value):
+        value = np.ma.array(value)
+    if not isinstance(value, np.ma.MaskedArray):
+        return value
+    missing: Any = np.nan if value.dtype.kind in "biuf" else None
+    return np.where(np.ma.getmaskarray(value), missing, value.data)
+
+
 def as_array(value: Any, name: str) -> np.ndarray[Any, Any]:
-    """Return a dense array; raise if the value is ragged or otherwise not an array."""
+    """Return a dense array, masked entries as NaN; raise if the value is ragged or otherwise not an array."""
     if sp.issparse(value):
         value = value.toarray()
     try:
-        return np.asarray(value)
+        return np.asarray(unmask(value))
     except (ValueError, TypeError) as error:
         raise InputError(f"`{name}` must be an array; NumPy could not convert it: {error}") from None
 

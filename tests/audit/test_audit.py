@@ -328,3 +328,40 @@ def test_scores_near_the_largest_number_are_scaled():
     y = CandidateSets.from_labels(np.where(rng.random(120) < 0.1, (truth + 1) % 3, truth))
     small, large = (find_label_issues(X, y, Scores(scale), cv=3, random_state=0) for scale in (1.0, 1e308))
     np.testing.assert_allclose(large.probability, small.probability, atol=1e-9)
+
+
+ADD_CLASS = r"got shape \(90, 4\).*CandidateSets.from_labels\(y, classes=...\)"
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (list("abc"), None),
+        (list("cab"), None),
+        (None, None),
+        (list("abcd"), ADD_CLASS),
+        (range(4), ADD_CLASS),
+        ((), ADD_CLASS),
+        (list("ab"), "must have the columns a, b, c; got a, b. Rename or add columns"),
+        (list("abx"), "must have the columns a, b, c; got a, b, x. Rename or add columns"),
+        (list("aabc"), "must have the columns a, b, c; got a, a, b, c. Rename or add columns"),
+    ],
+)
+def test_columns_of_probabilities(columns, message):
+    """Named columns have any order; with a class that no label has, the error names the call that adds the class.
+
+    `columns` are those of a DataFrame; None and () are arrays with three and four columns.
+    """
+    labels = np.array(["a", "b", "c"] * 30)
+    names = list("abcd")[: 4 if columns == () else 3] if not columns else [str(name) for name in columns]
+    proba = np.where(np.array(names) == labels[:, None], 0.9, 0.05)
+    if columns:
+        proba = pd.DataFrame(proba, columns=columns)
+    if message is None:
+        assert find_label_issues(None, labels, proba=proba).probability.max() < 0.5
+        return
+    with pytest.raises(InputError, match=message):
+        find_label_issues(None, labels, proba=proba)
+    if names == list("abcd"):  # the remedy
+        named = CandidateSets.from_labels(labels, classes=names)
+        assert find_label_issues(None, named, proba=proba).probability.max() < 0.5

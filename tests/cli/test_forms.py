@@ -213,3 +213,24 @@ def test_invalid_options(run: Run, birds: Path, options: list[str], message: str
     result = run(*FIT, *options)
     assert result.code == 2
     assert message in result.err
+
+
+@pytest.mark.filterwarnings("default:-1 is read as unlabeled")
+@pytest.mark.parametrize("cell", ["{}", "{}.0", " {} "])
+@pytest.mark.parametrize("args", [("inspect",), ("fit", "--online", "--hash-bits", "4")])
+def test_minus_one_that_looks_like_a_class_has_a_note(run: Run, cell: str, args: tuple[str, ...]) -> None:
+    """Classes of -1, 0 and 1 have a note; with either option that it names, and with more -1, there is none."""
+    rows = [f"{x * x % 7},{cell.format(x % 3 - 1)}" for x in range(60)]
+    Path("moods.csv").write_text("\n".join(["len,mood", *rows]))
+    command, *more = (*args, "moods.csv", "--labels", "mood")
+    result = run(command, *more)
+    assert result.code == 0, result.err
+    assert "-1 is read as unlabeled, but looks like a class" in result.err
+    for option, count in (("--classes=-1,0,1", "60 exact"), ("--missing=-1", "40 exact")):
+        assert option in result.err
+        silent = run(command, *more, option.replace("missing=-1", f"missing={cell.format(-1).strip()}"))
+        assert silent.code == 0, silent.err
+        assert "looks like a class" not in silent.err
+        assert count in silent.out + silent.err
+    Path("moods.csv").write_text("\n".join(["len,mood", *rows, *("1,-1" for _ in range(9))]))
+    assert "looks like a class" not in run(command, *more).err

@@ -42,12 +42,12 @@ def test_tables_and_records_have_the_same_answers():
 
 
 def test_numbers_and_text_of_arrays_and_data_frames():
-    numbers = np.array([[0, -1, 1], [1, 1, -1]])
+    numbers = np.array([[1, -1, 2], [2, 2, -1]])
     floats = np.where(numbers < 0, np.nan, numbers)
     for table in (numbers, floats, pd.DataFrame(numbers), pl.DataFrame(numbers.tolist(), orient="row")):
         answers = as_answers(table)
         assert answers.n_answers == 4
-        assert answers.classes.tolist() == [0, 1]
+        assert answers.classes.tolist() == [1, 2]
     named = as_answers(pd.DataFrame({"Ann": ["a", "b"], "Bob": ["b", None]}, index=["r", "s"]))
     assert content(named) == {("r", "Ann", frozenset("a")), ("s", "Ann", frozenset("b")), ("r", "Bob", frozenset("b"))}
 
@@ -154,7 +154,7 @@ def test_one_class_is_an_error():
 
 def test_a_dict_and_records_without_names_have_a_remedy():
     """A dict of columns and a list of records are not tables of answers; the error has the call that reads them."""
-    with pytest.raises(InputError, match=r"got a dict.*pass pandas.DataFrame\(answers\)"):
+    with pytest.raises(InputError, match=r"got a mapping \(dict\).*pandas.DataFrame\(y\)"):
         AnnotatorModel().fit({"Ann": ["a", "b"], "Bob": ["a", "a"]})
     with pytest.raises(LabelError, match=r"one type.*Answers.from_records\(rows, annotators, answers\)"):
         AnnotatorModel().fit([(1, "Ann", "a"), (1, "Bob", "b")])

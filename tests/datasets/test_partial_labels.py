@@ -34,7 +34,7 @@ def test_laws_of_every_kind(*, n_classes, more, fraction, kind, seed, data):
     """
     y = labels(n_classes + more, n_classes, seed)
     extra = data.draw(st.integers(0, n_classes - 1))
-    given_y = np.concatenate([y, [-1, -1]])
+    given_y = [*y.tolist(), None, None]
     options = {"fraction": fraction, "n_distractors": extra, "distractors": kind, "random_state": seed}
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -337,5 +337,5 @@ def test_labels_that_are_not_exact_are_rejected():
         make_partial_labels(CandidateSets.from_sets([["a"], ["a", "b"], ["c"]]))
     with pytest.raises(LabelError, match="at least one class"):
         make_partial_labels([None, None])
-    with pytest.raises(LabelError, match="only -1 and \\+1"):
+    with pytest.raises(LabelError, match="only -1 and 1"):
         make_partial_labels([-1, 1, 1])

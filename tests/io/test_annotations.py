@@ -265,6 +265,7 @@ JSON = st.recursive(
 )  # fmt: skip
 
 
+@pytest.mark.filterwarnings("ignore:the text .* is read as a class")
 @settings(max_examples=150, deadline=None)
 @given(st.lists(JSON, max_size=4))
 def test_any_json_is_read_or_rejected(tmp_path_factory: pytest.TempPathFactory, value: list[Any]) -> None:

@@ -307,6 +307,8 @@ def _check_proba(proba: Any, candidates: CandidateSets) -> Floats:
         raise InputError(
             f"`proba` must have one row for each of the {len(candidates)} rows and one column for each of the "
             f"{candidates.shape[1]} classes; got shape {values.shape}."
+            + " If it has a class that no label has, pass CandidateSets.from_labels(y, classes=...) as `y`."
+            * (values.shape[1:] > candidates.shape[1:])
         )
     labeled = ~candidates.is_unlabeled
     wrong = np.flatnonzero(~(np.isfinite(values) & (values >= 0)).all(axis=1) | (~values.any(axis=1) & labeled))
@@ -326,10 +328,11 @@ def _align_names(proba: Any, candidates: CandidateSets) -> Any:
     given, classes = list(map(str, names)), list(map(str, candidates.classes.tolist()))
     if sorted(given) == sorted(classes):
         return np.asarray(proba)[:, [given.index(name) for name in classes]]
-    if given == [str(k) for k in range(len(given))]:  # the default names of pandas
+    has_default_names = given == [str(k) for k in range(len(given))]
+    if has_default_names or set(given) > set(classes):  # the latter is an error of the shape
         return np.asarray(proba)
     raise InputError(
         f"`proba` must have the columns {', '.join(classes[:10])}{', ...' * (len(classes) > 10)}; got "
-        f"{', '.join(given[:10])}{', ...' * (len(given) > 10)}. Rename the columns, or pass an array with the classes "
-        "in their order."
+        f"{', '.join(given[:10])}{', ...' * (len(given) > 10)}. Rename or add columns, or pass an array with the "
+        "classes in their order."
     )

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from oneof.candidates.conversion import as_candidates
-from oneof.candidates.labels import distinct_labels, is_missing, label_vector
+from oneof.candidates.labels import distinct_labels, is_missing, label_vector, without_minus_one_warning
 from oneof.candidates.readers.collections import is_collection
 from oneof.candidates.readers.indicator import is_frame
 from oneof.candidates.sets import CandidateSets
@@ -67,10 +67,12 @@ def common_classes(blocks: Sequence[LabelValues]) -> Labels:
     if first is not None:
         return first
     if all(isinstance(block.labels, np.ndarray) for block in blocks):
-        return as_candidates(np.unique(np.concatenate([block.labels for block in blocks]))).classes
+        with without_minus_one_warning():  # each label occurs once here
+            return as_candidates(np.unique(np.concatenate([block.labels for block in blocks]))).classes
     labels = list(dict.fromkeys(label for block in blocks for label in _listed(block.labels)))
     members = dict.fromkeys(member for block in blocks for member in block.members)
-    return as_candidates([*labels, *([member] for member in members)]).classes
+    with without_minus_one_warning():
+        return as_candidates([*labels, *([member] for member in members)]).classes
 
 
 def _listed(labels: Any) -> list[Any]:

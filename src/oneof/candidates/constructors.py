@@ -9,6 +9,7 @@ from oneof.candidates.labels import (
     fold_tokens,
     joined_weights,
     missing_tokens,
+    warn_of_missing_text,
     warn_of_placeholders,
 )
 from oneof.candidates.labels import (
@@ -47,7 +48,8 @@ class Constructors:
         Parameters
         ----------
         y : array-like of shape (n_samples,)
-            Labels. None and NaN mean "unlabeled"; so does -1 among other integers, unless `classes` lists it.
+            Labels. None, NaN and masked entries mean "unlabeled"; so does -1 among other integers, unless `classes`
+            lists it. A warning is issued if such a -1 looks like a class.
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
 
@@ -87,7 +89,10 @@ class Constructors:
             If a set is empty, or contains an unknown or missing label or a (label, weight) pair, which is for
             `from_weights`; the error names the row.
         """
-        return cls._from_validated(*collections.read_sets(sets, classes))
+        mask, known = collections.read_sets(sets, classes)
+        if classes is None:
+            warn_of_missing_text(known)
+        return cls._from_validated(mask, known)
 
     @classmethod
     def from_indicator(cls, Y: Any, *, classes: Any = None) -> Self:
@@ -96,7 +101,7 @@ class Constructors:
         Parameters
         ----------
         Y : array-like, sparse matrix or DataFrame of shape (n_samples, n_classes)
-            1 (or True) if the class is a candidate. A row that is all NaN is unlabeled.
+            1 (or True) if the class is a candidate. A row that is all NaN or masked is unlabeled.
         classes : array-like of shape (n_classes,), optional
             The classes, in the order of the columns; by default the column names of a DataFrame, else 0, 1, ...
 
@@ -129,11 +134,12 @@ class Constructors:
         ----------
         W : array-like, sparse matrix or DataFrame of shape (n_samples, n_classes), or sequence of length n_samples
             Numbers of at least 0. A weight of 0 rules out the class. A row of equal weights is unlabeled, and a row
-            whose weights above 0 are equal is a candidate set. A row of a table with empty cells only is unlabeled. In
-            a sequence, each row is a mapping ``{label: weight}``, a list of (label, weight) pairs, or a list of records
-            such as ``{"label": "finch", "probability": 0.7}``; None, and an empty mapping or list, mean "unlabeled". A
-            record has one of the keys "label", "name" and "class", and one of "probability", "prob", "score", "weight"
-            and "confidence". A label that a row does not list has the weight 0. Weights may be text: "0.85" or "85%".
+            whose weights above 0 are equal is a candidate set. A row of a table with empty cells only, or of a masked
+            array with masked entries only, is unlabeled. In a sequence, each row is a mapping ``{label: weight}``, a
+            list of (label, weight) pairs, or a list of records such as ``{"label": "finch", "probability": 0.7}``;
+            None, and an empty mapping or list, mean "unlabeled". A record has one of the keys "label", "name" and
+            "class", and one of "probability", "prob", "score", "weight" and "confidence". A label that a row does not
+            list has the weight 0. Weights may be text: "0.85" or "85%".
         classes : array-like of shape (n_classes,), optional
             The classes, in the order of the columns; by default the column names of a DataFrame, else 0, 1, ..., or the
             sorted labels of a sequence. The columns of a DataFrame are matched by name if one of them is a class.
@@ -194,8 +200,8 @@ class Constructors:
         Parameters
         ----------
         answers : array-like or DataFrame of shape (n_samples, n_annotators), or oneof.crowd.Answers
-            Labels, or sets of labels as lists, tuples or sets; None, NaN, or -1 among integers for a missing answer. A
-            set is a vote for each of its labels.
+            Labels, or sets of labels as lists, tuples or sets; None, NaN, a masked entry, or -1 among integers for a
+            missing answer. A set is a vote for each of its labels.
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
         min_votes : int, default=1

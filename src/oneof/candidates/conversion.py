@@ -14,6 +14,7 @@ from oneof.candidates.labels import (
     labels_with_weights,
     lists_as_text,
     pack_classes,
+    without_minus_one_warning,
 )
 from oneof.candidates.readers.collections import is_collection
 from oneof.candidates.readers.indicator import is_frame
@@ -89,7 +90,8 @@ def expand_to_predicted(y: Any, predicted: list[Any], classes: Any) -> Candidate
             return as_candidates(y, classes=known)
     except LabelError:
         pass  # `y` has further labels
-    own = as_candidates(y)
+    with without_minus_one_warning():  # a prediction of -1 makes it a class
+        own = as_candidates(y)
     if is_table and own.shape[1] == y.shape[1] > 1:
         return own
     union = list(dict.fromkeys([*own.classes.tolist(), *(predicted if known is None else known.tolist())]))
@@ -135,7 +137,7 @@ def _read_vector(y: Any, classes: Labels | None) -> CandidateSets:
 
 
 def _warn_of_joined_labels(labels: list[Any]) -> None:
-    """Warn if a label is a set written as text, has a weight, or is the text of a missing label."""
+    """Warn if a label is a set written as text, or has a weight."""
     if lists := lists_as_text(labels):
         warn(
             f"{lists[0]!r} is read as one class. If it is a list of labels written as text, pass "
@@ -143,11 +145,6 @@ def _warn_of_joined_labels(labels: list[Any]) -> None:
             "[ast.literal_eval(text) for text in y].",
         )
         return
-    if missing := [label for label in labels if label in ("", "nan", "None")]:
-        warn(
-            f"the text {missing[0]!r} is read as a class. Replace it by None if the row has no label; or pass "
-            "a CandidateSets with `classes`.",
-        )
     if len(pairs := labels_with_weights(labels)) > 1:
         warn(
             f"{pairs[0]!r} is read as one class: pass CandidateSets.from_strings(y, weighted=True) if the number is a "

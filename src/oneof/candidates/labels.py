@@ -1,7 +1,9 @@
 """Label values: detection of missing values, the classes that occur, and the code of each row's label."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
@@ -43,10 +45,9 @@ USE_FROM_WEIGHTS = (
 )
 """The remedy for labels with weights among the labels of sets."""
 
-_SIGNS_HELP = (
-    "y contains only -1 and +1, which may mean two classes, or class 1 and rows without a label: "
-    "pass CandidateSets.from_labels(y, classes=[-1, 1]) for two classes, or None for the rows without a label"
-)
+_READ_AS_UNLABELED = "-1 is read as unlabeled"
+_MAX_NAMED = 8
+"""Maximum number of classes that a warning or an error lists."""
 
 
 def encode_labels(y: Any, classes: Any = None, *, signs: SignPolicy = "error") -> tuple[Ints, Labels]:
@@ -55,7 +56,7 @@ def encode_labels(y: Any, classes: Any = None, *, signs: SignPolicy = "error") -
     Parameters
     ----------
     y : array-like of shape (n,)
-        Labels. None and NaN are missing; so is -1 among integers, unless it is one of `classes`.
+        Labels. None, NaN and masked entries are missing; so is -1 among integers, unless it is one of `classes`.
     classes : array-like of shape (K,), optional
         The classes; by default the sorted labels that occur.
     signs : {"error", "warn"}
@@ -76,10 +77,19 @@ def encode_labels(y: Any, classes: Any = None, *, signs: SignPolicy = "error") -
     if classes is not None:
         classes = as_classes(classes)
     if values.dtype.kind in "iu":
-        return _encode_numbers(values, np.zeros(len(values), dtype=bool), classes, signs)
-    if values.dtype.kind == "f":
-        return _encode_floats(values, classes, signs)
-    return _encode_objects(values.tolist(), classes, signs)
+        codes, known = _encode_numbers(values, np.zeros(len(values), dtype=bool), classes, signs)
+    elif values.dtype.kind == "f":
+        codes, known = _encode_floats(values, classes, signs)
+    else:
+        codes, known = _encode_objects(values.tolist(), classes, signs)
+    if classes is None:
+        warn_of_missing_text(known)
+        if known.dtype.kind in "if":
+            missing = values[codes == MISSING]
+            marks = list(map(is_minus_one, missing.tolist())) if missing.dtype.kind == "O" else missing == -1
+            n_largest = int(np.bincount(codes[codes != MISSING]).max())
+            warn_of_minus_one(list(map(int, known.tolist())), int(np.count_nonzero(marks)), n_largest)
+    return codes, known
 
 
 def codes_to_mask(codes: Ints, n_classes: int) -> Mask:
@@ -91,8 +101,77 @@ def codes_to_mask(codes: Ints, n_classes: int) -> Mask:
     return mask
 
 
+def warn_of_missing_text(known: Labels) -> None:
+    """Warn if a class that the user has not named is the text of a missing label, as NumPy and pandas write it."""
+    for label in known.tolist():
+        if isinstance(label, str) and (label in ("", "nan", "None") or label_to_text(label) == "-1"):
+            warn(
+                f"the text {label!r} is read as a class. Replace it by None if the row has no label; otherwise name "
+                "all classes, as in CandidateSets.from_labels(y, classes=...)."
+            )
+            return
+
+
+def warn_of_minus_one(labels: Sequence[int], n_marked: int, n_largest: int) -> None:
+    """Warn if -1, which was read as a missing label, looks like a class.
+
+    It does so beside numbers below -1, which are on one scale with it, and beside 0 and 1 alone if one of them is at
+    least as frequent. Labels of 0 and 1 with more than half of the rows unlabeled, as is usual, never have a warning.
+
+    Parameters
+    ----------
+    labels : sequence of int
+        The other labels.
+    n_marked, n_largest : int
+        Number of rows of -1, and of the most frequent other label.
+    """
+    if n_marked and (min(labels) < -1 or (n_marked <= n_largest and {0, 1}.issuperset(labels))):
+        warn(f"{_READ_AS_UNLABELED}, but looks like a class. {_advise_on_minus_one(labels)}")
+
+
+def _advise_on_minus_one(labels: Sequence[int]) -> str:
+    names = list(map(str, sorted([-1, *labels])))
+    names = names if len(names) <= _MAX_NAMED else [*names[:_MAX_NAMED], "..."]
+    return (
+        f"If -1 is a class, name all classes, as in --classes={','.join(names)} or CandidateSets.from_labels(y, "
+        f"classes=[{', '.join(names)}]). Otherwise write None in its place, or add --missing with its text, such as "
+        "--missing=-1."
+    )
+
+
+AMBIGUOUS_SIGNS = f"the labels are only -1 and 1, of which -1 may mark unlabeled rows. {_advise_on_minus_one([1])}"
+
+
+@contextmanager
+def without_minus_one_warning() -> Iterator[None]:
+    """Read labels without the warning that -1 may be a class, if their counts or classes are not the final ones."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=_READ_AS_UNLABELED)
+        yield
+
+
+def check_no_mapping(values: Any) -> None:
+    """Raise if the values are a mapping, which has no order of rows; a Series of pandas has one."""
+    if callable(getattr(values, "keys", None)) and callable(getattr(values, "values", None)):
+        raise LabelError(
+            f"labels and classes must be sequences; got a mapping ({type(values).__name__}). Pass list(y.values()) if "
+            "its values are in the order of the rows, or pandas.DataFrame(y) if its keys are classes or annotators."
+        )
+
+
+def list_rows(values: Any) -> list[Any]:
+    """Return a sequence as a list in which masked entries are None; a mapping is an error."""
+    check_no_mapping(values)
+    if isinstance(values, np.ma.MaskedArray):
+        values = values.tolist()
+    return [None if value is np.ma.masked else value for value in values]
+
+
 def label_vector(y: Any) -> np.ndarray[Any, Any]:
-    """Return `y` as a 1-D NumPy array; pandas, polars and Arrow columns become objects if necessary."""
+    """Return `y` as a 1-D NumPy array; pandas, polars and Arrow columns become objects if necessary.
+
+    Masked entries of NumPy become None.
+    """
     if hasattr(y, "to_pylist"):  # Arrow
         y = y.to_pylist()
     elif hasattr(y, "to_numpy") and not isinstance(y, np.ndarray):  # pandas, polars
@@ -100,14 +179,16 @@ def label_vector(y: Any) -> np.ndarray[Any, Any]:
         dtype = getattr(y, "dtype", None)
         # Nullable integers with a missing value would become floats.
         is_plain = getattr(dtype, "kind", None) in ("i", "u", "f", "b") and not hasattr(dtype, "na_value")
-        y = y.to_numpy() if is_plain else _object_vector(list(y))
+        y = y.to_numpy() if is_plain else _object_vector(list_rows(y))
     if isinstance(y, memoryview):
         y = np.asarray(y)
+    if isinstance(y, np.ndarray) and y.ndim == 1 and (isinstance(y, np.ma.MaskedArray) or y.dtype.kind == "O"):
+        y = _object_vector(list_rows(y))
     if sp.issparse(y):
         raise LabelError("`y` must be one label or one set of labels per row of X; got a sparse matrix.")
     if not isinstance(y, np.ndarray):
         try:
-            values = list(y)
+            values = list_rows(y)
         except TypeError:
             raise LabelError(f"`y` must be one label or one set of labels per row of X; got {y!r}.") from None
         y = np.asarray(values) if _are_plain_numbers(values) else _object_vector(values)
@@ -181,11 +262,14 @@ def sort_labels(labels: Iterable[Any]) -> list[Any]:
     listed = list(labels)
     text = [value for value in listed if isinstance(value, str)]
     if text and len(text) < len(listed):
-        other = next(value for value in listed if not isinstance(value, str))
+        others = [value for value in listed if not isinstance(value, str)]
+        is_mark = all(map(is_minus_one, others))
+        remedy = " Write None in its place if the row has no label." if is_mark else ""
         raise LabelError(
-            f"labels must have one type; got the string {text[0]!r} and the {type(other).__name__} {other!r}.",
-            label=other,
-            cause="types",
+            f"labels must have one type; got the string {text[0]!r} and the {type(others[0]).__name__} {others[0]!r}."
+            f"{remedy}",
+            label=others[0],
+            cause=None if is_mark else "types",
         )
     for value in listed:
         if isinstance(value, float | np.floating) and not float(value).is_integer():
@@ -227,8 +311,8 @@ def unknown_label(row: int, label: Any, classes: Labels) -> LabelError:
 
 
 def format_classes(names: Sequence[str]) -> str:
-    """Return the first 8 class names, separated by commas, and the number of all if there are more."""
-    return ", ".join(names[:8]) + (f", ... ({len(names)} in all)" if len(names) > 8 else "")
+    """Return the first class names, separated by commas, and the number of all if there are more."""
+    return ", ".join(names[:_MAX_NAMED]) + (f", ... ({len(names)} in all)" if len(names) > _MAX_NAMED else "")
 
 
 def label_to_text(label: Any) -> Any:
@@ -270,7 +354,7 @@ def is_token(label: Any, missing: Collection[str]) -> bool:
 
 def warn_of_placeholders(known: Labels, classes: Any) -> None:
     """Warn if classes that the user has not named are texts such as "n/a", which stand for a missing label."""
-    found = [label for label in known.tolist() if isinstance(label, str) and label.lower() in PLACEHOLDERS - {"-1"}]
+    found = [label for label in known.tolist() if isinstance(label, str) and label.lower() in PLACEHOLDERS]
     if classes is None and found:
         warn(
             f"{found[0]!r} is read as a class. If it stands for a missing label, pass missing=[{found[0]!r}].",
@@ -381,5 +465,5 @@ def _require_classes(classes: Labels) -> None:
 
 def _check_signs(signs: SignPolicy) -> None:
     if signs == "error":
-        raise LabelError(_SIGNS_HELP + ".", cause="signs")
-    warn(_SIGNS_HELP + ". They are read as two classes.")
+        raise LabelError(AMBIGUOUS_SIGNS, cause="signs")
+    warn(f"{AMBIGUOUS_SIGNS} They are read as two classes.")

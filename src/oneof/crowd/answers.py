@@ -118,7 +118,8 @@ class Answers:
         Parameters
         ----------
         table : array-like or DataFrame of shape (n_rows, n_annotators)
-            Labels, or sets of labels as lists, tuples or sets. None, NaN, and -1 among integers mean "no answer".
+            Labels, or sets of labels as lists, tuples or sets. None, NaN, masked entries, and -1 among integers mean
+            "no answer".
         classes : array-like of shape (n_classes,), optional
             The classes; by default the sorted labels that occur.
         annotators : array-like of shape (n_annotators,), optional

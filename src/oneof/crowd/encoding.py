@@ -9,6 +9,7 @@ import numpy as np
 
 from oneof.candidates.labels import (
     MISSING,
+    check_no_mapping,
     encode_labels,
     is_hashable,
     is_minus_one,
@@ -34,7 +35,6 @@ _RECORDS = (
     "If each line is an answer, with its row and annotator, pass the three columns to Answers.from_records(rows, "
     "annotators, answers)."
 )
-_SIGNS = "the answers are only -1 and 1. Pass classes=[-1, 1] if -1 is a class, or None for no answer."
 
 
 def find_repeated(names: Labels) -> Any:
@@ -102,11 +102,7 @@ def list_labels(labels: Iterable[Sequence[Any]]) -> list[Any]:
 def flatten_table(table: Any) -> tuple[Any, tuple[int, int], Labels, Labels | None]:
     """Return the cells by rows, the shape, the names of the columns, and those of the rows if there are any."""
     row_names = None
-    if isinstance(table, Mapping):
-        raise InputError(
-            "`answers` must be a table, records or Answers; got a dict. If its keys are annotators, pass "
-            "pandas.DataFrame(answers)."
-        )
+    check_no_mapping(table)
     if hasattr(table, "columns"):
         names = label_vector(list(table.columns))
         columns = [label_vector(table[name]).tolist() for name in table.columns]
@@ -131,7 +127,7 @@ def flatten_table(table: Any) -> tuple[Any, tuple[int, int], Labels, Labels | No
         return label_vector([cell for row in listed for cell in row]), (len(listed), width), np.arange(width), None
     if table.ndim != 2:
         raise InputError(f"`answers` must have shape (n_rows, n_annotators); got {table.shape}.")
-    return table.ravel(), table.shape, np.arange(table.shape[1]), None
+    return label_vector(table.ravel()), table.shape, np.arange(table.shape[1]), None
 
 
 def encode(flat: Any, classes: Any, n_columns: int) -> tuple[Ints, Mask, Labels]:
@@ -145,8 +141,6 @@ def encode(flat: Any, classes: Any, n_columns: int) -> tuple[Ints, Mask, Labels]
             return code, np.eye(len(known), dtype=bool), known
         return encode_cells(listed, classes)
     except LabelError as error:
-        if error.cause == "signs":
-            raise error.because(_SIGNS) from None
         if error.cause == "types" and n_columns >= len(RECORD_COLUMNS):
             raise error.because(f"{error.reason} {_RECORDS}") from None
         if error.row is None or n_columns == 1:

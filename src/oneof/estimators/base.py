@@ -16,7 +16,7 @@ from oneof.errors import InputError, LabelError, reraise_as_input_error
 from oneof.likelihoods import masked_softmax
 from oneof.metrics import covering_rate
 from oneof.typing import FeatureMatrix, Floats, Labels, Mask
-from oneof.validation import check_finite, locate_overflow, to_native
+from oneof.validation import check_finite, locate_overflow, to_native, unmask
 
 
 class Disambiguation(NamedTuple):
@@ -163,6 +163,7 @@ class CandidateClassifier(ClassifierMixin, BaseEstimator):
     def _validate_rows(self, X: Any, *, reset: bool = False, finite: Any = True) -> FeatureMatrix:
         if not reset:
             check_is_fitted(self)
+        X = unmask(X)  # scikit-learn would read the numbers below the mask
         # Numbers out of the range of float64 become infinite, which is then reported as an error.
         options: dict[str, Any] = {"dtype": [np.float64, np.float32], "order": "C"}
         options["accept_sparse"] = "csr" if get_tags(self).input_tags.sparse else False

@@ -14,13 +14,13 @@ from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.labeling.content.table import LabelTable
 from oneof.labeling.scheduler import Question
 from oneof.typing import FeatureMatrix, Ints, Labels
-from oneof.validation import check_positive, to_native
+from oneof.validation import check_positive, to_native, unmask
 
 
 def check_rows(X: Any) -> FeatureMatrix:
     """Return the features as a finite float array or CSR matrix."""
     with reraise_as_input_error(), np.errstate(over="ignore", invalid="ignore"):
-        rows: FeatureMatrix = check_array(X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        rows: FeatureMatrix = check_array(unmask(X), accept_sparse="csr", dtype=[np.float64, np.float32])
     return to_native(rows)
 
 

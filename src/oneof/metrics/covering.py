@@ -182,6 +182,7 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
     if proba.shape != expected:
         raise InputError(
             f"`proba` must have shape {expected}, a row for each set and a column for each class; got {proba.shape}."
+            + " Pass `classes` if a class has no label." * (classes is None)
         )
     if classes is not None:
         union = pack_classes(list(dict.fromkeys([*classes.tolist(), *candidates.classes.tolist()])))

@@ -99,6 +99,6 @@ def sort_classes(names: set[str], reader: LabelReader, source: str, options: Str
         check_no_weights(names, source)
     try:
         named = map(reader.spellings.name, names)
-        return resolve_classes(named, has_minus_one=reader.has_minus_one)
+        return resolve_classes(named, reader.counts, has_minus_one=reader.has_minus_one)
     except InputError as error:
         raise error.at(source) from None

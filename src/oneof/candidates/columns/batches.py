@@ -5,6 +5,7 @@ empty cell is an unlabeled row, and so is -1 unless it is named as a class.
 """
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -14,7 +15,6 @@ import numpy as np
 
 from oneof.candidates.columns.cells import (
     ALL_UNLABELED,
-    AMBIGUOUS_SIGNS,
     check_flat_lists,
     check_matrix,
     contains_nested_lists,
@@ -32,7 +32,7 @@ from oneof.candidates.columns.tables import read_indicator_columns
 from oneof.candidates.columns.unreadable import OnUnreadable, blank_rows, find_unreadable
 from oneof.candidates.columns.weights import read_weight_cells, read_weight_matrix
 from oneof.candidates.columns.wrapped import unwrap_cells, unwrap_texts
-from oneof.candidates.labels import fold_tokens, format_classes, label_to_text
+from oneof.candidates.labels import AMBIGUOUS_SIGNS, fold_tokens, format_classes, label_to_text, warn_of_minus_one
 from oneof.candidates.readers.collections import read_strings
 from oneof.candidates.readers.pairs import PairRows, drop_missing_pairs, fold_pairs
 from oneof.candidates.readers.unreadable import CellChecker, check_nonempty_sets, empty_set
@@ -68,6 +68,8 @@ class LabelReader:
     ----------
     has_minus_one : bool
         True if a row was marked as unlabeled by -1 so far.
+    counts : Counter
+        The number of rows of each cell without weights that `names` has read.
     spellings : Spellings
         With `folds_case`, the names of the classes by the spellings that `names` has counted so far.
     """
@@ -115,6 +117,7 @@ class LabelReader:
         if self.classes is not None and len(self._code) < max(2, len(self.classes)):
             raise LabelError(f"the classes must be two or more distinct names; got {', '.join(self.classes)}.")
         self.has_minus_one = False
+        self.counts: Counter[str] = Counter()
 
     def mask(self, labels: Any) -> Mask:
         """Return the (n, K) mask of a batch; the candidates of an unlabeled row are all classes.
@@ -210,7 +213,9 @@ class LabelReader:
         if self.weighted:
             rows, _ = self._pairs(labels, counts_spellings=True)
             return {label for row in rows for label, _ in row or ()} - {self.options.rest}
-        _, sets = self._sets(labels, counts_spellings=True)
+        keys, sets = self._sets(labels, counts_spellings=True)
+        for key, n in Counter(keys).items():
+            self.counts[label_to_text(key)] += n
         return {name for names in sets.values() for name in names}
 
     def _readable(self, labels: Any, on_unreadable: OnUnreadable | None = None) -> Any:
@@ -350,13 +355,15 @@ class LabelReader:
         )
 
 
-def resolve_classes(names: Iterable[str], *, has_minus_one: bool) -> list[str]:
+def resolve_classes(names: Iterable[str], counts: Counter[str], *, has_minus_one: bool) -> list[str]:
     """Return the classes of a stream, sorted by number if all are whole numbers, else by text.
 
     Parameters
     ----------
     names : iterable of str
         The labels that occur.
+    counts : Counter
+        The number of rows of each cell, as in `LabelReader`.
     has_minus_one : bool
         Whether a row was marked by -1.
 
@@ -375,4 +382,6 @@ def resolve_classes(names: Iterable[str], *, has_minus_one: bool) -> list[str]:
             else ALL_UNLABELED
         )
     numbers = all(re.fullmatch(r"-?\d{1,18}", name) for name in labels)
+    if has_minus_one and numbers:
+        warn_of_minus_one(list(map(int, labels)), counts["-1"], max(map(counts.__getitem__, labels)))
     return sorted(labels, key=int) if numbers else sorted(labels)

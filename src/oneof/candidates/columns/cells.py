@@ -29,10 +29,6 @@ if TYPE_CHECKING:
 
 ALL_UNLABELED = "every row is unlabeled, so there is nothing to learn from."
 INDICATOR_CLASSES = "classes cannot be given with several label columns, whose names are the classes."
-AMBIGUOUS_SIGNS = (
-    "the column contains only -1 and 1, which may mean two classes, or class 1 and rows without a label. "
-    "Name the classes (--classes=-1,1), or leave the cells of unlabeled rows empty."
-)
 EMPTY_JSON = ("[]", "{}")
 """Text of a list or an object without members."""
 _MAX_SAMPLED, _MAX_SHOWN, _MAX_TYPE = 1_000, 80, 60

@@ -11,7 +11,6 @@ import numpy as np
 
 from oneof.candidates.columns.cells import (
     ALL_UNLABELED,
-    AMBIGUOUS_SIGNS,
     INDICATOR_CLASSES,
     booleans_to_digits,
     check_any_label,
@@ -33,7 +32,7 @@ from oneof.candidates.columns.unreadable import OnUnreadable, blank_rows, find_u
 from oneof.candidates.columns.weights import read_weighted_columns
 from oneof.candidates.columns.wrapped import unwrap_cells
 from oneof.candidates.labels import fold_tokens
-from oneof.candidates.readers.collections import name_classes, read_strings
+from oneof.candidates.readers.collections import name_classes, read_sets, read_strings
 from oneof.candidates.readers.unreadable import CellChecker, describe_unreadable, raise_together
 from oneof.candidates.row_weights import WeightOptions
 from oneof.candidates.sets import CandidateSets
@@ -150,30 +149,27 @@ def _read_columns(
         folded, _ = fold_names(names, classes, options.rest)
         classes = classes if weighted or weights is not None else folded
     missing = sorted(fold_tokens(missing, folds_case=folds_case))
-    try:
-        has_pairs = weighted and weights is None
-        if len(names) == 1:
-            frame = frame.with_columns(unwrap_cells(frame[names[0]], separator, weighted=has_pairs))
-        if len(names) == 1 and not has_pairs:
-            frame = frame.with_columns(parse_lists(frame[names[0]], separator))
-        if weighted or weights is not None:
-            candidates = CandidateSets._from_likelihoods(
-                *read_weighted_columns(
-                    frame, names, weights, separator, classes, options, folds_case=folds_case, missing=missing
-                )
+    has_pairs = weighted and weights is None
+    if len(names) == 1:
+        frame = frame.with_columns(unwrap_cells(frame[names[0]], separator, weighted=has_pairs))
+    if len(names) == 1 and not has_pairs:
+        frame = frame.with_columns(parse_lists(frame[names[0]], separator))
+    if weighted or weights is not None:
+        candidates = CandidateSets._from_likelihoods(
+            *read_weighted_columns(
+                frame, names, weights, separator, classes, options, folds_case=folds_case, missing=missing
             )
-        elif len(names) > 1:
-            candidates = read_indicator_columns(frame, names, classes)
-        else:
-            cells = frame[names[0]]
-            written, spelled = separator, cells
-            if folds_case:
-                cells, separator = fold_labels(cells), separator.casefold()
-            candidates = _read_column(cells, separator, classes, missing)
-            if folds_case:
-                candidates = _name_classes(candidates, spelled, written, given)
-    except LabelError as error:
-        raise (error.because(AMBIGUOUS_SIGNS) if error.cause == "signs" else error) from None
+        )
+    elif len(names) > 1:
+        candidates = read_indicator_columns(frame, names, classes)
+    else:
+        cells = frame[names[0]]
+        written, spelled = separator, cells
+        if folds_case:
+            cells, separator = fold_labels(cells), separator.casefold()
+        candidates = _read_column(cells, separator, classes, missing)
+        if folds_case:
+            candidates = _name_classes(candidates, spelled, written, given)
     if candidates.shape[1] < 2:
         only = candidates.classes.tolist()
         raise LabelError(
@@ -225,7 +221,7 @@ def _read_column(
         check_flat_lists(cells)
         inner = cells.dtype.inner
         numeric = isinstance(inner, pl.DataType | type) and inner.is_numeric()
-        return CandidateSets.from_sets(sets, classes=typed_classes(classes, numbers=numeric))
+        return CandidateSets._from_validated(*read_sets(sets, typed_classes(classes, numbers=numeric)))
     if cells.dtype in (pl.Categorical, pl.Enum):
         cells = cells.cast(pl.String)
     if classes is None and (cells.dtype == pl.String or cells.dtype.is_numeric()):

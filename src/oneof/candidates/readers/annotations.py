@@ -13,6 +13,7 @@ from oneof.candidates.labels import (
     is_minus_one,
     is_missing,
     label_vector,
+    list_rows,
     unknown_label,
 )
 from oneof.candidates.readers.collections import is_collection, read_sets
@@ -160,11 +161,6 @@ def _encode_answers(answers: Any, classes: Any) -> EncodedAnswers:
             raise LabelError(error.reason, label=error.label, cause=error.cause, row=row, column=column) from None
     else:
         distinct_labels(listed, np.arange(flat.size) // max(n_annotators, 1))  # raises if a value cannot be a label
-        if classes is None and {v for v in listed if not is_missing(v)} == {-1, 1}:
-            raise LabelError(
-                "`answers` contains only -1 and 1. Pass classes=[-1, 1] if -1 is a class, or None for no answer.",
-                cause="signs",
-            )
         known = encode_labels(flat)[1] if classes is None else as_classes(classes)
         _check_known(listed, known, n_annotators)
         code, sets = encode_labels(flat, known)[0], np.eye(len(known), dtype=bool)
@@ -178,7 +174,7 @@ def _as_table(answers: Any) -> np.ndarray[Any, Any]:
     if isinstance(answers, np.ndarray):
         return answers
     try:
-        rows = [_as_row(row) for row in answers]
+        rows = [_as_row(row) for row in list_rows(answers)]
     except TypeError:
         raise LabelError("`answers` must be a table with one row per item and one column per annotator.") from None
     table = np.empty((len(rows), max(map(len, rows), default=0)), dtype=object)

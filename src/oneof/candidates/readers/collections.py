@@ -19,6 +19,7 @@ from oneof.candidates.labels import (
     is_token,
     is_weight_pair,
     label_vector,
+    list_rows,
     pack_classes,
     sort_labels,
     unknown_label,
@@ -223,7 +224,7 @@ def flatten_sets(sets: Any, classes: Any = None) -> tuple[list[Any], Ints, Mask]
     if unlabeled.any():
         rows = [() if value is None else value for value in rows]
     lengths = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
-    return without_numpy_numbers(list(itertools.chain.from_iterable(rows))), lengths, unlabeled
+    return without_numpy_numbers(list_rows(itertools.chain.from_iterable(rows))), lengths, unlabeled
 
 
 def _warn_of_minus_one(rows: list[Any]) -> None:
@@ -288,11 +289,11 @@ def _weight_pair(row: int, pair: Any) -> LabelError:
 def as_rows(sets: Any) -> list[Any]:
     """Return a sequence, or a column of a table, as a list."""
     if hasattr(sets, "to_pylist"):  # Arrow
-        return list(sets.to_pylist())
-    if hasattr(sets, "to_list"):  # pandas, polars
-        return list(sets.to_list())
+        sets = sets.to_pylist()
+    elif hasattr(sets, "to_list"):  # pandas, polars
+        sets = sets.to_list()
     try:
-        return list(sets)
+        return list_rows(sets)
     except TypeError:
         raise LabelError(f"`y` must be one set of labels per row; got {type(sets).__name__}.") from None
 

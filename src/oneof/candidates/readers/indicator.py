@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.candidates.labels import USE_FROM_WEIGHTS, as_classes, pack_classes
+from oneof.candidates.labels import USE_FROM_WEIGHTS, as_classes, check_no_mapping, pack_classes
 from oneof.errors import LabelError
 from oneof.typing import Labels, Mask
 from oneof.validation import as_array
@@ -13,6 +13,7 @@ from oneof.validation import as_array
 
 def read_indicator(Y: Any, classes: Any = None) -> tuple[Mask, Labels]:
     """Return the mask and the classes of a 0/1 matrix."""
+    check_no_mapping(Y)
     if is_table(Y):
         Y, names = read_table(Y, "an indicator must contain 0 and 1 only")
         classes = pack_classes(names) if classes is None else classes

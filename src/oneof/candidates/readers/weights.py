@@ -17,6 +17,7 @@ import scipy.sparse as sp
 from oneof.candidates.labels import (
     WEIGHT_IN_PARENTHESES,
     as_classes,
+    check_no_mapping,
     fold_case,
     format_classes,
     is_missing,
@@ -47,6 +48,7 @@ from oneof.candidates.row_weights import RowWeights, WeightOptions, WeightTable,
 from oneof.candidates.spellings import Spellings
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats, Ints, Labels, Mask
+from oneof.validation import unmask
 
 _WEIGHT_AT_END = re.compile(f"{WEIGHT_IN_PARENTHESES.pattern}$", re.ASCII)
 _MAX_LISTED = 10
@@ -151,17 +153,19 @@ def _write_objects(mask: Mask, classes: Labels, row_weights: RowWeights) -> list
 def _read_matrix(W: Any, classes: Any, rest: bool | str) -> WeightTable:
     """Read an array or a table; the columns of a table are matched by name if one of them is the name of a class."""
     names: set[Any] = set()
+    cells = unmask(W)
+    may_be_empty = is_table(W) or cells is not W
     if is_table(W):
         cells, listed = read_table(W, _REQUIREMENT)
-        weights, names = _as_numbers(cells), set(listed)
-        is_set = np.asarray(np.isnan(weights).all(axis=1))
-        weights = np.where(is_set[:, None], 1.0, weights)
+        names = set(listed)
         columns = pack_classes(listed) if classes is None or names & set(as_classes(classes).tolist()) else classes
     else:
-        weights, columns = _as_numbers(W), classes
-        is_set = np.zeros(len(weights) if weights.ndim else 0, dtype=bool)
+        columns = classes
+    weights = _as_numbers(cells)
     if weights.ndim != 2:
         raise LabelError(f"`W` must be a 2-D array with one column per class; got shape {weights.shape}.")
+    is_set = np.asarray(np.isnan(weights).all(axis=1) & may_be_empty)
+    weights = np.where(is_set[:, None], 1.0, weights)
     known = _name_columns(weights.shape[1], columns)
     _check_cells(weights)
     rest_mass: Floats = np.zeros(len(weights))
@@ -220,6 +224,7 @@ def _add(totals: Floats, places: Any, values: Floats) -> None:
 def _as_list(W: Any) -> list[Any]:
     if isinstance(W, str | bytes):
         raise LabelError(f"`W` must have one row of weights per sample; got the text {W!r}.")
+    check_no_mapping(W)
     try:
         return as_rows(W)
     except LabelError:

@@ -235,8 +235,8 @@ def describe_annotators(model: "AnnotatorModel") -> list[str]:
     notes = []
     if model._read_rules:
         notes.append(
-            "Sources that give one label only are rules, which choose their rows: all sources are read as rules. If they "
-            "were asked about given rows, pass select_rows=False (--rules no on the command line)."
+            "The sources are read as rules, which choose their rows, since some give one label only. If they were asked "
+            "about given rows, pass select_rows=False (--rules no on the command line)."
         )
     unknown = np.isnan(model.accuracy_) & (n_answers > 0)
     if unknown.any():

@@ -21,7 +21,7 @@ from oneof.errors import InputError, InputTypeError, reraise_as_input_error
 from oneof.messages import warn
 from oneof.metrics import covering_rate
 from oneof.model_selection import CandidateKFold
-from oneof.solvers.annotators.temper import answer_power, is_informative, temper
+from oneof.solvers.annotators.temper import N_STANDARD_ERRORS, answer_power, is_informative, temper
 from oneof.typing import Floats, Ints, Labels
 from oneof.validation import (
     as_array,
@@ -49,7 +49,7 @@ class _Rounds:
     changes: tuple[float, ...] = ()
     """Mean change of the labels in each round."""
     log_likelihoods: Floats = field(default_factory=lambda: np.empty(0))
-    """Of the answers to each row given its held-out prediction, with the accuracies by the answers alone."""
+    """Of the answers to each row, given its held-out prediction and the annotators of the round before."""
 
 
 class CrowdClassifier(ClassifierMixin, BaseEstimator):
@@ -129,8 +129,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     `sample_weight`, each row has ten copies, so a number of neighbors must be ten times as large. Rows without answers
     are not used.
 
-    The likelihoods of the rounds are those of the accuracies by the answers alone, so that they are comparable. Without
-    this end, a classifier that repeats errors of the labels confirms them in every round.
+    Rounds increase the likelihood of the answers given the held-out predictions. They end when it decreases by more
+    than two standard errors: a classifier that repeats errors of the labels would confirm them in every round.
 
     The first held-out predictions must make the answers significantly more likely than the class frequencies do.
     Otherwise the labels are those of the answers alone, `classifier_power_` is 0, and a UserWarning is issued.
@@ -315,7 +315,6 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         """Predict the rows and update the model of the annotators in turn; votes of rules have no rounds."""
         folds = self._folds(rows, alone.candidates_, rng)
         labeled = ~alone.candidates_.is_unlabeled
-        weights = alone.candidates_.weights[labeled]
         last = best = _Rounds(alone, np.tile(alone.class_prior_, (len(labeled), 1)))
         while not alone.are_rules_:
             model = last.model
@@ -329,10 +328,11 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
                     "pass another estimator.",
                 )
                 return last
-            log_likelihoods = np.log(np.maximum((weights * proba[labeled]).sum(axis=1), np.finfo(float).tiny))
+            likelihoods = (np.exp(model._log_likelihood[labeled]) * proba[labeled]).sum(axis=1)
+            log_likelihoods = np.log(np.maximum(likelihoods, np.finfo(float).tiny))
             if last.changes:
                 loss = best.log_likelihoods - log_likelihoods
-                if loss.mean() > loss.std() / np.sqrt(len(loss)):
+                if loss.mean() > N_STANDARD_ERRORS * loss.std() / np.sqrt(len(loss)):
                     return best
             before, answer = model.posterior_, _answer_power(model, proba, evidence)
             updated = model._updated(proba, evidence, power=answer, max_iter=N_ANNOTATOR_STEPS)

@@ -61,7 +61,7 @@ def test_probabilities_are_those_of_the_estimator_over_all_classes(data):
     named = [[None if a is None else str(a) for a in row] for row in table]
     for estimator in (LogisticRegression(), LOORidge(kernel="rbf", features="standard")):
         annotators = AnnotatorModel(classes=classes)
-        model = CrowdClassifier(estimator, cv=3, random_state=0, annotator_model=annotators, tol=0.02)
+        model = CrowdClassifier(estimator, cv=3, random_state=0, annotator_model=annotators)
         proba = model.fit(X, named).predict_proba(X)
         assert proba.shape == (150, 4)
         np.testing.assert_allclose(proba.sum(axis=1), 1.0)

@@ -78,7 +78,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         The model of the annotators; None is ``AnnotatorModel()``. It is cloned.
     max_iter : int, default=10
         Maximum number of rounds; if they are not sufficient, a ConvergenceWarning is issued.
-    tol : float, default=0.01
+    tol : float, default=0.02
         The rounds end when the labels change by at most this on average over the rows with answers, in total variation;
         above 0.
     n_jobs : int, default=None
@@ -163,7 +163,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         cv: Any = 5,
         annotator_model: Any = None,
         max_iter: int = 10,
-        tol: float = 0.01,
+        tol: float = 0.02,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:

@@ -21,6 +21,10 @@ MIN_ANSWERS = 10
 N_CHECKED = 50
 """Number of known labels that notes ask for: the standard error of an accuracy is then at most .07."""
 MAX_NAMED = 5
+RULES_NOTE = (
+    "The sources are read as rules, which choose their rows, since some give one label only. If they were asked about "
+    "given rows, pass select_rows=False (--rules no on the command line)."
+)
 MAX_QUESTION_ROWS, MAX_QUESTION_ENTRIES = 1000, 20_000_000
 """Limits of the rows, and of the rows times annotators, among which questions are selected."""
 
@@ -234,10 +238,7 @@ def describe_annotators(model: "AnnotatorModel") -> list[str]:
     names, n_answers = model.annotators_, model.n_answers_
     notes = []
     if model._read_rules:
-        notes.append(
-            "The sources are read as rules, which choose their rows, since some give one label only. If they were asked "
-            "about given rows, pass select_rows=False (--rules no on the command line)."
-        )
+        notes.append(RULES_NOTE)
     unknown = np.isnan(model.accuracy_) & (n_answers > 0)
     if unknown.any():
         notes.append(_describe_unknown(model, unknown))

@@ -193,6 +193,8 @@ def write_annotators(path: Path, summary: "AnnotatorSummary") -> None:
 
 def print_annotators(summary: "AnnotatorSummary") -> None:
     """Print the annotators of the lowest accuracy, the agreement, and the most disputed rows."""
+    from oneof.crowd.results import RULES_NOTE
+
     n = len(summary.names)
     title = "Annotators" if n <= _MAX_PRINTED else f"{_MAX_PRINTED} of {n:,} annotators, of the lowest accuracy"
     rows = [
@@ -200,7 +202,7 @@ def print_annotators(summary: "AnnotatorSummary") -> None:
             summary.names[j],
             f"{summary.n_answers[j]:,}",
             terminal.format_percent(summary.accuracy[j]),
-            " to ".join(map(terminal.format_percent, summary.interval[j])),
+            "-" if math.isnan(summary.accuracy[j]) else " to ".join(map(terminal.format_percent, summary.interval[j])),
             summary.remark(j),
         ]
         for j in summary.order[:_MAX_PRINTED]
@@ -208,7 +210,8 @@ def print_annotators(summary: "AnnotatorSummary") -> None:
     interval = f"{summary.coverage:.0%} interval".replace("%", " %")
     terminal.print_table(title, ["annotator", "answers", "accuracy", interval, "note"], rows)
     for note in summary.notes:
-        terminal.print_line(note)
+        if note != RULES_NOTE:  # which is printed when the answers are read
+            terminal.print_line(note)
     _print_classes(summary)
     terminal.print_line(f"Agreement of the annotators: {summary.agreement}")
     _print_pairs(summary)

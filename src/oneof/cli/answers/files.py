@@ -55,6 +55,7 @@ def read_answers(
     import numpy as np
 
     from oneof.crowd import Answers
+    from oneof.crowd.results import RULES_NOTE
     from oneof.errors import DataError, InputError
     from oneof.io.formats.annotations import is_export
 
@@ -95,6 +96,7 @@ def read_answers(
         raise _locate(error, records, options.path) from None
     answers.rows = np.arange(len(row_names))  # the rows of the features
     notes = [*records.notes, *excluded, *omitted, *note_spellings(answers.annotators.tolist())]
+    notes += [RULES_NOTE] if options.rules == "auto" and answers.are_rules else []
     repeated = sum(answer is not None for answer in records.answers) - answers.n_answers
     if repeated:
         notes.append(f"{repeated:,} repeated answers (of equal row, annotator and label) count once.")

@@ -78,25 +78,35 @@ def test_annotators_who_differ_by_class_are_shown(run: Run, table: Path) -> None
     assert [line["differs_in"] for line in lines.values()] == ["", "", "", "finch|owl|wren", ""]
 
 
-@pytest.mark.long
-def test_copies_among_few_annotators_are_noted(run: Run, table: Path) -> None:
-    """The command and the report say that copies may not be found, and name the closest pair."""
-    records = make_answers()
-    note = "With fewer than 8 annotators, copies of few answers, or in few common rows, may not be found."
-    out = fit(run).out
-    assert note in out
-    assert "every other pair" not in out
-    copy = records.filter(pl.col("worker") == "Cem").with_columns(worker=pl.lit("Eve"))
-    pl.concat([records, copy]).write_csv("answers.csv")
-    result = fit(run)
-    pages = result.out, html.unescape(Path("table-oneof/report.html").read_text(encoding="utf-8"))
-    lines = {line["annotator"]: line for line in pl.read_csv("table-oneof/annotators.csv").iter_rows(named=True)}
-    assert [name for name, line in lines.items() if line["no_better_than_chance"]] == ["Dan"]
-    grouped = [name for name, line in lines.items() if line["copies_group"] is not None]
-    for page in pages:
-        assert note in page
-        assert ("Cem and Eve agree far more often than every other pair" in page) == (not grouped)
-        assert ("Copies of one another, whose copied answers do not count" in page) == (grouped == ["Cem", "Eve"])
+def test_label_matrices_are_read_as_rules(run: Run, table: Path) -> None:
+    """Columns of one label are votes of rules: a note says so, no column is dropped, and --rules no says otherwise."""
+    birds = make_birds().drop("species")
+    truth = np.array(birds["truth"].to_list())
+    rng, votes = np.random.default_rng(0), {"id": birds["id"]}
+    for j, name in enumerate(NAMES * 2):
+        fires = rng.random(60) < np.where(truth == name, 0.7, 0.05)
+        votes[f"lf{j}"] = [name if fire else None for fire in fires]
+    pl.DataFrame(votes).write_csv("rules.csv")
+    args = ("fit", "table.csv", "--answers", "rules.csv", "--row", "id", "--drop", "species", "--no-figures", "--json")
+    result = run(*args)
+    answers = json.loads(result.out)["answers"]
+    assert answers["rules"]
+    assert len(answers["annotators"]) == 6
+    assert "The sources are read as rules" in result.err
+    labels = pl.read_csv("table-oneof/training_labels.csv").filter(pl.col("candidates") != "")
+    assert (labels["label"] == labels["truth"]).mean() > 0.85
+    assert not json.loads(run(*args, "--rules", "no").out)["answers"]["rules"]
+
+
+def test_no_accuracy_is_printed_that_the_answers_do_not_identify(run: Run, table: Path) -> None:
+    """The agreement of two annotators does not show which one is right: the table and the headline have none."""
+    make_answers().filter(pl.col("worker").is_in(["Ann", "Bob"])).write_csv("answers.csv")
+    result = fit(run, "--json")
+    summary = json.loads(result.out)
+    assert [line["accuracy"] for line in summary["answers"]["annotators"]] == [None, None]
+    assert summary["estimated_accuracy"] is None
+    assert any("does not show which one is right" in note for note in summary["answers"]["notes"])
+    assert pl.read_csv("table-oneof/annotators.csv")["accuracy"].null_count() == 2
 
 
 def test_fit_is_that_of_the_classifier(run: Run, table: Path) -> None:

@@ -16,7 +16,7 @@ from oneof import LOORidge, make_partial_labels
 from oneof.conformal import ConformalClassifier
 from oneof.estimators.loo_ridge import loo_logits
 from oneof.likelihoods import softmax
-from oneof.solvers.conformal import aps_scores, calibrate, lac_scores, p_values, prediction_sets
+from oneof.solvers.conformal import calibrate, class_scores, p_values, prediction_sets
 
 TABLE = DOCS / "conformal.csv"
 COLUMNS = (
@@ -164,9 +164,12 @@ def _sets(proba, new, evidence, method, rule, seed, posterior=None):
     """Return the prediction sets of new rows by one model, for each of the levels."""
     rng = np.random.default_rng(seed)
     if method == "lac":
-        scores, new_scores = lac_scores(proba), lac_scores(new)
+        scores, new_scores = class_scores(proba, "lac"), class_scores(new, "lac")
     else:
-        scores, new_scores = aps_scores(proba, rng.random(len(proba))), aps_scores(new, rng.random(len(new)))
+        scores, new_scores = (
+            class_scores(proba, "aps", rng.random(len(proba))),
+            class_scores(new, "aps", rng.random(len(new))),
+        )
     p = p_values([calibrate(scores, proba, evidence, rule=rule, posterior=posterior)], [new_scores])
     return [prediction_sets(p, coverage, new) for coverage in LEVELS]
 

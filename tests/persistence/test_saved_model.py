@@ -68,8 +68,9 @@ def test_prediction_sets_are_those_of_the_command(run: Run) -> None:
     """Every option has the sets of `oneof predict --coverage`."""
     model = fit(run, "--method", "PLEM")
     for words, options in (
-        (("--coverage", "0.9"), {}),
-        (("--coverage", "0.8", "--set-method", "aps"), {"coverage": 0.8, "method": "aps"}),
+        (("--coverage", "0.5"), {"coverage": 0.5}),
+        (("--coverage", "0.5", "--set-method", "aps"), {"coverage": 0.5, "method": "aps"}),
+        (("--coverage", "0.8", "--calibration", "sampled"), {"coverage": 0.8, "calibration": "sampled"}),
         (("--coverage", "0.7", "--calibration", "optimistic"), {"coverage": 0.7, "calibration": "optimistic"}),
         (("--coverage", "0.7", "--class-conditional"), {"coverage": 0.7, "class_conditional": True}),
     ):

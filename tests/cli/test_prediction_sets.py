@@ -171,6 +171,8 @@ def test_the_report_has_a_section(run: Run, model: Path) -> None:
     assert summary["nominal_coverage"] == 0.9
     assert summary["n_rows"] == 50
     assert f"{summary['mean_size']:.2f} classes on average" in " ".join(page.split())
+    assert summary["guarantee"].startswith("About 90 % of new rows like the calibration rows have the true label")
+    assert summary["guarantee"] in " ".join(page.split())
     assert run("fit", "birds.csv", *FIT[:-2], "--truth", "truth", "--out", "out").code == 0
     assert json.loads(Path("out/summary.json").read_text())["prediction_sets"]["n_exact"] == 50
 

@@ -99,28 +99,29 @@ def test_a_row_has_its_own_set(cv: Any, options: dict[str, Any]) -> None:
     assert len(np.unique(sets, axis=0)) > 1
 
 
-@pytest.mark.parametrize("method", ["lac", "aps"])
-@pytest.mark.parametrize("rule", ["conservative", "sampled"])
-def test_python_the_command_line_and_the_server_agree(run: Run, method: str, rule: str) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"set_method": "aps"}, {"class_conditional": True}, {"calibration": "sampled"}, {"calibration": "optimistic"}],
+    ids=str,
+)
+def test_python_the_command_line_and_the_server_agree(run: Run, options: dict[str, Any]) -> None:
     """The sets of `SavedModel.predict_set`, `oneof predict` and `oneof serve`, by rows and by batches, are equal."""
     model, X, _ = fit_saved(0, 40)
     persistence.save("model.skops", model)
     pl.DataFrame(X, schema=["a", "b"]).write_csv("new.csv")
-    result = run(
-        *("predict", "model.skops", "new.csv", "--coverage", "0.8", "--set-method", method, "--calibration", rule),
-        *("--json", "--out", "-"),
-    )
+    words = [f"--{name.replace('_', '-')}" + f"={value}" * (value is not True) for name, value in options.items()]
+    result = run("predict", "model.skops", "new.csv", "--coverage", "0.8", *words, "--json", "--out", "-")
     content = json.loads(result.out)
     expected = [row["set"].split("|") for row in content["predictions"]]
-    options: dict[str, Any] = {"coverage": 0.8, "calibration": rule}
-    assert [sorted(members) for members in model.predict_set("new.csv", method=method, **options).to_sets()] == expected
-    app = make_app(RowPredictor(model, set_method=method, **options))
+    named = {name.removeprefix("set_"): value for name, value in options.items()}
+    assert [sorted(members) for members in model.predict_set("new.csv", 0.8, **named).to_sets()] == expected
+    app = make_app(RowPredictor(model, coverage=0.8, **options))
     rows = [to_row(row) for row in X]
     assert [row["set"] for row in call(app, "/predict", {"rows": rows}).json()["predictions"]] == expected
     assert [call(app, "/predict", {"row": row}).json()["prediction"]["set"] for row in rows] == expected
     guarantee = content["prediction_sets"]["calibration"]["guarantee"]
     assert call(app, "/model").json()["prediction_sets"]["guarantee"] == guarantee
-    assert guarantee.startswith("About 80 % of new rows" if rule == "conservative" else "No guarantee: about 80 %")
+    assert guarantee.startswith("No guarantee: " if "calibration" in options else "About 80 % of new rows")
 
 
 def fit_saved(seed: int, n_new: int) -> tuple[SavedModel, Floats, Labels]:

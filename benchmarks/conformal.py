@@ -16,7 +16,7 @@ from oneof import LOORidge, make_partial_labels
 from oneof.conformal import ConformalClassifier
 from oneof.estimators.loo_ridge import loo_logits
 from oneof.likelihoods import softmax
-from oneof.solvers.conformal import aps_scores, calibrate, lac_scores, p_values, prediction_sets
+from oneof.solvers.conformal import calibrate, class_scores, p_values, prediction_sets
 
 TABLE = DOCS / "conformal.csv"
 COLUMNS = (
@@ -28,7 +28,7 @@ LEVELS = (0.9, 0.99)
 EXACT = ("digits", "satimage", "letter")
 SYNTHETIC = ("digits", "satimage", "letter")
 REAL = ("lost", "msrcv2", "birdsong")
-RULES = ("conservative", "optimistic", "sampled", "exact rows only")
+RULES = ("conservative", "sampled", "optimistic", "exact rows only")
 MAX_ROWS = 4_000
 """Maximum number of rows of a draw, of which 30 % are for the test."""
 
@@ -50,11 +50,14 @@ def exact(*names: str, draws: int = 5):
             fit, calibration, test = np.split(order, [int(0.4 * len(order)), int(0.7 * len(order))])
             forest = RandomForestClassifier(200, random_state=draw).fit(X[fit], y[fit])
             accuracy = forest.score(X[test], y[test])
-            for method in ("lac", "aps"):
-                ours = ConformalClassifier(forest, cv="prefit", method=method, random_state=draw)
-                ours.fit(X[calibration], y[calibration])
+            for method, randomized in (("lac", False), ("aps", False), ("aps", True)):
+                ours = ConformalClassifier(
+                    forest, cv="prefit", method=method, randomized=randomized, random_state=draw
+                ).fit(X[calibration], y[calibration])
                 masks = [ours.predict_set(X[test], coverage).mask for coverage in LEVELS]
-                _add(results, (name, "exact", "forest", method, "oneof"), masks, y[test], accuracy)
+                rule = "oneof, randomized" if randomized else "oneof"
+                _add(results, (name, "exact", "forest", method, rule), masks, y[test], accuracy)
+            for method in ("lac", "aps"):
                 theirs = SplitConformalClassifier(
                     forest, confidence_level=list(LEVELS), conformity_score=method, prefit=True, random_state=draw
                 ).conformalize(X[calibration], y[calibration])
@@ -68,17 +71,14 @@ def exact(*names: str, draws: int = 5):
             ridge = LOORidge().fit(X[rows], y[rows])
             proba, evidence = softmax(ridge.inverse_temperature_ * ridge.loo_scores_), np.eye(y.max() + 1)[y[rows]]
             for method in ("lac", "aps"):
-                masks = _sets(proba, ridge.predict_proba(X[test]), evidence, method, "sampled", draw)
+                masks = _sets(proba, ridge.predict_proba(X[test]), evidence, method, "conservative")
                 key = (name, "exact", "LOORidge", method, "oneof, leave-one-out")
                 _add(results, key, masks, y[test], ridge.score(X[test], y[test]))
             print(name, draw, f"{time.perf_counter() - start:.0f} s", flush=True)
-    lines = _lines("exact", results)
-    _write("exact", lines, names)
-    for line in lines:
-        print(*line)
+    _write("exact", results, names)
 
 
-def partial(*names: str, draws: int = 3, print_only: bool = False):
+def partial(*names: str, draws: int = 3):
     """Compare the rules of calibration by rows with candidate sets; the model is `LOORidge`, the test rows have labels.
 
     Half of the rows of the synthetic tables have a distractor. The leave-one-out scores calibrate.
@@ -99,14 +99,10 @@ def partial(*names: str, draws: int = 3, print_only: bool = False):
                         evidence = sets[rows[used]].evidence
                         as_rule = rule if rule in RULES[:3] else "sampled"
                         posterior = model.label_distributions_[used]
-                        masks = _sets(proba[used], new, evidence, method, as_rule, draw, posterior)
+                        masks = _sets(proba[used], new, evidence, method, as_rule, posterior)
                         _add(results, (name, kind, "LOORidge", method, rule), masks, y[test], accuracy)
                 print(name, kind, draw, flush=True)
-    lines = _lines("partial", results)
-    if not print_only:
-        _write("partial", lines, names)
-    for line in lines:
-        print(*line)
+    _write("partial", results, names)
 
 
 def summary():
@@ -160,14 +156,10 @@ def _read(name, kind, draw):
     return data.X.astype(np.float64), y, sets
 
 
-def _sets(proba, new, evidence, method, rule, seed, posterior=None):
+def _sets(proba, new, evidence, method, rule, posterior=None):
     """Return the prediction sets of new rows by one model, for each of the levels."""
-    rng = np.random.default_rng(seed)
-    if method == "lac":
-        scores, new_scores = lac_scores(proba), lac_scores(new)
-    else:
-        scores, new_scores = aps_scores(proba, rng.random(len(proba))), aps_scores(new, rng.random(len(new)))
-    p = p_values([calibrate(scores, proba, evidence, rule=rule, posterior=posterior)], [new_scores])
+    calibrated = calibrate(class_scores(proba, method), proba, evidence, rule=rule, posterior=posterior)
+    p = p_values([calibrated], [class_scores(new, method)])
     return [prediction_sets(p, coverage, new) for coverage in LEVELS]
 
 
@@ -178,18 +170,13 @@ def _add(results, key, masks, y, accuracy):
         results.setdefault((coverage, *key), []).append(numbers)
 
 
-def _lines(part, results):
-    """Return the lines of a part, with means over the draws."""
+def _write(part, results, names):
+    """Replace the lines of the part and the data sets in the table by means over the draws."""
     means = {key: [f"{number:.4f}" for number in np.mean(values, axis=0)] for key, values in results.items()}
-    return [(part, *map(str, key), str(len(results[key])), *numbers) for key, numbers in sorted(means.items())]
-
-
-def _write(part, lines, names):
-    """Replace the lines of the part and the data sets in the table."""
-    kept = []
-    if TABLE.exists():
-        with TABLE.open(encoding="utf-8", newline="") as file:
-            old = [tuple(line) for line in list(csv.reader(file))[1:]]
-        kept = [line for line in old if line[0] != part or (names and line[1] not in names)]
-    order = {"exact": 0, "partial": 1}
-    write_csv(TABLE, COLUMNS, sorted([*kept, *lines], key=lambda line: order[line[0]]))
+    lines = [(part, *map(str, key), str(len(results[key])), *numbers) for key, numbers in sorted(means.items())]
+    for line in lines:
+        print(*line)
+    with TABLE.open(encoding="utf-8", newline="") as file:
+        old = [tuple(line) for line in list(csv.reader(file))[1:]]
+    kept = [line for line in old if line[0] != part or (names and line[1] not in names)]
+    write_csv(TABLE, COLUMNS, sorted([*kept, *lines], key=lambda line: line[0]))

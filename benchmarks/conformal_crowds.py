@@ -39,7 +39,8 @@ def crowds(*names: str, draws: int = 3):
     """Measure the sets with the calibration of `oneof fit --answers`, and with two others.
 
     "answers alone": predictions and labels by the held-out predictions of the comparison, which is fitted to weights by
-    the answers alone. "true labels": held-out predictions of the final fit, and the true labels.
+    the answers alone. "true labels": held-out predictions of the final fit, and the true labels. The rule of all
+    calibrations is "sampled".
     """
     lines = []
     for name in names or SETS:
@@ -95,7 +96,7 @@ def _measure_draw(name, draw):
     new, result = crowd.predict_proba(X[test]), {}
     for calibration, part in parts.items():
         for coverage in COVERAGES:
-            options = SetOptions(coverage)
+            options = SetOptions(coverage, calibration="sampled")
             mask = prediction_sets.predict_mask(prediction_sets.calibrate_rows(part, options), new, options)
             covered = mask[np.arange(len(test)), y[test]]
             result[calibration, coverage] = (

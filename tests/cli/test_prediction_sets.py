@@ -16,7 +16,7 @@ from oneof.cli.tables.inputs import prepare
 from oneof.cli.tables.read_options import ReadOptions
 from oneof.comparison import compare
 from oneof.io import Overrides
-from oneof.solvers.conformal import calibrate, candidate_proba, lac_scores, p_values, prediction_sets
+from oneof.solvers.conformal import calibrate, candidate_proba, class_scores, p_values, prediction_sets
 from tests.cli.conftest import QUICK, Run, make_birds
 from tests.cli.test_audit import make_noisy
 
@@ -51,10 +51,13 @@ def test_sets_are_those_of_the_held_out_rows(run: Run, model: Path) -> None:
         evidence, CandidateSets.from_strings(noisy()["species"].to_list()).mask[saved.calibration["rows"]]
     )
     new = saved.pipeline.predict_proba(noisy().select("mass")).astype(np.float32).astype(float)
-    for rule in ("sampled", "optimistic", "conservative"):
-        result = run("predict", model, "birds.csv", "--coverage", "0.9", "--calibration", rule)
+    for rule, options in (
+        ("conservative", ()),
+        *((rule, ("--calibration", rule)) for rule in ("sampled", "optimistic")),
+    ):
+        result = run("predict", model, "birds.csv", "--coverage", "0.9", *options)
         assert result.code == 0, result.err
-        p = p_values([calibrate(lac_scores(proba), proba, evidence, rule=rule)], [lac_scores(new)])
+        p = p_values([calibrate(class_scores(proba, "lac"), proba, evidence, rule=rule)], [class_scores(new, "lac")])
         np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.9, new))
         sizes = pl.read_csv("birds-predictions.csv")["set_size"].to_list()
         np.testing.assert_array_equal(sizes, predicted_sets().sizes)
@@ -70,10 +73,10 @@ def test_class_conditional_sets(run: Run, model: Path) -> None:
     proba, evidence = saved.calibration["proba"].astype(float), saved.calibration["evidence"]
     new = saved.pipeline.predict_proba(noisy().select("mass")).astype(np.float32).astype(float)
     result = run("predict", model, "birds.csv", "--coverage", "0.8", "--class-conditional")
-    by_class = calibrate(lac_scores(proba), proba, evidence, rule="sampled", class_conditional=True)
-    p = p_values([by_class], [lac_scores(new)])
+    by_class = calibrate(class_scores(proba, "lac"), proba, evidence, rule="conservative", class_conditional=True)
+    p = p_values([by_class], [class_scores(new, "lac")])
     np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.8, new))
-    assert re.findall("(?m)^Note: .{20}", result.err) == ["Note: the model was fitted"]
+    assert re.findall("(?m)^Note: .{20}", result.err) == ["Note: the model was fitted", "Note: most prediction sets"]
     result = run("predict", model, "birds.csv", "--coverage", "0.97", "--class-conditional")
     assert "requires at least 33 calibration rows of each class" in result.err
 
@@ -103,7 +106,8 @@ def test_coverage_is_reported(run: Run, model: Path) -> None:
     bare = json.loads(run("predict", model, "new.csv", "--coverage", "0.8", "--json").out)["prediction_sets"]
     assert set(bare) == {"nominal_coverage", "mean_size", "calibration"}
     several = int((~CandidateSets.from_strings(noisy()["species"].to_list()).is_exact).sum()) - 10  # unlabeled rows
-    assert bare["calibration"] == {"rule": "sampled", "rows": 50, "several_candidates": several, "groups": None}
+    assert bare["calibration"].pop("guarantee").startswith("About 80 % of new rows like the calibration rows have")
+    assert bare["calibration"] == {"rule": "conservative", "rows": 50, "several_candidates": several, "groups": None}
     assert "prediction_sets" not in json.loads(run("predict", model, "new.csv", "--json").out)
 
 
@@ -115,18 +119,23 @@ def test_the_coverage_of_the_rows_of_the_fit_is_not_called_too_high(run: Run, mo
 
 
 def test_the_rows_for_which_the_coverage_is_are_named(run: Run, model: Path) -> None:
-    """The output has the population of the coverage, and a sentence if calibration rows have several candidates."""
+    """The output has the guarantee with its population, and a sentence if calibration rows have several candidates."""
     output = run("predict", model, "birds.csv", "--coverage", "0.8").out
-    assert "calibrated by 50 held-out rows: the coverage applies to new rows like those of training" in output
-    assert "of these rows have several candidates, so the coverage is approximate" in output
-    output = run("predict", model, "birds.csv", "--coverage", "0.8", "--calibration", "conservative").out
-    assert "several candidates" not in output
+    assert (
+        "About 80 % of new rows like the calibration rows have the true label in the set, if every candidate" in output
+    )
+    assert re.search(r"calibrated by 50 held-out rows, \d+ of them with several candidates[.]", output)
+    assert "The coverage may be lower for rows of new groups" in output
+    for rule in ("sampled", "optimistic"):
+        output = run("predict", model, "birds.csv", "--coverage", "0.8", "--calibration", rule).out
+        assert "\nNo guarantee: " in output
     several = pl.concat([noisy()] * 4).with_columns(place=pl.Series([f"p{i // 8}" for i in range(240)]))
     several.write_csv("places.csv")
     fit = ("--labels", "species", "--method", "PLKNN", "--folds", "3", "--truth", "truth", "--groups", "place")
     assert run("fit", "places.csv", *fit, "--out", "grouped").code == 0
     output = run("predict", "grouped/model.skops", "birds.csv", "--coverage", "0.8").out
-    assert "held-out rows that were predicted without their group ('place'): the coverage is the average over" in output
+    assert "About 80 % of rows of new groups, on average over groups, have the true label in the set.\n" in output
+    assert "Each of them was predicted without its group ('place')." in output
     assert "several candidates" not in output
 
 
@@ -134,7 +143,8 @@ def test_sets_of_python_are_those_of_the_file(run: Run, model: Path) -> None:
     """With `write_full`, the text of a predicted set is that of the file, with all classes if the set is full."""
     run("predict", model, "birds.csv", "--coverage", "0.95", "--set-method", "aps")
     texts = pl.read_csv("birds-predictions.csv")["set"].to_list()
-    sets = persistence.load(model).predict_set("birds.csv", 0.95, method="aps")
+    with pytest.warns(UserWarning, match="most prediction sets have all classes, since the conservative calibration"):
+        sets = persistence.load(model).predict_set("birds.csv", 0.95, method="aps")
     assert "finch|owl|wren" in texts
     assert sets.to_strings(write_full=True) == texts
     lists = sets.to_strings(separator="[]", write_full=True)
@@ -161,6 +171,8 @@ def test_the_report_has_a_section(run: Run, model: Path) -> None:
     assert summary["nominal_coverage"] == 0.9
     assert summary["n_rows"] == 50
     assert f"{summary['mean_size']:.2f} classes on average" in " ".join(page.split())
+    assert summary["guarantee"].startswith("About 90 % of new rows like the calibration rows have the true label")
+    assert summary["guarantee"] in " ".join(page.split())
     assert run("fit", "birds.csv", *FIT[:-2], "--truth", "truth", "--out", "out").code == 0
     assert json.loads(Path("out/summary.json").read_text())["prediction_sets"]["n_exact"] == 50
 
@@ -257,7 +269,7 @@ def test_wrong_options_are_errors(run: Run, model: Path) -> None:
     for words, message in (
         (("--coverage", "90"), "--coverage must be above 0 and below 1, such as 0.9; got 90."),
         (("--coverage", "0.9", "--set-method", "raps"), "--set-method must be lac or aps; got 'raps'."),
-        (("--coverage", "0.9", "--calibration", "x"), "--calibration must be sampled, conservative or optimistic"),
+        (("--coverage", "0.9", "--calibration", "x"), "--calibration must be conservative, sampled or optimistic"),
         (("--set-method", "aps"), "--set-method, --calibration and --class-conditional need --coverage: add it."),
     ):
         result = run("predict", model, "birds.csv", *words)
@@ -267,7 +279,7 @@ def test_wrong_options_are_errors(run: Run, model: Path) -> None:
     expected = "3 of 3 classes are in every prediction set: a coverage of 0.995 requires at least 199 calibration rows."
     assert expected in result.err
     assert predicted_sets().is_unlabeled.all()
-    assert SetOptions(0.9).calibration == "sampled"
+    assert SetOptions(0.9).calibration == "conservative"
 
 
 @pytest.mark.parametrize("change", ["shape", "values", "type", "names"])
@@ -293,7 +305,19 @@ def test_sets_are_read_after_a_detected_separator(run: Run) -> None:
     fit = ("--drop", "truth", "--method", "PLEM", "--folds", "2")
     result = run("fit", "birds.csv", "--labels", "species", *fit)
     assert "labels are separated by ' / '" in result.err
-    assert run("predict", "birds-oneof/model.skops", "birds.csv", "--coverage", "0.99", "--as-labels").code == 0
+    assert (
+        run(
+            "predict",
+            "birds-oneof/model.skops",
+            "birds.csv",
+            "--coverage",
+            "0.99",
+            "--calibration",
+            "sampled",
+            "--as-labels",
+        ).code
+        == 0
+    )
     frame = pl.read_csv("birds-predictions.csv")
     assert (frame["set_size"] > 1).any()
     pl.read_csv("birds.csv").with_columns(frame["set"], frame["labels"]).write_csv("again.csv")

@@ -21,7 +21,7 @@ from oneof import CLPL, PLKNN, CandidateEM, CandidateSets, LOORidge, persistence
 from oneof.conformal import ConformalClassifier, evaluate_sets
 from oneof.errors import InputError
 from oneof.likelihoods import softmax
-from oneof.solvers.conformal import calibrate, lac_scores, p_values, prediction_sets
+from oneof.solvers.conformal import calibrate, class_scores, p_values, prediction_sets
 
 CENTERS = np.array([[0.0, 0.0], [1.5, 0.0], [0.0, 1.5]])
 LOO = {"estimator": LOORidge("rbf", features="standard"), "cv": "leave_one_out"}
@@ -101,9 +101,11 @@ def test_split_sets_are_those_of_the_solver():
     X, y = draw(rng, 200)
     model = LogisticRegression().fit(X[:80], y[:80])
     conformal = ConformalClassifier(model, cv="prefit", coverage=0.85).fit(X[80:150], y[80:150])
-    scores = lac_scores(model.predict_proba(X[80:150]))
+    scores = class_scores(model.predict_proba(X[80:150]), "lac")
     mask = y[80:150, None] == model.classes_
-    p = p_values([calibrate(scores, 1 - scores, mask, rule="sampled")], [lac_scores(model.predict_proba(X[150:]))])
+    p = p_values(
+        [calibrate(scores, 1 - scores, mask, rule="sampled")], [class_scores(model.predict_proba(X[150:]), "lac")]
+    )
     best = model.predict_proba(X[150:])
     np.testing.assert_array_equal(conformal.predict_set(X[150:]).mask, prediction_sets(p, 0.85, best))
     np.testing.assert_array_equal(conformal.predict(X), model.predict(X))
@@ -125,8 +127,8 @@ def test_every_labeled_row_is_compared_with_a_model_that_was_not_fitted_to_it():
     for train, test in folds:
         model, known = PLKNN(5).fit(X[train], truth[train]), test[~truth.is_unlabeled[test]]
         proba = model.predict_proba(X[known])
-        parts.append(calibrate(lac_scores(proba), proba, truth[known].mask, rule="conservative"))
-        scores.append(lac_scores(model.predict_proba(new)))
+        parts.append(calibrate(class_scores(proba, "lac"), proba, truth[known].mask, rule="conservative"))
+        scores.append(class_scores(model.predict_proba(new), "lac"))
     best = PLKNN(5).fit(X, truth).predict_proba(new)
     np.testing.assert_array_equal(conformal.predict_set(new).mask, prediction_sets(p_values(parts, scores), 0.7, best))
     assert conformal.n_calibration_ == 60
@@ -175,7 +177,9 @@ def test_sampled_calibration_with_weights_and_sets():
 
     def fit(labels):
         conformal = ConformalClassifier(model, cv="prefit", coverage=0.7, calibration="sampled")
-        return p_values(conformal.fit(X[50:120], labels).calibrations_, [lac_scores(model.predict_proba(X[120:]))])
+        return p_values(
+            conformal.fit(X[50:120], labels).calibrations_, [class_scores(model.predict_proba(X[120:]), "lac")]
+        )
 
     as_weights = CandidateSets.from_weights(sets[50:120].weights * 3.0, sets.classes)
     np.testing.assert_array_equal(fit(sets[50:120]), fit(as_weights))
@@ -240,11 +244,11 @@ def test_few_rows_warn():
     X, y = draw(rng, 8)
     model = ConformalClassifier(GaussianNB(), cv=2, coverage=0.9, random_state=0)
     y[:6] = ["finch", "owl", "wren"] * 2
-    with pytest.warns(UserWarning, match="8 calibration rows are too few.*at least 9 rows"):
+    with pytest.warns(UserWarning, match="3 of 3 classes are in every prediction set.*at least 9 calibration rows[.]"):
         assert model.fit(X, y).predict_set(X).mask.all()
     X, y = draw(rng, 30)
     model = ConformalClassifier(GaussianNB(), cv=2, coverage=0.5, class_conditional=True, random_state=0).fit(X, y)
-    with pytest.warns(UserWarning, match="3 of 3 classes are in every prediction set.*at least 99 rows of each class"):
+    with pytest.warns(UserWarning, match="3 of 3 classes are in every.*at least 99 calibration rows of each class"):
         assert model.predict_set(X, coverage=0.99).mask.all()
 
 
@@ -253,9 +257,13 @@ def test_conservative_sets_of_many_partial_rows_warn():
     rng = np.random.default_rng(10)
     X, y = draw(rng, 100)
     sets = add_distractors(rng, y, 0.5)
+    model = ConformalClassifier(PLKNN(5), random_state=0).fit(X, sets)
     with pytest.warns(UserWarning, match=r"Most prediction sets have all classes, since \d+ of \d+.*sampled"):
-        ConformalClassifier(PLKNN(5), calibration="conservative", random_state=0).fit(X, sets)
-    ConformalClassifier(PLKNN(5), calibration="sampled", random_state=0).fit(X, sets)
+        model.predict_set(X)
+    assert "if every candidate set of the calibration contains it" in model.guarantee_
+    model = ConformalClassifier(PLKNN(5), calibration="sampled", random_state=0).fit(X, sets)
+    assert model.predict_set(X).sizes.mean() < 2.5
+    assert model.guarantee_.startswith("No guarantee")
 
 
 @pytest.mark.parametrize(
@@ -311,18 +319,19 @@ def test_leave_one_out_calibration_uses_the_label_distributions(weighted):
     if weighted:
         sets = CandidateSets.from_weights(sets.weights * rng.choice([0.5, 1.0], size=sets.shape), sets.classes)
     steps = make_pipeline(StandardScaler(), LOORidge("rbf", features="standard"))
-    conformal = ConformalClassifier(steps, cv="leave_one_out", coverage=0.8).fit(X[:80], sets[:80])
+    conformal = ConformalClassifier(steps, cv="leave_one_out", coverage=0.8, calibration="sampled")
+    conformal.fit(X[:80], sets[:80])
     ridge, labeled = conformal.estimator_[-1], ~sets[:80].is_unlabeled
     proba = softmax(ridge.inverse_temperature_ * ridge.loo_scores_)[labeled]
     by_labels = calibrate(
-        lac_scores(proba),
+        class_scores(proba, "lac"),
         proba,
         sets[:80].evidence[labeled],
         rule="sampled",
         posterior=ridge.label_distributions_[labeled],
     )
     new = conformal.predict_proba(X[80:])
-    p = p_values([by_labels], [lac_scores(new)])
+    p = p_values([by_labels], [class_scores(new, "lac")])
     np.testing.assert_array_equal(conformal.predict_set(X[80:]).mask, prediction_sets(p, 0.8, new))
     assert conformal.n_calibration_ == labeled.sum()
 
@@ -335,12 +344,12 @@ def test_exact_rows_calibrate_by_the_score_of_their_label(weighted):
     sets = add_distractors(rng, y, 0.3)
     if weighted:
         sets = CandidateSets.from_weights(sets.weights * rng.choice([0.5, 1.0], size=sets.shape), sets.classes)
-    conformal = ConformalClassifier(**LOO, coverage=0.8).fit(X, sets)
+    conformal = ConformalClassifier(**LOO, coverage=0.8, calibration="sampled").fit(X, sets)
     ridge, parts = conformal.estimator_, []
     proba = softmax(ridge.inverse_temperature_ * ridge.loo_scores_)
     for rows, rule in ((sets.is_exact, "conservative"), (~sets.is_exact & ~sets.is_unlabeled, "sampled")):
         p, posterior = proba[rows], ridge.label_distributions_[rows]
-        parts.append(calibrate(lac_scores(p), p, sets[rows].evidence, rule=rule, posterior=posterior))
+        parts.append(calibrate(class_scores(p, "lac"), p, sets[rows].evidence, rule=rule, posterior=posterior))
     assert min(sets.is_exact.sum(), (~sets.is_exact).sum()) > 10
-    new = lac_scores(conformal.predict_proba(draw(rng, 40)[0]))
+    new = class_scores(conformal.predict_proba(draw(rng, 40)[0]), "lac")
     np.testing.assert_allclose(p_values(conformal.calibrations_, [new]), p_values(parts, [new, new]), rtol=1e-12)

@@ -8,7 +8,7 @@ def lac_score(proba, k):
     return 1.0 - proba[k]
 
 
-def aps_score(proba, k, u=1.0):
+def aps_score(proba, k, u=0.0):
     """Return the probability of the classes above class k, plus u times that of the classes level with it."""
     above = sum(p for p in sorted(proba, reverse=True) if p > proba[k])
     return above + u * sum(p for p in proba if p == proba[k])

@@ -6,17 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, kstest
 
 from oneof.solvers.conformal import (
-    aps_scores,
     calibrate,
     candidate_proba,
-    lac_scores,
-    min_calibration_rows,
-    never_excluded,
+    class_scores,
+    describe_few_rows,
+    describe_guarantee,
     p_values,
     prediction_sets,
+    row_uniforms,
 )
 from tests.oracles import conformal as oracle
 
@@ -41,8 +41,8 @@ def add_candidates(rng, labels, n_classes, rate=0.3):
 
 def make_scores(method, proba, rng):
     if method == "lac":
-        return lac_scores(proba)
-    return aps_scores(proba, rng.random(len(proba)) if method == "randomized" else None)
+        return class_scores(proba, "lac")
+    return class_scores(proba, "aps", rng.random(len(proba)) if method == "randomized" else None)
 
 
 @pytest.mark.parametrize("randomized", [False, True])
@@ -52,21 +52,55 @@ def test_scores_equal_the_oracle(randomized):
     proba = rng.integers(0, 4, size=(40, 5)) + np.eye(5)[rng.integers(5, size=40)]
     proba /= proba.sum(axis=1, keepdims=True)
     u = rng.random(40) if randomized else None
-    lac, aps = lac_scores(proba), aps_scores(proba, u)
+    lac, aps = class_scores(proba, "lac"), class_scores(proba, "aps", u)
     for i, row in enumerate(proba.tolist()):
         for k in range(5):
-            assert lac[i, k] == oracle.lac_score(row, k)
-            assert aps[i, k] == pytest.approx(oracle.aps_score(row, k, 1.0 if u is None else u[i]), abs=1e-12)
+            assert lac[i, k] == pytest.approx(oracle.lac_score(row, k), abs=1e-6)
+            assert aps[i, k] == pytest.approx(oracle.aps_score(row, k, 0.0 if u is None else u[i]), abs=1e-6)
+            tied = [j for j in range(5) if row[j] == row[k]]
+            assert (lac[i, tied] == lac[i, k]).all()
+            assert (aps[i, tied] == aps[i, k]).all()
 
 
-def test_equal_probabilities_with_rounding_errors_have_equal_scores():
-    """A classifier may compute one probability in two ways; its rounding errors must not rank the classes."""
+@pytest.mark.parametrize("noise", [1e-14, 1e-6])
+def test_equal_probabilities_with_rounding_errors_have_equal_scores(noise):
+    """Rounding errors, in double or in single precision, do not rank classes of equal probability."""
     rng = np.random.default_rng(1)
-    proba = rng.integers(1, 4, size=(200, 6)) / 1.0
-    proba /= proba.sum(axis=1, keepdims=True)
-    u = rng.random(200)
-    noisy = proba * (1 + rng.uniform(-1e-14, 1e-14, size=proba.shape))
-    np.testing.assert_allclose(aps_scores(noisy, u), aps_scores(proba, u), rtol=0, atol=1e-12)
+    counts = rng.integers(1, 4, size=(200, 6))
+    proba = counts / counts.sum(axis=1, keepdims=True)
+    noisy = proba * (1 + rng.uniform(-noise, noise, size=proba.shape))
+    for method, u in (("lac", None), ("aps", None), ("aps", rng.random(200))):
+        scores = class_scores(noisy, method, u)
+        np.testing.assert_allclose(scores, class_scores(proba, method, u), rtol=0, atol=10 * noise + 1e-12)
+        for row, count in zip(scores, counts, strict=True):
+            assert len(np.unique(row)) == len(np.unique(count))
+
+
+@pytest.mark.parametrize("method", ["lac", "aps"])
+def test_tied_classes_are_in_a_set_together(method):
+    """No set has one of two classes of equal probability, at any coverage; the most probable ones fill empty sets."""
+    rng = np.random.default_rng(2)
+    proba, labels = draw_proba(rng, 60, 3)
+    new = np.array([[1, 1, 1], [1, 2, 2], [2, 2, 1], [0, 0, 1], [0, 3, 3]]) / np.array([[3], [5], [5], [1], [6]])
+    calibration = calibrate(class_scores(proba, method), proba, one_hot(labels, 3), rule="conservative")
+    for coverage in np.linspace(0.01, 0.99, 50):
+        mask = prediction_sets(p_values([calibration], [class_scores(new, method)]), coverage, new)
+        for row, p in zip(mask, new, strict=True):
+            assert row.any()
+            assert all(row[j] == row[k] for j in range(3) for k in range(3) if p[j] == p[k])
+
+
+def test_the_number_of_a_row_is_its_own():
+    """The number does not depend on the other rows or on rounding errors, and is uniform over rows."""
+    rng = np.random.default_rng(3)
+    proba = rng.dirichlet(np.ones(4), size=2_000)
+    u = row_uniforms(proba, 5)
+    order = rng.permutation(len(proba))
+    np.testing.assert_array_equal(row_uniforms(proba[order], 5), u[order])
+    np.testing.assert_array_equal([row_uniforms(row[None], 5)[0] for row in proba[:50]], u[:50])
+    assert (row_uniforms(proba.astype(np.float32), 5) == u).mean() > 0.99
+    assert (row_uniforms(proba, 6) != u).all()
+    assert kstest(u, "uniform").pvalue > 0.01
 
 
 @pytest.mark.parametrize("n", [9, 10, 19, 100, 137])
@@ -76,10 +110,12 @@ def test_sets_of_exact_rows_equal_those_of_the_quantile(n, coverage):
     rng = np.random.default_rng(n)
     proba, labels = draw_proba(rng, n, 4)
     new = draw_proba(rng, 30, 4)[0]
-    scores = lac_scores(proba)
+    scores = class_scores(proba, "lac")
     calibration = calibrate(scores, proba, one_hot(labels, 4), rule="conservative")
-    mask = prediction_sets(p_values([calibration], [lac_scores(new)]), coverage, new)
-    expected = [oracle.split_set(scores[range(n), labels].tolist(), row, coverage) for row in lac_scores(new).tolist()]
+    mask = prediction_sets(p_values([calibration], [class_scores(new, "lac")]), coverage, new)
+    expected = [
+        oracle.split_set(scores[range(n), labels].tolist(), row, coverage) for row in class_scores(new, "lac").tolist()
+    ]
     for row, p, members in zip(mask, new, expected, strict=True):
         assert set(np.flatnonzero(row)) == (members or {p.argmax()})
 
@@ -121,10 +157,10 @@ def test_sets_grow_with_the_coverage_and_with_the_rule(class_conditional):
     rng = np.random.default_rng(5)
     proba, labels = draw_proba(rng, 80, 4)
     evidence, new = add_candidates(rng, labels, 4), draw_proba(rng, 50, 4)[0]
-    scores = lac_scores(proba)
+    scores = class_scores(proba, "lac")
     p = {
         rule: p_values(
-            [calibrate(scores, proba, sets, rule=rule, class_conditional=class_conditional)], [lac_scores(new)]
+            [calibrate(scores, proba, sets, rule=rule, class_conditional=class_conditional)], [class_scores(new, "lac")]
         )
         for rule, sets in [("truth", one_hot(labels, 4)), *((rule, evidence) for rule in RULES)]
     }
@@ -143,19 +179,23 @@ def test_classes_permute():
     rng = np.random.default_rng(6)
     proba, labels = draw_proba(rng, 60, 4)
     evidence, new, order = add_candidates(rng, labels, 4), draw_proba(rng, 20, 4)[0], np.array([2, 0, 3, 1])
-    for method in (lac_scores, aps_scores):
+    for method in ("lac", "aps"):
         for rule in RULES:
             for conditional in (False, True):
-                first = calibrate(method(proba), proba, evidence, rule=rule, class_conditional=conditional)
+                first = calibrate(
+                    class_scores(proba, method), proba, evidence, rule=rule, class_conditional=conditional
+                )
                 second = calibrate(
-                    method(proba[:, order]),
+                    class_scores(proba[:, order], method),
                     proba[:, order],
                     evidence[:, order],
                     rule=rule,
                     class_conditional=conditional,
                 )
                 np.testing.assert_allclose(
-                    p_values([first], [method(new)])[:, order], p_values([second], [method(new[:, order])]), rtol=1e-12
+                    p_values([first], [class_scores(new, method)])[:, order],
+                    p_values([second], [class_scores(new[:, order], method)]),
+                    rtol=1e-12,
                 )
 
 
@@ -163,11 +203,13 @@ def test_weights_of_zero_and_one_are_sets():
     """Weights in {0, 1} give what the set gives, and exact rows what any rule gives."""
     rng = np.random.default_rng(7)
     proba, labels = draw_proba(rng, 40, 3)
-    evidence, new = add_candidates(rng, labels, 3), lac_scores(draw_proba(rng, 20, 3)[0])
+    evidence, new = add_candidates(rng, labels, 3), class_scores(draw_proba(rng, 20, 3)[0], "lac")
     for rule in RULES:
-        sets, weights = (calibrate(lac_scores(proba), proba, w, rule=rule) for w in (evidence, evidence.astype(float)))
+        sets, weights = (
+            calibrate(class_scores(proba, "lac"), proba, w, rule=rule) for w in (evidence, evidence.astype(float))
+        )
         np.testing.assert_array_equal(p_values([sets], [new]), p_values([weights], [new]))
-    exact = [calibrate(lac_scores(proba), proba, one_hot(labels, 3), rule=rule) for rule in RULES]
+    exact = [calibrate(class_scores(proba, "lac"), proba, one_hot(labels, 3), rule=rule) for rule in RULES]
     for calibration in exact[1:]:
         np.testing.assert_allclose(p_values([calibration], [new]), p_values([exact[0]], [new]), rtol=1e-14)
 
@@ -176,17 +218,22 @@ def test_few_rows_exclude_no_class():
     """With n calibration rows, no class is excluded at a coverage above n / (n + 1)."""
     rng = np.random.default_rng(8)
     proba, labels = draw_proba(rng, 8, 3)
-    calibration = calibrate(lac_scores(proba), proba, one_hot(labels, 3), rule="conservative")
-    assert never_excluded([calibration], 3, 0.889).all()
-    assert not never_excluded([calibration], 3, 8 / 9).any()
-    assert min_calibration_rows(8 / 9) == 8
+    calibration = calibrate(class_scores(proba, "lac"), proba, one_hot(labels, 3), rule="conservative")
+    note = describe_few_rows([calibration], 3, 0.9, False)
+    assert note.startswith(
+        "3 of 3 classes are in every prediction set: a coverage of 0.9 requires at least 9 calibration"
+    )
+    assert describe_few_rows([calibration], 3, 8 / 9, False) == ""
     new = draw_proba(rng, 20, 3)[0]
-    assert prediction_sets(p_values([calibration], [lac_scores(new)]), 0.9, new).all()
-    conditional = calibrate(lac_scores(proba), proba, one_hot(labels, 3), rule="sampled", class_conditional=True)
+    assert prediction_sets(p_values([calibration], [class_scores(new, "lac")]), 0.9, new).all()
+    conditional = calibrate(
+        class_scores(proba, "lac"), proba, one_hot(labels, 3), rule="sampled", class_conditional=True
+    )
     counts = np.bincount(labels, minlength=3)
     for coverage in (0.5, 0.7, 0.75, 0.9):
-        too_few = counts < min_calibration_rows(coverage)
-        np.testing.assert_array_equal(never_excluded([conditional], 3, coverage), too_few)
+        n_few = (counts + 1 < 1 / (1 - coverage) - 1e-9).sum()
+        note = describe_few_rows([conditional], 3, coverage, True)
+        assert note.startswith(f"{n_few} of 3 classes") if n_few else note == ""
 
 
 def count_covered(method, rule, rate, *, class_conditional=False, n_draws=200, n=59, coverage=0.8):
@@ -212,7 +259,7 @@ def test_exact_rows_cover(method):
     covered, _ = count_covered(method, "conservative", rate=0.0)
     low, high = binom.interval(0.999, 200, 0.8)
     assert covered.sum() >= low
-    if method == "aps":  # without empty sets
+    if method == "randomized":  # few empty sets are filled
         assert covered.sum() <= high
 
 
@@ -248,7 +295,7 @@ def test_marginal_calibration_does_not_cover_each_class():
         proba, labels = draw_proba(rng, 80, 3)
         proba = proba * np.array([1.0, 1.0, 0.2])  # the model gives a fifth of its due to the last class
         proba /= proba.sum(axis=1, keepdims=True)
-        scores = lac_scores(proba)
+        scores = class_scores(proba, "lac")
         new = np.flatnonzero(labels[60:] == 2) + 60
         calibration = calibrate(scores[:60], proba[:60], one_hot(labels[:60], 3), rule="conservative")
         mask = prediction_sets(p_values([calibration], [scores[new]]), 0.8, proba[new])
@@ -261,10 +308,10 @@ def test_sets_equal_those_of_mapie(case):
     """Split-conformal sets on exact labels equal those of MAPIE; it leaves sets of LAC empty, which are filled here."""
     proba, labels = np.array(MAPIE["proba"])[: case["n"]], np.array(MAPIE["labels"])[: case["n"]]
     new = np.array(MAPIE["new"])
-    scores, new_scores = lac_scores(proba), lac_scores(new)
+    scores, new_scores = class_scores(proba, "lac"), class_scores(new, "lac")
     if case["method"] == "aps":
-        scores = aps_scores(proba, np.array(case["calibration_uniform"]))
-        new_scores = aps_scores(new, np.array(case["new_uniform"]))
+        scores = class_scores(proba, "aps", np.array(case["calibration_uniform"]))
+        new_scores = class_scores(new, "aps", np.array(case["new_uniform"]))
     calibration = calibrate(scores, proba, one_hot(labels, new.shape[1]), rule="conservative")
     mask = prediction_sets(p_values([calibration], [new_scores]), case["coverage"], new)
     expected = np.array(case["sets"], dtype=bool)
@@ -274,9 +321,23 @@ def test_sets_equal_those_of_mapie(case):
     assert empty.any() or case["coverage"] > 0.5
 
 
-def test_last_class_of_aps_has_the_score_one():
-    """Without random numbers the least probable class has a score of exactly 1, whatever the rounding of the sum."""
+def test_the_most_probable_class_has_the_smallest_score():
+    """Without random numbers the score of the most probable class is exactly 0 by APS, so that no set is empty."""
     proba = np.random.default_rng(0).dirichlet(np.ones(7), size=2000)
-    scores = aps_scores(proba)
-    assert (scores[np.arange(2000), proba.argmin(axis=1)] == 1.0).all()
+    scores = class_scores(proba, "aps")
+    assert (scores[np.arange(2000), proba.argmax(axis=1)] == 0.0).all()
     assert (scores <= 1.0).all()
+
+
+def test_the_guarantee_names_its_conditions():
+    """Only the worst candidate keeps the guarantee with partial rows; models of several folds have no strict one."""
+    options = {"class_conditional": False, "is_bound": True, "of_groups": False}
+    exact = {describe_guarantee(0.9, rule=rule, n_partial=0, **options) for rule in RULES}
+    assert exact == {"At least 90 % of new rows like the calibration rows have the true label in the set."}
+    for rule in RULES:
+        sentence = describe_guarantee(0.9, rule=rule, n_partial=7, **options)
+        assert sentence.startswith("No guarantee") == (rule != "conservative")
+    assert "if every candidate set" in describe_guarantee(0.9, rule="conservative", n_partial=7, **options)
+    about = {"class_conditional": True, "is_bound": False, "of_groups": True}
+    sentence = describe_guarantee(0.95, rule="conservative", n_partial=0, **about)
+    assert sentence.startswith("About 95 % of rows of new groups, on average over groups, of each class")

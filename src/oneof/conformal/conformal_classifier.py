@@ -9,21 +9,14 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets, as_candidates
-from oneof.conformal.calibration_warnings import warn_of_few_rows, warn_of_full_sets
 from oneof.conformal.held_out import check_cv, class_proba, fit_parts, is_text
 from oneof.errors import InputError
 from oneof.estimators.base import check_informative, check_lengths
 from oneof.estimators.loo_ridge import LOORidge
+from oneof.messages import warn
 from oneof.metrics import covering_rate
-from oneof.solvers.conformal import (
-    Calibration,
-    aps_scores,
-    calibrate,
-    lac_scores,
-    p_values,
-    prediction_sets,
-)
-from oneof.typing import Evidence, Floats, Labels
+from oneof.solvers import conformal
+from oneof.typing import Floats, Labels
 from oneof.validation import (
     as_array,
     check_bool,
@@ -34,16 +27,14 @@ from oneof.validation import (
     check_random_state,
 )
 
-METHODS, CALIBRATIONS = ("lac", "aps"), ("sampled", "conservative", "optimistic")
-
 
 class ConformalClassifier(ClassifierMixin, BaseEstimator):
     """Classifier that predicts sets of classes which contain the true class with a given probability.
 
     The score of a class is compared with the scores of the true classes of held-out calibration rows. A class whose
-    score is among the worst 1 - `coverage` of them is excluded. With exact calibration rows any model has the
-    guarantee, and a better model has smaller sets. It requires that the calibration rows and the new rows come from the
-    same distribution. See `calibration` for rows with several candidates.
+    score is among the worst 1 - `coverage` of them is excluded. The guarantee holds for any model, and a better model
+    has smaller sets. It requires that the calibration rows and the new rows come from the same distribution, and that
+    the candidate sets of calibration rows contain the true class. `guarantee_` states it for the fitted sets.
 
     Parameters
     ----------
@@ -54,7 +45,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         Probability of the true class to be in the set, above 0 and below 1.
     method : {"lac", "aps"}, default="lac"
         Score of a class: "lac" is one minus its probability, which gives the smallest sets on average. "aps" is the
-        probability of all classes that are at least as probable, which gives larger sets to difficult rows.
+        probability of all classes that are more probable: a set has the most probable classes, until their probability
+        is above a threshold. Classes whose probabilities tie are in a set together.
     cv : int, float, splitter, iterable, "prefit" or "leave_one_out", default=5
         Calibration rows:
 
@@ -64,21 +56,22 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
           to a multiple of 1/20;
         * "prefit": `estimator` is fitted already, and the rows of `fit` are for calibration only;
         * "leave_one_out": the leave-one-out scores of a single `LOORidge`, or of a pipeline that ends with one.
-    calibration : {"sampled", "conservative", "optimistic"}, default="sampled"
-        Treatment of the calibration rows with several candidates: "sampled" uses all candidates, weighted by their
-        probabilities given the set, which is the limit of many draws. "conservative" assumes the worst of the
-        candidates, "optimistic" the best. The three are the same if all rows are exact. Unlabeled rows are not used.
+    calibration : {"conservative", "sampled", "optimistic"}, default="conservative"
+        Treatment of the calibration rows with several candidates: "conservative" assumes the worst of the candidates,
+        which keeps the guarantee if one of them is the true class. "sampled" uses all candidates, weighted by their
+        probabilities given the set, and "optimistic" assumes the best; they give smaller sets without a guarantee. The
+        three are the same if all rows are exact. Unlabeled rows are not used.
     class_conditional : bool, default=False
         Whether each class is covered with probability `coverage`, and not only the classes on average. It requires more
         calibration rows.
-    randomized : bool, default=True
-        Whether "aps" counts a random fraction of the probability of the class itself. The sets are much smaller if the
-        classifier is often certain. They then depend on random numbers, which are the same for each call of
-        `predict_set`: the first row always has the same one. False counts the whole probability. Ignored by "lac".
+    randomized : bool, default=False
+        Whether "aps" adds a random fraction of the probability of the class itself, which gives larger sets to
+        difficult rows. The fraction is a hash of `random_state` and of the row's probabilities, rounded to four digits:
+        a row has the same set alone and in any batch. Ignored by "lac".
     n_jobs : int, default=None
         Number of folds fitted in parallel (joblib).
     random_state : int, RandomState instance or None, default=None
-        Seed of the folds, of the random numbers of "aps", and of the parameters `random_state` of `estimator` that
+        Seed of the folds, of the fractions of `randomized`, and of the parameters `random_state` of `estimator` that
         are None.
 
     Attributes
@@ -92,8 +85,10 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         The classifiers that score the classes: one for each fold, otherwise `estimator_` alone.
     calibrations_ : list of Calibration
         The calibration scores for each of `estimators_`.
-    n_calibration_ : int
-        Number of calibration rows.
+    n_calibration_, n_partial_ : int
+        Number of calibration rows, and of those with several candidates.
+    guarantee_ : str
+        One sentence: the coverage of the sets, the rows to which it applies, and its conditions.
     n_features_in_ : int
         Number of features of X; set if `estimator_` has it.
     feature_names_in_ : ndarray of shape (n_features,)
@@ -107,16 +102,15 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
     rows may depend on the row. Coverage is an average over calibration rows, new rows and classes. With few calibration
     rows, that of one fitted classifier varies: its standard deviation is about sqrt(a (1 - a) / n).
 
-    With calibration rows of several candidates, "conservative" has the same guarantee if their sets contain the true
-    class. Its sets are large if more than a few of the rows are partial. "sampled" has no guarantee, and is as accurate
-    as the probabilities of the candidates. These are the probabilities of the classifier times the weights, scaled to
-    sum 1 in the set. With "leave_one_out" they are the label distributions of `LOORidge`, which account for the origin
-    of the distractors. "optimistic" has no guarantee. Exact rows have the score of their label under all three rules.
-    Weights of 0 exclude a class; other weights matter to "sampled" only.
+    "sampled" is as accurate as the probabilities of the candidates. These are the probabilities of the classifier times
+    the weights, scaled to sum 1 in the set. With "leave_one_out" they are the label distributions of `LOORidge`, which
+    account for the origin of the distractors. Exact rows have the score of their label under all three rules. Weights
+    of 0 exclude a class; other weights matter to "sampled" only.
 
-    No set is empty: a set without any class is given the class that would enter it first at a larger coverage. This is
-    the most probable class, unless several models or class-conditional calibration rank the classes differently. It can
-    only raise the coverage, and raises it above the nominal one if the model is more often right than `coverage`.
+    No set is empty: a set without any class is given the class that would enter it first at a larger coverage, with
+    those tied with it. This is the most probable class, unless several models or class-conditional calibration rank the
+    classes differently. It can only raise the coverage, and raises it above the nominal one if the model is more often
+    right than `coverage`.
 
     A classifier without `predict_proba` is scored by the softmax of its decision function. The guarantee holds for any
     score. Scores of "aps" depend on the scale of the decision function, those of "lac" hardly.
@@ -148,9 +142,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         coverage: float = 0.9,
         method: Literal["lac", "aps"] = "lac",
         cv: Any = 5,
-        calibration: Literal["sampled", "conservative", "optimistic"] = "sampled",
+        calibration: Literal["conservative", "sampled", "optimistic"] = "conservative",
         class_conditional: bool = False,
-        randomized: bool = True,
+        randomized: bool = False,
         n_jobs: int | None = None,
         random_state: Any = None,
     ) -> None:
@@ -190,9 +184,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            If the calibration rows are too few, or most sets have all classes because of partial calibration rows.
+            If there are few groups.
         """
-        self.__dict__.pop("classes_", None)
         self._check_parameters()
         rng = check_random_state(self.random_state)
         rows = X.tocsr() if sp.issparse(X) else X if hasattr(X, "shape") else as_array(X, "X")
@@ -209,22 +202,26 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
             self._classifier(), rows, y, candidates, cv=self.cv, groups=groups, n_jobs=self.n_jobs, rng=rng
         )
         self.estimators_ = [part.model for part in parts]
-        scores = [self._scores(part.proba, self._draw_uniform(rng, len(part.proba))) for part in parts]
-        evidence = [candidates[part.rows].evidence for part in parts]
-        self.calibrations_ = [
-            self._calibrate(values, part.proba, sets, part.posterior)
-            for values, part, sets in zip(scores, parts, evidence, strict=True)
-        ]
-        self.n_calibration_ = sum(len(part.rows) for part in parts)
         self._seed = int(rng.randint(np.iinfo(np.int32).max))
+        sets = [candidates[part.rows] for part in parts]
+        options: dict[str, Any] = {"rule": self.calibration, "class_conditional": self.class_conditional}
+        self.calibrations_ = [
+            conformal.calibrate(self._scores(part.proba), part.proba, own.evidence, posterior=part.posterior, **options)
+            for part, own in zip(parts, sets, strict=True)
+        ]
+        self.n_calibration_ = sum(map(len, sets))
+        self.n_partial_ = self.n_calibration_ - sum(int(own.is_exact.sum()) for own in sets)
+        self.guarantee_ = conformal.describe_guarantee(
+            self.coverage,
+            n_partial=self.n_partial_,
+            is_bound=len(parts) == 1 and not is_text(self.cv, "leave_one_out"),
+            of_groups=groups is not None,
+            **options,
+        )
         for name in ("n_features_in_", "feature_names_in_"):
             self.__dict__.pop(name, None)
             if hasattr(self.estimator_, name):
                 setattr(self, name, getattr(self.estimator_, name))
-        self._check_rows(float(self.coverage), len(candidates.classes))
-        if self.calibration == "conservative":  # this rule has no probabilities
-            values, sets = np.concatenate(scores), np.concatenate(evidence)
-            warn_of_full_sets(self._calibrate(values, values, sets), values, sets, float(self.coverage))
         self.classes_ = candidates.classes
         return self
 
@@ -252,21 +249,27 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         Warns
         -----
         UserWarning
-            If the calibration rows are too few for another coverage than that of the parameter.
+            If classes are in every set because there are too few calibration rows, or if most sets have all classes
+            because of partial calibration rows.
         """
         check_is_fitted(self)
-        if coverage is None:
-            coverage = self.coverage
-        else:
-            check_coverage(coverage)
-            self._check_rows(float(coverage), len(self.classes_))
+        coverage = self.coverage if coverage is None else coverage
+        check_coverage(coverage)
         proba = class_proba(self.estimator_, X, self.classes_)
-        uniform = self._draw_uniform(np.random.RandomState(self._seed), len(proba))
-        values = [
-            self._scores(proba if model is self.estimator_ else class_proba(model, X, self.classes_), uniform)
+        scores = [
+            self._scores(proba if model is self.estimator_ else class_proba(model, X, self.classes_))
             for model in self.estimators_
         ]
-        mask = prediction_sets(p_values(self.calibrations_, values), float(coverage), proba)
+        mask = conformal.prediction_sets(conformal.p_values(self.calibrations_, scores), coverage, proba)
+        few = conformal.describe_few_rows(self.calibrations_, len(self.classes_), coverage, self.class_conditional)
+        if few:
+            warn(few)
+        elif self.n_partial_ and self.calibration == "conservative" and 2 * mask.all(axis=1).sum() > len(mask):
+            warn(
+                f"Most prediction sets have all classes, since {self.n_partial_} of {self.n_calibration_} calibration "
+                'rows have several candidates and calibration="conservative" assumes the worst of them. Calibrate by '
+                'exact rows, or use calibration="sampled", which has no guarantee.'
+            )
         return CandidateSets(mask, self.classes_)
 
     def predict(self, X: Any) -> Labels:
@@ -332,8 +335,8 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_parameters(self) -> None:
         check_coverage(self.coverage)
-        check_choice("method", self.method, METHODS)
-        check_choice("calibration", self.calibration, CALIBRATIONS)
+        check_choice("method", self.method, conformal.METHODS)
+        check_choice("calibration", self.calibration, conformal.RULES)
         check_bool("class_conditional", self.class_conditional)
         check_bool("randomized", self.randomized)
         check_n_jobs(self.n_jobs)
@@ -352,27 +355,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
             raise InputError('`estimator` must be a fitted classifier with cv="prefit"; got None.')
         return LOORidge() if self.estimator is None else self.estimator
 
-    def _scores(self, proba: Floats, uniform: Floats | None) -> Floats:
-        return lac_scores(proba) if self.method == "lac" else aps_scores(proba, uniform)
-
-    def _draw_uniform(self, rng: np.random.RandomState, n: int) -> Floats | None:
-        """Return the random numbers of the scores of n rows; None if the scores use none."""
-        return rng.random_sample(n) if self.randomized and self.method == "aps" else None
-
-    def _calibrate(
-        self, scores: Floats, proba: Floats, evidence: Evidence, posterior: Floats | None = None
-    ) -> Calibration:
-        conditional = bool(self.class_conditional)
-        return calibrate(
-            scores, proba, evidence, rule=self.calibration, class_conditional=conditional, posterior=posterior
-        )
-
-    def _check_rows(self, coverage: float, n_classes: int) -> None:
-        n_rows = None if self.class_conditional else self.n_calibration_
-        warn_of_few_rows(self.calibrations_, n_classes, coverage, n_rows)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "classes_")
+    def _scores(self, proba: Floats) -> Floats:
+        uniform = conformal.row_uniforms(proba, self._seed) if self.randomized else None
+        return conformal.class_scores(proba, self.method, uniform)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from oneof.candidates import CandidateSets, as_candidates, expand_to_predicted
+from oneof.candidates import as_candidates, expand_to_predicted
 from oneof.errors import InputError, LabelError
 from oneof.typing import Mask
 
@@ -111,7 +111,9 @@ def evaluate_sets(sets: Any, y: Any) -> SetEvaluation:
     labeled = ~truth.is_unlabeled
     if not labeled.any():
         raise LabelError("`y` must have a labeled row; every row is unlabeled.")
-    inside = _over(predicted, truth.classes)
+    column = {label: k for k, label in enumerate(predicted.classes.tolist())}
+    padded = np.pad(predicted.mask, ((0, 0), (0, 1)))  # the last column is that of classes in no prediction set
+    inside = padded[:, [column.get(label, -1) for label in truth.classes.tolist()]]
     exact = truth.is_exact
     hit = np.asarray((inside & truth.mask).any(axis=1))
     all_inside = np.asarray((inside | ~truth.mask).all(axis=1))
@@ -131,13 +133,3 @@ def evaluate_sets(sets: Any, y: Any) -> SetEvaluation:
         by_class=tuple(group(names[k], exact & (true_class == k)) for k in np.unique(true_class[exact]).tolist()),
         by_size=tuple(group(size, exact & (sizes == size)) for size in np.unique(sizes[exact]).tolist()),
     )
-
-
-def _over(sets: CandidateSets, classes: Any) -> Mask:
-    """Return the mask of sets over the columns of other classes; False for a class that the sets do not have."""
-    column = {label: k for k, label in enumerate(sets.classes.tolist())}
-    mask = np.zeros((len(sets), len(classes)), dtype=bool)
-    for k, label in enumerate(classes.tolist()):
-        if label in column:
-            mask[:, k] = sets.mask[:, column[label]]
-    return mask

@@ -133,16 +133,16 @@ class SavedModel:
         coverage: float = 0.9,
         *,
         method: str = "lac",
-        calibration: str = "sampled",
+        calibration: str = "conservative",
         class_conditional: bool = False,
         strict: bool = False,
     ) -> "CandidateSets":
         """Return a set of classes for each row that contains the true one with a given probability.
 
         The sets are calibrated by rows that `oneof fit` has held out. The final model is fitted to all rows, so the
-        coverage is close to the nominal one, without the guarantee of `oneof.conformal.ConformalClassifier`. It is that
-        of new rows like those of training, and with `fit --groups` that of rows of new groups. It may be lower if
-        calibration rows have several candidates.
+        coverage is about the nominal one, without the bound of `oneof.conformal.ConformalClassifier`. It is that of new
+        rows like those of training, and with `fit --groups` that of rows of new groups, if the candidate sets of
+        training contain the true labels.
 
         Parameters
         ----------
@@ -150,10 +150,10 @@ class SavedModel:
             See `predict`, also for other exceptions and warnings.
         coverage : float, default=0.9
         method : {"lac", "aps"}, default="lac"
-            "lac" gives the smallest sets on average, "aps" larger sets to uncertain rows.
-        calibration : {"sampled", "conservative", "optimistic"}, default="sampled"
-            Use of the calibration rows with several candidates: all of them by their probabilities, the worst, or the
-            best.
+            "lac" excludes improbable classes, "aps" adds the most probable classes up to a total.
+        calibration : {"conservative", "sampled", "optimistic"}, default="conservative"
+            Use of the calibration rows with several candidates: the worst of them, which keeps the guarantee, all of
+            them by their probabilities, or the best.
         class_conditional : bool, default=False
             Whether each class is covered with the probability, and not only the classes on average.
         strict : bool, default=False

@@ -8,7 +8,6 @@ TRUSTED: tuple[str, ...] = (
     "builtins.range",  # columns of a view
     "oneof.conformal.conformal_classifier.ConformalClassifier",
     "oneof.solvers.conformal.Calibration",
-    "oneof.solvers.conformal.WeightedScores",
     "oneof.estimators.wrappers.candidate_em.CandidateEM",
     "oneof.estimators.linear.clpl.CLPL",
     "oneof.estimators.graph.local_global_consistency.LocalGlobalConsistency",

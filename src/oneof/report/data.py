@@ -202,6 +202,8 @@ class ReportData:
         Their nominal coverage.
     expected_coverage : float, optional
         Their expected coverage by the probabilities of the true classes, if wrong labels were corrected.
+    set_guarantee : str, optional
+        One sentence on the coverage of the sets of new rows, and its conditions.
     issues : LabelIssues, optional
         The rows whose sets probably exclude the true label.
     n_corrected : int, optional
@@ -242,6 +244,7 @@ class ReportData:
     sets: SetEvaluation | None = None
     set_coverage: float = 0.9
     expected_coverage: float | None = None
+    set_guarantee: str | None = None
     issues: LabelIssues | None = None
     n_corrected: int | None = None
     baseline_warning: str = ""

@@ -298,6 +298,7 @@ def describe_sets(data: ReportData) -> dict[str, Any] | None:
     return {
         "nominal": data.set_coverage,
         "expected": data.expected_coverage,
+        "guarantee": data.set_guarantee,
         "has_answers": data.annotators is not None,
         "is_noisy": is_noisy,
         "coverage": sets.coverage,

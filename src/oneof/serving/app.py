@@ -171,7 +171,7 @@ def describe_model(predictor: RowPredictor, limits: Limits) -> dict[str, Any]:
         "training_rows": model.summary.get("rows"),
         "oneof_version": model.oneof_version,
         "strict": predictor.strict,
-        "prediction_sets": None if options is None else asdict(options),
+        "prediction_sets": None if options is None else asdict(options) | {"guarantee": predictor.set_guarantee},
         "limits": asdict(limits),
     }
 

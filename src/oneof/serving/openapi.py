@@ -90,8 +90,7 @@ def _schemas(predictor: RowPredictor) -> dict[str, Any]:
             "type": "array",
             "items": label,
             "uniqueItems": True,
-            "description": "The prediction set: classes that contain the true label with a probability of about "
-            f"{predictor.set_options.coverage:g}.",
+            "description": f"The prediction set. {predictor.set_guarantee}",
         }
     return {
         "Row": row | {"description": description},

@@ -22,6 +22,7 @@ from oneof.persistence.prediction_sets import (
     calibrate_rows,
     check_calibrated,
     check_set_options,
+    describe_calibration,
     predict_mask,
     predict_sets,
 )
@@ -49,7 +50,7 @@ class RowPredictor:
         Predict a set of classes for each row, too, which contains the true label with this probability, such as 0.9.
         The sets are those of `oneof predict --coverage` for a table of the rows.
     set_method : {"lac", "aps"}, default="lac"
-    calibration : {"sampled", "conservative", "optimistic"}, default="sampled"
+    calibration : {"conservative", "sampled", "optimistic"}, default="conservative"
     class_conditional : bool, default=False
         See the options of `oneof predict`.
 
@@ -65,6 +66,8 @@ class RowPredictor:
         The options of the prediction sets; None without sets.
     set_notes : list of str
         Notes about prediction sets of all classes.
+    set_guarantee : str or None
+        One sentence on the coverage of the prediction sets, and its conditions; None without sets.
     value_name : {"probabilities", "scores"}
         Name of the values of the classes: scores if the method has no probabilities.
 
@@ -102,7 +105,7 @@ class RowPredictor:
         strict: bool = False,
         coverage: float | None = None,
         set_method: str = "lac",
-        calibration: str = "sampled",
+        calibration: str = "conservative",
         class_conditional: bool = False,
     ) -> None:
         if not isinstance(model, SavedModel):
@@ -133,6 +136,7 @@ class RowPredictor:
         self.value_name = "probabilities" if hasattr(self._estimator, "predict_proba") else "scores"
         self.set_options: CoverageOptions | None = None
         self.set_notes: list[str] = []
+        self.set_guarantee: str | None = None
         if coverage is not None:
             self._calibrate(CoverageOptions(coverage, set_method, calibration, class_conditional))
 
@@ -215,6 +219,7 @@ class RowPredictor:
         assert self.model.calibration is not None
         self.set_options, self._calibrated = options, calibrate_rows(self.model.calibration, options)
         self.set_notes = predict_sets(self.model, self.model.calibration["proba"], options)[1]
+        self.set_guarantee = describe_calibration(self.model, options)["guarantee"]
 
     def _predict(self, X: FeatureMatrix) -> tuple[Labels, Floats, Floats]:
         """Return the labels, the probabilities, and the probabilities or scores of rows."""

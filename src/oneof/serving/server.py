@@ -52,6 +52,8 @@ class PredictionServer:
     url : str
     notes : list of str
         Notes about prediction sets of all classes.
+    set_guarantee : str or None
+        One sentence on the coverage of the prediction sets.
     is_local : bool
         Whether only this machine can connect.
 
@@ -84,6 +86,7 @@ class PredictionServer:
 
         predictor = RowPredictor(model, strict=strict, **sets or {})
         self.notes = predictor.set_notes
+        self.set_guarantee = predictor.set_guarantee
         predictor.predict([dict.fromkeys(name for name, _ in predictor.columns)])  # the first prediction is slow
         self._socket = listen(port, host)
         try:

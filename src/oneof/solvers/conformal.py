@@ -13,9 +13,9 @@ the model that was not fitted to row i (Romano, Sesia & Candes, NeurIPS 2020); t
 The labels of calibration rows with candidate sets are unknown. Under three rules, p_k is
 
 * conservative: the largest p-value over all labels that the sets allow, so that the guarantee remains;
-* optimistic: the smallest one, without a guarantee;
 * sampled: the p-value in which a row has each of its candidates as its label with the probability given the set,
-  w_ik p_ik / sum_j w_ij p_ij. It is the limit of many draws of the labels (Stutz et al., TMLR 2023).
+  w_ik p_ik / sum_j w_ij p_ij. It is the limit of many draws of the labels (Stutz et al., TMLR 2023);
+* optimistic: the smallest p-value over all labels that the sets allow, without a guarantee.
 
 In class-conditional (Mondrian) prediction p_k is computed from the calibration rows of class k alone.
 """
@@ -23,57 +23,74 @@ In class-conditional (Mondrian) prediction p_k is computed from the calibration 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from hashlib import blake2b
 
 import numpy as np
 
-from oneof.typing import Evidence, Floats, Ints, Mask
+from oneof.typing import Evidence, Floats, Mask
 
-Rule = Literal["conservative", "optimistic", "sampled"]
+METHODS = ("lac", "aps")
+RULES = ("conservative", "sampled", "optimistic")
+"""The first one is the default, since its guarantee also holds with partial calibration rows."""
+
 P_VALUE_TOL = 1e-10
 """Tolerance of p-values, which are fractions of counts, for the rounding errors of a and of sums of weights."""
 
-TIE_TOL, TIE_TOL_SINGLE = 1e-9, 1e-5
-"""Relative difference up to which probabilities, in double or in single precision, are equal: two computations of one
-value differ by rounding errors."""
+TIE_TOL = 1e-5
+"""Relative difference up to which probabilities tie: the error of a softmax in single precision (6e-8 of a logit of
+magnitude 100)."""
+
+UNIFORM_DIGITS = 4
+"""Digits of the probabilities that determine the random number of a row: rounding errors of single precision (1e-7)
+change the rounded value of one probability in a thousand."""
 
 
-def lac_scores(proba: Floats) -> Floats:
-    """Return 1 - p_k for (n, K) probabilities (Sadinle, Lei & Wasserman, JASA 2019)."""
-    return np.asarray(1.0 - np.asarray(proba, dtype=np.float64))
+def class_scores(proba: Floats, method: str, uniform: Floats | None = None) -> Floats:
+    """Return the scores of the classes, (n, K), in [0, 1].
 
-
-def aps_scores(proba: Floats, uniform: Floats | None = None) -> Floats:
-    """Return the probability of all classes that are at least as probable as k (Romano et al. 2020).
+    Tied classes have equal scores. Probabilities are rounded to single precision, so that a row has the same scores
+    alone and in a batch.
 
     Parameters
     ----------
     proba : ndarray of shape (n, K)
+    method : {"lac", "aps"}
+        "lac" is 1 - p_k (Sadinle, Lei & Wasserman, JASA 2019). "aps" is the probability of the classes that are more
+        probable than k (Romano, Sesia & Candes, NeurIPS 2020): a set has the most probable classes, until their
+        probability is above a threshold, and is never empty.
     uniform : ndarray of shape (n,), optional
-        Random numbers u from [0, 1). With them, the score is the probability of the more probable classes plus u times
-        that of class k.
-
-    Returns
-    -------
-    ndarray of shape (n, K)
-        In [0, 1]. Classes of equal probability have equal scores: they are treated as one class.
+        Numbers u from [0, 1). With them, "aps" adds u times the probability of class k and of the classes tied with it.
     """
-    tol = TIE_TOL_SINGLE if np.asarray(proba).dtype == np.float32 else TIE_TOL
-    proba = np.asarray(proba, dtype=np.float64)
+    proba = np.asarray(proba, dtype=np.float32).astype(np.float64)
     order = np.argsort(-proba, axis=1, kind="stable")
     ranked = np.take_along_axis(proba, order, axis=1)
-    total = np.cumsum(ranked, axis=1)
-    total[:, -1] = 1.0  # the sum of probabilities has a rounding error
-    before = np.concatenate([np.zeros((len(proba), 1)), total[:, :-1]], axis=1)
-    differs = ranked[:, :-1] - ranked[:, 1:] > tol * ranked[:, :-1]
-    edge = np.ones((len(proba), 1), dtype=bool)
-    lower = np.maximum.accumulate(np.where(np.hstack([edge, differs]), before, 0.0), axis=1)
-    upper = np.where(np.hstack([differs, edge]), total, np.inf)
-    upper = np.minimum.accumulate(upper[:, ::-1], axis=1)[:, ::-1]
-    share = 1.0 if uniform is None else uniform[:, None]
-    scores = np.empty_like(ranked)
-    np.put_along_axis(scores, order, lower + share * (upper - lower), axis=1)
-    return np.minimum(scores, 1.0)
+    is_first = np.ones(ranked.shape, dtype=bool)
+    is_first[:, 1:] = ranked[:, :-1] - ranked[:, 1:] > TIE_TOL * ranked[:, :-1]
+    first = np.maximum.accumulate(np.where(is_first, np.arange(ranked.shape[1]), 0), axis=1)  # of the tied classes
+    if method == "lac":
+        values = 1.0 - np.take_along_axis(ranked, first, axis=1)
+    else:
+        total = np.cumsum(ranked, axis=1)
+        values = np.take_along_axis(total - ranked, first, axis=1)
+        if uniform is not None:
+            is_last = np.diff(first, axis=1, append=ranked.shape[1]) > 0
+            upper = np.minimum.accumulate(np.where(is_last, total, np.inf)[:, ::-1], axis=1)[:, ::-1]
+            values += uniform[:, None] * (upper - values)
+    scores = np.empty_like(values)
+    np.put_along_axis(scores, order, np.minimum(values, 1.0), axis=1)
+    return scores
+
+
+def row_uniforms(proba: Floats, seed: int) -> Floats:
+    """Return a number in [0, 1) for each row, (n,), a hash of the seed and the row's rounded probabilities.
+
+    It does not depend on the other rows. Rows of equal probabilities have the same number. The coverage is that of any
+    fixed function of a row as its score.
+    """
+    content = np.rint(10**UNIFORM_DIGITS * proba).astype("<i4")
+    salt = seed.to_bytes(8, "little")
+    hashes = [blake2b(row.tobytes(), digest_size=6, salt=salt).digest() for row in content]
+    return np.array([int.from_bytes(digest, "little") for digest in hashes]) / 2.0**48
 
 
 def candidate_proba(proba: Floats, evidence: Evidence) -> Floats:
@@ -85,56 +102,28 @@ def candidate_proba(proba: Floats, evidence: Evidence) -> Floats:
 
 
 @dataclass(frozen=True)
-class WeightedScores:
-    """Sorted scores, and the sums of their weights."""
-
-    values: Floats
-    """(m,): increasing."""
-    cumulative: Floats
-    """(m + 1,): the sum of the weights of the first j values; the first is 0."""
-
-    @classmethod
-    def from_arrays(cls, values: Floats, weights: Floats) -> "WeightedScores":
-        """Sort scores with their weights."""
-        order = np.argsort(values, kind="stable")
-        return cls(values[order], np.concatenate([[0.0], np.cumsum(weights[order], dtype=np.float64)]))
-
-    @property
-    def total(self) -> float:
-        """The sum of all weights."""
-        return float(self.cumulative[-1])
-
-    def below(self, scores: Floats) -> Floats:
-        """Return the sum of the weights of the values below each score."""
-        return np.asarray(self.cumulative[np.searchsorted(self.values, scores, side="left")])
-
-
-@dataclass(frozen=True)
 class Calibration:
-    """The scores of the calibration rows of one model: of all rows, or of each class."""
+    """The scores of the calibration rows of one model: of all rows together, or of each class.
 
-    groups: list[WeightedScores]
-    """One for all classes, or one for each class."""
-    possible: list[WeightedScores]
-    """For each class, the partial rows that may have it, whose membership the rule decides for each score; or empty."""
-    rule: str
+    A row counts in #{i: s_i >= s} for new scores s up to its own, and in n for all s. The membership of a partial row
+    in a class may depend on s: the two weights of a score are those for s up to it, and for larger s.
+    """
 
-    def counts(self, scores: Floats) -> tuple[Floats, Floats]:
+    values: list[Floats]
+    """For all classes or for each class, (m,): increasing scores."""
+    at_least: list[Floats]
+    """(m + 1,): the sum of the weights of the scores from the j-th on."""
+    below: list[Floats]
+    """(m + 1,): the sum of the weights of the scores before the j-th."""
+
+    def count(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the weights of the rows with a score of at least each of (n, K) scores, and of all rows compared."""
         at_least, total = np.empty(scores.shape), np.empty(scores.shape)
-        if len(self.groups) == 1:
-            at_least[:] = self.groups[0].total - self.groups[0].below(scores)
-            total[:] = self.groups[0].total
-            return at_least, total
-        for k, group in enumerate(self.groups):
-            at_least[:, k], total[:, k] = group.total - group.below(scores[:, k]), group.total
-        for k, group in enumerate(self.possible):
-            below = group.below(scores[:, k])
-            if self.rule == "conservative":  # a row that raises the p-value has this class
-                at_least[:, k] += group.total - below
-                total[:, k] += group.total - below
-            else:
-                total[:, k] += below
+        for k in range(scores.shape[1]):
+            group = k if len(self.values) > 1 else 0
+            j = np.searchsorted(self.values[group], scores[:, k], side="left")
+            at_least[:, k] = self.at_least[group][j]
+            total[:, k] = at_least[:, k] + self.below[group][j]
         return at_least, total
 
 
@@ -143,7 +132,7 @@ def calibrate(
     proba: Floats,
     evidence: Evidence,
     *,
-    rule: Rule,
+    rule: str,
     class_conditional: bool = False,
     posterior: Floats | None = None,
 ) -> Calibration:
@@ -156,28 +145,31 @@ def calibrate(
     evidence : ndarray of shape (n, K), bool or float
         Candidate sets or weights, with a candidate in each row. The rules "conservative" and "optimistic" use the
         classes with a weight above 0, whatever the weight.
-    rule : {"conservative", "optimistic", "sampled"}
+    rule : {"conservative", "sampled", "optimistic"}
     class_conditional : bool
     posterior : ndarray of shape (n, K), optional
         Probabilities of the candidates given the set for "sampled"; 0 outside the set, rows sum to 1.
     """
-    mask = evidence > 0
-    n, n_classes = mask.shape
+    member = (evidence > 0).astype(np.float64)
+    is_worst = rule == "conservative"
     if rule == "sampled":
-        row, column = np.nonzero(mask)
-        weights = (candidate_proba(proba, evidence) if posterior is None else posterior)[row, column]
-        return Calibration(_group(scores[row, column], column, weights, n_classes, class_conditional), [], rule)
-    if not class_conditional:
-        extreme = np.where(mask, scores, -np.inf).max(axis=1)
-        if rule == "optimistic":
-            extreme = np.where(mask, scores, np.inf).min(axis=1)
-        return Calibration([WeightedScores.from_arrays(extreme, np.ones(n))], [], rule)
-    exact = np.count_nonzero(mask, axis=1) == 1
-    parts = []
-    for rows in (np.flatnonzero(exact), np.flatnonzero(~exact)):
-        row, column = np.nonzero(mask[rows])
-        parts.append(_group(scores[rows[row], column], column, np.ones(len(row)), n_classes, class_conditional))
-    return Calibration(parts[0], parts[1], rule)
+        at_least = below = candidate_proba(proba, evidence) if posterior is None else posterior
+    elif class_conditional:  # a partial row is of class k if that raises the p-value of class k, or if it lowers it
+        certain = member * (member.sum(axis=1, keepdims=True) == 1)
+        at_least, below = (member, certain) if is_worst else (certain, member)
+    else:
+        label = np.where(member > 0, scores if is_worst else -scores, -np.inf).argmax(axis=1)
+        at_least = below = np.eye(member.shape[1])[label]
+    row, column = np.nonzero(np.maximum(at_least, below))
+    order = np.argsort(scores[row, column], kind="stable")
+    row, column = row[order], column[order]
+    parts = [np.flatnonzero(column == k) for k in range(member.shape[1])] if class_conditional else [slice(None)]
+    groups = [(row[part], column[part]) for part in parts]
+    return Calibration(
+        [scores[group] for group in groups],
+        [np.append(np.cumsum(at_least[group][::-1])[::-1], 0.0) for group in groups],
+        [np.append(0.0, np.cumsum(below[group])) for group in groups],
+    )
 
 
 def p_values(calibrations: Sequence[Calibration], scores: Sequence[Floats]) -> Floats:
@@ -190,24 +182,16 @@ def p_values(calibrations: Sequence[Calibration], scores: Sequence[Floats]) -> F
     scores : sequence of ndarray of shape (n, K)
         The scores of the new rows by each model.
     """
-    at_least, total = np.ones(scores[0].shape), np.ones(scores[0].shape)
-    for calibration, values in zip(calibrations, scores, strict=True):
-        more, rows = calibration.counts(values)
-        at_least += more
-        total += rows
-    return np.asarray(at_least / total)
-
-
-def exceeds(p: Floats, coverage: float) -> Mask:
-    """Return whether p-values are above 1 - coverage, up to rounding errors."""
-    return np.asarray(p > 1.0 - coverage + P_VALUE_TOL)
+    counts = [calibration.count(values) for calibration, values in zip(calibrations, scores, strict=True)]
+    at_least, total = (sum(parts) for parts in zip(*counts, strict=True))
+    return np.asarray((at_least + 1.0) / (total + 1.0))
 
 
 def prediction_sets(p: Floats, coverage: float, proba: Floats) -> Mask:
     """Return the sets of a coverage, (n, K).
 
-    An empty set gets the class with the largest p-value; of several, the most probable one. This can only raise the
-    coverage, and a set of a larger coverage still contains that of a smaller one.
+    An empty set gets the class with the largest p-value; of several, the most probable one and those tied with it. This
+    can only raise the coverage, and a set of a larger coverage still contains that of a smaller one.
 
     Parameters
     ----------
@@ -216,31 +200,52 @@ def prediction_sets(p: Floats, coverage: float, proba: Floats) -> Mask:
     coverage : float
         In (0, 1).
     """
-    mask = exceeds(p, coverage)
+    mask = np.asarray(p > 1.0 - coverage + P_VALUE_TOL)
     empty = np.flatnonzero(~mask.any(axis=1))
-    is_best = p[empty] == p[empty].max(axis=1, keepdims=True)
-    mask[empty, np.where(is_best, proba[empty], -1.0).argmax(axis=1)] = True
+    best = np.where(p[empty] == p[empty].max(axis=1, keepdims=True), proba[empty], -1.0)
+    mask[empty] = best >= (1.0 - TIE_TOL) * best.max(axis=1, keepdims=True)
     return mask
 
 
-def never_excluded(calibrations: Sequence[Calibration], n_classes: int, coverage: float) -> Mask:
-    """Return the classes that are in every set of a coverage, (K,), because there are too few calibration rows."""
-    smallest = p_values(calibrations, [np.full((1, n_classes), np.inf)] * len(calibrations))[0]
-    return exceeds(smallest, coverage)
+def describe_few_rows(
+    calibrations: Sequence[Calibration], n_classes: int, coverage: float, class_conditional: bool
+) -> str:
+    """Return a sentence if there are too few calibration rows to exclude some classes, and an empty text otherwise."""
+    smallest = p_values(calibrations, [np.full((1, n_classes), np.inf)] * len(calibrations))
+    n_full = int((smallest > 1.0 - coverage + P_VALUE_TOL).sum())
+    if not n_full:
+        return ""
+    least = math.ceil(coverage / (1.0 - coverage) - P_VALUE_TOL)
+    return (
+        f"{n_full} of {n_classes} classes are in every prediction set: a coverage of {coverage:g} requires at least "
+        f"{least} calibration rows{' of each class' * class_conditional}."
+    )
 
 
-def min_calibration_rows(coverage: float) -> int:
-    """Return the number of exact calibration rows from which a class can be excluded."""
-    return math.ceil(coverage / (1.0 - coverage) - P_VALUE_TOL)
+def describe_guarantee(
+    coverage: float, *, rule: str, class_conditional: bool, n_partial: int, is_bound: bool, of_groups: bool
+) -> str:
+    """Return one sentence on the coverage.
 
-
-def _group(
-    values: Floats, column: Ints, weights: Floats, n_classes: int, class_conditional: bool
-) -> list[WeightedScores]:
-    """Return the scores of all classes together, or of each class."""
-    if not class_conditional:
-        return [WeightedScores.from_arrays(values, weights)]
-    order = np.argsort(column, kind="stable")
-    ends = np.cumsum(np.bincount(column, minlength=n_classes))[:-1]
-    parts = zip(np.split(values[order], ends), np.split(weights[order], ends))
-    return [WeightedScores.from_arrays(value, weight) for value, weight in parts]
+    Parameters
+    ----------
+    coverage : float
+    rule : {"conservative", "sampled", "optimistic"}
+    class_conditional : bool
+    n_partial : int
+        Number of calibration rows with several candidates; without them the three rules are the same.
+    is_bound : bool
+        Whether all calibration rows were predicted by the model that predicts the new rows, and was not fitted to them.
+    of_groups : bool
+        Whether each calibration row was predicted by a model that was not fitted to rows of its group.
+    """
+    rows = "rows of new groups, on average over groups," if of_groups else "new rows like the calibration rows"
+    about = "at least" if is_bound else "about"
+    of_class = " of each class" * class_conditional
+    share = f"{about} {100 * coverage:g} % of {rows}{of_class} have the true label in the set"
+    if n_partial and rule == "sampled":
+        return f"No guarantee: {share} only if the probabilities of the candidates are right."
+    if n_partial and rule == "optimistic":
+        return "No guarantee: the most plausible candidate of each calibration row is taken for its true label."
+    condition = ", if every candidate set of the calibration contains it" * bool(n_partial)
+    return f"{share[0].upper()}{share[1:]}{condition}."

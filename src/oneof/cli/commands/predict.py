@@ -91,18 +91,18 @@ def run(
         typer.Option(
             "--set-method",
             metavar="lac|aps",
-            help="Prediction sets: lac gives the smallest sets on average, aps larger sets to uncertain rows.",
+            help="Prediction sets: lac excludes improbable classes, aps adds the most probable classes up to a total.",
         ),
     ] = "lac",
     calibration: Annotated[
         str,
         typer.Option(
             "--calibration",
-            metavar="sampled|conservative|optimistic",
-            help="Prediction sets: use of the training rows with several candidates. sampled: all candidates, by their "
-            "probabilities; conservative: the worst candidate; optimistic: the best.",
+            metavar="conservative|sampled|optimistic",
+            help="Prediction sets: use of the training rows with several candidates. conservative: the worst, which "
+            "keeps the guarantee; sampled: all of them, by their probabilities; optimistic: the best one.",
         ),
-    ] = "sampled",
+    ] = "conservative",
     class_conditional: Annotated[
         bool,
         typer.Option(
@@ -127,7 +127,7 @@ def run(
 
         if table.suffix.lower() == ".skops" and model.suffix.lower() != ".skops":
             raise InputError(f"the model comes before the table: write `oneof predict {table} {model}`.")
-        if coverage is None and (set_method, calibration, class_conditional) != ("lac", "sampled", False):
+        if coverage is None and (set_method, calibration, class_conditional) != ("lac", "conservative", False):
             raise InputError("--set-method, --calibration and --class-conditional need --coverage: add it.")
         set_options = None
         if coverage is not None:

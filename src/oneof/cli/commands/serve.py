@@ -75,10 +75,10 @@ def run(
         str,
         typer.Option(
             "--calibration",
-            metavar="sampled|conservative|optimistic",
+            metavar="conservative|sampled|optimistic",
             help="Prediction sets: see oneof predict.",
         ),
-    ] = "sampled",
+    ] = "conservative",
     class_conditional: Annotated[
         bool, typer.Option("--class-conditional", help="Prediction sets: see oneof predict.")
     ] = False,
@@ -103,7 +103,7 @@ def run(
         from oneof.serving.server import PredictionServer
         from oneof.sockets import check_server_installed
 
-        if coverage is None and (set_method, calibration, class_conditional) != ("lac", "sampled", False):
+        if coverage is None and (set_method, calibration, class_conditional) != ("lac", "conservative", False):
             raise InputError("--set-method, --calibration and --class-conditional need --coverage: add it.")
         check_server_installed("serving")
         sets: dict[str, Any] = {}
@@ -139,6 +139,8 @@ def run(
             terminal.print_json({"url": server.url, "model": str(model), "method": saved.method})
         else:
             terminal.print_line(f"{saved.method} predicts at {server.url}/predict. Stop with Ctrl-C.")
+            if server.set_guarantee is not None:
+                terminal.print_line(f"Prediction sets: {server.set_guarantee}")
         try:
             server.run()
         except KeyboardInterrupt:  # the documented way to stop

@@ -34,11 +34,11 @@ class SetOptions(prediction_sets.CoverageOptions):
     def __post_init__(self) -> None:
         if not 0 < self.coverage < 1:
             raise InputError(f"--coverage must be above 0 and below 1, such as 0.9; got {self.coverage:g}.")
-        from oneof.conformal import CALIBRATIONS, METHODS
+        from oneof.solvers.conformal import METHODS, RULES
 
         for option, value, choices in (
             ("--set-method", self.method, METHODS),
-            ("--calibration", self.calibration, CALIBRATIONS),
+            ("--calibration", self.calibration, RULES),
         ):
             if value not in choices:
                 raise InputError(f"{option} must be {', '.join(choices[:-1])} or {choices[-1]}; got {value!r}.")
@@ -115,12 +115,18 @@ def _evidence_of(posterior: "Floats", proba: "Floats") -> "Floats":
 
 
 def evaluate_calibration(
-    calibration: dict[str, Any], candidates: "CandidateSets", truth: Any, posterior: "Floats | None" = None
-) -> "tuple[SetEvaluation, float | None]":
+    calibration: dict[str, Any],
+    candidates: "CandidateSets",
+    truth: Any,
+    posterior: "Floats | None" = None,
+    *,
+    of_groups: bool = False,
+) -> "tuple[SetEvaluation, float | None, str]":
     """Return coverage and size of the sets of the calibration rows, each half calibrated by the other one.
 
     Without true labels the coverage is that of the rows with a single candidate. The second value is the expected
-    coverage by the posterior of `held_out_calibration`; None without it, or with true labels.
+    coverage by the posterior of `held_out_calibration`; None without it, or with true labels. The third one is the
+    guarantee of the sets of new rows.
     """
     import numpy as np
 
@@ -131,9 +137,9 @@ def evaluate_calibration(
     order = np.random.default_rng(0).permutation(len(rows))
     halves = order[::2], order[1::2]
     mask = np.ones(calibration["evidence"].shape, dtype=bool)
+    options = SetOptions(REPORT_COVERAGE)
     for part, other in (halves, halves[::-1]):
         if len(other):
-            options = SetOptions(REPORT_COVERAGE)
             calibrated = prediction_sets.calibrate_rows(
                 {name: values[other] for name, values in calibration.items()}, options
             )
@@ -144,7 +150,8 @@ def evaluate_calibration(
     expected = None
     if posterior is not None and not has_truth:
         expected = float((posterior[rows] * mask).sum(axis=1).mean())
-    return evaluate_sets(sets, known if has_truth else candidates[rows]), expected
+    guarantee = prediction_sets.guarantee(calibration, options, of_groups=of_groups)
+    return evaluate_sets(sets, known if has_truth else candidates[rows]), expected, guarantee
 
 
 def to_columns(sets: "CandidateSets", separator: str) -> "list[pl.Series]":
@@ -191,7 +198,7 @@ def to_dict(evaluation: "SetEvaluation") -> dict[str, Any]:
 
 
 def describe_validity(calibration: dict[str, Any]) -> list[str]:
-    """Return sentences on the rows to which the coverage applies, and on calibration rows with several candidates.
+    """Return sentences on the guarantee, the rows to which it applies, and calibration rows with several candidates.
 
     Parameters
     ----------
@@ -199,25 +206,20 @@ def describe_validity(calibration: dict[str, Any]) -> list[str]:
         Result of `oneof.persistence.prediction_sets.describe_calibration`.
     """
     n_rows, n_several = calibration["rows"], calibration["several_candidates"]
-    rows = f"The sets are calibrated by {n_rows:,} held-out row{'s' * (n_rows != 1)}"
+    several = f", {n_several:,} of them with several candidates" * bool(n_several)
+    sentences = [
+        calibration["guarantee"],
+        f"The sets are calibrated by {n_rows:,} held-out row{'s' * (n_rows != 1)}{several}.",
+    ]
     if calibration.get("groups"):
-        sentences = [
-            f"{rows} that were predicted without their group ({calibration['groups']!r}): the coverage is the average "
-            "over rows of new groups, and differs between groups."
-        ]
+        sentences.append(f"Each of them was predicted without its group ({calibration['groups']!r}).")
     elif "groups" in calibration:
-        sentences = [
-            f"{rows}: the coverage applies to new rows like those of training. It may be lower for rows of new groups, "
-            "such as other recordings or patients (fit --groups)."
-        ]
-    else:
-        sentences = [f"{rows}: the coverage applies to new rows like those of training."]
-    if n_several and calibration["rule"] != "conservative":
-        have = "has" if n_several == 1 else "have"
         sentences.append(
-            f"{n_several:,} of these rows {have} several candidates, so the coverage is approximate: it is lower if "
-            f"distractors are as probable as the true label. With fit --truth, {MIN_CHECKED_ROWS} rows or more with a "
-            "true label calibrate the sets."
+            "The coverage may be lower for rows of new groups, such as other recordings or patients (fit --groups)."
+        )
+    if n_several:
+        sentences.append(
+            f"With fit --truth, {MIN_CHECKED_ROWS} held-out rows or more with a true label calibrate the sets instead."
         )
     return sentences
 

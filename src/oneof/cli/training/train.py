@@ -167,7 +167,7 @@ def train(
         for sentence in describe_comparison(len(methods), budget, len(splits[0][0])):
             announce(sentence)
     comparison, curve = _compare(prepared, methods, task, splits, budget, seed, steps=steps, add_note=add_note)
-    crowd = annotators = issues = posterior = sets = expected_coverage = proba = None
+    crowd = annotators = issues = posterior = sets = expected_coverage = proba = guarantee = None
     if prepared.answers is None:
         fitted_to = candidates
         if noise_rate is not None:
@@ -238,7 +238,10 @@ def train(
         add_note(calibration_steps.describe_failure(comparison))
     calibration = held_out_calibration(comparison, candidates, seed, posterior, truth, proba)
     if calibration is not None:
-        sets, expected_coverage = evaluate_calibration(calibration, candidates, truth, posterior)
+        of_groups = comparison.n_groups is not None
+        sets, expected_coverage, guarantee = evaluate_calibration(
+            calibration, candidates, truth, posterior, of_groups=of_groups
+        )
     given = None if prepared.answers is None else prepared.answers.answers
     checked = prepared.is_checked
     # Without the accuracy of any source, the answers do not determine that of the predictions either.
@@ -270,7 +273,7 @@ def train(
     if crowd is not None and annotators is not None:
         summary |= {"answers": annotators_to_dict(annotators, crowd)}
     if sets is not None:
-        nominal = {"nominal_coverage": REPORT_COVERAGE, "expected_coverage": expected_coverage}
+        nominal = {"nominal_coverage": REPORT_COVERAGE, "expected_coverage": expected_coverage, "guarantee": guarantee}
         summary |= {"prediction_sets": nominal | to_dict(sets)}
     if noise_rate is not None and issues is not None:
         summary |= {"audit": summarize_issues(issues, prepared)}
@@ -299,6 +302,7 @@ def train(
             annotators=annotators,
             sets=sets,
             expected_coverage=expected_coverage,
+            guarantee=guarantee,
             issues=issues,
             headline=headline,
             first_labels=first_labels,

@@ -87,7 +87,7 @@ def test_label_matrices_are_read_as_rules(run: Run, table: Path) -> None:
         fires = rng.random(60) < np.where(truth == name, 0.7, 0.05)
         votes[f"lf{j}"] = [name if fire else None for fire in fires]
     pl.DataFrame(votes).write_csv("rules.csv")
-    args = ("fit", "table.csv", "--answers", "rules.csv", "--row", "id", "--json")
+    args = ("fit", "table.csv", "--answers", "rules.csv", "--row", "id", "--truth", "truth", "--json")
     result = run(*args)
     assert result.code == 0, result.err
     answers = json.loads(result.out)["answers"]

@@ -92,14 +92,14 @@ def _logistic() -> Any:
     return LogisticRegression(C=10, max_iter=1000)
 
 
-def _answers(codes: Ints, members: Mask, *, select_rows: bool) -> Any:
+def _answers(codes: Ints, members: Mask, **options: Any) -> Any:
     from oneof.crowd import Answers
 
     table = np.full(codes.shape, None, dtype=object)
     for i, j in zip(*np.nonzero(codes >= 0), strict=True):
         table[i, j] = np.flatnonzero(members[j, codes[i, j]]).tolist()
     table = table[:, (codes >= 0).any(axis=0)]
-    return Answers.from_table(table, classes=range(members.shape[2]), select_rows=select_rows)
+    return Answers.from_table(table, classes=range(members.shape[2]), **options)
 
 
 def _shares(codes: Ints, members: Mask) -> Floats:
@@ -139,9 +139,9 @@ def _posterior(method: str, codes: Ints, members: Mask, trial: Trial, *, rules: 
     if method == DAWID and rules:
         return _with_abstentions(codes, members)
     if method == DAWID:
-        model = AnnotatorModel("confusion", "fitted", strength=0.0, merge_copies=False, max_iter=2000)
+        model = AnnotatorModel(strength=0.0, max_iter=2000)
         return np.asarray(model.fit(_answers(codes, members, select_rows=False)).posterior_)
-    return np.asarray(AnnotatorModel().fit(_answers(codes, members, select_rows=rules)).posterior_)
+    return np.asarray(AnnotatorModel().fit(_answers(codes, members)).posterior_)
 
 
 def measure(trial: Trial) -> Result:
@@ -168,7 +168,7 @@ def measure(trial: Trial) -> Result:
         labels, model = truth, _logistic().fit(X, truth)
     else:
         base = LOORidge() if method == RIDGE else _logistic()
-        answers = _answers(codes, data.members, select_rows=rules)
+        answers = _answers(codes, data.members)
         model = CrowdClassifier(base, random_state=0).fit(X, answers)
         labels = model.transduction_
     result = {"labels": float(np.mean(np.asarray(labels)[scored] == truth[scored]))}

@@ -56,11 +56,16 @@ def test_predictions_other_than_the_most_probable_class():
     assert estimate_accuracy(proba, np.full(2_000, 9), y).accuracy == 0.0
 
 
-def test_uninformative_predictions_have_no_estimate():
-    """Probabilities that are unrelated to the labels have an unknown noise rate, and no accuracy."""
-    _, y, _ = draw(0.1, 1)
+def test_uninformative_predictions_are_right_by_chance():
+    """Probabilities that are unrelated to the labels are right in 1 of 5 rows, and any noise rate is possible."""
+    _, y, truth = draw(0.1, 1)
     proba = np.random.default_rng(1).dirichlet(np.ones(5), 2_000)
-    assert estimate_accuracy(proba, proba.argmax(axis=1), y) is None
+    predictions = proba.argmax(axis=1)
+    estimate = estimate_accuracy(proba, predictions, y)
+    assert estimate.interval[0] < (predictions == truth).mean() < estimate.interval[1]
+    low, high = estimate.noise_rate_interval
+    assert low == 0.0
+    assert high > 0.5
 
 
 def test_checked_rows_are_judged_by_their_labels():

@@ -1,7 +1,5 @@
 """`find_label_issues`: which sets are wrong, how many, and weights for a refit."""
 
-import dataclasses
-
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -120,7 +118,7 @@ def test_probabilities_of_certain_predictions_are_at_most_one():
     X = 6 * rng.normal(size=(6, 8))[truth] + rng.normal(size=(500, 8))
     y = make_partial_labels(truth, fraction=0.7, noise_rate=0.2, random_state=1)
     issues = find_label_issues(X, y, GaussianEM())
-    assert issues.probability.max() == 1.0
+    assert 0.999 < issues.probability.max() <= 1.0
     assert (issues.corrected().weights >= 0).all()
 
 
@@ -141,14 +139,12 @@ def test_rows_of_a_class_of_one_group_are_not_audited(estimator):
 
 
 def test_the_posterior_is_that_of_the_features_and_the_set(exact):
-    """The part outside the set is the probability that it is wrong; a right set of an unknown rate has all of it."""
-    X, y, truth, _, issues = exact
+    """The part outside the set is the probability that it is wrong."""
+    _, y, truth, _, issues = exact
     posterior = issues.posterior
     np.testing.assert_allclose(posterior.sum(axis=1), 1.0)
     np.testing.assert_allclose(np.where(y.mask, 0.0, posterior).sum(axis=1), issues.probability, atol=1e-12)
     assert np.mean(posterior.argmax(axis=1) == truth) > 0.95
-    unknown = dataclasses.replace(issues, noise_rate=np.nan, probability=np.full(len(X), np.nan))
-    np.testing.assert_allclose(unknown.posterior, y.mask)
 
 
 @pytest.mark.long
@@ -219,21 +215,25 @@ def test_two_classes():
     assert (given != truth)[issues.ranking[:10]].mean() >= 0.8
 
 
-def test_features_without_information_are_reported():
-    """Features that are unrelated to the labels give a warning."""
+@pytest.mark.parametrize("estimator", [None, GaussianNB()], ids=["default", "GaussianNB"])
+def test_features_without_information_give_a_wide_interval(estimator):
+    """Features that are unrelated to the labels have every probability and rank, and an interval from 0 to over 1/2."""
     rng = np.random.default_rng(0)
-    with pytest.warns(UserWarning, match="do not predict the labels"):
-        issues = find_label_issues(rng.normal(size=(120, 3)), rng.integers(3, size=120), GaussianNB())
-    assert issues.noise_rate_interval[0] == 0.0
-    assert issues.noise_rate_interval[1] > 0.3
+    issues = find_label_issues(rng.normal(size=(120, 3)), rng.integers(3, size=120), estimator)
+    low, high = issues.noise_rate_interval
+    assert low == 0.0
+    assert high > 0.5
+    assert low <= issues.noise_rate <= high
+    assert np.isfinite(issues.probability).all()
+    assert sorted(issues.ranking) == list(range(120))
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("n_classes", "separation", "n_distractors"), [(5, 0.6, 0), (3, 0.6, 0), (2, 0.0, 0), (5, 0.6, 2), (3, 0.6, 1)]
 )
-def test_clean_labels_of_weak_features_are_not_called_wrong(n_classes, separation, n_distractors):
-    """With weak features the rate is unknown, no row is suspected, and the weights for a refit are the labels."""
+def test_clean_labels_of_weak_features_may_all_be_right(n_classes, separation, n_distractors):
+    """With weak features the interval begins at 0, and suspected rows, at most a fifth, are all that change."""
     for seed in range(3):
         rng = np.random.default_rng(seed)
         y = truth = rng.integers(n_classes, size=300)
@@ -241,16 +241,10 @@ def test_clean_labels_of_weak_features_are_not_called_wrong(n_classes, separatio
             y = make_partial_labels(y, n_distractors=n_distractors, random_state=seed)
         X = rng.normal(size=(300, 4))
         X[:, 0] += separation * truth
-        with pytest.warns(UserWarning, match="wrong labels cannot be found"):
-            issues = find_label_issues(X, y)
-        assert issues.is_rate_unknown
-        assert np.isnan([issues.noise_rate, issues.n_wrong]).all()
+        issues = find_label_issues(X, y)
         assert issues.noise_rate_interval[0] == 0.0
-        assert not issues.is_issue.any()
-        assert issues.top() == []
-        assert issues.corrected() == issues.candidates
-        assert sorted(issues.ranking) == list(range(300))
-        assert "unknown" in repr(issues)
+        assert issues.is_issue.mean() <= 0.2
+        assert issues.n_changed == issues.is_issue.sum()
 
 
 def test_rates_by_size_and_label_need_enough_rows(exact):

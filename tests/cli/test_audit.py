@@ -1,6 +1,7 @@
 """Wrong labels on the command line: `oneof audit`, `oneof fit --noise-rate` and `oneof label --audit`."""
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from oneof.audit import find_label_issues
 from oneof.candidates import CandidateSets
 from oneof.cli.auditing.issues import format_probability
 from oneof.cli.labeling.session import open_session
+from oneof.io.features import Overrides
 from oneof.labeling.http.app import question_to_dict
 from tests.cli.conftest import Run, check_error
 from tests.cli.labeling.conftest import READ_OPTIONS, label_options
@@ -129,25 +131,18 @@ def test_clean_labels_have_no_suspects(run: Run) -> None:
     assert plain.equals(same)
 
 
-@pytest.mark.filterwarnings("ignore:The features do not predict the labels")
-def test_weak_features_give_an_unknown_rate(run: Run) -> None:
-    """Without information in the features the rate is unknown, in the output and its files, and the fit is plain."""
+def test_weak_features_give_a_wide_interval(run: Run) -> None:
+    """Without information in the features, the interval begins at 0 and all rows have a probability."""
     rng = np.random.default_rng(1)
     make_noisy().with_columns(span=rng.normal(size=N_ROWS), mass=rng.normal(size=N_ROWS)).write_csv("noisy.csv")
-    result = run(*AUDIT, "--out", "issues.csv", "--report", "issues.html")
+    result = run(*AUDIT, "--out", "issues.csv", "--report", "issues.html", "--json")
     assert result.code == 0, result.err
-    assert "is unknown" in result.out
-    table = pl.read_csv("issues.csv")
-    assert table["probability"].is_null().all()
-    assert not table["suspected"].any()
-    page = Path("issues.html").read_text("utf-8")
-    assert "too little information" in page
-    assert "nan" not in page.split("</style>")[1]
-    summary = json.loads(run(*AUDIT, "--json").out)
-    assert summary["noise_rate"] is None
-    assert summary["issues"] == []
-    fit = run("fit", "noisy.csv", "--labels", "species", "--drop", "truth", "--folds", "2", "--noise-rate", "auto")
-    assert "the fit is the same as without --noise-rate" in fit.err
+    summary = json.loads(result.out)
+    low, high = summary["noise_rate_interval"]
+    assert low == 0.0
+    assert high > 0.4
+    assert pl.read_csv("issues.csv")["probability"].is_between(0, 1).sum() == N_ROWS - 1
+    assert "nan" not in Path("issues.html").read_text("utf-8").split("</style>")[1]
 
 
 def test_one_fold_is_below_the_range_of_the_option(run: Run, noisy: Path) -> None:
@@ -189,6 +184,34 @@ def test_report_of_fit_lists_suspects_without_a_truth_column(run: Run, noisy: Pa
     assert section.count('<th scope="row"') >= 5
 
 
+@pytest.mark.parametrize("kind", ["exact", "partial", "grouped"])
+def test_all_commands_have_one_rate_and_one_list(run: Run, kind: str) -> None:
+    """`audit`, `fit` and its report, `fit --noise-rate auto` and `label --audit` have the same rate and rows."""
+    frame = make_noisy().with_columns(recorder=pl.int_range(N_ROWS) // 5).drop("truth")
+    if kind == "exact":
+        frame = frame.with_columns(pl.col("species").str.split("|").list.first())
+    frame.write_csv("noisy.csv")
+    options = ("--labels", "species", *(("--groups", "recorder") if kind == "grouped" else ("--drop", "recorder")))
+    expected = json.loads(run("audit", "noisy.csv", *options, "--json").out)
+    rows, rate = [issue["row"] for issue in expected["issues"]], expected["noise_rate"]
+    assert 5 <= len(rows) <= 20
+    assert run("fit", "noisy.csv", *options, "--folds", "3", "--out", "plain").code == 0
+    section = Path("plain/report.html").read_text("utf-8").split('id="suspects"')[1].split("</section>")[0]
+    assert [int(row) for row in re.findall(r'<th scope="row" class="n">(\d+)<', section)] == rows
+    assert f"{100 * rate:.1f}" in section
+    estimated = json.loads(Path("plain/summary.json").read_text("utf-8"))["estimated_accuracy"]
+    assert estimated is None or estimated["noise_rate"] == rate
+    result = run("fit", "noisy.csv", *options, "--folds", "3", "--out", "corrected", "--noise-rate", "auto")
+    assert result.code == 0, result.err
+    assert json.loads(Path("corrected/summary.json").read_text("utf-8"))["audit"]["issues"] == expected["issues"]
+    overrides = Overrides(drop=() if kind == "grouped" else ("recorder",))
+    read_options = replace(READ_OPTIONS, groups="recorder" if kind == "grouped" else None, overrides=overrides)
+    opened = open_session(Path("noisy.csv"), read_options, label_options(audit=True, hide=()), background=False)
+    with opened.session as session:
+        assert [row for row in range(N_ROWS) if session.is_queued(row)] == sorted(rows)
+    assert f"a noise rate of {100 * rate:.1f} %" in opened.notes[-1]
+
+
 def test_labeling_begins_with_the_suspected_rows(run: Run, noisy: Path) -> None:
     """`oneof label --audit` asks about the suspected rows first, exact ones too, in the order of the audit."""
     opened = open_session(noisy, READ_OPTIONS, label_options(audit=True), background=False)
@@ -215,12 +238,11 @@ def test_labeling_by_groups_begins_with_the_rows_of_the_audit_by_groups(run: Run
     """With --groups, the suspected rows are those of predictions without the rows of the group."""
     frame = make_noisy().with_columns(recorder=pl.int_range(N_ROWS) // 5)
     frame.write_csv("noisy.csv")
-    sets = CandidateSets.from_strings(frame["species"].to_list())
-    X, groups = frame.select("span", "mass").to_numpy(), frame["recorder"].to_numpy()
     read_options = replace(READ_OPTIONS, groups="recorder")
     opened = open_session(Path("noisy.csv"), read_options, label_options(audit=True), background=False)
-    expected = [issue.row for issue in find_label_issues(X, sets, groups=groups).top()]
-    assert expected != [issue.row for issue in find_label_issues(X, sets).top()]
+    audits = (run(*AUDIT, "--json", *options).out for options in (("--groups", "recorder"), ("--drop", "recorder")))
+    expected, without = ([issue["row"] for issue in json.loads(one)["issues"]] for one in audits)
+    assert expected != without
     with opened.session as session:
         assert [row for row in range(N_ROWS) if session.is_queued(row)] == sorted(expected)
         question = session.ask()

@@ -324,7 +324,8 @@ def noisy_issues(names=("finch", "sparrow"), n=60):
     truth = np.arange(n) % 2
     given = np.where(np.arange(n) < 5, 1 - truth, truth)
     proba = np.where(np.eye(2, dtype=bool)[truth], 0.95, 0.05)
-    return find_label_issues(None, CandidateSets.from_labels(np.array(names)[given]), proba=proba)
+    sets = CandidateSets.from_labels(np.array(names)[given])
+    return find_label_issues(None, sets, proba=proba[:, np.argsort(names)])  # in the order of the classes
 
 
 def test_suspected_rows_are_a_section_of_the_report():

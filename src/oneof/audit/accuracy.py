@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from oneof.audit.inference import MIN_PROBABILITY, issues_from_scores
-from oneof.audit.label_issues import LabelIssues, binomial_error
+from oneof.audit.label_issues import class_codes, issues_from_proba, widen
 from oneof.candidates import CandidateSets
-from oneof.typing import Floats, Ints, Labels, Mask
+from oneof.solvers.noise.estimate import MIN_PROBABILITY, normalize_rows
+from oneof.typing import Labels, Mask
 
 
 class AccuracyEstimate(NamedTuple):
@@ -31,7 +31,7 @@ def estimate_accuracy(
     checked: Mask | None = None,
     named: Mask | None = None,
 ) -> AccuracyEstimate | None:
-    """Estimate the fraction of held-out predictions that are the true label; None if the noise rate is unknown.
+    """Estimate the fraction of held-out predictions that are the true label; None without labeled rows.
 
     The model of noise (`oneof.solvers.noise`) is fitted to the held-out probabilities. The estimate is the mean
     posterior probability of the predictions,
@@ -60,48 +60,15 @@ def estimate_accuracy(
     named : ndarray of bool of shape (n_samples, n_classes), optional
         The classes that rows with weights list; see `find_label_issues`. It changes the noise rate only.
     """
-    values = np.asarray(proba, dtype=np.float64)
-    scores = np.log(np.maximum(values, MIN_PROBABILITY))
-    column = {label: k for k, label in enumerate(candidates.classes.tolist())}
-    codes = np.array([column.get(label, -1) for label in predictions.tolist()])
+    values, code = np.asarray(proba, dtype=np.float64), class_codes(predictions, candidates)
     rows = np.flatnonzero(~candidates.is_unlabeled)
     n_rows, n_checked = len(rows), 0 if checked is None else int(checked[rows].sum())
     if n_rows == 0:
         return None
     if n_checked == n_rows:
-        posterior = _within(values[rows], candidates[rows])
-        accuracy, rate, rate_interval = _mean_probability(posterior, codes[rows]), 0.0, (0.0, 0.0)
-        ends = [accuracy]
-    else:
-        issues = issues_from_scores(scores, candidates, checked=checked, named=named, warn=False)
-        if issues.is_rate_unknown and checked is not None and 2 * n_checked >= n_rows:
-            known = rows[checked[rows]]  # most rows are checked: their accuracy is known
-            return estimate_accuracy(values[known], predictions[known], candidates[known], checked=checked[known])
-        if issues.is_rate_unknown:
-            return None
-        rate, rate_interval = issues.noise_rate, issues.noise_rate_interval
-        at_ends = [
-            issues_from_scores(scores, candidates, end, checked=checked, warn=False) for end in issues.share_interval
-        ]
-        accuracy, *ends = (_mean_probability(_posterior(one, rows), codes[rows]) for one in (issues, *at_ends))
-    sampling = binomial_error(accuracy, n_rows)
-    interval = max(min(accuracy, *ends) - sampling, 0.0), min(max(accuracy, *ends) + sampling, 1.0)
-    return AccuracyEstimate(accuracy, interval, rate, rate_interval, n_rows, n_checked)
-
-
-def _posterior(issues: LabelIssues, rows: Ints) -> Floats:
-    """Return the posterior probabilities of the classes for some rows; checked ones have no probability of an error."""
-    wrong = issues.share[rows, None]
-    within = _within(issues.proba[rows], issues.candidates[rows])
-    return np.asarray((1 - wrong) * within + wrong * issues.outside[rows])
-
-
-def _mean_probability(posterior: Floats, codes: Ints) -> float:
-    """Return the mean posterior probability of the predictions, of which -1 is not a class."""
-    return float(np.where(codes >= 0, posterior[np.arange(len(codes)), codes], 0.0).mean())
-
-
-def _within(proba: Floats, candidates: CandidateSets) -> Floats:
-    """Return probabilities within the labels of each row, in proportion to their weights; rows sum to 1."""
-    weighted = np.maximum(proba, MIN_PROBABILITY) * candidates.evidence
-    return np.asarray(weighted / weighted.sum(axis=1, keepdims=True))
+        posterior = normalize_rows(np.maximum(values, MIN_PROBABILITY) * candidates.evidence)
+        accuracy = float(np.where(code[rows] >= 0, posterior[rows, code[rows]], 0.0).mean())
+        return AccuracyEstimate(accuracy, widen([accuracy], n_rows), 0.0, (0.0, 0.0), n_rows, n_checked)
+    issues = issues_from_proba(values, candidates, checked=checked, named=named)
+    accuracy, interval = issues.accuracy_of(code, rows)
+    return AccuracyEstimate(accuracy, interval, issues.noise_rate, issues.noise_rate_interval, n_rows, n_checked)

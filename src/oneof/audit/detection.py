@@ -1,23 +1,24 @@
 """Detection of wrong labels by held-out predictions, each without the labels of its row."""
 
 import numbers
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 
-from oneof.audit.inference import MIN_PROBABILITY, issues_from_scores
-from oneof.audit.label_issues import MIN_CORRECTION, LabelIssues, mix_weights
+from oneof.audit.label_issues import LabelIssues, issues_from_proba
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError
 from oneof.estimators.base import accepts_candidates, check_informative, last_step
 from oneof.estimators.loo_ridge import LOORidge, loo_logits
+from oneof.likelihoods import softmax, uniform_within_sets
 from oneof.messages import enumerate_items
 from oneof.messages import warn as warn_caller
 from oneof.model_selection.folds import encode_groups
 from oneof.model_selection.prediction import predict_held_out
-from oneof.solvers.noise import MAX_RATE
+from oneof.solvers.noise.estimate import MAX_RATE, MIN_PROBABILITY
 from oneof.typing import Floats, Mask
 from oneof.validation import as_float_array, check_estimator, check_positive, check_random_state
 
@@ -49,7 +50,8 @@ def find_label_issues(
     X : array-like, sparse matrix or DataFrame of shape (n_samples, n_features)
         Features; None with `proba`.
     y : array-like or CandidateSets of length n_samples
-        Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights. Unlabeled rows are ignored.
+        Labels, sets of labels, a 0/1 indicator, or candidate sets, with or without weights. Unlabeled rows are
+        ignored.
     estimator : estimator or Pipeline, default=None
         An estimator of oneof, or for exact labels any classifier, with `predict_proba` or `decision_function`. None is
         ``LOORidge()``. It is cloned. The predictions of `LOORidge` for exact labels are its leave-one-out scores, from
@@ -79,8 +81,8 @@ def find_label_issues(
     random_state : int, RandomState instance or None, default=0
         Seed of the folds, and of the rows that the model of noise is fitted to.
     progress : callable, optional
-        ``progress(n_done, n_total, name, seconds_left)`` is called after every fit of the estimator. The time left is
-        None, since it is unknown; so is the total before the first fold, unless `cv` is an integer.
+        ``progress(n_done, n_total, name, seconds_left)`` is called after every fit. The time left is None, since it is
+        unknown; so is the total, unless `cv` is an integer.
 
     Returns
     -------
@@ -97,29 +99,24 @@ def find_label_issues(
     Warns
     -----
     UserWarning
-        If the predictions have too little information about the labels. Without `noise_rate`, the rate and the
-        probabilities of all labeled rows are then NaN: no row is suspected, and `corrected` changes nothing.
         If rows are not audited because their classes occur in one group only.
 
     Notes
     -----
     A set of size s contains the true class with probability 1 - e, and all right sets of this size are equally
     probable; a wrong set contains a wrong label whose distribution depends on the true class (see `confusion`). The
-    noise rate e, one for each set size, and the power of the predictions are fitted by EM. With few rows of a set size
-    its rate is close to the mean rate.
+    noise rate e and the power of the predictions are fitted by maximum likelihood. All results are averages over the
+    values of e, weighted by their likelihood.
 
     The power separates noise from classes that overlap: the model assumes that errors occur among confident predictions
     as well. If a class is always mistaken for the same other class, the fit may take this for overlap, and the rate is
     too low. A classifier that has learned the errors, such as a random forest with many errors of this kind, makes it
     lower still.
 
-    Weak predictions and wrong labels give the same data. The rate is estimated only if the log-likelihood of the
-    labels exceeds that of the class frequencies by at least half of the amount of perfect predictions of labels with
-    20 % errors. The ranking is computed in any case.
-
-    The interval is the profile-likelihood interval of probability 95 %, widened by a factor of about 1.4 for errors of
-    the model. Up to 10,000 rows are used for the parameters, and up to 2,000 for the interval, chosen
-    at random.
+    Weak predictions and wrong labels give the same data. The interval of probability 90 % is then wide. It is that of
+    the profile likelihood, widened by a factor of 2 for errors of the model. Its upper end is at least the fraction of
+    labels that contradict the most confident half of the predictions. Up to 2,000 rows, drawn at random, are used for
+    the parameters.
 
     References
     ----------
@@ -137,34 +134,27 @@ def find_label_issues(
     >>> y[[3, 50]] = ["wren", "finch"]
     >>> issues = find_label_issues(X, y)
     >>> [(issue.row, issue.proposed) for issue in issues.top()]
-    [(3, 'finch'), (50, 'wren')]
+    [(50, 'wren'), (3, 'finch')]
     """
     candidates = as_candidates(y)
     check_informative(candidates)
-    if noise_rate is not None:
-        check_positive("noise_rate", noise_rate, allow_zero=True)
-        if noise_rate > MAX_RATE:
-            raise InputError(f"`noise_rate` must be at least 0 and at most {MAX_RATE}; got {noise_rate!r}.")
     checked = _check_checked(checked, candidates)
     named = _check_named(named, candidates)
-    if named is not None and noise_rate is not None and candidates.is_weighted.any():
-        raise InputError(
-            "`noise_rate` and `named` cannot both be given: the weights of the classes that a list does not name say "
-            "how many lists are wrong. Omit one of them."
-        )
-    seed = draw_seed(random_state)
+    _check_noise_rate(noise_rate, named, candidates)
+    seed = int(check_random_state(random_state).randint(2**31 - 1))
+    options = {"seed": seed, "noise_rate": noise_rate, "named": named}
     if proba is not None:
         if estimator is not None:
             raise InputError("`estimator` and `proba` cannot both be given. Omit one of them.")
         if groups is not None:
             raise InputError("`groups` and `proba` cannot both be given, since groups define folds. Omit `groups`.")
-        scores = np.log(np.maximum(_check_proba(proba, candidates), MIN_PROBABILITY))
-        return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked, named=named)
+        return issues_from_proba(_check_proba(proba, candidates), candidates, checked=checked, **options)
     if X is None:
         raise InputError("`X` must be given without `proba`; got None.")
     classifier = LOORidge() if estimator is None else estimator
     check_estimator(classifier)
-    if not accepts_candidates(classifier) and not (candidates.is_exact | candidates.is_unlabeled).all():
+    is_exact = bool((candidates.is_exact | candidates.is_unlabeled).all())
+    if not accepts_candidates(classifier) and not is_exact:
         raise InputError(
             f"`estimator` must be an estimator of oneof if rows have several candidates; got {classifier!r}. "
             "Wrap it in oneof.CandidateEM."
@@ -172,87 +162,98 @@ def find_label_issues(
     if groups is not None:
         checked = _leave_out_classes_of_one_group(candidates, groups, checked)
     folds = {"cv": cv, "groups": groups, "n_jobs": n_jobs, "random_state": random_state}
-    if not isinstance(last_step(classifier), LOORidge):
-        scores = _cross_validated_scores(classifier, X, candidates, folds, progress)
-        return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked, named=named)
-    is_single = bool((candidates.is_exact | candidates.is_unlabeled).all())
+    is_ridge = isinstance(last_step(classifier), LOORidge)
+    is_refitted, is_loo = is_ridge and not is_exact, is_ridge and groups is None
     n_folds = int(cv) if isinstance(cv, numbers.Integral) else None
-    if groups is None:
-        scores, n_before = _leave_one_out_scores(classifier, X, candidates), 1
-        if progress is not None:
-            progress(1, 1 if is_single else None if n_folds is None else 1 + n_folds, "all rows", None)
-    else:
-        scores = _cross_validated_scores(classifier, X, candidates, folds, progress, times=1 if is_single else 2)
-        n_before = n_folds or 0
-    if is_single:
-        return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked, named=named)
-    first = issues_from_scores(scores, candidates, noise_rate, seed, checked=checked, warn=False)
-    # Wrong partial sets have changed the labels of their neighbors: the second model is fitted to corrected weights.
-    # Leave-one-out scores of partial rows depend on their own sets in this way, predictions by cross-validation do not.
-    changed = first.probability >= MIN_CORRECTION
-    corrected = mix_weights(candidates, first.probability, first.outside, changed) if changed.any() else candidates
-    scores = _cross_validated_scores(classifier, X, corrected, folds, progress, n_before=n_before)
-    return issues_from_scores(scores, candidates, noise_rate, seed, checked=checked, named=named)
+    n_total = None if n_folds is None else (1 if is_loo else n_folds) + is_refitted * n_folds
+    held_out = _HeldOut(classifier, X, folds, progress, n_total)
+    values = held_out.leave_one_out(candidates) if is_loo else held_out.cross_validate(candidates)
+    if is_refitted:
+        # Wrong partial sets have changed the labels of their neighbors: the second model is fitted to corrected sets.
+        # Leave-one-out scores of partial rows depend on their own sets in this way, predictions of folds do not.
+        first = issues_from_proba(values, candidates, noise_rate, seed, checked=checked)
+        values = held_out.cross_validate(first.corrected())
+    return issues_from_proba(values, candidates, checked=checked, **options)
 
 
-def draw_seed(random_state: Any) -> int:
-    """Return the seed of the rows that the model of noise is fitted to."""
-    return int(check_random_state(random_state).randint(2**31 - 1))
+@dataclass
+class _HeldOut:
+    """Held-out predictions, (n, K), with the progress of their fits."""
 
+    estimator: Any
+    X: Any
+    folds: dict[str, Any]
+    progress: Progress | None
+    n_total: int | None
+    n_done: int = 0
 
-def _leave_one_out_scores(estimator: Any, X: Any, candidates: CandidateSets) -> Floats:
-    """Return the leave-one-out scores of a fit, (n, K)."""
-    return loo_logits(last_step(clone(estimator).fit(X, candidates)))
+    def leave_one_out(self, candidates: CandidateSets) -> Floats:
+        """Return the leave-one-out probabilities of a fit."""
+        fitted = clone(self.estimator).fit(self.X, candidates)
+        self._advance("all rows")
+        return np.asarray(softmax(loo_logits(last_step(fitted))))
 
-
-def _cross_validated_scores(
-    estimator: Any,
-    X: Any,
-    candidates: CandidateSets,
-    folds: Mapping[str, Any],
-    progress: Progress | None,
-    n_before: int = 0,
-    times: int = 1,
-) -> Floats:
-    """Return scores of the classes for each row, (n, K), from fits to other rows.
-
-    The progress counts a number of fits before, and is that of the first of several cross-validations.
-    """
-
-    def after_fold(n_done: int, n_folds: int) -> None:
-        if progress is not None:
-            progress(n_before + n_done, n_before + times * n_folds, f"fold {n_done} of {n_folds}", None)
-
-    options = {**folds, "after_fold": after_fold}
-    if hasattr(estimator, "predict_proba"):
-        proba = predict_held_out(estimator, X, candidates, method="predict_proba", **options)
-        return np.log(np.maximum(proba, MIN_PROBABILITY))
-    if not hasattr(estimator, "decision_function"):
-        raise InputError(
-            f"`estimator` must have predict_proba or decision_function; {type(estimator).__name__} has neither."
+    def cross_validate(self, candidates: CandidateSets) -> Floats:
+        """Return probabilities of the classes for each row from fits to other rows."""
+        has_proba = hasattr(self.estimator, "predict_proba")
+        if not has_proba and not hasattr(self.estimator, "decision_function"):
+            name = type(self.estimator).__name__
+            raise InputError(f"`estimator` must have predict_proba or decision_function; {name} has neither.")
+        values = predict_held_out(
+            self.estimator,
+            self.X,
+            candidates,
+            method="predict_proba" if has_proba else "decision_function",
+            after_fold=lambda n_done, n_folds: self._advance(f"fold {n_done} of {n_folds}"),
+            **self.folds,
         )
-    scores = predict_held_out(estimator, X, candidates, method="decision_function", **options)
+        return np.asarray(values) if has_proba else _proba_of_scores(values, candidates)
+
+    def _advance(self, name: str) -> None:
+        self.n_done += 1
+        if self.progress is not None:
+            self.progress(self.n_done, self.n_total, name, None)
+
+
+def _proba_of_scores(scores: Floats, candidates: CandidateSets) -> Floats:
+    """Return the softmax of standardized decision values and of the frequencies of the classes, (n, K)."""
     scores = np.stack([-0.5 * scores, 0.5 * scores], axis=1) if scores.ndim == 1 else scores
     finite = np.isfinite(scores)
     scores = np.where(finite, scores, scores[finite].min(initial=0.0))
     largest = np.abs(scores).max(initial=0.0)
-    if largest > MAX_SCORE:
-        scores = scores / largest
+    scores = scores / largest if largest > MAX_SCORE else scores
     scores = scores - scores.mean(axis=1, keepdims=True)
-    return np.asarray(scores / max(float(scores.std()), MIN_PROBABILITY))
+    frequencies = uniform_within_sets(candidates.evidence[~candidates.is_unlabeled]).mean(axis=0)
+    standardized = scores / max(float(scores.std()), MIN_PROBABILITY)
+    return np.asarray(softmax(standardized + np.log(np.maximum(frequencies, MIN_PROBABILITY))))
+
+
+def _check_noise_rate(noise_rate: float | None, named: Mask | None, candidates: CandidateSets) -> None:
+    """Check a known noise rate."""
+    if noise_rate is None:
+        return
+    check_positive("noise_rate", noise_rate, allow_zero=True)
+    if noise_rate > MAX_RATE:
+        raise InputError(f"`noise_rate` must be at least 0 and at most {MAX_RATE}; got {noise_rate!r}.")
+    if named is not None and candidates.is_weighted.any():
+        raise InputError(
+            "`noise_rate` and `named` cannot both be given: the weights of the classes that a list does not name say "
+            "how many lists are wrong. Omit one of them."
+        )
+
+
+def _check_mask(name: str, value: Any, shape: tuple[int, ...]) -> Mask:
+    """Return a valid boolean array."""
+    mask = np.asarray(value)
+    if mask.dtype != bool or mask.shape != shape:
+        raise InputError(f"`{name}` must be a boolean array of shape {shape}; got {mask.dtype} of shape {mask.shape}.")
+    return mask
 
 
 def _check_checked(checked: Any, candidates: CandidateSets) -> Mask | None:
     """Return a valid mask of checked rows, without which a labeled row remains."""
-    if checked is None:
-        return None
-    mask = np.asarray(checked)
-    if mask.dtype != bool or mask.shape != (len(candidates),):
-        raise InputError(
-            f"`checked` must be a boolean array with one entry for each of the {len(candidates)} rows; got "
-            f"{mask.dtype} of shape {mask.shape}."
-        )
-    if not (~candidates.is_unlabeled & ~mask).any():
+    mask = None if checked is None else _check_mask("checked", checked, (len(candidates),))
+    if mask is not None and (candidates.is_unlabeled | mask).all():
         raise InputError("`checked` must leave a labeled row to audit; all of them are checked.")
     return mask
 
@@ -261,11 +262,7 @@ def _check_named(named: Any, candidates: CandidateSets) -> Mask | None:
     """Return a valid mask of the classes that rows list, each of which has a weight."""
     if named is None:
         return None
-    mask = np.asarray(named)
-    if mask.dtype != bool or mask.shape != candidates.shape:
-        raise InputError(
-            f"`named` must be a boolean array of shape {candidates.shape}; got {mask.dtype} of shape {mask.shape}."
-        )
+    mask = _check_mask("named", named, candidates.shape)
     bad = np.flatnonzero((mask & ~candidates.mask).any(axis=1) | (candidates.is_weighted & ~mask.any(axis=1)))
     if len(bad):
         raise InputError(

@@ -1,7 +1,5 @@
 """Result of an audit: the rows whose candidate sets probably exclude the true class, and weights for a refit."""
 
-import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,16 +8,16 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.likelihoods import uniform_within_sets
-from oneof.solvers.noise import NoiseModel, NoiseProblem, normalize_rows
-from oneof.typing import Evidence, Floats, Ints, Mask
+from oneof.solvers.noise.estimate import estimate_noise, mix_posterior, z_error
+from oneof.typing import Floats, Ints, Mask
 from oneof.validation import check_positive
 
 ISSUE_PROBABILITY = 0.5
 """A row is an issue if its set is more probably wrong than right."""
-MIN_MEAN_SHARE = 1e-12
-"""Mean probability of wrong sets up to which there are none."""
-Z = 1.96
-"""Quantile of intervals of 95 %."""
+MIN_GROUP_ROWS = 50
+"""Number of rows from which the noise rate of a set size, or of a label, is reported."""
+CRITICAL = 1.96**2
+"""Quantile of the intervals of 95 % of an accuracy."""
 MIN_CORRECTION = 1e-3
 """Rows below this probability keep their evidence, and classes below it, relative to the best one, are ruled out."""
 
@@ -36,7 +34,7 @@ class LabelIssue(NamedTuple):
     proposed : label
         The most probable class if the set excludes the true class.
     probability : float
-        The probability that the set excludes the true class, in [0, 1]; NaN if the noise rate is unknown.
+        The probability that the set excludes the true class, in [0, 1].
     runner_up : label
         The most probable class except the proposed one; it may be a candidate.
 
@@ -65,7 +63,7 @@ class LabelIssues:
     probability : ndarray of shape (n_samples,)
         The probability that the set of the row excludes its true class, in [0, 1]; 0 for unlabeled and checked rows.
         A weighted row is a mixture of the sets of its classes above each weight; if named classes were given, it is the
-        probability that it does not name the true class. NaN for the rows of the ranking if the noise rate is unknown.
+        probability that it does not name the true class.
     ranking : ndarray of shape (n_labeled,)
         The rows that are neither unlabeled nor checked, by decreasing probability.
     proposed : ndarray of shape (n_samples,)
@@ -75,14 +73,11 @@ class LabelIssues:
     proba : ndarray of shape (n_samples, n_classes)
         The held-out predictions to a power, so that they predict the true class; rows sum to 1.
     noise_rate : float
-        The fraction of wrong sets among the rows of the ranking: estimated, or the known one. NaN if it is unknown
-        because the predictions have too little information about the labels.
+        The fraction of wrong sets among the rows of the ranking: estimated, or the known one.
     noise_rate_interval : tuple of two floats
-        It begins at 0 if the rate is unknown.
+        An interval of 90 %. It is wide if the predictions have little information about the labels.
     is_rate_given : bool
         Whether the noise rate was given, so that its interval has no width.
-    is_rate_unknown : bool
-        Whether the noise rate is NaN. Then no row is an issue, and `corrected` changes nothing.
     n_wrong : float
         The expected number of wrong sets.
     n_wrong_interval : tuple of two floats
@@ -102,12 +97,11 @@ class LabelIssues:
     outside : ndarray of shape (n_samples, n_classes)
         The probabilities of the classes if the set is wrong. Rows sum to 1; those of unlabeled rows are 0.
     share : ndarray of shape (n_samples,)
-        The share of `outside` in `posterior`: `probability`, except for rows with weights and named classes. It has no
-        use if the noise rate is unknown.
+        The share of `outside` in `posterior`: `probability`, except for rows with weights and named classes.
     share_interval : tuple of two floats
         The interval of the mean share.
-    ends : tuple of two NoiseModel
-        The models of noise at both ends of this interval.
+    posteriors_at_ends : tuple of two ndarrays of shape (n_samples, n_classes)
+        `posterior` at both ends of this interval.
     posterior : ndarray of shape (n_samples, n_classes)
         The probabilities of the true class given the features and the set, which may be wrong; rows sum to 1.
 
@@ -145,12 +139,7 @@ class LabelIssues:
     outside: Floats
     share: Floats
     share_interval: tuple[float, float]
-    ends: tuple[NoiseModel, NoiseModel]
-
-    @property
-    def is_rate_unknown(self) -> bool:
-        """Whether the noise rate is unknown."""
-        return bool(np.isnan(self.noise_rate))
+    posteriors_at_ends: tuple[Floats, Floats]
 
     @property
     def n_wrong(self) -> float:
@@ -175,9 +164,8 @@ class LabelIssues:
 
     @property
     def posterior(self) -> Floats:
-        """The probabilities of the true class of each row, (n_samples, n_classes); of right sets at an unknown rate."""
-        share = np.zeros_like(self.share) if self.is_rate_unknown else self.share
-        return mix_posterior(self.proba, self.candidates.evidence, share, self.outside)
+        """The probabilities of the true class of each row, (n_samples, n_classes)."""
+        return mix_posterior(self.proba, self.candidates.evidence, self.share, self.outside)
 
     def estimate_accuracy(self, labels: Any) -> tuple[float, tuple[float, float]]:
         """Return the expected fraction of labels that are the true class, with an interval of 95 %.
@@ -194,7 +182,7 @@ class LabelIssues:
         Returns
         -------
         accuracy : float
-            NaN if the noise rate is unknown, or if no row has a label.
+            NaN if no row has a label.
         interval : tuple of two floats
 
         Raises
@@ -216,31 +204,23 @@ class LabelIssues:
         >>> bool(low < np.mean(first == truth) < high)
         True
         """
-        column = {label: k for k, label in enumerate(self.candidates.classes.tolist())}
         given = np.asarray(labels, dtype=object)
         if given.shape != (len(self.candidates),):
             raise InputError(
                 f"`labels` must be a vector with a label for each of the {len(self.candidates)} rows; got shape "
                 f"{given.shape}."
             )
-        code = np.array([column.get(label, -1) for label in given.tolist()])
+        code = class_codes(given, self.candidates)
         rows = self.ranking[code[self.ranking] >= 0]
-        if self.is_rate_unknown or not len(rows):
-            return float("nan"), (0.0, 1.0)
-        right = self.posterior[rows, code[rows]]
-        labeled = np.sort(self.ranking)
-        scores = np.log(np.maximum(self.proba[labeled], np.finfo(np.float64).tiny)) / self.power
-        problem = NoiseProblem.of(
-            scores, self.candidates.evidence[labeled], group_rows(self.candidates, labeled), len(self.ends[0].rates)
-        )
-        is_counted = code[labeled] >= 0
-        at_ends = [
-            float(one[is_counted, code[labeled][is_counted]].mean())
-            for one in posteriors_at_ends(problem, self.ends, self.share_interval)
+        return self.accuracy_of(code, rows) if len(rows) else (float("nan"), (0.0, 1.0))
+
+    def accuracy_of(self, code: Ints, rows: Ints) -> tuple[float, tuple[float, float]]:
+        """Return the expected fraction of rows whose true class has the code; -1 is not a class."""
+        right = [
+            float(np.where(code[rows] >= 0, posterior[rows, code[rows]], 0.0).mean())
+            for posterior in (self.posterior, *self.posteriors_at_ends)
         ]
-        accuracy = float(right.mean())
-        error = binomial_error(accuracy, len(rows))
-        return accuracy, (max(min(accuracy, *at_ends) - error, 0.0), min(max(accuracy, *at_ends) + error, 1.0))
+        return right[0], widen(right, len(rows))
 
     def top(self, n: int | None = None) -> list[LabelIssue]:
         """Return the rows whose sets are most probably wrong, the most probable first.
@@ -288,61 +268,104 @@ class LabelIssues:
         The weights are posterior probabilities and contain the held-out prediction of the row. Estimators of oneof
         accept them; any other classifier does so in a `CandidateEM`.
         """
-        return mix_weights(self.candidates, self.share, self.outside, self._is_changed())
+        changed, weights, mask = self._is_changed(), self.candidates.weights, self.candidates.mask
+        share = self.share[changed][:, None]
+        mixed = (1.0 - share) * uniform_within_sets(weights[changed]) + share * self.outside[changed]
+        kept = mask[changed] | (mixed >= MIN_CORRECTION * mixed.max(axis=1, keepdims=True))
+        weights[changed] = np.where(kept, mixed, 0.0)
+        return CandidateSets.from_weights(weights, classes=self.candidates.classes)
 
     def _is_changed(self) -> Mask:
         """Return the mask of the rows that `corrected` changes."""
-        if self.is_rate_unknown:
-            return np.zeros(len(self.share), dtype=bool)
         return self.share >= (MIN_CORRECTION if self.share_interval[0] > 0 else ISSUE_PROBABILITY)
 
     def __repr__(self) -> str:
         low, high = self.noise_rate_interval
         n_rows, n_issues = len(self.ranking), int(self.is_issue.sum())
-        if self.is_rate_unknown:
-            return f"<LabelIssues of {n_rows} rows: unknown noise rate>"
         source = "given" if self.is_rate_given else f"{low:.1%} to {high:.1%}"
         rate = f"{self.noise_rate:.1%} of the sets are wrong ({source})"
         return f"<LabelIssues of {n_rows} rows: {rate}, {n_issues} probable>"
 
 
-def group_rows(candidates: CandidateSets, rows: Ints) -> Ints:
-    """Return the group of some rows, from 0, with its own noise rate: the rows with weights, or of one set size."""
-    size = np.where(candidates.is_weighted, 0, candidates.sizes)[rows]
-    return np.asarray(np.unique(size, return_inverse=True)[1])
+def issues_from_proba(
+    proba: Floats,
+    candidates: CandidateSets,
+    noise_rate: float | None = None,
+    seed: int = 0,
+    *,
+    checked: Mask | None = None,
+    named: Mask | None = None,
+) -> LabelIssues:
+    """Fit the model of noise (`oneof.solvers.noise`) to held-out probabilities, (n, K).
 
-
-def mix_posterior(proba: Floats, evidence: Evidence, share: Floats, outside: Floats) -> Floats:
-    """Return the posterior probabilities of the true class, (n, K): those of right sets, and a share of wrong ones."""
-    wrong = share[:, None]
-    return np.asarray((1.0 - wrong) * normalize_rows(proba * evidence) + wrong * outside)
-
-
-def posteriors_at_ends(
-    problem: NoiseProblem, ends: tuple[NoiseModel, NoiseModel], rates: tuple[float, float]
-) -> Iterator[Floats]:
-    """Yield the posterior probabilities of the true class, (n, K), at both ends of the interval of the noise rate.
-
-    The rows that explain the labels best have a mean probability of errors that differs from the rate of the model.
-    The probabilities are scaled to this rate, so that the interval of a fraction of rows is not narrower than it.
+    Rows of the mask `checked` are right, and have no part in the fit. `named` has the classes that rows with weights
+    list, see `find_label_issues`.
     """
-    for model, rate in zip(ends, rates, strict=True):
-        posterior = problem.posterior(model)
-        share = np.minimum(posterior.wrong * (rate / max(float(posterior.wrong.mean()), MIN_MEAN_SHARE)), 1.0)
-        outside = normalize_rows(posterior.proba * posterior.ratios)
-        yield mix_posterior(posterior.proba, problem.inside, share, outside)
+    audited = ~candidates.is_unlabeled if checked is None else ~candidates.is_unlabeled & ~checked
+    rows, evidence = np.flatnonzero(audited), candidates.evidence
+    noise = estimate_noise(proba[rows], evidence[rows], noise_rate, seed)
+    share, outside, tempered = np.zeros(len(proba)), np.zeros(candidates.shape), np.array(proba, dtype=np.float64)
+    share[rows], outside[rows], tempered[rows] = noise.wrong, noise.outside, noise.proba
+    posterior = mix_posterior(tempered, evidence, share, outside)
+    at_ends = posterior.copy(), posterior.copy()  # they differ in the rows that are audited
+    for one, audited_rows in zip(at_ends, noise.at_ends, strict=True):
+        one[rows] = audited_rows
+    probability, elsewhere = share, outside
+    rate, interval = float(noise.wrong.mean()) if noise_rate is None else float(noise_rate), noise.interval
+    lists = np.flatnonzero(candidates.is_weighted & audited)
+    if named is not None and len(lists):
+        names = np.where(candidates.is_weighted[:, None], named, candidates.mask)
+        probability, elsewhere = share.copy(), outside.copy()
+        elsewhere[lists] = np.where(names[lists], 0.0, posterior[lists])
+        probability[lists] = np.minimum(elsewhere[lists].sum(axis=1), 1.0)
+        means = [float(np.where(names, 0.0, one)[rows].sum(axis=1).mean()) for one in at_ends]
+        rate = float(probability[rows].mean())
+        interval = widen([rate, *means], len(rows))
+    best = np.where(elsewhere.any(axis=1), elsewhere.argmax(axis=1), tempered.argmax(axis=1))
+    others = tempered.copy()
+    others[np.arange(len(best)), best] = -1.0
+    sets, exact = audited & ~candidates.is_weighted, np.flatnonzero(candidates.is_exact & audited)
+    by_code = _mean_by_group(probability[exact], candidates.mask[exact].argmax(axis=1))
+    classes = candidates.classes
+    return LabelIssues(
+        candidates=candidates,
+        probability=probability,
+        ranking=rows[np.argsort(-probability[rows], kind="stable")],
+        proposed=classes[best],
+        runner_up=classes[others.argmax(axis=1)],
+        proba=tempered,
+        noise_rate=rate,
+        noise_rate_interval=interval,
+        is_rate_given=noise_rate is not None,
+        noise_rate_by_size=_mean_by_group(probability[sets], candidates.sizes[sets]),
+        noise_rate_by_label={classes.tolist()[k]: mean for k, mean in by_code.items()},
+        confusion=noise.confusion,
+        power=noise.power,
+        outside=outside,
+        share=share,
+        share_interval=noise.interval,
+        posteriors_at_ends=at_ends,
+    )
+
+
+def _mean_by_group(probability: Floats, group: Ints) -> dict[int, float]:
+    """Return the mean probability of each group with enough rows."""
+    groups, counts = np.unique(group, return_counts=True)
+    return {k: float(probability[group == k].mean()) for k in groups[counts >= MIN_GROUP_ROWS].tolist()}
+
+
+def class_codes(labels: Any, candidates: CandidateSets) -> Ints:
+    """Return the codes of labels in the classes; -1 for another value."""
+    column = {label: k for k, label in enumerate(candidates.classes.tolist())}
+    return np.array([column.get(label, -1) for label in labels.tolist()])
 
 
 def binomial_error(rate: float, n_rows: int) -> float:
     """Return half of the width of the interval of 95 % of a fraction of rows, which is not 0 for rates of 0 and 1."""
-    return Z * math.sqrt(max(rate * (1 - rate), 1 / n_rows) / n_rows)
+    return z_error(rate, n_rows, CRITICAL)
 
 
-def mix_weights(candidates: CandidateSets, probability: Floats, outside: Floats, changed: Mask) -> CandidateSets:
-    """Return candidate sets in which some rows have the weights of `LabelIssues.corrected`."""
-    weights = candidates.weights
-    share = probability[changed][:, None]
-    mixed = (1.0 - share) * uniform_within_sets(weights[changed]) + share * outside[changed]
-    kept = candidates.mask[changed] | (mixed >= MIN_CORRECTION * mixed.max(axis=1, keepdims=True))
-    weights[changed] = np.where(kept, mixed, 0.0)
-    return CandidateSets.from_weights(weights, classes=candidates.classes)
+def widen(values: list[float], n_rows: int) -> tuple[float, float]:
+    """Return an interval that contains values, the first of which is the estimate, and its binomial error."""
+    error = binomial_error(values[0], n_rows)
+    return max(min(values) - error, 0.0), min(max(values) + error, 1.0)

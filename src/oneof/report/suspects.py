@@ -53,7 +53,6 @@ def describe_suspects(issues: LabelIssues, preview: Preview, max_rows: int) -> d
         "n_wrong": issues.n_wrong,
         "low": low,
         "high": high,
-        "is_unknown": issues.is_rate_unknown,
         "is_given": issues.is_rate_given,
         "noise_rate": issues.noise_rate,
         "rate_low": issues.noise_rate_interval[0],

@@ -30,11 +30,11 @@ def write_table(path: Path, issues: "LabelIssues", prepared: "PreparedTable") ->
         **({} if names is None else {"id": [names[issue.row] for issue in listed]}),
         "labels": [texts[issue.row] for issue in listed],
         "proposed": [issue.proposed for issue in listed],
-        "probability": [None if issues.is_rate_unknown else issue.probability for issue in listed],
+        "probability": [issue.probability for issue in listed],
         "runner_up": [issue.runner_up for issue in listed],
         "suspected": issues.is_issue[issues.ranking].tolist(),
     }
-    if issues.candidates.is_weighted.any() and not issues.is_rate_unknown:
+    if issues.candidates.is_weighted.any():
         labels, classes = find_first_labels(issues, prepared), issues.candidates.classes.tolist()
         columns |= {
             "first": [None if k < 0 else classes[k] for k in labels.first.tolist()],

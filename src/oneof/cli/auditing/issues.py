@@ -95,17 +95,17 @@ def find_issues(
     noise_rate: float | None = None,
     progress: Progress | None = None,
 ) -> "tuple[str, LabelIssues]":
-    """Return the name of the method of the held-out predictions, and the issues."""
-    from oneof.audit import find_label_issues
-    from oneof.cli.tables.methods import resolve_methods
-    from oneof.comparison.methods import DEFAULT_METHOD
+    """Return the name of the method of the held-out predictions, and the issues.
 
-    methods, _ = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)
-    [(name, pipeline)] = methods.items()
+    `oneof audit`, `oneof fit` and its report, and `oneof label --audit` all have this rate and this list.
+    """
+    from oneof.audit import find_label_issues
+
+    name, auditor = audit_method(prepared, method, seed)
     return name, find_label_issues(
         prepared.frame,
         prepared.candidates,
-        pipeline,
+        auditor,
         cv=folds,
         groups=prepared.groups,
         checked=excluded_rows(prepared),
@@ -116,14 +116,18 @@ def find_issues(
     )
 
 
+def audit_method(prepared: "PreparedTable", method: str, seed: int) -> tuple[str, Any]:
+    """Return the method of the held-out predictions, by default the default one, with its name."""
+    from oneof.cli.tables.methods import resolve_methods
+    from oneof.comparison.methods import DEFAULT_METHOD
+
+    [named] = resolve_methods(prepared, DEFAULT_METHOD if method.lower() == "auto" else method, seed)[0].items()
+    return named
+
+
 def describe_rate(issues: "LabelIssues") -> str:
     """Return the expected number of wrong rows and the noise rate in a sentence."""
     n_rows, n_issues = len(issues.ranking), int(issues.is_issue.sum())
-    if issues.is_rate_unknown:
-        return (
-            f"the noise rate of {n_rows:,} labeled rows is unknown: the predictions have too little information about "
-            "the labels, and no row is suspected"
-        )
     if issues.is_rate_given:
         rate = terminal.format_percent(issues.noise_rate)
         return f"with the given noise rate of {rate}, {n_issues:,} of {n_rows:,} labeled rows are suspected"
@@ -226,7 +230,7 @@ def summarize(issues: "LabelIssues", prepared: "PreparedTable") -> dict[str, Any
         "checked_first_labels": None if rate is None else rate._asdict(),
         "issues": [issue._asdict() | {"candidates": texts[issue.row]} for issue in issues.top()],
     }
-    if issues.candidates.is_weighted.any() and not issues.is_rate_unknown:
+    if issues.candidates.is_weighted.any():
         labels, classes = find_first_labels(issues, prepared), issues.candidates.classes.tolist()
         facts["n_first_labels"] = labels.n_first
         facts["n_wrong_first_labels"] = float(labels.wrong.sum())

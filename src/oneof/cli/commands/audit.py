@@ -181,8 +181,6 @@ def _first_words(cell: Any) -> str:
 def print_issues(issues: "LabelIssues", table: Path, prepared: "PreparedTable", *, top: int) -> None:
     """Print the noise rate, the most probably wrong rows, and those whose label of largest weight is."""
     terminal.print_line(f"{table}: {describe_rate(issues)}.")
-    if issues.is_rate_unknown:
-        return
     labels = "the labels that the row names" if prepared.has_rest else "the labels of the row"
     terminal.print_line(
         f"Wrong means that the true label is not among {labels}, whatever their weights. Errors that the features "

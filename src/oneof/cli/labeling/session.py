@@ -126,25 +126,26 @@ def open_session(
     folders = {"image": ImageFolder, "audio": AudioFolder}
     images = folders[kind](label_options.images or path.absolute().parent) if kind in folders else None
     groups = None if read_options.groups is None else check_and_read_groups(table, read_options)
+    prepared = PreparedTable(table, start, None, [], table.frame, text_options, (), groups=groups)
     exclude = {label, *hidden, *grouped, *([column] if images and column else [])}
     named = (*overrides.texts, *overrides.categories, *overrides.numbers, *overrides.drop)
     if kind == "text" and column and column not in named:
         overrides = replace(overrides, texts=(*overrides.texts, column))  # even if the texts are short
     if images and not _has_features(table, exclude, overrides):
-        X = images.features(table.frame[str(column)].to_list())
+        X = of_images = images.features(table.frame[str(column)].to_list())
         estimator = None
         if label_options.method.lower() != DEFAULT:
             raise InputError("--method needs feature columns besides the files. Remove the option, or add columns.")
     else:
         features = choose_features(table, exclude=exclude, overrides=overrides, strict=read_options.table.strict)
         check_texts(features.frame, features.columns, text_options, path)
-        prepared = PreparedTable(table, start, None, features.columns, features.frame, text_options, ())
-        X = make_encoder(features.columns, text_options).fit_transform(features.frame)
+        prepared = replace(prepared, columns=features.columns, frame=features.frame)
+        X, of_images = make_encoder(features.columns, text_options).fit_transform(features.frame), None
         estimator = _make_estimator(prepared, label_options)
         notes = (*notes, *features.findings.sentences())
     queue = None
     if label_options.audit:
-        queue, sentences = _find_suspects(X, start, groups, gold)
+        queue, sentences = _find_suspects(prepared, gold, of_images)
         notes = (*notes, *sentences)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NewClassesWarning)  # `class_notes` has its text
@@ -198,24 +199,23 @@ def _choose_classes(
 
 
 def _find_suspects(
-    X: Any, start: "CandidateSets", groups: list[str] | None, gold: dict[int, str] | None
+    prepared: "PreparedTable", gold: dict[int, str] | None, X: Any = None
 ) -> "tuple[list[LabelIssue], list[str]]":
     """Return the rows whose labels are probably wrong, the most probable first, and sentences about them.
 
-    With groups, a row is predicted without the rows of its group, in as many folds as by `oneof audit`. Gold rows have
-    a checked label: it is used to predict the others, and they are not suspected, as by `oneof audit --gold`.
+    They are those of `oneof audit`, with `X` in place of the columns for images. Gold rows have a checked label: it is
+    used to predict the others, and they are not suspected, as by `oneof audit --gold`.
     """
     from oneof.audit import find_label_issues
     from oneof.candidates.checked_labels import insert_checked_labels
-    from oneof.cli.auditing.issues import CHECKED_NOTE, choose_folds, describe_rate
+    from oneof.cli.auditing.issues import CHECKED_NOTE, count_folds, describe_rate, find_issues
     from oneof.cli.tables.gold import check_unchecked_rows
-    from oneof.cli.tables.groups import count_groups
     from oneof.errors import InputError
     from oneof.labeling.annotators.gold import check_gold
 
+    start, sentences = prepared.candidates, []
     if start.is_unlabeled.all():
         raise InputError("--audit needs a table with labels; all rows are unlabeled. Remove the option.")
-    checked, sentences = None, []
     if gold:
         codes = check_gold(gold, start.classes, len(start))
         labels: list[Any] = [None] * len(start)
@@ -223,9 +223,14 @@ def _find_suspects(
             labels[row] = start.classes.tolist()[code]
         start, checked, _ = insert_checked_labels(start, labels)
         check_unchecked_rows(start, checked, "remove --gold to audit the labels themselves")
+        prepared = replace(prepared, candidates=start, is_checked=checked)
         sentences.append(CHECKED_NOTE)
-    n_groups = count_groups(groups, start)
-    result = find_label_issues(X, start, cv=choose_folds(n_groups), groups=groups, checked=checked)
+    if X is None:
+        _, result = find_issues(prepared, "auto", folds=count_folds(prepared))
+    else:
+        result = find_label_issues(
+            X, start, cv=count_folds(prepared), groups=prepared.groups, checked=prepared.is_checked
+        )
     issues = result.top()
     asked = f"; the {len(issues)} suspected rows are asked first" if issues else ""
     return issues, [*sentences, f"{describe_rate(result)}{asked}."]

@@ -56,21 +56,22 @@ def count_audit_models(candidates: "CandidateSets") -> int:
 
 
 def estimate_noise_seconds(candidates: "CandidateSets", seed: int) -> float:
-    """Return the estimated time of `oneof.audit.issues_from_scores`, from a sample of the rows.
+    """Return the estimated time of `oneof.audit.label_issues.issues_from_proba`, from a sample of the rows.
 
     The time grows about as the square root of the number of rows, since most of it is for at most 2,000 rows.
     """
     import numpy as np
 
-    from oneof.audit import issues_from_scores
+    from oneof.audit.label_issues import issues_from_proba
     from oneof.comparison import folds
+    from oneof.likelihoods import softmax
 
     rng, labeled = np.random.default_rng(seed), np.flatnonzero(~candidates.is_unlabeled)
     rows = rng.permutation(labeled)[: max(_MIN_ROWS, _MAX_SAMPLE_CELLS // candidates.shape[1])]
     sample = candidates[rows]
-    scores = 3.0 * sample.evidence + rng.normal(size=sample.shape)
+    proba = softmax(3.0 * sample.evidence + rng.normal(size=sample.shape))
     start = folds.clock()
-    issues_from_scores(scores, sample, warn=False)
+    issues_from_proba(proba, sample)
     return float((folds.clock() - start) * np.sqrt(len(labeled) / len(rows)))
 
 

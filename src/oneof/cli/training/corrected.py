@@ -5,7 +5,7 @@ help to predict them, and the rates would be too high.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from oneof.cli.output.progress import Progress
@@ -23,19 +23,12 @@ MIN_LOSS = 0.01
 
 @dataclass
 class Audit:
-    """Audit of some rows of a table by a method, called with the rows; it returns their corrected sets.
-
-    Attributes
-    ----------
-    n_unknown : int
-        Number of audits that found no noise rate, so that nothing was corrected.
-    """
+    """Audit of some rows of a table by a method, called with the rows; it returns their corrected sets."""
 
     prepared: "PreparedTable"
     method: str
     noise_rate: float | None
     seed: int
-    n_unknown: int = field(default=0, init=False)
 
     def __call__(self, rows: "Ints") -> "CandidateSets":
         """Return the corrected sets of some rows."""
@@ -45,18 +38,14 @@ class Audit:
         from sklearn.utils import _safe_indexing
 
         from oneof.audit import find_label_issues
-        from oneof.cli.auditing.issues import count_folds
+        from oneof.cli.auditing.issues import audit_method, count_folds
         from oneof.cli.tables.first_labels import excluded_rows, named_classes
-        from oneof.cli.tables.methods import resolve_methods
-        from oneof.comparison.methods import DEFAULT_METHOD
 
         prepared, candidates = self.prepared, self.prepared.candidates[rows]
         excluded, named = excluded_rows(prepared), named_classes(prepared)
         checked = None if excluded is None else excluded[rows]
         if checked is not None and (checked | candidates.is_unlabeled).all():
             return candidates  # the few rows that are not checked are held out
-        name = DEFAULT_METHOD if self.method.lower() == "auto" else self.method
-        [auditor] = resolve_methods(prepared, name, self.seed)[0].values()
         groups, n_folds = None, count_folds(prepared)
         if prepared.groups is not None:
             groups = _safe_indexing(prepared.groups, rows)
@@ -67,7 +56,7 @@ class Audit:
             issues = find_label_issues(
                 _safe_indexing(prepared.frame, rows),
                 candidates,
-                auditor,
+                audit_method(prepared, self.method, self.seed)[1],
                 cv=n_folds,
                 groups=groups,
                 noise_rate=self.noise_rate,
@@ -75,7 +64,6 @@ class Audit:
                 named=None if named is None else named[rows],
                 random_state=self.seed,
             )
-        self.n_unknown += issues.is_rate_unknown
         return issues.corrected()
 
 
@@ -119,11 +107,11 @@ def compare_corrected(
         # Its expected accuracy, by which it was chosen among several methods, is that of the labels as they are.
         first = replace(corrected.results[0], expected_accuracy=comparison.results[0].expected_accuracy)
         result = replace(comparison, results=(first, *comparison.results[1:]))
-        return result, _describe_change(comparison, result, audit.n_unknown)
+        return result, _describe_change(comparison, result)
     return comparison, f"the held-out estimate is that of the fit without the correction, because {reason}."
 
 
-def _describe_change(plain: "Comparison", corrected: "Comparison", n_unknown: int) -> str:
+def _describe_change(plain: "Comparison", corrected: "Comparison") -> str:
     """Return the rates of the held-out rows with and without the correction in a note."""
     before, after = plain.results[0], corrected.results[0]
     name, old, new = "covering rate", before.covering_rate, after.covering_rate
@@ -133,11 +121,6 @@ def _describe_change(plain: "Comparison", corrected: "Comparison", n_unknown: in
         f"the held-out estimate is that of the corrected fit: its {name} is {100 * new:.1f} %, and {100 * old:.1f} % "
         "without the correction."
     ]
-    if n_unknown:
-        sentences.append(
-            f"In {n_unknown} of {plain.n_folds} folds the noise rate of the training rows is unknown, and nothing was "
-            "corrected."
-        )
     if new < old - MIN_LOSS:
         sentences.append(
             "The correction does not help on these rows: leave out --noise-rate, or check some suspected rows."

@@ -36,11 +36,11 @@ def held_out_accuracy(
     *,
     has_shared_lists: bool = False,
 ) -> "AccuracyEstimate | None":
-    """Return the estimated accuracy of the best method; None without probabilities or with an unknown noise rate.
+    """Return the estimated accuracy of the best method; None without probabilities.
 
-    Its noise rate is that of the issues, if these have estimated one from the same rows. The labels of the mask
-    `checked` are right, so that the rate is that of the other rows. `named` has the classes that lists with a rest
-    name.
+    Its noise rate is that of the issues, if these have estimated one, so that a report has one rate. The labels of the
+    mask `checked` are right, so that the rate is that of the other rows. `named` has the classes that lists with a
+    rest name.
 
     With about one answer per row it is None, since the accuracies of the annotators then depend on the features: 15 of
     20 intervals held in simulations (docs/decisions/0039-annotators.md). It is None for folds by groups as well: the
@@ -66,12 +66,7 @@ def held_out_accuracy(
     )
     if accuracy is None or accuracy.n_checked == accuracy.n_rows:  # the estimate has no noise rate
         return accuracy
-    if (
-        issues is None
-        or issues.is_rate_unknown
-        or issues.is_rate_given
-        or len(issues.ranking) != accuracy.n_rows - accuracy.n_checked
-    ):
+    if issues is None or issues.is_rate_given:
         return accuracy
     return accuracy._replace(noise_rate=issues.noise_rate, noise_rate_interval=issues.noise_rate_interval)
 

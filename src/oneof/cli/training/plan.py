@@ -48,7 +48,8 @@ def make_plan(
     n, test, candidates = len(task.candidates), splits[0][1], task.candidates
     n_fits, n_fits_of_one_split = (count_fits([len(train) for train, _ in parts], n) for parts in (splits, splits[:1]))
     n_audit_fits = 0
-    if noise_rate is not None:
+    is_audited = noise_rate is not None or (name == DEFAULT_METHOD and facts.answers is None)
+    if is_audited:
         is_grouped = prepared.groups is not None
         n_audit_fits = count_audit_fits(candidates, count_folds(prepared), is_default=True, is_grouped=is_grouped)
     total = sum(n_fits.values()) + n_audit_fits * (name == DEFAULT_METHOD)
@@ -58,7 +59,6 @@ def make_plan(
         step: None if fit_seconds is None else number * fit_seconds for step, number in n_fits.items()
     }
     has_proba = hasattr(estimator, "predict_proba")
-    is_audited = noise_rate is not None or (name == DEFAULT_METHOD and facts.answers is None)
     noise_seconds = estimate_noise_seconds(candidates, seed) if is_audited or has_proba else 0.0
     if is_audited:
         audit_fit_seconds = fit_seconds

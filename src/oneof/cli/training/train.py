@@ -25,7 +25,7 @@ from oneof.cli.prediction.sets import (
     held_out_calibration,
     to_dict,
 )
-from oneof.cli.tables.first_labels import excluded_rows, measure_first_labels, named_classes, written_weights
+from oneof.cli.tables.first_labels import measure_first_labels, named_classes, written_weights
 from oneof.cli.tables.gold import check_unchecked_rows
 from oneof.cli.tables.times import AUDIT, COMPARING, CURVE, FINAL, HELD_OUT, RATES, WRITING
 from oneof.cli.training import calibration as calibration_steps
@@ -186,7 +186,7 @@ def train(
                 add_note(sentence)
             else:
                 steps.skip(RATES)
-        if issues is not None and not issues.is_rate_unknown:
+        if issues is not None:
             posterior = issues.posterior
         for sentence in (
             *describe_lists(comparison, has_shared_lists=has_shared_lists),
@@ -197,11 +197,9 @@ def train(
             model = fit_with_class_weights(comparison.best_estimator, frame, fitted_to, class_weight)
         if issues is None and has_suspects(model[-1]):
             if has_predictions_of_all_rows(comparison, candidates):
-                excluded, named_labels = excluded_rows(prepared), named_classes(prepared)
-                with steps.step(AUDIT):
-                    issues = find_suspects(
-                        comparison, model[-1], candidates, excluded, prepared.groups, named=named_labels, seed=seed
-                    )
+                auditor = method if is_default_method(method) else "auto"
+                with steps.step(AUDIT) as bar:
+                    issues = find_suspects(prepared, auditor, seed=seed, progress=bar)
             else:
                 steps.skip(AUDIT)
                 add_note("wrong labels are not searched for, since one split is held out: run `oneof audit`.")

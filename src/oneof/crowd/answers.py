@@ -1,48 +1,45 @@
-"""Answers of annotators, from a table or from records, encoded for the solvers."""
+"""Answers of annotators, from a table, records or an export, encoded for the solvers."""
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy.stats import binom
 
-from oneof.candidates.labels import MISSING
+from oneof.candidates.labels import MISSING, label_vector
 from oneof.candidates.readers.annotations import EncodedAnswers
 from oneof.crowd.encoding import (
     RECORD_COLUMNS,
-    Export,
-    check_field,
+    annotator_vector,
     check_no_names,
     column_annotators,
     encode,
-    encode_records,
-    flatten_table,
+    factorize,
     has_record_columns,
+    list_labels,
     name_vector,
-    rows_in,
-    selected_rows,
-    warn_of_joined_labels,
+    positions_in,
+    read_table,
 )
-from oneof.errors import InputError
+from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.files import as_path
-from oneof.io.formats.annotations import read_doccano, read_label_studio
+from oneof.io.formats.annotations import Annotation, describe_omitted, drop_empty, read_doccano, read_label_studio
+from oneof.messages import enumerate_items, warn
 from oneof.solvers.annotators import AnswerColumns
 from oneof.typing import Ints, Labels, Mask
 
 SelectRows: TypeAlias = Literal["auto"] | bool
 RULE_LEVEL = 0.01
 """Level of the tests by which a source is a rule, of the first one for all sources of a table together."""
+_RECORDS = (
+    "If each line is an answer, with its row and annotator, pass the three columns to Answers.from_records(rows, "
+    "annotators, answers)."
+)
 
 
-def _check_select_rows(select_rows: Any) -> SelectRows:
-    """Return the argument; raise unless it is "auto" or a bool."""
-    if isinstance(select_rows, str) and select_rows == "auto":
-        return "auto"
-    if not isinstance(select_rows, bool | np.bool_):
-        raise InputError(f'`select_rows` must be "auto", True or False; got {select_rows!r}.')
-    return bool(select_rows)
-
-
+@dataclass(eq=False, repr=False, slots=True)
 class Answers:
     """Answers of annotators about rows. An answer is a label or a set of labels that should contain the true one.
 
@@ -75,8 +72,6 @@ class Answers:
     [7, 9]
     """
 
-    __slots__ = ("_code", "_in_order", "_row", "_sets", "_source", "annotators", "classes", "rows", "select_rows")
-
     rows: Labels
     annotators: Labels
     classes: Labels
@@ -85,29 +80,48 @@ class Answers:
     _source: Ints
     _code: Ints
     _sets: Mask
-    _in_order: bool
+    _in_order: bool = True
+    """False if the order of the rows is that of their names, and not one given by the caller."""
+
+    def __post_init__(self) -> None:
+        """Check `select_rows`, and sort the answers by rows and annotators: results do not depend on their order."""
+        is_auto = isinstance(self.select_rows, str) and self.select_rows == "auto"
+        if not is_auto and not isinstance(self.select_rows, bool | np.bool_):
+            raise InputError(f'`select_rows` must be "auto", True or False; got {self.select_rows!r}.')
+        order = np.lexsort((self._source, self._row))
+        self._row, self._source, self._code = self._row[order], self._source[order], self._code[order]
 
     @classmethod
-    def _from_codes(
-        cls,
-        codes: tuple[Ints, Ints, Ints],
-        sets: Mask,
-        names: tuple[Any, Any, Any],
-        *,
-        select: SelectRows,
-        in_order: bool = True,
+    def _from_cells(
+        cls, cells: Any, codes: tuple[Ints, Ints], names: tuple[Labels, Labels], classes: Any, **named: Any
     ) -> Self:
-        """Return answers from codes of rows, annotators and distinct answers, and the names of all three.
+        """Return the answers in cells, each with the codes of its row and its annotator, and the names of both.
 
-        `in_order` is False if the order of the rows is that of their names, and not one given by the caller.
+        Equal answers of an annotator to a row count once. An annotator without an answer is an error.
         """
-        out = object.__new__(cls)
-        out._in_order = in_order
-        out._row, out._source, out._code = codes
-        out._sets = sets
-        out.rows, out.annotators, out.classes = names
-        out.select_rows = _check_select_rows(select)
-        return out
+        code, sets, known = encode(cells, classes)
+        (row, source), (rows, annotators) = codes, names
+        given = np.flatnonzero(code != MISSING)
+        silent = np.flatnonzero(np.bincount(source[given], minlength=len(annotators)) == 0)
+        if len(silent):
+            raise InputError(f"annotator {annotators.tolist()[silent[0]]!r} has no answer. Remove the annotator.")
+        given = given[np.lexsort((source[given], row[given]))]  # stable: the first of equal answers stays
+        again = np.flatnonzero((np.diff(row[given]) == 0) & (np.diff(source[given]) == 0))
+        differs = again[code[given[again]] != code[given[again + 1]]]
+        if len(differs):
+            at = differs[np.argmin(given[differs + 1])]
+            i, j = given[at], given[at + 1]
+            one, other = (" or ".join(map(str, known[sets[code[k]]].tolist())) for k in (i, j))
+            others = f", as with {len(differs) - 1:,} further answers" if len(differs) > 1 else ""
+            raise InputError(
+                f"annotator {annotators.tolist()[source[i]]!r} answered the row {rows.tolist()[row[i]]!r} twice, with "
+                f"{one!r} and {other!r}{others}. Keep one answer, or give their set.",
+                row=int(j),
+            )
+        given = np.delete(given, again + 1)
+        return cls(
+            rows, annotators, known, _row=row[given], _source=source[given], _code=code[given], _sets=sets, **named
+        )
 
     @classmethod
     def from_table(
@@ -139,22 +153,22 @@ class Answers:
             If the table is not 2-D, an annotator has no answer, or the answers in a column all differ from one another
             and from those in other columns, as names of rows do.
         """
-        flat, (n_rows, n_columns), names, row_names = flatten_table(table)
-        names = column_annotators(names, annotators)
-        code, sets, known = encode(flat, classes, n_columns)
+        cells, rows, columns = read_table(table)
+        names = column_annotators(columns, annotators)
+        n_columns = max(len(names), 1)
+        codes = np.divmod(np.arange(len(cells)), n_columns)
+        try:
+            read = cls._from_cells(cells, codes, (rows, names), classes, select_rows=select_rows)
+        except LabelError as error:
+            if error.cause == "types" and n_columns >= len(RECORD_COLUMNS):
+                raise error.because(f"{error.reason} {_RECORDS}") from None
+            if error.row is None or n_columns == 1:
+                raise
+            row, column = divmod(error.row, n_columns)
+            raise LabelError(error.reason, label=error.label, cause=error.cause, row=row, column=column) from None
         if classes is None:
-            warn_of_joined_labels(known)
-        given = np.flatnonzero(code != MISSING)
-        row, source = np.divmod(given, n_columns)
-        empty = np.flatnonzero(np.bincount(source, minlength=n_columns) == 0)
-        if len(empty):
-            raise InputError(
-                f"annotator {names.tolist()[empty[0]]!r} has no answer. Remove the column.", column=int(empty[0])
-            )
-        if classes is None:
-            check_no_names(source, code[given], names)
-        row_names = np.arange(n_rows) if row_names is None else row_names
-        return cls._from_codes((row, source, code[given]), sets, (row_names, names, known), select=select_rows)
+            check_no_names(read._source, read._code, names)
+        return read
 
     @classmethod
     def from_records(
@@ -205,11 +219,23 @@ class Answers:
                     "`answers` must be given."
                 )
             rows, annotators, answers = (rows[name] for name in RECORD_COLUMNS)
-        codes, sets, names = encode_records(rows, annotators, answers, classes)
-        if classes is None:
-            warn_of_joined_labels(names[2])
-        read = cls._from_codes(codes, sets, names, select=select_rows, in_order=False)
-        return (read if index is None else read.align(index))._in_row_order()
+        cells, names = label_vector(answers), (name_vector(rows, "rows"), annotator_vector(annotators))
+        lengths = [str(len(column)) for column in (*names, cells)]
+        if len(set(lengths)) > 1:
+            listed = enumerate_items(lengths)
+            raise InputError(f"`rows`, `annotators` and `answers` must have the same length; got {listed}.")
+        (row_names, row), (sources, source) = factorize(names[0], "row"), factorize(names[1], "annotator")
+        try:
+            read = cls._from_cells(
+                cells, (row, source), (row_names, sources), classes, select_rows=select_rows, _in_order=False
+            )
+        except LabelError as error:
+            if error.row is None:
+                raise
+            name, annotator = (one.tolist()[error.row] for one in names)
+            place = f"(annotator {annotator!r}, row {name!r})"
+            raise error.because(f"{error.reason.removesuffix('.')} {place}.") from None
+        return read if index is None else read.align(index)
 
     @classmethod
     def from_label_studio(
@@ -265,9 +291,9 @@ class Answers:
         ...     Answers.from_label_studio(path, row="name")
         <Answers: 2 by 2 annotators about 1 rows, 2 classes>
         """
-        check_field(row)
-        annotations = read_label_studio(as_path(path), item=row, choice=choice)
-        return Export(annotations, path).read(cls.from_records, classes=classes, index=index)
+        return cls._from_export(
+            lambda: read_label_studio(as_path(path), item=row, choice=choice), path, row, classes=classes, index=index
+        )
 
     @classmethod
     def from_doccano(cls, path: Any, *, row: str = "id", classes: Any = None, index: Any = None) -> "Answers":
@@ -308,16 +334,28 @@ class Answers:
         ...     Answers.from_doccano(folder)
         <Answers: 2 by 2 annotators about 1 rows, 2 classes>
         """
-        check_field(row)
         paths = [as_path(one) for one in path] if isinstance(path, list | tuple) else as_path(path)
-        return Export(read_doccano(paths, item=row), path).read(cls.from_records, classes=classes, index=index)
+        return cls._from_export(lambda: read_doccano(paths, item=row), path, row, classes=classes, index=index)
 
-    def _in_row_order(self) -> "Answers":
-        """Return the same answers, sorted by rows and annotators, so that results do not depend on their order."""
-        order = np.lexsort((self._source, self._row))
-        codes = (self._row[order], self._source[order], self._code[order])
-        names = (self.rows, self.annotators, self.classes)
-        return Answers._from_codes(codes, self._sets, names, select=self.select_rows, in_order=self._in_order)
+    @classmethod
+    def _from_export(cls, read: Callable[[], list[Annotation]], path: Any, row: Any, **named: Any) -> "Answers":
+        """Return the answers of an export; errors name the file, and the place of the answer in it."""
+        if not isinstance(row, str):
+            raise InputTypeError(f"`row` must be the name of a field; got {row!r}.")
+        source = ", ".join(map(str, path)) if isinstance(path, list | tuple) else str(path)
+        annotations, omitted = drop_empty(read())
+        if not annotations:
+            raise DataError("the export has no answers.", source=source)
+        if omitted:
+            warn(describe_omitted(omitted))
+        rows, annotators, labels, locations = zip(*annotations, strict=True)
+        try:
+            return cls.from_records(rows, annotators, list_labels(labels), **named)
+        except LabelError as error:
+            place = source if error.row is None else locations[error.row]
+            raise LabelError(error.reason, label=error.label, source=place) from None
+        except InputError as error:
+            raise error.at(source) from None
 
     def align(self, index: Any) -> "Answers":
         """Return the answers over all rows of a data set.
@@ -337,9 +375,15 @@ class Answers:
             If the answers have a row that is not in `index`, or a name is repeated.
         """
         names = name_vector(index, "index")
-        row = rows_in(names, self._row, self._source, (self.rows, self.annotators))
-        codes = (row, self._source, self._code)
-        return Answers._from_codes(codes, self._sets, (names, self.annotators, self.classes), select=self.select_rows)
+        row = positions_in(names, self.rows.tolist(), "index")[self._row]
+        unknown = np.flatnonzero(row == MISSING)
+        if len(unknown):
+            name, annotator = self.rows.tolist()[self._row[unknown[0]]], self._source[unknown[0]]
+            raise InputError(
+                f"an answer of annotator {self.annotators.tolist()[annotator]!r} is about the row {name!r}, which the "
+                "table does not have. Correct the name, or remove the answer."
+            )
+        return replace(self, rows=names, _row=row, _in_order=True)
 
     @property
     def are_rules(self) -> bool:
@@ -417,15 +461,24 @@ class Answers:
 
         Annotators without an answer to these rows are omitted.
         """
-        selected = selected_rows(rows, len(self))
-        position = np.full(len(self), MISSING)
-        position[selected] = np.arange(len(selected))
-        kept = np.flatnonzero(position[self._row] != MISSING)
+        try:
+            selected = np.atleast_1d(np.arange(len(self))[rows])
+        except (IndexError, TypeError, ValueError) as error:
+            raise InputError(f"answers to {len(self)} rows cannot be indexed by {rows!r}: {error}.") from None
+        if selected.ndim > 1:
+            raise InputTypeError("answers are indexed by rows only: a slice, a mask or an array of rows.")
+        row = positions_in(selected, range(len(self)), "rows")[self._row]
+        kept = np.flatnonzero(row != MISSING)
         sources, source = np.unique(self._source[kept], return_inverse=True)
-        codes = (position[self._row[kept]], source.ravel(), self._code[kept])
-        names = (self.rows[selected], self.annotators[sources], self.classes)
-        select = self.are_rules  # of all answers: those of a few rows may be equal by chance
-        return Answers._from_codes(codes, self._sets, names, select=select, in_order=self._in_order)
+        return replace(
+            self,
+            rows=self.rows[selected],
+            annotators=self.annotators[sources],
+            select_rows=self.are_rules,  # of all answers: those of a few rows may be equal by chance
+            _row=row[kept],
+            _source=source.ravel(),
+            _code=self._code[kept],
+        )
 
     def __repr__(self) -> str:
         return (

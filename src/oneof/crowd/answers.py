@@ -9,19 +9,18 @@ import numpy as np
 from scipy.stats import binom
 
 from oneof.candidates.labels import MISSING, label_vector
-from oneof.candidates.readers.annotations import EncodedAnswers
+from oneof.candidates.readers.annotations import EncodedAnswers, encode_cells, read_table
 from oneof.crowd.encoding import (
     RECORD_COLUMNS,
     annotator_vector,
     check_no_names,
     column_annotators,
-    encode,
     factorize,
     has_record_columns,
     list_labels,
     name_vector,
     positions_in,
-    read_table,
+    warn_of_joined_labels,
 )
 from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.files import as_path
@@ -33,10 +32,6 @@ from oneof.typing import Ints, Labels, Mask
 SelectRows: TypeAlias = Literal["auto"] | bool
 RULE_LEVEL = 0.01
 """Level of the tests by which a source is a rule, of the first one for all sources of a table together."""
-_RECORDS = (
-    "If each line is an answer, with its row and annotator, pass the three columns to Answers.from_records(rows, "
-    "annotators, answers)."
-)
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -92,15 +87,14 @@ class Answers:
         self._row, self._source, self._code = self._row[order], self._source[order], self._code[order]
 
     @classmethod
-    def _from_cells(
-        cls, cells: Any, codes: tuple[Ints, Ints], names: tuple[Labels, Labels], classes: Any, **named: Any
+    def _from_codes(
+        cls, codes: tuple[Ints, Ints, Ints], sets: Mask, names: tuple[Labels, Labels, Labels], **named: Any
     ) -> Self:
-        """Return the answers in cells, each with the codes of its row and its annotator, and the names of both.
+        """Return the answers of cells with the codes of the row, the annotator and the answer, -1 for no answer.
 
         Equal answers of an annotator to a row count once. An annotator without an answer is an error.
         """
-        code, sets, known = encode(cells, classes)
-        (row, source), (rows, annotators) = codes, names
+        (row, source, code), (rows, annotators, known) = codes, names
         given = np.flatnonzero(code != MISSING)
         silent = np.flatnonzero(np.bincount(source[given], minlength=len(annotators)) == 0)
         if len(silent):
@@ -153,21 +147,23 @@ class Answers:
             If the table is not 2-D, an annotator has no answer, or the answers in a column all differ from one another
             and from those in other columns, as names of rows do.
         """
-        cells, rows, columns = read_table(table)
+        cells, (n_rows, n_columns) = read_table(table)
+        columns = label_vector(list(table.columns)) if hasattr(table, "columns") else np.arange(n_columns)
+        has_index = hasattr(table, "columns") and hasattr(table, "index") and not callable(table.index)
+        rows = label_vector(table.index) if has_index else np.arange(n_rows)
         names = column_annotators(columns, annotators)
-        n_columns = max(len(names), 1)
-        codes = np.divmod(np.arange(len(cells)), n_columns)
         try:
-            read = cls._from_cells(cells, codes, (rows, names), classes, select_rows=select_rows)
+            code, sets, known = encode_cells(cells, n_columns, classes)
         except LabelError as error:
-            if error.cause == "types" and n_columns >= len(RECORD_COLUMNS):
-                raise error.because(f"{error.reason} {_RECORDS}") from None
-            if error.row is None or n_columns == 1:
+            if error.cause != "types" or n_columns < len(RECORD_COLUMNS):
                 raise
-            row, column = divmod(error.row, n_columns)
-            raise LabelError(error.reason, label=error.label, cause=error.cause, row=row, column=column) from None
+            remedy = "If each line is an answer, pass the columns to Answers.from_records(rows, annotators, answers)."
+            raise error.because(f"{error.reason} {remedy}") from None
+        row, source = np.divmod(np.arange(len(code)), max(n_columns, 1))
+        read = cls._from_codes((row, source, code), sets, (rows, names, known), select_rows=select_rows)
         if classes is None:
             check_no_names(read._source, read._code, names)
+            warn_of_joined_labels(known)
         return read
 
     @classmethod
@@ -226,15 +222,17 @@ class Answers:
             raise InputError(f"`rows`, `annotators` and `answers` must have the same length; got {listed}.")
         (row_names, row), (sources, source) = factorize(names[0], "row"), factorize(names[1], "annotator")
         try:
-            read = cls._from_cells(
-                cells, (row, source), (row_names, sources), classes, select_rows=select_rows, _in_order=False
-            )
+            code, sets, known = encode_cells(cells, 1, classes)
         except LabelError as error:
             if error.row is None:
                 raise
             name, annotator = (one.tolist()[error.row] for one in names)
             place = f"(annotator {annotator!r}, row {name!r})"
             raise error.because(f"{error.reason.removesuffix('.')} {place}.") from None
+        named = (row_names, sources, known)
+        read = cls._from_codes((row, source, code), sets, named, select_rows=select_rows, _in_order=False)
+        if classes is None:
+            warn_of_joined_labels(known)
         return read if index is None else read.align(index)
 
     @classmethod

@@ -88,7 +88,8 @@ def join_rows(answers: Answers, rows: Any, table: bool) -> Answers:
     is_numbered = names == list(range(len(names)))
     if table and is_numbered and len(names) != n:
         raise InputError(f"`answers` are about {len(names)} rows, but `X` has {n}. Give one row of answers for each.")
-    if (table and (is_numbered or not has_index)) or (names and set(names).isdisjoint(known)):
+    is_guess = (table or answers._in_order) and is_numbered and set(names) == set(known)
+    if is_guess or (table and not has_index) or (names and set(names).isdisjoint(known)):
         raise InputError(
             f"the rows of `answers`, such as {names[0]!r}, cannot be found in `X`, which has "
             f"{'other names, or the same numbers in another order' if has_index else 'no names of rows'}. Give X and "

@@ -1,28 +1,17 @@
-"""Names of rows and annotators, and cells of answers, as codes."""
+"""Names of rows, annotators and columns: their codes, and the rows of one table in another."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from oneof.candidates.labels import (
-    MISSING,
-    check_no_mapping,
-    encode_labels,
-    is_minus_one,
-    is_missing,
-    label_vector,
-)
-from oneof.candidates.readers.annotations import encode_cells
-from oneof.candidates.readers.collections import is_collection
+from oneof.candidates.labels import MISSING, is_missing, label_vector
 from oneof.errors import InputError, LabelError
 from oneof.messages import enumerate_items, warn
-from oneof.typing import Ints, Labels, Mask
+from oneof.typing import Ints, Labels
 
 RECORD_COLUMNS = ("row", "annotator", "answer")
-_ANNOTATOR, _ANSWER = {"annotator", "worker"}, {"answer", "label"}
-"""Names of the columns of records in files of answers."""
 MIN_NAMES = 20
 """Number of answers, all different and in no other column, from which they are taken for names of rows.
 
@@ -102,17 +91,16 @@ def is_in_order(names: Sequence[Any], index: Sequence[Any], *, index_is_unnamed:
 
 def has_record_columns(answers: Any) -> bool:
     """Return whether answers are a DataFrame of records; raise if it is one with other names of the columns."""
-    if not hasattr(answers, "columns"):
-        return False
-    names = set(answers.columns)
-    n_missing = len(set(RECORD_COLUMNS) - names)
-    if n_missing == 1 or (n_missing and names & _ANNOTATOR and names & _ANSWER):
+    names = set(answers.columns) if hasattr(answers, "columns") else set()
+    if names.issuperset(RECORD_COLUMNS):
+        return True
+    if names & {"annotator", "worker"} and names & {"answer", "label"}:
         raise InputError(
             f"the DataFrame of answers has the columns {enumerate_items(list(map(repr, answers.columns)), 6)}, as with "
             "one answer in each line. Rename those of the row, the annotator and the answer to 'row', 'annotator' and "
-            "'answer'; or, if the columns are annotators, rename these."
+            "'answer'."
         )
-    return not n_missing
+    return False
 
 
 def list_labels(labels: Iterable[Sequence[Any]]) -> list[Any]:
@@ -120,74 +108,24 @@ def list_labels(labels: Iterable[Sequence[Any]]) -> list[Any]:
     return [list(one) if len(one) > 1 else one[0] for one in labels]
 
 
-def read_table(table: Any) -> tuple[Any, Labels, Labels]:
-    """Return the cells of a table by rows, and the names of the rows and of the columns; by default their numbers."""
-    check_no_mapping(table)
-    if hasattr(table, "columns"):
-        columns = [label_vector(table[name]).tolist() for name in table.columns]
-        has_index = hasattr(table, "index") and not callable(table.index)
-        rows = label_vector(table.index) if has_index else np.arange(len(table))
-        return (
-            label_vector([cell for cells in zip(*columns) for cell in cells]),
-            rows,
-            label_vector(list(table.columns)),
-        )
-    if isinstance(table, np.ndarray | memoryview):
-        table = np.asanyarray(table)
-        cells, shape = table.ravel(), table.shape
-    else:
-        cells, shape = _read_rows(table)
-    if len(shape) != 2:
-        raise InputError(
-            "`answers` must be a table of shape (n_rows, n_annotators), with a row for each row of X and a column for "
-            f"each annotator; got {table!r}."
-        )
-    return label_vector(cells), np.arange(shape[0]), np.arange(shape[1])
-
-
-def _read_rows(table: Any) -> tuple[list[Any], tuple[int, ...]]:
-    """Return the cells and the shape of a sequence of rows; the shape is empty if these are not sequences."""
-    try:
-        rows = list(table)
-        if any(isinstance(row, str | bytes | set | Mapping) for row in rows):
-            return [], ()
-        listed = list(map(list, rows))
-    except (TypeError, NotImplementedError):  # the latter from some sparse formats
-        return [], ()
-    width = len(listed[0]) if listed else 0
-    for i, row in enumerate(listed):
-        if len(row) != width:
-            raise InputError(f"got {len(row)} answers; other rows have {width}. Use None for no answer.", row=i)
-    return [cell for row in listed for cell in row], (len(listed), width)
-
-
-def encode(cells: Any, classes: Any) -> tuple[Ints, Mask, Labels]:
-    """Return the code of each cell, -1 for no answer, the distinct answers as sets, (D, K), and the classes."""
-    listed = cells.tolist()
-    if classes is None and all(is_missing(value) or is_minus_one(value) for value in listed):
-        raise InputError("`answers` must contain at least one answer.")
-    if cells.dtype.kind == "O" and any(map(is_collection, listed)):
-        code, sets, known = encode_cells(listed, classes)
-    else:
-        code, known = encode_labels(cells, classes)
-        sets = np.eye(len(known), dtype=bool)
-    names = set(known.tolist())
-    for label in known.tolist() if classes is None else ():
+def warn_of_joined_labels(classes: Labels) -> None:
+    """Warn if a class consists of other classes separated by "|", as a set in a text file."""
+    names = set(classes.tolist())
+    for label in classes.tolist():
         if isinstance(label, str) and "|" in label and names.issuperset(members := label.split("|")):
             warn(f"{label!r} is read as one class. If it is a set, split the text: the answer is then {members}.")
-            break
-    return code, sets, known
+            return
 
 
 def check_no_names(source: Ints, code: Ints, names: Labels) -> None:
     """Raise if the answers in one of several columns are all different, and occur in no other column, as names do."""
-    n_answers = np.bincount(source, minlength=len(names))
-    n_unique = np.bincount(source, weights=np.bincount(code)[code] == 1, minlength=len(names))
-    [suspects] = np.nonzero((n_unique == n_answers) & (n_answers >= MIN_NAMES))
+    is_shared = np.bincount(code)[code] > 1
+    n_answers, n_shared = (np.bincount(one, minlength=len(names)) for one in (source, source[is_shared]))
+    suspects = np.flatnonzero((n_answers >= MIN_NAMES) & (n_shared == 0))
     if len(names) > 1 and len(suspects):
-        name = names.tolist()[suspects[0]]
+        name, n = names.tolist()[suspects[0]], n_answers[suspects[0]]
         raise InputError(
-            f"the {n_answers[suspects[0]]} answers in column {name!r} are all different, and occur in no other column. "
-            f"If they name the rows, make them the index: table.set_index({name!r}). Otherwise pass `classes`.",
+            f"the {n} answers in column {name!r} are all different, and occur in no other column. If they name the "
+            f"rows, make them the index: table.set_index({name!r}). Otherwise pass `classes`.",
             column=int(suspects[0]),
         )

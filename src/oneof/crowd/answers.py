@@ -10,19 +10,8 @@ from scipy.stats import binom
 
 from oneof.candidates.labels import MISSING, label_vector
 from oneof.candidates.readers.annotations import EncodedAnswers, encode_cells, read_table
-from oneof.crowd.encoding import (
-    RECORD_COLUMNS,
-    annotator_vector,
-    check_no_names,
-    column_annotators,
-    factorize,
-    has_record_columns,
-    list_labels,
-    name_vector,
-    positions_in,
-    warn_of_joined_labels,
-)
-from oneof.errors import DataError, InputError, InputTypeError, LabelError
+from oneof.crowd.encoding import annotator_vector, factorize, list_labels, name_vector, positions_in
+from oneof.errors import DataError, InputError, InputTypeError
 from oneof.files import as_path
 from oneof.io.formats.annotations import Annotation, describe_omitted, drop_empty, read_doccano, read_label_studio
 from oneof.messages import enumerate_items, warn
@@ -30,8 +19,29 @@ from oneof.solvers.annotators import AnswerColumns
 from oneof.typing import Ints, Labels, Mask
 
 SelectRows: TypeAlias = Literal["auto"] | bool
+RECORD_COLUMNS = ("row", "annotator", "answer")
+MIN_NAMES = 20
+"""Number of answers, all different and in no other column, from which they are taken for names of rows.
+
+Two annotators who are right in half of their answers agree in a row with a probability of at least 1/4, and in none of
+20 rows with at most (3/4)^20 = 0.3 %.
+"""
 RULE_LEVEL = 0.01
 """Level of the tests by which a source is a rule, of the first one for all sources of a table together."""
+
+
+def has_record_columns(answers: Any) -> bool:
+    """Return whether answers are a DataFrame of records; raise if it is one with other names of the columns."""
+    names = set(answers.columns) if hasattr(answers, "columns") else set()
+    if names.issuperset(RECORD_COLUMNS):
+        return True
+    if names & {"annotator", "worker"} and names & {"answer", "label"}:
+        raise InputError(
+            f"the DataFrame of answers has the columns {enumerate_items(list(map(repr, answers.columns)), 6)}, as with "
+            "one answer in each line. Rename those of the row, the annotator and the answer to 'row', 'annotator' and "
+            "'answer'."
+        )
+    return False
 
 
 @dataclass(eq=False, repr=False, slots=True)
@@ -79,43 +89,30 @@ class Answers:
     """False if the order of the rows is that of their names, and not one given by the caller."""
 
     def __post_init__(self) -> None:
-        """Check `select_rows`, and sort the answers by rows and annotators: results do not depend on their order."""
+        """Check the answers, of which -1 is none, and sort them by rows and annotators; equal answers count once."""
         is_auto = isinstance(self.select_rows, str) and self.select_rows == "auto"
         if not is_auto and not isinstance(self.select_rows, bool | np.bool_):
             raise InputError(f'`select_rows` must be "auto", True or False; got {self.select_rows!r}.')
-        order = np.lexsort((self._source, self._row))
-        self._row, self._source, self._code = self._row[order], self._source[order], self._code[order]
-
-    @classmethod
-    def _from_codes(
-        cls, codes: tuple[Ints, Ints, Ints], sets: Mask, names: tuple[Labels, Labels, Labels], **named: Any
-    ) -> Self:
-        """Return the answers of cells with the codes of the row, the annotator and the answer, -1 for no answer.
-
-        Equal answers of an annotator to a row count once. An annotator without an answer is an error.
-        """
-        (row, source, code), (rows, annotators, known) = codes, names
+        row, source, code, annotators = self._row, self._source, self._code, self.annotators.tolist()
         given = np.flatnonzero(code != MISSING)
         silent = np.flatnonzero(np.bincount(source[given], minlength=len(annotators)) == 0)
         if len(silent):
-            raise InputError(f"annotator {annotators.tolist()[silent[0]]!r} has no answer. Remove the annotator.")
+            raise InputError(f"annotator {annotators[silent[0]]!r} has no answer. Remove the annotator.")
         given = given[np.lexsort((source[given], row[given]))]  # stable: the first of equal answers stays
         again = np.flatnonzero((np.diff(row[given]) == 0) & (np.diff(source[given]) == 0))
         differs = again[code[given[again]] != code[given[again + 1]]]
         if len(differs):
             at = differs[np.argmin(given[differs + 1])]
             i, j = given[at], given[at + 1]
-            one, other = (" or ".join(map(str, known[sets[code[k]]].tolist())) for k in (i, j))
+            one, other = (" or ".join(map(str, self.classes[self._sets[code[k]]].tolist())) for k in (i, j))
             others = f", as with {len(differs) - 1:,} further answers" if len(differs) > 1 else ""
             raise InputError(
-                f"annotator {annotators.tolist()[source[i]]!r} answered the row {rows.tolist()[row[i]]!r} twice, with "
+                f"annotator {annotators[source[i]]!r} answered the row {self.rows.tolist()[row[i]]!r} twice, with "
                 f"{one!r} and {other!r}{others}. Keep one answer, or give their set.",
                 row=int(j),
             )
         given = np.delete(given, again + 1)
-        return cls(
-            rows, annotators, known, _row=row[given], _source=source[given], _code=code[given], _sets=sets, **named
-        )
+        self._row, self._source, self._code = row[given], source[given], code[given]
 
     @classmethod
     def from_table(
@@ -151,19 +148,12 @@ class Answers:
         columns = label_vector(list(table.columns)) if hasattr(table, "columns") else np.arange(n_columns)
         has_index = hasattr(table, "columns") and hasattr(table, "index") and not callable(table.index)
         rows = label_vector(table.index) if has_index else np.arange(n_rows)
-        names = column_annotators(columns, annotators)
-        try:
-            code, sets, known = encode_cells(cells, n_columns, classes)
-        except LabelError as error:
-            if error.cause != "types" or n_columns < len(RECORD_COLUMNS):
-                raise
-            remedy = "If each line is an answer, pass the columns to Answers.from_records(rows, annotators, answers)."
-            raise error.because(f"{error.reason} {remedy}") from None
+        names = _column_annotators(columns, annotators)
+        code, sets, known = _encode(cells, n_columns, classes)
         row, source = np.divmod(np.arange(len(code)), max(n_columns, 1))
-        read = cls._from_codes((row, source, code), sets, (rows, names, known), select_rows=select_rows)
+        read = cls(rows, names, known, select_rows, _row=row, _source=source, _code=code, _sets=sets)
         if classes is None:
-            check_no_names(read._source, read._code, names)
-            warn_of_joined_labels(known)
+            _check_no_names(read._source, read._code, names)
         return read
 
     @classmethod
@@ -215,24 +205,14 @@ class Answers:
                     "`answers` must be given."
                 )
             rows, annotators, answers = (rows[name] for name in RECORD_COLUMNS)
-        cells, names = label_vector(answers), (name_vector(rows, "rows"), annotator_vector(annotators))
-        lengths = [str(len(column)) for column in (*names, cells)]
+        columns = name_vector(rows, "rows"), annotator_vector(annotators), label_vector(answers)
+        lengths = list(map(len, columns))
         if len(set(lengths)) > 1:
-            listed = enumerate_items(lengths)
-            raise InputError(f"`rows`, `annotators` and `answers` must have the same length; got {listed}.")
-        (row_names, row), (sources, source) = factorize(names[0], "row"), factorize(names[1], "annotator")
-        try:
-            code, sets, known = encode_cells(cells, 1, classes)
-        except LabelError as error:
-            if error.row is None:
-                raise
-            name, annotator = (one.tolist()[error.row] for one in names)
-            place = f"(annotator {annotator!r}, row {name!r})"
-            raise error.because(f"{error.reason.removesuffix('.')} {place}.") from None
-        named = (row_names, sources, known)
-        read = cls._from_codes((row, source, code), sets, named, select_rows=select_rows, _in_order=False)
-        if classes is None:
-            warn_of_joined_labels(known)
+            raise InputError(f"`rows`, `annotators` and `answers` must have the same length; got {lengths}.")
+        (row_names, row), (sources, source) = factorize(columns[0], "row"), factorize(columns[1], "annotator")
+        code, sets, known = _encode(columns[2], 1, classes)
+        codes = {"_row": row, "_source": source, "_code": code, "_sets": sets, "_in_order": False}
+        read = cls(row_names, sources, known, select_rows, **codes)
         return read if index is None else read.align(index)
 
     @classmethod
@@ -349,11 +329,10 @@ class Answers:
         rows, annotators, labels, locations = zip(*annotations, strict=True)
         try:
             return cls.from_records(rows, annotators, list_labels(labels), **named)
-        except LabelError as error:
-            place = source if error.row is None else locations[error.row]
-            raise LabelError(error.reason, label=error.label, source=place) from None
         except InputError as error:
-            raise error.at(source) from None
+            place = source if error.row is None else locations[error.row]
+            error.row = None
+            raise error.at(place) from None
 
     def align(self, index: Any) -> "Answers":
         """Return the answers over all rows of a data set.
@@ -499,3 +478,40 @@ class Answers:
         informative = np.flatnonzero(~self._sets[self._code].all(axis=1))
         codes = (self._row[informative], self._source[informative], self._code[informative])
         return AnswerColumns.from_answers(*codes, self._sets, len(self), len(self.annotators))
+
+
+def _encode(cells: Any, n_columns: int, classes: Any) -> tuple[Ints, Mask, Labels]:
+    """Return the codes of `encode_cells`; warn if a class consists of others separated by "|", as a set in a text."""
+    code, sets, known = encode_cells(cells, n_columns, classes)
+    names = set(known.tolist())
+    for label in known.tolist() if classes is None else ():
+        if isinstance(label, str) and "|" in label and names.issuperset(members := label.split("|")):
+            warn(f"{label!r} is read as one class. If it is a set, split the text: the answer is then {members}.")
+            break
+    return code, sets, known
+
+
+def _column_annotators(columns: Labels, annotators: Any = None) -> Any:
+    """Return the annotators of columns, by default their names; columns of one annotator are an error."""
+    names = annotator_vector(columns if annotators is None else annotators)
+    if not len(set(names.tolist())) == len(names) == len(columns):
+        listed = enumerate_items(list(map(repr, names.tolist())), 9)
+        raise InputError(
+            f"`annotators` must be {len(columns)} different names, one for each column, by default those of the "
+            f"columns; got {listed}. Rename or remove a column, or pass `annotators`."
+        )
+    return names
+
+
+def _check_no_names(source: Ints, code: Ints, names: Labels) -> None:
+    """Raise if the answers in one of several columns are all different, and occur in no other column, as names do."""
+    is_shared = np.bincount(code)[code] > 1
+    n_answers, n_shared = (np.bincount(one, minlength=len(names)) for one in (source, source[is_shared]))
+    suspects = np.flatnonzero((n_answers >= MIN_NAMES) & (n_shared == 0))
+    if len(names) > 1 and len(suspects):
+        name, n = names.tolist()[suspects[0]], n_answers[suspects[0]]
+        raise InputError(
+            f"the {n} answers in column {name!r} are all different, and occur in no other column. If they name the "
+            f"rows, make them the index: table.set_index({name!r}). Otherwise pass `classes`.",
+            column=int(suspects[0]),
+        )

@@ -7,8 +7,8 @@ import numpy as np
 
 from oneof.candidates import as_candidates
 from oneof.candidates.labels import MISSING, as_classes, is_missing
-from oneof.crowd.answers import Answers
-from oneof.crowd.encoding import has_record_columns, is_in_order, name_vector, positions_in
+from oneof.crowd.answers import Answers, has_record_columns
+from oneof.crowd.encoding import is_in_order, name_vector, positions_in
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats
 

@@ -1,4 +1,4 @@
-"""Names of rows, annotators and columns: their codes, and the rows of one table in another."""
+"""Names of rows and annotators: their codes, and their positions among other names."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -8,16 +8,7 @@ import numpy as np
 
 from oneof.candidates.labels import MISSING, is_missing, label_vector
 from oneof.errors import InputError, LabelError
-from oneof.messages import enumerate_items, warn
 from oneof.typing import Ints, Labels
-
-RECORD_COLUMNS = ("row", "annotator", "answer")
-MIN_NAMES = 20
-"""Number of answers, all different and in no other column, from which they are taken for names of rows.
-
-Two annotators who are right in half of their answers agree in a row with a probability of at least 1/4, and in none of
-20 rows with at most (3/4)^20 = 0.3 %.
-"""
 
 
 def name_vector(values: Any, name: str) -> Any:
@@ -42,18 +33,6 @@ def annotator_vector(values: Any) -> Any:
     if "" in stripped:
         raise InputError(f"the name of annotator {stripped.index('')} is empty. Name it, or remove its answers.")
     return label_vector(stripped)
-
-
-def column_annotators(columns: Labels, annotators: Any = None) -> Any:
-    """Return the annotators of columns, by default their names; columns of one annotator are an error."""
-    names = annotator_vector(columns if annotators is None else annotators)
-    if not len(set(names.tolist())) == len(names) == len(columns):
-        listed = enumerate_items(list(map(repr, names.tolist())), 9)
-        raise InputError(
-            f"`annotators` must be {len(columns)} different names, one for each column, by default those of the "
-            f"columns; got {listed}. Rename or remove a column, or pass `annotators`."
-        )
-    return names
 
 
 def factorize(values: Any, kind: str) -> tuple[Labels, Ints]:
@@ -89,43 +68,6 @@ def is_in_order(names: Sequence[Any], index: Sequence[Any], *, index_is_unnamed:
     return (index_is_unnamed or names == list(range(len(names)))) and set(names) != set(index)
 
 
-def has_record_columns(answers: Any) -> bool:
-    """Return whether answers are a DataFrame of records; raise if it is one with other names of the columns."""
-    names = set(answers.columns) if hasattr(answers, "columns") else set()
-    if names.issuperset(RECORD_COLUMNS):
-        return True
-    if names & {"annotator", "worker"} and names & {"answer", "label"}:
-        raise InputError(
-            f"the DataFrame of answers has the columns {enumerate_items(list(map(repr, answers.columns)), 6)}, as with "
-            "one answer in each line. Rename those of the row, the annotator and the answer to 'row', 'annotator' and "
-            "'answer'."
-        )
-    return False
-
-
 def list_labels(labels: Iterable[Sequence[Any]]) -> list[Any]:
     """Return sets of labels as answers: a label for a set of one."""
     return [list(one) if len(one) > 1 else one[0] for one in labels]
-
-
-def warn_of_joined_labels(classes: Labels) -> None:
-    """Warn if a class consists of other classes separated by "|", as a set in a text file."""
-    names = set(classes.tolist())
-    for label in classes.tolist():
-        if isinstance(label, str) and "|" in label and names.issuperset(members := label.split("|")):
-            warn(f"{label!r} is read as one class. If it is a set, split the text: the answer is then {members}.")
-            return
-
-
-def check_no_names(source: Ints, code: Ints, names: Labels) -> None:
-    """Raise if the answers in one of several columns are all different, and occur in no other column, as names do."""
-    is_shared = np.bincount(code)[code] > 1
-    n_answers, n_shared = (np.bincount(one, minlength=len(names)) for one in (source, source[is_shared]))
-    suspects = np.flatnonzero((n_answers >= MIN_NAMES) & (n_shared == 0))
-    if len(names) > 1 and len(suspects):
-        name, n = names.tolist()[suspects[0]], n_answers[suspects[0]]
-        raise InputError(
-            f"the {n} answers in column {name!r} are all different, and occur in no other column. If they name the "
-            f"rows, make them the index: table.set_index({name!r}). Otherwise pass `classes`.",
-            column=int(suspects[0]),
-        )

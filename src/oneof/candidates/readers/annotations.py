@@ -105,7 +105,7 @@ def read_table(answers: Any) -> tuple[Any, tuple[int, int]]:
     if len(shape) != 2:
         raise LabelError(
             "`answers` must be a table of shape (n_rows, n_annotators), with a row for each item and a column for each "
-            f"annotator; got {answers!r}."
+            f"annotator; got {f'shape {shape}' if shape else type(answers).__name__}."
         )
     return label_vector(cells), shape
 
@@ -139,6 +139,9 @@ def encode_cells(cells: Any, n_columns: int, classes: Any) -> tuple[Ints, Mask, 
             return _encode_sets(listed, classes)
         code, known = encode_labels(cells, classes)
     except LabelError as error:
+        if error.cause == "types" and n_columns > 2:
+            remedy = "If each line is an answer, pass the columns to Answers.from_records(rows, annotators, answers)."
+            raise error.because(f"{error.reason} {remedy}") from None
         if error.row is None or n_columns == 1:
             raise
         row, column = divmod(error.row, n_columns)

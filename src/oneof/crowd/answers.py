@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from oneof.candidates.labels import MISSING, label_vector
 from oneof.candidates.readers.annotations import EncodedAnswers, encode_cells, read_table
-from oneof.crowd.encoding import annotator_vector, factorize, list_labels, name_vector, positions_in
+from oneof.crowd.encoding import annotator_vector, factorize, index_of, list_labels, name_vector, positions_in
 from oneof.errors import DataError, InputError, InputTypeError
 from oneof.files import as_path
 from oneof.io.formats.annotations import Annotation, describe_omitted, drop_empty, read_doccano, read_label_studio
@@ -146,12 +146,11 @@ class Answers:
         """
         cells, (n_rows, n_columns) = read_table(table)
         columns = label_vector(list(table.columns)) if hasattr(table, "columns") else np.arange(n_columns)
-        has_index = hasattr(table, "columns") and hasattr(table, "index") and not callable(table.index)
-        rows = label_vector(table.index) if has_index else np.arange(n_rows)
+        rows = np.arange(n_rows) if index_of(table) is None else label_vector(table.index)
         names = _column_annotators(columns, annotators)
         code, sets, known = _encode(cells, n_columns, classes)
         row, source = np.divmod(np.arange(len(code)), max(n_columns, 1))
-        read = cls(rows, names, known, select_rows, _row=row, _source=source, _code=code, _sets=sets)
+        read = cls(rows, names, known, select_rows, row, source, code, sets)
         if classes is None:
             _check_no_names(read._source, read._code, names)
         return read
@@ -201,8 +200,7 @@ class Answers:
         if annotators is None and answers is None:
             if not has_record_columns(rows):
                 raise InputError(
-                    "`rows` must be a DataFrame with the columns row, annotator and answer, or `annotators` and "
-                    "`answers` must be given."
+                    "`rows` must be a DataFrame with the columns row, annotator and answer; or pass all three."
                 )
             rows, annotators, answers = (rows[name] for name in RECORD_COLUMNS)
         columns = name_vector(rows, "rows"), annotator_vector(annotators), label_vector(answers)
@@ -211,8 +209,7 @@ class Answers:
             raise InputError(f"`rows`, `annotators` and `answers` must have the same length; got {lengths}.")
         (row_names, row), (sources, source) = factorize(columns[0], "row"), factorize(columns[1], "annotator")
         code, sets, known = _encode(columns[2], 1, classes)
-        codes = {"_row": row, "_source": source, "_code": code, "_sets": sets, "_in_order": False}
-        read = cls(row_names, sources, known, select_rows, **codes)
+        read = cls(row_names, sources, known, select_rows, row, source, code, sets, _in_order=False)
         return read if index is None else read.align(index)
 
     @classmethod
@@ -440,11 +437,11 @@ class Answers:
         """
         try:
             selected = np.atleast_1d(np.arange(len(self))[rows])
-        except (IndexError, TypeError, ValueError) as error:
-            raise InputError(f"answers to {len(self)} rows cannot be indexed by {rows!r}: {error}.") from None
-        if selected.ndim > 1:
-            raise InputTypeError("answers are indexed by rows only: a slice, a mask or an array of rows.")
-        row = positions_in(selected, range(len(self)), "rows")[self._row]
+            row = positions_in(selected, range(len(self)), "rows")[self._row]
+        except (IndexError, TypeError, ValueError):
+            raise InputError(
+                f"answers to {len(self)} rows are indexed by a slice, a mask or different rows; got {rows!r}."
+            ) from None
         kept = np.flatnonzero(row != MISSING)
         sources, source = np.unique(self._source[kept], return_inverse=True)
         return replace(

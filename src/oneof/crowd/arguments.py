@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from oneof.candidates import as_candidates
-from oneof.candidates.labels import MISSING, as_classes, is_missing
+from oneof.candidates.labels import MISSING, is_missing
+from oneof.candidates.readers.annotations import check_classes
 from oneof.crowd.answers import Answers, has_record_columns
-from oneof.crowd.encoding import is_in_order, name_vector, positions_in
+from oneof.crowd.encoding import index_of, is_in_order, name_vector, positions_in
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats
 
@@ -16,11 +17,7 @@ from oneof.typing import Floats
 def as_answers(answers: Any, classes: Any = None) -> Answers:
     """Return answers given as `Answers`, a table, or a DataFrame of records."""
     if isinstance(answers, Answers):
-        if classes is not None and not np.array_equal(as_classes(classes), answers.classes):
-            raise InputError(
-                f"`classes` must be the classes of the answers, {answers.classes.tolist()}; got {classes!r}. Pass them "
-                "to Answers.from_table or from_records."
-            )
+        check_classes(classes, answers.classes)
         return answers
     read = Answers.from_records if has_record_columns(answers) else Answers.from_table
     return read(answers, classes=classes)
@@ -50,13 +47,13 @@ def read_gold(gold: Any, answers: Answers) -> Floats | None:
     if gold is None:
         return None
     rows, is_named = answers.rows.tolist(), isinstance(gold, Mapping)
-    if getattr(gold, "ndim", 0) == 1 and hasattr(gold, "index") and hasattr(gold, "items"):  # a Series of pandas
+    if getattr(gold, "ndim", 0) == 1 and index_of(gold) is not None:  # a Series of pandas
         names = gold.index.tolist()
         has_other_names = rows == list(range(len(rows))) and set(names).isdisjoint(rows)
         is_named = not is_in_order(names, rows, index_is_unnamed=has_other_names)
     if is_named:
         names, labels = zip(*gold.items(), strict=True) if len(gold) else ((), ())
-        unknown = [name for name in names if name not in set(rows)]
+        unknown = sorted(set(names).difference(rows), key=names.index)
         if unknown:
             raise InputError(
                 f"`gold` names the row {unknown[0]!r}, which the answers do not have. Correct the name; or, if no "
@@ -79,20 +76,19 @@ def join_rows(answers: Answers, rows: Any, table: bool) -> Answers:
     """Return the answers over the rows of X, by the names of the rows or by their order; see `CrowdClassifier.fit`."""
     if len(rows.shape) == 0:
         raise InputError("`X` must be of shape (n_samples, n_features); got a scalar.")
-    n = rows.shape[0]
-    has_index = hasattr(rows, "index") and not callable(rows.index)
-    index = name_vector(rows.index if has_index else np.arange(n), "index")
+    n, own = rows.shape[0], index_of(rows)
+    index = name_vector(np.arange(n) if own is None else own, "index")
     names, known = answers.rows.tolist(), index.tolist()
-    if is_in_order(names, known, index_is_unnamed=answers._in_order and not table and not has_index):
+    if is_in_order(names, known, index_is_unnamed=answers._in_order and not table and own is None):
         return answers
     is_numbered = names == list(range(len(names)))
     if table and is_numbered and len(names) != n:
         raise InputError(f"`answers` are about {len(names)} rows, but `X` has {n}. Give one row of answers for each.")
     is_guess = (table or answers._in_order) and is_numbered and set(names) == set(known)
-    if is_guess or (table and not has_index) or (names and set(names).isdisjoint(known)):
+    if is_guess or (table and own is None) or (names and set(names).isdisjoint(known)):
         raise InputError(
             f"the rows of `answers`, such as {names[0]!r}, cannot be found in `X`, which has "
-            f"{'other names, or the same numbers in another order' if has_index else 'no names of rows'}. Give X and "
+            f"{'no names of rows' if own is None else 'other names, or the same numbers in another order'}. Give X and "
             "the table the same index, such as X.set_index(names), or pass index= to Answers. If a table is in the "
             "order of X, pass answers.to_numpy() and X.reset_index(drop=True)."
         )

@@ -57,6 +57,12 @@ def positions_in(names: Labels, wanted: Iterable[Any], what: str) -> Ints:
     return np.array([position.get(name, MISSING) for name in wanted], dtype=np.int64)
 
 
+def index_of(table: Any) -> Any:
+    """Return the index of a DataFrame or a Series of pandas, which names its rows; None if there is none."""
+    index = getattr(table, "index", None)
+    return None if callable(index) else index
+
+
 def is_in_order(names: Sequence[Any], index: Sequence[Any], *, index_is_unnamed: bool) -> bool:
     """Return whether two sequences of names are of the same rows in the same order; otherwise names are matched.
 

@@ -91,6 +91,15 @@ def read_reliable_annotations(answers: Any, classes: Any, reliabilities: Any) ->
     return np.maximum(weights, MIN_STORED_WEIGHT), known
 
 
+def check_classes(classes: Any, known: Labels) -> None:
+    """Raise unless classes, if given, are those of encoded answers."""
+    if classes is not None and as_classes(classes).tolist() != known.tolist():
+        raise LabelError(
+            f"`classes` must be the classes of the answers, {known.tolist()}; got {classes!r}. Pass them to "
+            "Answers.from_table or from_records."
+        )
+
+
 def read_table(answers: Any) -> tuple[Any, tuple[int, int]]:
     """Return the cells of an (items, annotators) table by rows, as a vector, and the shape of the table."""
     check_no_mapping(answers)
@@ -191,11 +200,7 @@ def _encode_answers(answers: Any, classes: Any) -> EncodedAnswers:
     """Return the codes of an (items, annotators) table of labels and sets, or those of `oneof.crowd.Answers`."""
     if isinstance(answers, SupportsCodes):
         codes = answers.to_codes()
-        if classes is not None and as_classes(classes).tolist() != codes.classes.tolist():
-            raise LabelError(
-                f"`classes` must be the classes of the answers, {codes.classes.tolist()}; got {classes!r}. Pass them "
-                "to Answers.from_table or from_records."
-            )
+        check_classes(classes, codes.classes)
         return codes
     if hasattr(answers, "columns") and {"row", "annotator", "answer"} <= set(answers.columns):
         raise LabelError(

@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 
 from oneof import CLPL, PLEM, PLSVM, AvgPerceptron, CandidateEM, GaussianEM, LOORidge
 from oneof.crowd import AnnotatorModel, Answers, CrowdClassifier
+from oneof.crowd.arguments import join_rows
 from oneof.crowd.results import describe_contradiction
 from oneof.errors import InputError, InputTypeError
 from oneof.text import make_vectorizer
@@ -101,6 +102,21 @@ def test_rows_without_an_index_are_in_the_order_of_the_answers(data):
         model.fit(X, Answers.from_records(*records))
     with pytest.raises(InputError, match=r"which has other names.*such as X\.set_index"):
         model.fit(pd.DataFrame(X), given)
+
+
+def test_numbers_of_rows_are_found_by_the_index(data):
+    """Records name rows by the index of X, also by numbers in another order; then the order of a table is a guess."""
+    X, _, table = data
+    order = np.random.default_rng(0).permutation(150)
+    row, source = np.nonzero(table != None)  # noqa: E711 - elementwise
+    records = Answers.from_records(row, source, [table[i, j] for i, j in zip(row, source)])
+    frame = pd.DataFrame(X).iloc[order]
+    joined = join_rows(records, frame, table=False)
+    assert joined.rows.tolist() == order.tolist()
+    assert joined.of_row(3) == records.of_row(order[3])
+    for given, is_table in ((Answers.from_table(table), False), (Answers.from_table(table), True)):
+        with pytest.raises(InputError, match="the same numbers in another order"):
+            join_rows(given, frame, is_table)
 
 
 def test_tables_of_pandas_are_joined_by_the_index(data):

@@ -492,7 +492,7 @@ def _column_annotators(columns: Labels, annotators: Any = None) -> Any:
     """Return the annotators of columns, by default their names; columns of one annotator are an error."""
     names = annotator_vector(columns if annotators is None else annotators)
     if not len(set(names.tolist())) == len(names) == len(columns):
-        listed = enumerate_items(list(map(repr, names.tolist())), 9)
+        listed = enumerate_items(list(map(repr, names.tolist())), 9) or "none"
         raise InputError(
             f"`annotators` must be {len(columns)} different names, one for each column, by default those of the "
             f"columns; got {listed}. Rename or remove a column, or pass `annotators`."

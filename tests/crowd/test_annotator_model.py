@@ -277,7 +277,7 @@ def test_gold_labels_of_a_series_are_those_of_a_mapping():
     np.testing.assert_array_equal(AnnotatorModel().fit(table, listed).posterior_, expected)
     with pytest.raises(InputError, match=r"`gold` names the row 'x', which the answers do not have"):
         AnnotatorModel().fit(frame, pd.Series({"x": 0}))
-    with pytest.raises(InputError, match=r"`gold` names the row 'r4' twice"):
+    with pytest.raises(InputError, match="`gold` must contain different rows; 'r4' is repeated"):
         AnnotatorModel().fit(frame, pd.concat([series, series[["r4"]]]))
 
 

@@ -66,7 +66,7 @@ def test_selected_rows_have_their_answers_and_their_annotators():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Answers.from_table([["a", None], ["b", None]]), "column 1: annotator 1 has no answer"),
+        (lambda: Answers.from_table([["a", None], ["b", None]]), "annotator 1 has no answer. Remove"),
         (lambda: Answers.from_records([0, 1], ["x", "y"], ["a", None]), "annotator 'y' has no answer"),
         (lambda: Answers.from_table([["a", "c"]], classes=["a", "b"]), "row 0, column 1: label 'c' is not one of"),
         (lambda: Answers.from_table([["a"], [["a", "c"]]], classes=["a", "b"]), "row 1: label 'c' is not one of the"),
@@ -74,13 +74,13 @@ def test_selected_rows_have_their_answers_and_their_annotators():
         (lambda: Answers.from_table([["a"], ["a", "b"]]), "row 1: got 2 answers; other rows have 1"),
         (lambda: Answers.from_table([[None, -1]]), "`answers` must contain at least one answer"),
         (lambda: Answers.from_table([1, 2]), "`answers` must be a table"),
-        (lambda: Answers.from_table(np.zeros(3)), r"must have shape \(n_rows, n_annotators\)"),
+        (lambda: Answers.from_table(np.zeros(3)), r"must be a table of shape \(n_rows, n_annotators\)"),
         (lambda: Answers.from_table([[1, -1], [-1, 1]]), "only -1 and 1"),
-        (lambda: Answers.from_records([0], [1, 2], ["a"]), "must have the same length; got 1, 2 and 1"),
+        (lambda: Answers.from_records([0], [1, 2], ["a"]), r"must have the same length; got \[1, 2, 1\]"),
         (lambda: Answers.from_records([0, None], [1, 2], ["a", "b"]), "row 1: the name of the row is missing"),
         (
             lambda: Answers.from_records(["r", "s"], ["Ann", "Bob"], ["a", "c"], classes=["a", "b"]),
-            r"row 1: label 'c' is not one of the classes 'a', 'b' \(annotator 'Bob', row 's'\)\.",
+            r"row 1: label 'c' is not one of the classes 'a', 'b'\.",
         ),
         (
             lambda: Answers.from_records([0, 5], ["Ann", "Bob"], ["a", "b"], index=[0, 1]),
@@ -92,9 +92,9 @@ def test_selected_rows_have_their_answers_and_their_annotators():
         ),
         (
             lambda: as_answers(pd.DataFrame({"row": [0, 1], "annotator": ["x", "y"], "label": ["a", "b"]})),
-            "the DataFrame of answers has no column 'answer'",
+            "the DataFrame of answers has the columns 'row', 'annotator' and 'label', as with one answer in each line",
         ),
-        (lambda: Answers.from_table(TABLE).align([0, 1, 1, 2]), "different names of rows; 1 is repeated"),
+        (lambda: Answers.from_table(TABLE).align([0, 1, 1, 2]), "`index` must contain different rows; 1 is repeated"),
         (lambda: Answers.from_label_studio("a.json", row=3), "`row` must be the name of a field; got 3"),
         (
             lambda: Answers.from_table(pd.DataFrame({"id": [f"m{i}" for i in range(20)], "Ann": ["a", "b"] * 10})),
@@ -102,7 +102,10 @@ def test_selected_rows_have_their_answers_and_their_annotators():
         ),
         (lambda: Answers.from_records([0, 1]), "must be a DataFrame with the columns row, annotator and answer"),
         (lambda: Answers.from_table(TABLE, annotators=["x", "y"]), "`annotators` must be 3 different names"),
-        (lambda: Answers.from_table(TABLE)[[0, 1, 0]], "the selected rows must be different; row 0 is repeated"),
+        (
+            lambda: Answers.from_table(TABLE)[[0, 1, 0]],
+            r"a slice, a mask or different rows; got \[0, 1, 0\]",
+        ),
         (lambda: Answers.from_table(TABLE).of_row(3), "`row` must be from 0 to 2; got 3"),
         (lambda: as_answers(Answers.from_table(TABLE), ["a", "b"]), "`classes` must be the classes of the answers"),
     ],
@@ -169,14 +172,11 @@ def test_records_with_other_names_of_columns_are_not_annotators():
     assert as_answers(records.set_axis(["row", "annotator", "answer"], axis=1)).n_answers == 2
 
 
-def test_all_rows_with_two_answers_of_one_annotator_are_listed():
+def test_two_answers_of_one_annotator_are_counted():
+    """The error names the first record that differs from an earlier one, and the number of the others."""
     rows, annotators = [0, 1, 2, 0, 1, 1], ["Ann", "Ann", "Ann", "Ann", "Ann", "Bob"]
-    message = "answered the row 0 twice, with 'a' and 'b'.* So did others: 1 by 'Ann'"
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(InputError, match=r"row 3: .* 'Ann' answered the row 0 twice, with 'a' and 'b', as with 1"):
         Answers.from_records(rows, annotators, ["a", "a", "a", "b", "b", "b"])
-    many = [*range(30), *range(30)]
-    with pytest.raises(InputError, match="9 by 'Ann' and 20 more"):
-        Answers.from_records(many, ["Ann"] * 60, ["a"] * 30 + ["b"] * 30)
 
 
 def test_names_of_annotators_have_no_surrounding_spaces():
@@ -195,9 +195,9 @@ def test_names_of_annotators_have_no_surrounding_spaces():
 
 def test_names_of_annotators_without_text_are_errors():
     """Files of answers refuse empty names; columns whose names differ in spaces only are of one annotator."""
-    with pytest.raises(InputError, match=r"name of annotator 0 is empty \('  '\)"):
+    with pytest.raises(InputError, match="name of annotator 0 is empty"):
         Answers.from_table(pd.DataFrame({"  ": ["x", "y"], "A": ["x", "y"]}))
     with pytest.raises(InputError, match="name of annotator 1 is empty"):
         Answers.from_records([0, 1], ["A", ""], ["x", "y"])
-    with pytest.raises(InputError, match="the columns 'A ' and 'A' of answers are of one annotator, 'A'"):
+    with pytest.raises(InputError, match=r"must be 2 different names, one for each column.*got 'A' and 'A'"):
         Answers.from_table(pd.DataFrame({"A ": ["x", "y"], "A": ["x", "y"]}))

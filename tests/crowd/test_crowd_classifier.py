@@ -16,6 +16,7 @@ from sklearn.svm import LinearSVC
 
 from oneof import CLPL, PLEM, PLSVM, AvgPerceptron, CandidateEM, GaussianEM, LOORidge
 from oneof.crowd import AnnotatorModel, Answers, CrowdClassifier
+from oneof.crowd.arguments import join_rows
 from oneof.crowd.results import describe_contradiction
 from oneof.errors import InputError, InputTypeError
 from oneof.text import make_vectorizer
@@ -97,12 +98,21 @@ def test_rows_without_an_index_are_in_the_order_of_the_answers(data):
     assert given[::-1].rows[0] == "row 149"
     permuted = Answers.from_records(row, source, values, index=np.arange(150)[::-1])  # numbers of rows are their names
     np.testing.assert_allclose(model.fit(X, permuted).label_distributions_, expected, atol=1e-6)
-    with pytest.raises(InputError, match=r"no row of these names\. Pass index= to Answers"):
+    with pytest.raises(InputError, match=r"`X`, which has no names of rows\..*pass index= to Answers"):
         model.fit(X, Answers.from_records(*records))
-    with pytest.raises(
-        InputError, match=r"no row of these names\. Name the rows of X by its index, such as X\.set_index"
-    ):
+    with pytest.raises(InputError, match=r"which has other names.*such as X\.set_index"):
         model.fit(pd.DataFrame(X), given)
+
+
+def test_numbers_of_rows_are_found_by_the_index():
+    """Records name rows by the index of X, also by numbers in another order; then the order of a table is a guess."""
+    X = pd.DataFrame(np.zeros((3, 2)), index=[2, 0, 1])
+    joined = join_rows(Answers.from_records([0, 1, 2], ["Ann"] * 3, ["a", "b", "c"]), X, table=False)
+    assert joined.rows.tolist() == [2, 0, 1]
+    assert [joined.of_row(i) for i in range(3)] == [{"Ann": ["c"]}, {"Ann": ["a"]}, {"Ann": ["b"]}]
+    for is_table in (False, True):
+        with pytest.raises(InputError, match="the same numbers in another order"):
+            join_rows(Answers.from_table([["a"], ["b"], ["c"]]), X, is_table)
 
 
 def test_tables_of_pandas_are_joined_by_the_index(data):
@@ -118,18 +128,14 @@ def test_tables_of_pandas_are_joined_by_the_index(data):
         np.testing.assert_allclose(model.fit(frame, given).label_distributions_, expected, atol=1e-6)
     few = model.fit(frame, answers.iloc[order[:100]]).label_distributions_
     np.testing.assert_allclose(few, model.fit(frame, answers.iloc[np.sort(order[:100])]).label_distributions_)
-    with pytest.raises(InputError, match=r"has the numbers of the rows of `answers` in another order"):
+    with pytest.raises(InputError, match="the same numbers in another order"):
         model.fit(pd.DataFrame(X).iloc[order], same_order)
-    with pytest.raises(InputError, match=r"`answers` have the row 'x0', which the index of `X` does not have"):
+    with pytest.raises(InputError, match="such as 'x0', cannot be found in `X`, which has other names"):
         model.fit(frame, answers.set_axis([f"x{i}" for i in range(150)]))
-    with pytest.raises(
-        InputError, match=r"`answers` name rows such as 'row 0', and `X` has no row of these names\. Pass"
-    ):
+    with pytest.raises(InputError, match="rows of `answers`, such as 'row 0', cannot be found in `X`"):
         model.fit(pd.DataFrame(X), answers)
     for rows in (X, pl.DataFrame(X)):
-        with pytest.raises(
-            InputError, match=r"name rows such as 'row 149', and `X` has no names of rows\. Pass answers"
-        ):
+        with pytest.raises(InputError, match=r"'row 149', cannot .* has no names of rows.*pass answers\.to_numpy"):
             model.fit(rows, answers[::-1])
         np.testing.assert_allclose(model.fit(rows, answers.to_numpy()).label_distributions_, expected, atol=1e-6)
     np.testing.assert_allclose(model.fit(pd.DataFrame(X), answers.to_numpy()).label_distributions_, expected, atol=1e-6)

@@ -2,7 +2,8 @@
 
 Reading order:
 
-1. `encoding`, `answers`: a table, records or an export of answers, each a label, a set of labels, or nothing.
+1. `encoding`: names of rows and annotators, and their positions among other names.
+   `answers`: a table, records or an export of answers, each a label, a set of labels, or nothing.
 2. `rules`: functions that vote for labels, as sources of answers.
 3. `arguments`: answers in any form, their rows among those of a data set, and known labels, as arguments of `fit`.
 4. `results`, `annotator_results`: the selected model, accuracies by class, copies, disputed rows, questions, and notes.

@@ -1,48 +1,50 @@
-"""Answers of annotators, from a table or from records, encoded for the solvers."""
+"""Answers of annotators, from a table, records or an export, encoded for the solvers."""
 
 import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 from scipy.stats import binom
 
-from oneof.candidates.labels import MISSING
-from oneof.candidates.readers.annotations import EncodedAnswers
-from oneof.crowd.encoding import (
-    RECORD_COLUMNS,
-    Export,
-    check_field,
-    check_no_names,
-    column_annotators,
-    encode,
-    encode_records,
-    flatten_table,
-    has_record_columns,
-    name_vector,
-    rows_in,
-    selected_rows,
-    warn_of_joined_labels,
-)
-from oneof.errors import InputError
+from oneof.candidates.labels import MISSING, label_vector
+from oneof.candidates.readers.annotations import EncodedAnswers, encode_cells, read_table
+from oneof.crowd.encoding import annotator_vector, factorize, index_of, list_labels, name_vector, positions_in
+from oneof.errors import DataError, InputError, InputTypeError
 from oneof.files import as_path
-from oneof.io.formats.annotations import read_doccano, read_label_studio
+from oneof.io.formats.annotations import Annotation, describe_omitted, drop_empty, read_doccano, read_label_studio
+from oneof.messages import enumerate_items, warn
 from oneof.solvers.annotators import AnswerColumns
 from oneof.typing import Ints, Labels, Mask
 
 SelectRows: TypeAlias = Literal["auto"] | bool
+RECORD_COLUMNS = ("row", "annotator", "answer")
+MIN_NAMES = 20
+"""Number of answers, all different and in no other column, from which they are taken for names of rows.
+
+Two annotators who are right in half of their answers agree in a row with a probability of at least 1/4, and in none of
+20 rows with at most (3/4)^20 = 0.3 %.
+"""
 RULE_LEVEL = 0.01
 """Level of the tests by which a source is a rule, of the first one for all sources of a table together."""
 
 
-def _check_select_rows(select_rows: Any) -> SelectRows:
-    """Return the argument; raise unless it is "auto" or a bool."""
-    if isinstance(select_rows, str) and select_rows == "auto":
-        return "auto"
-    if not isinstance(select_rows, bool | np.bool_):
-        raise InputError(f'`select_rows` must be "auto", True or False; got {select_rows!r}.')
-    return bool(select_rows)
+def has_record_columns(answers: Any) -> bool:
+    """Return whether answers are a DataFrame of records; raise if it is one with other names of the columns."""
+    names = set(answers.columns) if hasattr(answers, "columns") else set()
+    if names.issuperset(RECORD_COLUMNS):
+        return True
+    if names & {"annotator", "worker"} and names & {"answer", "label"}:
+        raise InputError(
+            f"the DataFrame of answers has the columns {enumerate_items(list(map(repr, answers.columns)), 6)}, as with "
+            "one answer in each line. Rename those of the row, the annotator and the answer to 'row', 'annotator' and "
+            "'answer'."
+        )
+    return False
 
 
+@dataclass(eq=False, repr=False, slots=True)
 class Answers:
     """Answers of annotators about rows. An answer is a label or a set of labels that should contain the true one.
 
@@ -75,8 +77,6 @@ class Answers:
     [7, 9]
     """
 
-    __slots__ = ("_code", "_in_order", "_row", "_sets", "_source", "annotators", "classes", "rows", "select_rows")
-
     rows: Labels
     annotators: Labels
     classes: Labels
@@ -85,29 +85,34 @@ class Answers:
     _source: Ints
     _code: Ints
     _sets: Mask
-    _in_order: bool
+    _in_order: bool = True
+    """False if the order of the rows is that of their names, and not one given by the caller."""
 
-    @classmethod
-    def _from_codes(
-        cls,
-        codes: tuple[Ints, Ints, Ints],
-        sets: Mask,
-        names: tuple[Any, Any, Any],
-        *,
-        select: SelectRows,
-        in_order: bool = True,
-    ) -> Self:
-        """Return answers from codes of rows, annotators and distinct answers, and the names of all three.
-
-        `in_order` is False if the order of the rows is that of their names, and not one given by the caller.
-        """
-        out = object.__new__(cls)
-        out._in_order = in_order
-        out._row, out._source, out._code = codes
-        out._sets = sets
-        out.rows, out.annotators, out.classes = names
-        out.select_rows = _check_select_rows(select)
-        return out
+    def __post_init__(self) -> None:
+        """Check the answers, of which -1 is none, and sort them by rows and annotators; equal answers count once."""
+        is_auto = isinstance(self.select_rows, str) and self.select_rows == "auto"
+        if not is_auto and not isinstance(self.select_rows, bool | np.bool_):
+            raise InputError(f'`select_rows` must be "auto", True or False; got {self.select_rows!r}.')
+        row, source, code, annotators = self._row, self._source, self._code, self.annotators.tolist()
+        given = np.flatnonzero(code != MISSING)
+        silent = np.flatnonzero(np.bincount(source[given], minlength=len(annotators)) == 0)
+        if len(silent):
+            raise InputError(f"annotator {annotators[silent[0]]!r} has no answer. Remove the annotator.")
+        given = given[np.lexsort((source[given], row[given]))]  # stable: the first of equal answers stays
+        again = np.flatnonzero((np.diff(row[given]) == 0) & (np.diff(source[given]) == 0))
+        differs = again[code[given[again]] != code[given[again + 1]]]
+        if len(differs):
+            at = differs[np.argmin(given[differs + 1])]
+            i, j = given[at], given[at + 1]
+            one, other = (" or ".join(map(str, self.classes[self._sets[code[k]]].tolist())) for k in (i, j))
+            others = f", as with {len(differs) - 1:,} further answers" if len(differs) > 1 else ""
+            raise InputError(
+                f"annotator {annotators[source[i]]!r} answered the row {self.rows.tolist()[row[i]]!r} twice, with "
+                f"{one!r} and {other!r}{others}. Keep one answer, or give their set.",
+                row=int(j),
+            )
+        given = np.delete(given, again + 1)
+        self._row, self._source, self._code = row[given], source[given], code[given]
 
     @classmethod
     def from_table(
@@ -139,22 +144,16 @@ class Answers:
             If the table is not 2-D, an annotator has no answer, or the answers in a column all differ from one another
             and from those in other columns, as names of rows do.
         """
-        flat, (n_rows, n_columns), names, row_names = flatten_table(table)
-        names = column_annotators(names, annotators)
-        code, sets, known = encode(flat, classes, n_columns)
+        cells, (n_rows, n_columns) = read_table(table)
+        columns = label_vector(list(table.columns)) if hasattr(table, "columns") else np.arange(n_columns)
+        rows = np.arange(n_rows) if index_of(table) is None else label_vector(table.index)
+        names = _column_annotators(columns, annotators)
+        code, sets, known = _encode(cells, n_columns, classes)
+        row, source = np.divmod(np.arange(len(code)), max(n_columns, 1))
+        read = cls(rows, names, known, select_rows, row, source, code, sets)
         if classes is None:
-            warn_of_joined_labels(known)
-        given = np.flatnonzero(code != MISSING)
-        row, source = np.divmod(given, n_columns)
-        empty = np.flatnonzero(np.bincount(source, minlength=n_columns) == 0)
-        if len(empty):
-            raise InputError(
-                f"annotator {names.tolist()[empty[0]]!r} has no answer. Remove the column.", column=int(empty[0])
-            )
-        if classes is None:
-            check_no_names(source, code[given], names)
-        row_names = np.arange(n_rows) if row_names is None else row_names
-        return cls._from_codes((row, source, code[given]), sets, (row_names, names, known), select=select_rows)
+            _check_no_names(read._source, read._code, names)
+        return read
 
     @classmethod
     def from_records(
@@ -201,15 +200,17 @@ class Answers:
         if annotators is None and answers is None:
             if not has_record_columns(rows):
                 raise InputError(
-                    "`rows` must be a DataFrame with the columns row, annotator and answer, or `annotators` and "
-                    "`answers` must be given."
+                    "`rows` must be a DataFrame with the columns row, annotator and answer; or pass all three."
                 )
             rows, annotators, answers = (rows[name] for name in RECORD_COLUMNS)
-        codes, sets, names = encode_records(rows, annotators, answers, classes)
-        if classes is None:
-            warn_of_joined_labels(names[2])
-        read = cls._from_codes(codes, sets, names, select=select_rows, in_order=False)
-        return (read if index is None else read.align(index))._in_row_order()
+        columns = name_vector(rows, "rows"), annotator_vector(annotators), label_vector(answers)
+        lengths = list(map(len, columns))
+        if len(set(lengths)) > 1:
+            raise InputError(f"`rows`, `annotators` and `answers` must have the same length; got {lengths}.")
+        (row_names, row), (sources, source) = factorize(columns[0], "row"), factorize(columns[1], "annotator")
+        code, sets, known = _encode(columns[2], 1, classes)
+        read = cls(row_names, sources, known, select_rows, row, source, code, sets, _in_order=False)
+        return read if index is None else read.align(index)
 
     @classmethod
     def from_label_studio(
@@ -265,9 +266,9 @@ class Answers:
         ...     Answers.from_label_studio(path, row="name")
         <Answers: 2 by 2 annotators about 1 rows, 2 classes>
         """
-        check_field(row)
-        annotations = read_label_studio(as_path(path), item=row, choice=choice)
-        return Export(annotations, path).read(cls.from_records, classes=classes, index=index)
+        return cls._from_export(
+            lambda: read_label_studio(as_path(path), item=row, choice=choice), path, row, classes=classes, index=index
+        )
 
     @classmethod
     def from_doccano(cls, path: Any, *, row: str = "id", classes: Any = None, index: Any = None) -> "Answers":
@@ -308,16 +309,27 @@ class Answers:
         ...     Answers.from_doccano(folder)
         <Answers: 2 by 2 annotators about 1 rows, 2 classes>
         """
-        check_field(row)
         paths = [as_path(one) for one in path] if isinstance(path, list | tuple) else as_path(path)
-        return Export(read_doccano(paths, item=row), path).read(cls.from_records, classes=classes, index=index)
+        return cls._from_export(lambda: read_doccano(paths, item=row), path, row, classes=classes, index=index)
 
-    def _in_row_order(self) -> "Answers":
-        """Return the same answers, sorted by rows and annotators, so that results do not depend on their order."""
-        order = np.lexsort((self._source, self._row))
-        codes = (self._row[order], self._source[order], self._code[order])
-        names = (self.rows, self.annotators, self.classes)
-        return Answers._from_codes(codes, self._sets, names, select=self.select_rows, in_order=self._in_order)
+    @classmethod
+    def _from_export(cls, read: Callable[[], list[Annotation]], path: Any, row: Any, **named: Any) -> "Answers":
+        """Return the answers of an export; errors name the file, and the place of the answer in it."""
+        if not isinstance(row, str):
+            raise InputTypeError(f"`row` must be the name of a field; got {row!r}.")
+        source = ", ".join(map(str, path)) if isinstance(path, list | tuple) else str(path)
+        annotations, omitted = drop_empty(read())
+        if not annotations:
+            raise DataError("the export has no answers.", source=source)
+        if omitted:
+            warn(describe_omitted(omitted))
+        rows, annotators, labels, locations = zip(*annotations, strict=True)
+        try:
+            return cls.from_records(rows, annotators, list_labels(labels), **named)
+        except InputError as error:
+            place = source if error.row is None else locations[error.row]
+            error.row = None
+            raise error.at(place) from None
 
     def align(self, index: Any) -> "Answers":
         """Return the answers over all rows of a data set.
@@ -337,9 +349,15 @@ class Answers:
             If the answers have a row that is not in `index`, or a name is repeated.
         """
         names = name_vector(index, "index")
-        row = rows_in(names, self._row, self._source, (self.rows, self.annotators))
-        codes = (row, self._source, self._code)
-        return Answers._from_codes(codes, self._sets, (names, self.annotators, self.classes), select=self.select_rows)
+        row = positions_in(names, self.rows.tolist(), "index")[self._row]
+        unknown = np.flatnonzero(row == MISSING)
+        if len(unknown):
+            name, annotator = self.rows.tolist()[self._row[unknown[0]]], self._source[unknown[0]]
+            raise InputError(
+                f"an answer of annotator {self.annotators.tolist()[annotator]!r} is about the row {name!r}, which the "
+                "table does not have. Correct the name, or remove the answer."
+            )
+        return replace(self, rows=names, _row=row, _in_order=True)
 
     @property
     def are_rules(self) -> bool:
@@ -417,15 +435,24 @@ class Answers:
 
         Annotators without an answer to these rows are omitted.
         """
-        selected = selected_rows(rows, len(self))
-        position = np.full(len(self), MISSING)
-        position[selected] = np.arange(len(selected))
-        kept = np.flatnonzero(position[self._row] != MISSING)
+        try:
+            selected = np.atleast_1d(np.arange(len(self))[rows])
+            row = positions_in(selected, range(len(self)), "rows")[self._row]
+        except (IndexError, TypeError, ValueError):
+            raise InputError(
+                f"answers to {len(self)} rows are indexed by a slice, a mask or different rows; got {rows!r}."
+            ) from None
+        kept = np.flatnonzero(row != MISSING)
         sources, source = np.unique(self._source[kept], return_inverse=True)
-        codes = (position[self._row[kept]], source.ravel(), self._code[kept])
-        names = (self.rows[selected], self.annotators[sources], self.classes)
-        select = self.are_rules  # of all answers: those of a few rows may be equal by chance
-        return Answers._from_codes(codes, self._sets, names, select=select, in_order=self._in_order)
+        return replace(
+            self,
+            rows=self.rows[selected],
+            annotators=self.annotators[sources],
+            select_rows=self.are_rules,  # of all answers: those of a few rows may be equal by chance
+            _row=row[kept],
+            _source=source.ravel(),
+            _code=self._code[kept],
+        )
 
     def __repr__(self) -> str:
         return (
@@ -448,3 +475,40 @@ class Answers:
         informative = np.flatnonzero(~self._sets[self._code].all(axis=1))
         codes = (self._row[informative], self._source[informative], self._code[informative])
         return AnswerColumns.from_answers(*codes, self._sets, len(self), len(self.annotators))
+
+
+def _encode(cells: Any, n_columns: int, classes: Any) -> tuple[Ints, Mask, Labels]:
+    """Return the codes of `encode_cells`; warn if a class consists of others separated by "|", as a set in a text."""
+    code, sets, known = encode_cells(cells, n_columns, classes)
+    names = set(known.tolist())
+    for label in known.tolist() if classes is None else ():
+        if isinstance(label, str) and "|" in label and names.issuperset(members := label.split("|")):
+            warn(f"{label!r} is read as one class. If it is a set, split the text: the answer is then {members}.")
+            break
+    return code, sets, known
+
+
+def _column_annotators(columns: Labels, annotators: Any = None) -> Any:
+    """Return the annotators of columns, by default their names; columns of one annotator are an error."""
+    names = annotator_vector(columns if annotators is None else annotators)
+    if not len(set(names.tolist())) == len(names) == len(columns):
+        listed = enumerate_items(list(map(repr, names.tolist())), 9) or "none"
+        raise InputError(
+            f"`annotators` must be {len(columns)} different names, one for each column, by default those of the "
+            f"columns; got {listed}. Rename or remove a column, or pass `annotators`."
+        )
+    return names
+
+
+def _check_no_names(source: Ints, code: Ints, names: Labels) -> None:
+    """Raise if the answers in one of several columns are all different, and occur in no other column, as names do."""
+    is_shared = np.bincount(code)[code] > 1
+    n_answers, n_shared = (np.bincount(one, minlength=len(names)) for one in (source, source[is_shared]))
+    suspects = np.flatnonzero((n_answers >= MIN_NAMES) & (n_shared == 0))
+    if len(names) > 1 and len(suspects):
+        name, n = names.tolist()[suspects[0]], n_answers[suspects[0]]
+        raise InputError(
+            f"the {n} answers in column {name!r} are all different, and occur in no other column. If they name the "
+            f"rows, make them the index: table.set_index({name!r}). Otherwise pass `classes`.",
+            column=int(suspects[0]),
+        )

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from oneof.candidates import as_candidates
-from oneof.candidates.labels import as_classes
-from oneof.crowd.answers import Answers
-from oneof.crowd.encoding import has_record_columns, name_vector
+from oneof.candidates.labels import MISSING, is_missing
+from oneof.candidates.readers.annotations import check_classes
+from oneof.crowd.answers import Answers, has_record_columns
+from oneof.crowd.encoding import index_of, is_in_order, name_vector, positions_in
 from oneof.errors import InputError, LabelError
 from oneof.typing import Floats
 
@@ -16,15 +17,10 @@ from oneof.typing import Floats
 def as_answers(answers: Any, classes: Any = None) -> Answers:
     """Return answers given as `Answers`, a table, or a DataFrame of records."""
     if isinstance(answers, Answers):
-        if classes is not None and not np.array_equal(as_classes(classes), answers.classes):
-            raise InputError(
-                f"`classes` must be the classes of the answers, {answers.classes.tolist()}; got {classes!r}. Pass them "
-                "to Answers.from_table or from_records."
-            )
+        check_classes(classes, answers.classes)
         return answers
-    if has_record_columns(answers):
-        return Answers.from_records(answers, classes=classes)
-    return Answers.from_table(answers, classes=classes)
+    read = Answers.from_records if has_record_columns(answers) else Answers.from_table
+    return read(answers, classes=classes)
 
 
 def is_table(answers: Any) -> bool:
@@ -50,120 +46,50 @@ def read_gold(gold: Any, answers: Answers) -> Floats | None:
     """
     if gold is None:
         return None
-    gold = _as_mapping(gold, answers)
-    named = isinstance(gold, Mapping)
-    if named:
-        position = {name: i for i, name in enumerate(answers.rows.tolist())}
-        listed = [None] * len(answers)
-        for name, label in gold.items():
-            if name not in position:
-                raise InputError(
-                    f"`gold` names the row {name!r}, which the answers do not have. Correct the name; or, if no "
-                    "annotator answered the row, leave it out, or name all rows by Answers.from_records(index=)."
-                )
-            listed[position[name]] = label
-        gold = listed
+    rows, is_named = answers.rows.tolist(), isinstance(gold, Mapping)
+    if getattr(gold, "ndim", 0) == 1 and index_of(gold) is not None:  # a Series of pandas
+        names = gold.index.tolist()
+        has_other_names = rows == list(range(len(rows))) and set(names).isdisjoint(rows)
+        is_named = not is_in_order(names, rows, index_is_unnamed=has_other_names)
+    if is_named:
+        names, labels = zip(*gold.items(), strict=True) if len(gold) else ((), ())
+        unknown = sorted(set(names).difference(rows), key=names.index)
+        if unknown:
+            raise InputError(
+                f"`gold` names the row {unknown[0]!r}, which the answers do not have. Correct the name; or, if no "
+                "annotator answered the row, leave it out, or name all rows by Answers.from_records(index=)."
+            )
+        position = positions_in(name_vector(names, "gold"), rows, "gold")
+        gold = [None if i == MISSING or is_missing(labels[i]) else labels[i] for i in position]
     try:
         candidates = as_candidates(gold, classes=answers.classes)
     except LabelError as error:
-        if named and error.row is not None:
-            raise LabelError(
-                error.reason, label=error.label, source=f"`gold`, row {answers.rows.tolist()[error.row]!r}"
-            ) from None
+        if is_named and error.row is not None:
+            raise LabelError(error.reason, label=error.label, source=f"`gold`, row {rows[error.row]!r}") from None
         raise error.at("`gold`") from None
     if len(candidates) != len(answers):
         raise InputError(f"`gold` must have one label for each of the {len(answers)} rows; got {len(candidates)}.")
     return None if candidates.is_unlabeled.all() else candidates.weights
 
 
-def _as_mapping(gold: Any, answers: Answers) -> Any:
-    """Return a Series of pandas as a mapping if its index names rows of the answers, and other values unchanged.
-
-    A Series with a label for each row is in their order if it is numbered from 0, or if the answers are and it has
-    other names.
-    """
-    is_series = getattr(gold, "ndim", 0) == 1 and hasattr(gold, "index") and hasattr(gold, "items")
-    if not is_series:
-        return gold
-    names, rows = gold.index.tolist(), answers.rows.tolist()
-    numbers = list(range(len(rows)))
-    has_other_names = rows == numbers and set(names).isdisjoint(rows)
-    if len(names) == len(rows) and (names in (numbers, rows) or has_other_names):
-        return gold
-    if not gold.index.is_unique:
-        repeated = gold.index[gold.index.duplicated()][0]
-        raise InputError(f"`gold` names the row {repeated!r} twice. Give each row one label.")
-    return {name: None if is_missing else label for (name, label), is_missing in zip(gold.items(), gold.isna())}
-
-
 def join_rows(answers: Answers, rows: Any, table: bool) -> Answers:
     """Return the answers over the rows of X, by the names of the rows or by their order; see `CrowdClassifier.fit`."""
     if len(rows.shape) == 0:
         raise InputError("`X` must be of shape (n_samples, n_features); got a scalar.")
-    n = rows.shape[0]
-    has_index = hasattr(rows, "index") and not callable(rows.index)
-    index = name_vector(rows.index if has_index else np.arange(n), "index")
-    names, known = answers.rows.tolist(), set(index.tolist())
-    if table:
-        if _is_named_alike(names, index.tolist(), has_index=has_index):
-            return answers.align(index)._in_row_order()
-        if len(answers) != n:
-            raise InputError(
-                f"`answers` are about {len(answers)} rows, but `X` has {n}. Give one row of answers for each."
-            )
+    n, own = rows.shape[0], index_of(rows)
+    index = name_vector(np.arange(n) if own is None else own, "index")
+    names, known = answers.rows.tolist(), index.tolist()
+    if is_in_order(names, known, index_is_unnamed=answers._in_order and not table and own is None):
         return answers
-    is_in_order = len(names) == n and (
-        names == list(range(n)) or (answers._in_order and not has_index and known != set(names))
-    )
-    if is_in_order:
-        return answers
-    if names and known.isdisjoint(names):
-        remedy = (
-            "Name the rows of X by its index, such as X.set_index(names)" if has_index
-            else "Pass index= to Answers, with the names of all rows in the order of X"
-        )  # fmt: skip
-        raise InputError(f"`answers` name rows such as {names[0]!r}, and `X` has no row of these names. {remedy}.")
-    return answers.align(index)
-
-
-def _is_named_alike(names: list[Any], index: list[Any], *, has_index: bool) -> bool:
-    """Return whether the rows of a table of answers are found by the index of X; False if both have the same order.
-
-    Raises
-    ------
-    InputError
-        If the names differ in such a way that the order of the rows would be a guess.
-    """
     is_numbered = names == list(range(len(names)))
-    if names == index or not names:
-        return False
-    if not is_numbered:
-        _check_names(names, index, has_index=has_index)
-        return True
-    if set(index) == set(names):
+    if table and is_numbered and len(names) != n:
+        raise InputError(f"`answers` are about {len(names)} rows, but `X` has {n}. Give one row of answers for each.")
+    is_guess = (table or answers._in_order) and is_numbered and set(names) == set(known)
+    if is_guess or (table and own is None) or (names and set(names).isdisjoint(known)):
         raise InputError(
-            "the index of `X` has the numbers of the rows of `answers` in another order. Give the table of answers the "
-            "index of its rows, or reset that of X: X.reset_index(drop=True)."
+            f"the rows of `answers`, such as {names[0]!r}, cannot be found in `X`, which has "
+            f"{'no names of rows' if own is None else 'other names, or the same numbers in another order'}. Give X and "
+            "the table the same index, such as X.set_index(names), or pass index= to Answers. If a table is in the "
+            "order of X, pass answers.to_numpy() and X.reset_index(drop=True)."
         )
-    return False
-
-
-def _check_names(names: list[Any], index: list[Any], *, has_index: bool) -> None:
-    """Raise unless X has all rows that a table of answers names: the order of the rows would be a guess."""
-    known = set(index)
-    if not has_index:
-        problem, remedy = "`X` has no names of rows", "name the rows of X, such as pandas.DataFrame(X, index=names)"
-    elif known.issuperset(names):
-        return
-    elif known.isdisjoint(names) and index == list(range(len(index))):
-        problem, remedy = "`X` has no row of these names", "name the rows of X by its index, such as X.set_index(names)"
-    else:
-        strange = next(name for name in names if name not in known)
-        raise InputError(
-            f"`answers` have the row {strange!r}, which the index of `X` does not have. Give both the same names, or "
-            "pass answers.to_numpy() if its rows are in the order of X."
-        )
-    raise InputError(
-        f"`answers` name rows such as {names[0]!r}, and {problem}. Pass answers.to_numpy() if its rows are in the "
-        f"order of X; otherwise {remedy}."
-    )
+    return answers.align(index)

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from oneof.candidates.readers.collections import is_collection
 from oneof.crowd.answers import Answers
 from oneof.errors import InputError, InputTypeError
-from oneof.messages import warn
+from oneof.messages import enumerate_items, warn
 
 
 def apply_rules(
@@ -48,47 +48,37 @@ def apply_rules(
     >>> apply_rules([has_free, is_short], ["free money for everyone here", "lunch?", "a free one"])
     <Answers: 4 by 2 annotators about 3 rows, 3 classes>
     """
-    named = _name_rules(rules)
-    listed = _as_rows(rows)
-    votes: dict[str, list[Any]] = {}
+    named, listed = _name_rules(rules), _list_rows(rows)
+    votes: dict[Any, list[Any]] = {}
     for name, rule in named.items():
-        column = []
         for i, row in enumerate(listed):
             try:
-                column.append(rule(row))
+                vote = rule(row)
             except Exception as error:  # the code of a user may raise anything
                 raise InputError(f"rule {name!r} raised {type(error).__name__}: {error}. Correct it.", row=i) from error
-        votes[name] = [None if _is_empty(vote) else vote for vote in column]
-    omitted = [name for name, column in votes.items() if all(vote is None for vote in column)]
-    if len(omitted) == len(votes):
+            is_empty = is_collection(vote) and not (vote.size if isinstance(vote, np.ndarray) else len(vote))
+            votes.setdefault(name, []).append(None if is_empty else vote)
+    kept = [name for name, column in votes.items() if any(vote is not None for vote in column)]
+    if not kept:
         raise InputError("no rule votes on any row. Check the rules, or the rows.")
-    if omitted:
-        names = ", ".join(map(repr, omitted[:5])) + (", ..." if len(omitted) > 5 else "")
-        warn(f"rules that vote on no row are omitted: {names}.")
-    kept = [name for name in votes if name not in omitted]
-    table = [[votes[name][i] for name in kept] for i in range(len(listed))]
+    if omitted := [repr(name) for name in named if name not in kept]:
+        warn(f"rules that vote on no row are omitted: {enumerate_items(omitted, 5)}.")
+    table = list(zip(*(votes[name] for name in kept), strict=True))
     return Answers.from_table(table, classes=classes, annotators=kept, select_rows=True)
 
 
-def _is_empty(vote: Any) -> bool:
-    return is_collection(vote) and (vote.size if isinstance(vote, np.ndarray) else len(vote)) == 0
-
-
 def _name_rules(rules: Any) -> dict[Any, Callable[[Any], Any]]:
-    if isinstance(rules, Mapping):
-        named = dict(rules)
-    else:
-        named = {}
-        try:
-            listed = list(rules)
-        except TypeError:
-            raise InputTypeError(f"`rules` must be a list or a dict of functions of a row; got {rules!r}.") from None
-        for rule in listed:
+    """Return rules by their names; those of a sequence that have one name are numbered."""
+    try:
+        named = dict(rules) if isinstance(rules, Mapping) else {}
+        for rule in () if isinstance(rules, Mapping) else rules:
             name = base = getattr(rule, "__name__", type(rule).__name__)
             number = 2
             while name in named:
                 name, number = f"{base}_{number}", number + 1
             named[name] = rule
+    except TypeError:
+        raise InputTypeError(f"`rules` must be a list or a dict of functions of a row; got {rules!r}.") from None
     if not named:
         raise InputError("`rules` must contain at least one rule; got none.")
     for name, rule in named.items():
@@ -97,11 +87,12 @@ def _name_rules(rules: Any) -> dict[Any, Callable[[Any], Any]]:
     return named
 
 
-def _as_rows(rows: Any) -> Any:
+def _list_rows(rows: Any) -> list[Any]:
+    """Return the rows of a sequence, an array, a sparse matrix or a DataFrame."""
     if hasattr(rows, "to_dicts"):  # polars
-        return rows.to_dicts()
+        return list(rows.to_dicts())
     if hasattr(rows, "columns"):  # pandas
-        return rows.to_dict("records")
+        return list(rows.to_dict("records"))
     if sp.issparse(rows):
         rows = rows.tocsr()
         return [rows[i : i + 1] for i in range(rows.shape[0])]

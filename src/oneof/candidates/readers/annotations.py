@@ -1,5 +1,6 @@
 """Answers of several annotators as candidate sets; an answer is a label, a set of labels, or missing."""
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -8,13 +9,11 @@ import scipy.sparse as sp
 from oneof.candidates.labels import (
     MISSING,
     as_classes,
-    distinct_labels,
+    check_no_mapping,
     encode_labels,
     is_minus_one,
     is_missing,
     label_vector,
-    list_rows,
-    unknown_label,
 )
 from oneof.candidates.readers.collections import is_collection, read_sets
 from oneof.candidates.row_weights import MIN_STORED_WEIGHT
@@ -92,8 +91,75 @@ def read_reliable_annotations(answers: Any, classes: Any, reliabilities: Any) ->
     return np.maximum(weights, MIN_STORED_WEIGHT), known
 
 
-def encode_cells(cells: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:
-    """Return the code of each cell, -1 for no answer, the distinct answers as sets, (D, K), and the classes."""
+def check_classes(classes: Any, known: Labels) -> None:
+    """Raise unless classes, if given, are those of encoded answers."""
+    if classes is not None and as_classes(classes).tolist() != known.tolist():
+        raise LabelError(
+            f"`classes` must be the classes of the answers, {known.tolist()}; got {classes!r}. Pass them to "
+            "Answers.from_table or from_records."
+        )
+
+
+def read_table(answers: Any) -> tuple[Any, tuple[int, int]]:
+    """Return the cells of an (items, annotators) table by rows, as a vector, and the shape of the table."""
+    check_no_mapping(answers)
+    if hasattr(answers, "columns"):
+        columns = [label_vector(answers[name]).tolist() for name in answers.columns]
+        return label_vector([cell for cells in zip(*columns) for cell in cells]), (len(answers), len(columns))
+    if isinstance(answers, np.ndarray | memoryview):
+        answers = np.asanyarray(answers)
+        cells, shape = answers.ravel(), answers.shape
+    else:
+        cells, shape = _read_rows(answers)
+    if len(shape) != 2:
+        raise LabelError(
+            "`answers` must be a table of shape (n_rows, n_annotators), with a row for each item and a column for each "
+            f"annotator; got {f'shape {shape}' if shape else type(answers).__name__}."
+        )
+    return label_vector(cells), shape
+
+
+def _read_rows(table: Any) -> tuple[list[Any], tuple[int, ...]]:
+    """Return the cells and the shape of a sequence of rows; the shape is empty if these are not sequences."""
+    try:
+        rows = list(table)
+        if any(isinstance(row, str | bytes | set | Mapping) for row in rows):
+            return [], ()
+        listed = list(map(list, rows))
+    except (TypeError, NotImplementedError):  # the latter from some sparse formats
+        return [], ()
+    width = len(listed[0]) if listed else 0
+    for i, row in enumerate(listed):
+        if len(row) != width:
+            raise LabelError(f"got {len(row)} answers; other rows have {width}. Use None for a missing answer.", row=i)
+    return [cell for row in listed for cell in row], (len(listed), width)
+
+
+def encode_cells(cells: Any, n_columns: int, classes: Any) -> tuple[Ints, Mask, Labels]:
+    """Return the code of each cell, -1 for no answer, the distinct answers as sets, (D, K), and the classes.
+
+    Errors name the row and, if there are several, the column of the cell.
+    """
+    listed = cells.tolist()
+    if classes is None and all(is_missing(value) or is_minus_one(value) for value in listed):
+        raise LabelError("`answers` must contain at least one answer.")
+    try:
+        if cells.dtype.kind == "O" and any(map(is_collection, listed)):
+            return _encode_sets(listed, classes)
+        code, known = encode_labels(cells, classes)
+    except LabelError as error:
+        if error.cause == "types" and n_columns > 2:
+            remedy = "If each line is an answer, pass the columns to Answers.from_records(rows, annotators, answers)."
+            raise error.because(f"{error.reason} {remedy}") from None
+        if error.row is None or n_columns == 1:
+            raise
+        row, column = divmod(error.row, n_columns)
+        raise LabelError(error.reason, label=error.label, cause=error.cause, row=row, column=column) from None
+    return code, np.eye(len(known), dtype=bool), known
+
+
+def _encode_sets(cells: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:
+    """Return the codes of cells of which some are sets; see `encode_cells`."""
     minus_one_is_class = classes is not None and any(is_minus_one(value) for value in as_classes(classes).tolist())
     code = np.full(len(cells), MISSING)
     distinct: dict[Any, int] = {}
@@ -134,69 +200,15 @@ def _encode_answers(answers: Any, classes: Any) -> EncodedAnswers:
     """Return the codes of an (items, annotators) table of labels and sets, or those of `oneof.crowd.Answers`."""
     if isinstance(answers, SupportsCodes):
         codes = answers.to_codes()
-        if classes is not None and as_classes(classes).tolist() != codes.classes.tolist():
-            raise LabelError(
-                f"`classes` must be the classes of the answers, {codes.classes.tolist()}; got {classes!r}. Pass them "
-                "to Answers.from_table or from_records."
-            )
+        check_classes(classes, codes.classes)
         return codes
     if hasattr(answers, "columns") and {"row", "annotator", "answer"} <= set(answers.columns):
         raise LabelError(
             "`answers` must be a table with a column for each annotator; got records. Pass "
             "oneof.crowd.Answers.from_records(answers, index=...), with the names of the rows in order."
         )
-    table = answers.to_numpy() if hasattr(answers, "to_numpy") else _as_table(answers)
-    if table.ndim != 2:
-        raise LabelError(f"`answers` must have shape (n_samples, n_annotators); got {table.shape}.")
-    n_rows, n_annotators = table.shape
-    flat = label_vector(table.ravel())
-    listed = flat.tolist()
-    if flat.dtype.kind == "O" and any(map(is_collection, listed)):
-        try:
-            code, sets, known = encode_cells(listed, classes)
-        except LabelError as error:
-            if error.row is None:
-                raise
-            row, column = divmod(error.row, n_annotators)
-            raise LabelError(error.reason, label=error.label, cause=error.cause, row=row, column=column) from None
-    else:
-        distinct_labels(listed, np.arange(flat.size) // max(n_annotators, 1))  # raises if a value cannot be a label
-        known = encode_labels(flat)[1] if classes is None else as_classes(classes)
-        _check_known(listed, known, n_annotators)
-        code, sets = encode_labels(flat, known)[0], np.eye(len(known), dtype=bool)
+    cells, shape = read_table(answers)
+    code, sets, known = encode_cells(cells, shape[1], classes)
     given = np.flatnonzero(code != MISSING)
-    row, annotator = np.divmod(given, max(n_annotators, 1))
-    return EncodedAnswers(row, annotator, code[given], sets, known, (n_rows, n_annotators))
-
-
-def _as_table(answers: Any) -> np.ndarray[Any, Any]:
-    """Return lists of answers as a table; NumPy would turn a NaN among strings into the string 'nan'."""
-    if isinstance(answers, np.ndarray):
-        return answers
-    try:
-        rows = [_as_row(row) for row in list_rows(answers)]
-    except TypeError:
-        raise LabelError("`answers` must be a table with one row per item and one column per annotator.") from None
-    table = np.empty((len(rows), max(map(len, rows), default=0)), dtype=object)
-    for i, row in enumerate(rows):
-        if len(row) != table.shape[1]:
-            raise LabelError(
-                f"got {len(row)} answers; other rows have {table.shape[1]}. Use None for a missing answer.",
-                row=i,
-            )
-        for j, answer in enumerate(row):  # an assignment of the row would unpack its sets
-            table[i, j] = answer
-    return table
-
-
-def _as_row(answers: Any) -> list[Any]:
-    if isinstance(answers, str | bytes):
-        raise TypeError("a string is not a list of answers")
-    return list(answers)
-
-
-def _check_known(flat: list[Any], known: Labels, n_annotators: int) -> None:
-    listed = set(known.tolist())
-    for i, answer in enumerate(flat):
-        if not (is_missing(answer) or is_minus_one(answer)) and answer not in listed:
-            raise unknown_label(i // n_annotators, answer, known)
+    row, annotator = np.divmod(given, max(shape[1], 1))
+    return EncodedAnswers(row, annotator, code[given], sets, known, shape)

@@ -78,7 +78,8 @@ def aggregation():
 def intervals():
     """Print the fractions of annotators whose interval of 90 % contains the fraction of their correct answers.
 
-    The answers of rows with known labels are counted. An annotator without such answers is omitted.
+    The answers of rows with known labels are counted. An annotator without such answers, or of unknown accuracy, is
+    omitted.
     """
     print(
         "| crowd | annotators | all annotators | with 20 or more answers | mean posterior | right labels |\n"
@@ -90,7 +91,7 @@ def intervals():
         model = AnnotatorModel().fit(table)
         given = table[known] >= 0
         counts = given.sum(axis=0)
-        used = counts > 0
+        used = (counts > 0) & ~np.isnan(model.accuracy_)
         realized = ((table[known] == truth[known, None]) & given).sum(axis=0)[used] / counts[used]
         low, high = model.accuracy_interval_[used].T
         inside = (low <= realized) & (realized <= high)

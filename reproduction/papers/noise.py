@@ -73,7 +73,7 @@ def measure(trial: Trial) -> Result:
     rate = float(trial["rate"] or 0.0)
     given = CandidateSets(put_errors(mask[train], y[train], rate, rng), range(mask.shape[1]))
     issues = find_label_issues(X[train], given)
-    estimate = None if issues.is_rate_unknown else float(issues.noise_rate)
+    estimate = float(issues.noise_rate)
     forms = {
         PLAIN: given,
         CORRECTED: issues.corrected(),

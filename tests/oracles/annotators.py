@@ -69,14 +69,15 @@ def rules(votes, n_rows, n_classes, start, *, n_iter, power=0.5, strength=3000.0
     mu = start.copy()
     columns = sorted({(j, tuple(sorted(members))) for _, j, members in votes})
     cast = {(i, j, tuple(sorted(members))) for i, j, members in votes}
-    voted = {i for i, _, _ in votes}
+    voted = sorted({i for i, _, _ in votes})
+    n_voted = len(voted)
     for _ in range(n_iter):
         rows = {c: [i for i in range(n_rows) if (i, *c) in cast] for c in columns}
         inside = {c: sum(mu[i, k] for i in rows[c] for k in c[1]) for c in columns}
-        size = {c: sum(mu[i, k] for i in range(n_rows) for k in c[1]) for c in columns}
+        size = {c: sum(mu[i, k] for i in voted for k in c[1]) for c in columns}
 
         def precision(odds, c, size=size):
-            share = size[c] / n_rows
+            share = size[c] / n_voted
             return odds * share / (odds * share + 1 - share)
 
         low, high = 1.0, 1e8
@@ -87,14 +88,14 @@ def rules(votes, n_rows, n_classes, start, *, n_iter, power=0.5, strength=3000.0
         for i in range(n_rows):
             logs = np.zeros(n_classes)
             for c in columns if i in voted else []:
-                share, rate = size[c] / n_rows, len(rows[c]) / n_rows
+                share, rate = size[c] / n_voted, len(rows[c]) / n_voted
                 for k in range(n_classes):
                     if k in c[1]:
                         mean = rate * precision(odds, c) / share
                         r = (inside[c] + strength * mean) / (size[c] + strength)
                     else:
                         mean = rate * (1 - precision(odds, c)) / (1 - share)
-                        r = (len(rows[c]) - inside[c] + strength * mean) / (n_rows - size[c] + strength)
+                        r = (len(rows[c]) - inside[c] + strength * mean) / (n_voted - size[c] + strength)
                     logs[k] += np.log(r) if (i, *c) in cast else power * np.log(1 - r)
             mu[i] = np.exp(logs) / np.exp(logs).sum()
     return mu

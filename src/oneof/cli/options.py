@@ -82,7 +82,7 @@ Rules: TypeAlias = Annotated[
         "--rules",
         metavar="auto|yes|no",
         help="Whether the sources of the answers are rules, which choose their rows, such as labeling functions; by "
-        "default those that give one label only.",
+        "default if most of them, or several that agree with others, give one label only.",
     ),
 ]
 AnswersRow: TypeAlias = Annotated[

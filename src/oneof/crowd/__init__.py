@@ -6,12 +6,11 @@ Reading order:
    `answers`: a table, records or an export of answers, each a label, a set of labels, or nothing.
 2. `rules`: functions that vote for labels, as sources of answers.
 3. `arguments`: answers in any form, their rows among those of a data set, and known labels, as arguments of `fit`.
-4. `results`, `annotator_results`: the selected model, accuracies by class, copies, disputed rows, questions, and notes.
-5. `selection`: selection of the model and the class frequencies by held-out answers.
-6. `annotator_model`: probabilities of the labels, and the accuracy and confusion of each annotator.
-7. `agreement`: Krippendorff's alpha, and Cohen's kappa of each pair.
-8. `learners`: classifiers that are fitted to the labels of a round, and the labels that calibrate their sets.
-9. `crowd_classifier`: a classifier and the model of the annotators, fitted in turn.
+4. `results`: accuracies by class, copies, disputed rows, questions, and notes.
+5. `annotator_model`: probabilities of the labels, and the accuracy and confusion of each annotator.
+6. `agreement`: Krippendorff's alpha, and Cohen's kappa of each pair.
+7. `learners`: classifiers that are fitted to the labels of a round, and the labels that calibrate their sets.
+8. `crowd_classifier`: a classifier and the model of the annotators, fitted in turn.
 """
 
 from oneof.crowd.agreement import PairAgreements, krippendorff_alpha, krippendorff_interval, pairwise_agreement

@@ -72,8 +72,8 @@ class AnnotatorModel(BaseEstimator):
         Class frequencies: equal, those of the labels, or given. "auto" fits them, with a Dirichlet prior at those of
         the answers that counts for ten rows of each class. Votes of rules alone do not determine them: they are equal.
     strength : float, default=4.0
-        Number of answers that the priors of the annotators count for. 0 is no prior: the model of Dawid & Skene. Rules
-        have a prior of their own.
+        Number of answers that the priors of the annotators count for, in all and in the rows of each class. 0 is no
+        prior: the model of Dawid & Skene. Rules have a prior of their own.
     classes : array-like of shape (n_classes,), optional
         The classes; by default those of the answers.
     coverage : float, default=0.9
@@ -102,8 +102,8 @@ class AnnotatorModel(BaseEstimator):
         Probability of each answer (last axis) for each true class, by annotator; rows sum to 1. An annotator with one
         coin, and a rule, have the accuracy on the diagonal, and equal probabilities elsewhere.
     accuracy_ : ndarray of shape (n_annotators,)
-        Probability that an answer of the annotator contains the true class; of a rule, the precision of its votes. NaN
-        if the answers do not identify it; `notes_` has the reason.
+        Probability that an answer of the annotator contains the true class. NaN if the answers do not identify it;
+        `notes_` has the reason. For rules it is the precision of votes on rows with known labels (`gold`).
     accuracy_interval_ : ndarray of shape (n_annotators, 2)
         Lower and upper ends of intervals of the accuracies, of probability `coverage`; NaN like the accuracies.
     n_answers_ : ndarray of shape (n_annotators,)
@@ -133,13 +133,14 @@ class AnnotatorModel(BaseEstimator):
     Notes
     -----
     All priors have a fixed strength, so the estimates of labels and sets converge to those of the model as rows grow.
-    Those of rules keep a bias toward the precision of all rules, since rules are assumed to be dependent: the rows in
-    which they do not vote count half.
+    The precisions of rules are not estimated from the votes alone, which do not determine the class frequencies. They
+    need ten votes on rows with known labels.
 
-    The answers identify accuracies only by comparison. An accuracy is NaN in three cases:
+    The answers identify accuracies only by comparison. Without ten answers to rows with known labels, an accuracy is
+    NaN in three cases:
 
-    * fewer than 10 answers of the annotator, and not all, are to rows with another answer or a known label;
-    * there are only two annotators, or others whose common rows have no cycle, and no labels are known;
+    * fewer than ten answers of the annotator, and not all, are to rows with another answer;
+    * the annotators are only two, or their pairs with common rows have no odd cycle;
     * one class explains all answers, although they name several.
 
     The model cannot detect errors that most annotators share, such as those on difficult rows. Two annotators who copy
@@ -311,14 +312,21 @@ class AnnotatorModel(BaseEstimator):
         self.posterior_, self.transduction_ = posterior, classes[posterior.argmax(axis=1)]
         self.class_prior_ = np.atleast_2d(solution.prior).mean(axis=0)
         self.class_prior_ /= self.class_prior_.sum()
+        known = np.zeros(len(posterior), dtype=bool) if evidence is None else ~(evidence == 1).all(axis=1)
         counted = None if solution.prior.ndim == 2 else columns.answer_counts(evidence)
-        estimates = estimate_accuracies(columns, posterior, coverage=float(self.coverage), counted=counted)
+        if self.are_rules_:
+            counted = known[columns.row].astype(np.float64)
+        options = {"coverage": float(self.coverage), "strength": float(self.strength)}
+        estimates = estimate_accuracies(columns, posterior, counted=counted, **options)
         self.n_answers_ = estimates.n_answers.astype(np.int64)
-        identified = identified_sources(columns, posterior, evidence)
+        identified = identified_sources(columns, posterior, known)
+        if self.are_rules_:
+            n_known = np.bincount(columns.answer_source[known[columns.row]], minlength=columns.n_sources)
+            identified = n_known >= MIN_ANSWERS
         self._accuracy = estimates.accuracy
         self.accuracy_ = np.where(identified, estimates.accuracy, np.nan)
         self.accuracy_interval_ = np.where(identified[:, None], estimates.interval, np.nan)
-        self._n_known = 0 if evidence is None else int(np.count_nonzero(~evidence.all(axis=1)))
+        self._n_known = int(known.sum())
         self._chance = chance_accuracies(columns, posterior)
 
     # -- results --------------------------------------------------------------------------------------------------
@@ -358,7 +366,7 @@ class AnnotatorModel(BaseEstimator):
         Returns
         -------
         ClassAccuracies
-            For rules, which choose their rows, no difference is reported.
+            NaN for annotators whose accuracy is not identified. For rules, no difference is reported.
 
         Raises
         ------
@@ -378,10 +386,14 @@ class AnnotatorModel(BaseEstimator):
         columns, posterior = self._answer_columns, self.posterior_
         J, K = len(self.annotators_), len(self.classes_)
         check_memory(64.0 * J * K, "The accuracies of all annotators in all classes", "use fewer annotators")
-        estimates = estimate_class_accuracies(columns, posterior, self._accuracy, coverage=float(self.coverage))
+        options = {"coverage": float(self.coverage), "strength": float(self.strength)}
+        estimates = estimate_class_accuracies(columns, posterior, self._accuracy, **options)
+        unknown = np.isnan(self.accuracy_)
         differs = equal_accuracy_p_values(columns, posterior) * (J * K) < TEST_LEVEL
-        differs &= not self.are_rules_
-        values = (estimates.accuracy, estimates.interval, estimates.n_answers, differs)
+        differs &= ~unknown[:, None] & (not self.are_rules_)
+        accuracy = np.where(unknown[:, None], np.nan, estimates.accuracy)
+        interval = np.where(unknown[:, None, None], np.nan, estimates.interval)
+        values = (accuracy, interval, estimates.n_answers, differs)
         return ClassAccuracies(self.annotators_, self.classes_, *values)
 
     def disputed_rows(self, n_rows: int = 10) -> DisputedRows:

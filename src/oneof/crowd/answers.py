@@ -221,6 +221,7 @@ class Answers:
         choice: str | None = None,
         classes: Any = None,
         index: Any = None,
+        select_rows: SelectRows = "auto",
     ) -> "Answers":
         """Read a JSON export of Label Studio, in its full form or the short one ("JSON-MIN").
 
@@ -237,7 +238,7 @@ class Answers:
         choice : str, optional
             The name of the tag whose choices are the answers; by default the only one. The short form needs it if
             no task has several choices, because a single choice is then plain text.
-        classes, index : array-like, optional
+        classes, index, select_rows
             See `from_records`.
 
         Returns
@@ -267,11 +268,24 @@ class Answers:
         <Answers: 2 by 2 annotators about 1 rows, 2 classes>
         """
         return cls._from_export(
-            lambda: read_label_studio(as_path(path), item=row, choice=choice), path, row, classes=classes, index=index
+            lambda: read_label_studio(as_path(path), item=row, choice=choice),
+            path,
+            row,
+            classes=classes,
+            index=index,
+            select_rows=select_rows,
         )
 
     @classmethod
-    def from_doccano(cls, path: Any, *, row: str = "id", classes: Any = None, index: Any = None) -> "Answers":
+    def from_doccano(
+        cls,
+        path: Any,
+        *,
+        row: str = "id",
+        classes: Any = None,
+        index: Any = None,
+        select_rows: SelectRows = "auto",
+    ) -> "Answers":
         """Read an export of doccano, of a project in which the annotators do not share their labels.
 
         Several labels of an annotator for a document are a set. Annotators without labels are omitted, with a
@@ -284,7 +298,7 @@ class Answers:
             of doccano before version 1.1, which name the annotators of each document, can be read as well.
         row : str, default="id"
             The key that names the document, such as a column of the imported table; by default doccano's number.
-        classes, index : array-like, optional
+        classes, index, select_rows
             See `from_records`.
 
         Returns
@@ -310,7 +324,8 @@ class Answers:
         <Answers: 2 by 2 annotators about 1 rows, 2 classes>
         """
         paths = [as_path(one) for one in path] if isinstance(path, list | tuple) else as_path(path)
-        return cls._from_export(lambda: read_doccano(paths, item=row), path, row, classes=classes, index=index)
+        named = {"classes": classes, "index": index, "select_rows": select_rows}
+        return cls._from_export(lambda: read_doccano(paths, item=row), path, row, **named)
 
     @classmethod
     def _from_export(cls, read: Callable[[], list[Annotation]], path: Any, row: Any, **named: Any) -> "Answers":

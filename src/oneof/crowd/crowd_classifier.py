@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import check_cv
@@ -49,7 +50,7 @@ class _Rounds:
     changes: tuple[float, ...] = ()
     """Mean change of the labels in each round."""
     log_likelihoods: Floats = field(default_factory=lambda: np.empty(0))
-    """Of the answers to each row, given its held-out prediction and the annotators of the round before."""
+    """Log-likelihood of the answers to each row, given its held-out prediction and the annotators before the round."""
 
 
 class CrowdClassifier(ClassifierMixin, BaseEstimator):
@@ -129,8 +130,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     `sample_weight`, each row has ten copies, so a number of neighbors must be ten times as large. Rows without answers
     are not used.
 
-    Rounds increase the likelihood of the answers given the held-out predictions. They end when it decreases by more
-    than two standard errors: a classifier that repeats errors of the labels would confirm them in every round.
+    The rounds end when the likelihood of the answers, given the held-out predictions, decreases by more than two
+    standard errors: a classifier that repeats errors of the labels would confirm them in every round.
 
     The first held-out predictions must make the answers significantly more likely than the class frequencies do.
     Otherwise the labels are those of the answers alone, `classifier_power_` is 0, and a UserWarning is issued.
@@ -228,7 +229,7 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         self.label_distributions_, self.held_out_proba_ = model.posterior_, rounds.prior
         self.classifier_power_, self.answer_power_ = rounds.classifier_power, rounds.answer_power
         self.transduction_ = given.classes[model.posterior_.argmax(axis=1)]
-        self.label_changes_ = np.array(rounds.changes or (0.0,))
+        self.label_changes_ = np.array(rounds.changes)
         self.n_iter_ = len(self.label_changes_)
         self.classes_ = given.classes
         return self
@@ -328,8 +329,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
                     "pass another estimator.",
                 )
                 return last
-            likelihoods = (np.exp(model._log_likelihood[labeled]) * proba[labeled]).sum(axis=1)
-            log_likelihoods = np.log(np.maximum(likelihoods, np.finfo(float).tiny))
+            joint = model._log_likelihood[labeled] + np.log(np.maximum(proba[labeled], np.finfo(float).tiny))
+            log_likelihoods = np.asarray(logsumexp(joint, axis=1))
             if last.changes:
                 loss = best.log_likelihoods - log_likelihoods
                 if loss.mean() > N_STANDARD_ERRORS * loss.std() / np.sqrt(len(loss)):

@@ -23,7 +23,7 @@ N_CHECKED = 50
 MAX_NAMED = 5
 RULES_NOTE = (
     "The sources are read as rules, which choose their rows, since some give one label only. If they were asked about "
-    "given rows, pass select_rows=False (--rules no on the command line)."
+    "given rows, pass Answers.from_table(..., select_rows=False), or --rules no on the command line."
 )
 MAX_QUESTION_ROWS, MAX_QUESTION_ENTRIES = 1000, 20_000_000
 """Limits of the rows, and of the rows times annotators, among which questions are selected."""
@@ -295,9 +295,12 @@ def _describe_unknown(model: "AnnotatorModel", unknown: Mask) -> str:
     answered = np.unique(model._answer_columns.row)
     explained = model.transduction_[answered]
     subject = "The answers do not identify the accuracy of"
-    if len(answered) and (explained == explained[0]).all() and unknown.all():
+    shared = model._answer_columns.n_compared() >= MIN_ANSWERS
+    if model.are_rules_:
+        reason = "votes of rules do not determine the class frequencies"
+    elif len(answered) and (explained == explained[0]).all() and unknown.all():
         reason = f"one class, {explained[0]}, explains all answers"
-    elif np.count_nonzero(model.n_answers_ > 0) == 2:
+    elif np.count_nonzero(shared) == 2 and shared[unknown].any():
         reason = "the agreement of two annotators does not show which one is right"
     else:
         reason = "too few of their rows have answers of several other annotators, or a known label"

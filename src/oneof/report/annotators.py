@@ -49,8 +49,11 @@ class PairRow(NamedTuple):
 def shown_annotators(summary: AnnotatorSummary) -> list[int]:
     """Return the annotators of the table and the figure, by increasing accuracy."""
     order = summary.order
+    if len(order) <= MAX_ANNOTATORS:
+        return order
+    known = [j for j in order if not np.isnan(summary.accuracy[j])]
     half = MAX_ANNOTATORS // 2
-    return order if len(order) <= MAX_ANNOTATORS else [*order[:half], *order[-half:]]
+    return [*known[:half], *known[half:][-half:]]
 
 
 def annotator_rows(summary: AnnotatorSummary) -> list[AnnotatorRow]:

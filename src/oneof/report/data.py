@@ -122,7 +122,7 @@ class AnnotatorSummary:
 
     @property
     def order(self) -> list[int]:
-        """The annotators by increasing accuracy."""
+        """The annotators by increasing accuracy, those of unknown accuracy last."""
         return [int(j) for j in np.argsort(self.accuracy, kind="stable")]
 
     @property

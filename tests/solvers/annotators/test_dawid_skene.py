@@ -119,8 +119,8 @@ def test_probabilities_of_all_answers_sum_to_one(columns):
     np.testing.assert_allclose(np.exp(coins.model.log_likelihoods).sum(axis=0), 1.0, rtol=1e-12)
 
 
-def test_em_with_fixed_strength_increases_the_marginal_likelihood_and_prior(columns):
-    """Without pooling, no iteration decreases the likelihood."""
+def test_em_without_priors_increases_the_marginal_likelihood(columns):
+    """No iteration decreases it."""
     uses, start = all_confusion(columns), vote_shares(columns)
     path = [
         solve_annotators(columns, start, uses_confusion=uses, strength=0.0, max_iter=t, tol=0.0).log_marginal

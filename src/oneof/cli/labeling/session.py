@@ -145,7 +145,7 @@ def open_session(
         notes = (*notes, *features.findings.sentences())
     queue = None
     if label_options.audit:
-        queue, sentences = _find_suspects(prepared, gold, of_images)
+        queue, sentences = _find_suspects(prepared, gold, label_options.seed, of_images)
         notes = (*notes, *sentences)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NewClassesWarning)  # `class_notes` has its text
@@ -199,7 +199,7 @@ def _choose_classes(
 
 
 def _find_suspects(
-    prepared: "PreparedTable", gold: dict[int, str] | None, X: Any = None
+    prepared: "PreparedTable", gold: dict[int, str] | None, seed: int, X: Any = None
 ) -> "tuple[list[LabelIssue], list[str]]":
     """Return the rows whose labels are probably wrong, the most probable first, and sentences about them.
 
@@ -226,7 +226,7 @@ def _find_suspects(
         prepared = replace(prepared, candidates=start, is_checked=checked)
         sentences.append(CHECKED_NOTE)
     if X is None:
-        _, result = find_issues(prepared, "auto", folds=count_folds(prepared))
+        _, result = find_issues(prepared, "auto", folds=count_folds(prepared), seed=seed)
     else:
         result = find_label_issues(
             X, start, cv=count_folds(prepared), groups=prepared.groups, checked=prepared.is_checked

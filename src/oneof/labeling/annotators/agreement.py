@@ -51,8 +51,7 @@ class AnnotatorEstimate(NamedTuple):
     n_shared : int
         Number of rows that another annotator has answered as well.
     accuracy : float or None
-        Estimated probability that an answer contains the true class; None with less than 10 rows that another annotator
-        has answered or whose label is known.
+        Estimated probability that an answer contains the true class; None if the answers do not identify it.
     low, high : float or None
         Its interval, of probability 0.9.
     is_chance : bool
@@ -234,7 +233,7 @@ class AnnotatorFits:
         return self._update()[0]
 
     def accuracies(self) -> dict[str, float] | None:
-        """Return the estimated accuracies of the annotators; None with less than 10 rows that determine them."""
+        """Return the estimated accuracies that the answers identify; None without any."""
         fit = self._update()[1]
         if fit.model is None or np.isnan(fit.model.accuracy_).all():
             return None

@@ -5,8 +5,11 @@ rows that both answered is E = sum_i e_i, with e_i = sum_k mu^-jh_ik sum_a theta
 sum_i e_i (1 - e_i). If h copies a fraction c of the answers of j, the agreement is c n + (1 - c) E; the estimate of c
 is (O - E) / (n - E). The sum over a has the answers of one size: e_i = 0 if one answer is a set and the other a label.
 
+The sum over a has the answers that both sources gave; other answers, which cannot be equal in these rows, are omitted.
+With very many answers, only those of the first rows are counted.
+
 The pairs are a report: answers that may be copied count as independent ones. Copies confirm one another in the model,
-so their estimated accuracy is too high, and few of several copies among few sources are found.
+so their estimated accuracy is too high. If half of the answers are copied, a pair may not be found.
 """
 
 from dataclasses import dataclass

@@ -6,7 +6,7 @@ Source j gives row i the answer A, a set of s < K classes. Given the true class 
     sets, or one coin:    r_j / C(K-1, s-1) if k in A, otherwise (1 - r_j) / C(K-1, s),
     votes of rules:       see `rules`.
 
-EM alternates
+The updates are those of EM, with posterior means in place of maxima:
 
     E:  mu_ik ~ g_ik prior_k prod_j p(a_ij | k),
     M:  theta_jka = (c_jka + s m_jka) / (c_jk + s),    m_jkk = r_j,   m_jka = (1 - r_j) o_ka,
@@ -196,6 +196,7 @@ class _Maximization:
         # Predictions of a classifier are evidence of all labels.
         counted = None if has_row_prior else columns.answer_counts(evidence)
         self.transposed, self.all_votes = columns.counts(weight=counted).T.tocsr(), columns.counts().T.tocsr()
+        self.answered = np.bincount(columns.row, minlength=columns.n_rows) > 0
         self.by_source, self.by_matrix = columns.sum_by_source(), columns.sum_by_source(uses_confusion)
         answers = np.asarray(self.transposed.sum(axis=1))
         self.chance = float(answers @ columns.sets.mean(axis=1) / max(answers.sum(), 1.0))
@@ -229,7 +230,7 @@ class _Maximization:
             logs[used] = np.log(theta / np.maximum(totals + s, MIN_RATE))
         absence = np.zeros(K)
         if self.are_rules:
-            rates = rule_rates(columns.sets, np.asarray(self.all_votes @ mu), mu.sum(axis=0))
+            rates = rule_rates(columns.sets, np.asarray(self.all_votes @ mu), mu[self.answered].sum(axis=0))
             absence = ABSENCE_POWER * np.log1p(-rates).sum(axis=0)
             logs = np.log(rates) - ABSENCE_POWER * np.log1p(-rates)
         return SourceModel(used, logs, absence, errors, s, coin, counts)

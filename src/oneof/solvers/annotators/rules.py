@@ -1,27 +1,28 @@
 """Rules, which choose the rows that they vote on: the rates of their votes in the rows of each class.
 
-A rule votes for one set A in all rows that it selects, usually for one class. Where it votes depends on the class, so a
-confusion matrix, which describes answers to given rows, has no information. Each rule c has two rates, in the rows
-whose class is in A and in the other rows, with b_c the rate in all rows, q_c the fraction of rows with a class in A,
-and p_c the precision of its votes:
+A rule votes for one set A in all rows that it selects, usually for one class. The selection depends on the class, so a
+confusion matrix, which describes answers to given rows, has no information. Only rows with a vote count. Each rule c
+has two rates, in the rows whose class is in A and in the other rows, with b_c the rate in all rows, q_c the fraction of
+rows with a class in A, and p_c the precision of its votes:
 
     u_c = b_c p_c / q_c,   u'_c = b_c (1 - p_c) / (1 - q_c).
 
-The votes are sparse and the rules depend on one another, so rates of each rule alone are hardly determined: EM often
+The votes are sparse, and the rules depend on one another, so rates of each rule alone are hardly determined: EM often
 ends at one class that explains all votes. The rates therefore have a prior that counts for s rows. Its precision has
 one odds ratio w for all rules, which is at least 1 and is fitted:
 
     p_c / (1 - p_c) = w q_c / (1 - q_c),   sum_c V_c p_c = sum_c (votes of c that name the true class),
 
 where V_c is the number of votes. Without further information, each vote counts the same. The prior has a fixed
-strength, so that the rates are those of each rule as rows grow.
+strength and washes out as rows grow. The class frequencies are equal, which votes do not determine.
 
 A rule that does not vote is evidence too, but the absences of rules for the same words are dependent. Their likelihood
 has the power 1/2. With r_ck = u_c for k in A and u'_c otherwise, a row with votes has the log-likelihood
 
     sum_{votes c} log r_ck + 1/2 sum_{other c} log(1 - r_ck).
 
-A row without votes has none: the rules have no evidence of its class.
+This is a composite likelihood. Together with equal class frequencies it keeps a bias: the labels are good, but the
+precisions are wrong by .11 on average over the sets below. Accuracies of rules are therefore those of known labels.
 """
 
 import numpy as np

@@ -241,13 +241,16 @@ def _attributes(model: AnnotatorModel) -> Any:
     assert model.confusion_.shape == (J, K, K)
     np.testing.assert_allclose(model.confusion_.sum(axis=2), 1, rtol=1e-9)
     low, high = model.accuracy_interval_.T
-    assert ((low >= 0) & (low <= high) & (high <= 1)).all()
-    assert ((model.accuracy_ >= 0) & (model.accuracy_ <= 1)).all()
-    numbers = (model.candidates_, model.candidates_.weights, model.posterior_, model.accuracy_, low, high)
+    unknown = np.isnan(model.accuracy_)  # if the answers do not identify it
+    assert ((low >= 0) & (low <= high) & (high <= 1) | unknown).all()
+    assert ((model.accuracy_ >= 0) & (model.accuracy_ <= 1) | unknown).all()
+    accuracies = (np.where(unknown, 0.0, values) for values in (model.accuracy_, low, high))
+    numbers = (model.candidates_, model.candidates_.weights, model.posterior_, *accuracies)
     by_class = model.class_accuracies()
     assert by_class.accuracy.shape == by_class.differs.shape == (J, K)
-    assert ((by_class.interval >= 0) & (by_class.interval <= 1)).all()
-    numbers = (*numbers, by_class.accuracy, by_class.interval, by_class.n_answers, tuple(model.notes_))
+    assert ((by_class.interval >= 0) & (by_class.interval <= 1) | unknown[:, None, None]).all()
+    of_classes = np.nan_to_num(by_class.accuracy), np.nan_to_num(by_class.interval)
+    numbers = (*numbers, *of_classes, by_class.n_answers, tuple(model.notes_))
     return *numbers, model.confusion_, model.class_prior_, model.n_answers_, model.copied_pairs_, model.are_rules_
 
 

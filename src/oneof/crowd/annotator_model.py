@@ -168,7 +168,7 @@ class AnnotatorModel(BaseEstimator):
     >>> model.transduction_[:6].tolist()
     ['finch', 'wren', 'wren', 'finch', 'finch', 'wren']
     >>> model.accuracy_.round(1)
-    array([0.9, 0.9, 0.5])
+    array([1. , 1. , 0.5])
     """
 
     annotators_: Labels

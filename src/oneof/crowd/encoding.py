@@ -48,13 +48,13 @@ def factorize(values: Any, kind: str) -> tuple[Labels, Ints]:
     return names, positions_in(names, listed, kind)
 
 
-def positions_in(names: Labels, wanted: Iterable[Any], what: str) -> Ints:
-    """Return the position of each wanted name among different names, -1 if it is none of them."""
+def positions_in(names: Labels, requested: Iterable[Any], what: str) -> Ints:
+    """Return the position of each requested name among different names, -1 if it is none of them."""
     position: dict[Any, int] = {}
     for i, name in enumerate(names.tolist()):
         if position.setdefault(name, i) < i:
             raise InputError(f"`{what}` must contain different rows; {name!r} is repeated. Remove or rename one.")
-    return np.array([position.get(name, MISSING) for name in wanted], dtype=np.int64)
+    return np.array([position.get(name, MISSING) for name in requested], dtype=np.int64)
 
 
 def index_of(table: Any) -> Any:

@@ -12,6 +12,8 @@ from oneof.candidates import CandidateSets
 from oneof.crowd.arguments import as_answers, check_answers, read_gold
 from oneof.crowd.results import (
     MIN_ANSWERS,
+    MIN_SOURCES,
+    N_CHECKED,
     ClassAccuracies,
     CopiedPair,
     DisputedRows,
@@ -114,7 +116,7 @@ class AnnotatorModel(BaseEstimator):
         The class frequencies of the posterior.
     copied_pairs_ : list of CopiedPair
         Pairs of annotators who agree far more often than the model expects, in decreasing order of the z-score. Their
-        answers count as independent ones. Rules have none.
+        answers count as independent ones. Rules have none, and fewer than eight annotators without 50 known labels.
     no_better_than_chance_ : list
         Names of the annotators whose accuracy interval contains, or is below, the accuracy of the same answers given
         at random.
@@ -144,7 +146,7 @@ class AnnotatorModel(BaseEstimator):
     * one class explains all answers, although they name several.
 
     The model cannot detect errors that most annotators share, such as those on difficult rows. Two annotators who copy
-    one another confirm each other; with fewer than four annotators, this cannot be detected without known labels.
+    one another confirm each other; among fewer than eight annotators, they are not reported without known labels.
 
     The intervals take into account that the true labels are uncertain (Louis 1982), and not errors of the model.
 
@@ -242,7 +244,8 @@ class AnnotatorModel(BaseEstimator):
         self._answered, self._answer_columns = (given._row, given._source), columns
         self._set_solution(solution, given.classes, evidence)
         self.copied_pairs_ = []
-        if not self.are_rules_:  # which vote on the same words
+        # Rules vote on the same words. Among few annotators, copies outvote the others, who then seem to be the copies.
+        if not self.are_rules_ and (len(given.annotators) >= MIN_SOURCES or self._n_known >= N_CHECKED):
             pairs = find_copies(columns, solution.log_joint, solution.model.log_likelihoods)
             self.copied_pairs_ = name_copies(pairs, given.annotators)
         self.classes_ = given.classes

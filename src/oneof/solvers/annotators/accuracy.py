@@ -157,8 +157,20 @@ def identified_sources(columns: AnswerColumns, posterior: Floats, known: Mask) -
     if len(np.unique(posterior[np.unique(columns.row)].argmax(axis=1))) < 2 <= len(np.unique(columns.answer)):
         return np.asarray(is_checked)
     compared = columns.n_compared() >= np.clip(np.bincount(source, minlength=J), 1, MIN_COMPARED)
-    kept = compared[source]
-    given = sp.csr_array((np.ones(kept.sum()), (source[kept], columns.row[kept])), shape=(J, columns.n_rows))
+    row, source = columns.row[compared[source]], source[compared[source]]
+    links = sp.coo_array((np.ones(len(row)), (source, J + row)), shape=(J + columns.n_rows, J + columns.n_rows))
+    component = connected_components(links, directed=False)[1]
+    # A row with three answers has an odd cycle, of which at most two pairs are in a tree.
+    triples = np.flatnonzero(np.bincount(row, minlength=columns.n_rows) >= 3)
+    has_cycle = np.bincount(component[J + triples], minlength=J + columns.n_rows)[component[:J]] >= MIN_COMPARED
+    rest = ~has_cycle[source]
+    has_cycle |= _have_odd_cycles(sp.csr_array((np.ones(rest.sum()), (source[rest], row[rest])), shape=(J, len(known))))
+    return np.asarray(is_checked | (compared & has_cycle))
+
+
+def _have_odd_cycles(given: sp.csr_array) -> Mask:
+    """Return whether each source is connected with an odd cycle of pairs, (J,), from the 0/1 matrix of its rows."""
+    J = given.shape[0]
     pairs = sp.triu(given @ given.T, k=1).tocsr()
     tree = -minimum_spanning_tree(-pairs)  # of the pairs with the most common rows
     n_components, component = connected_components(pairs, directed=False)
@@ -166,8 +178,7 @@ def identified_sources(columns: AnswerColumns, posterior: Floats, known: Mask) -
     # Without an odd cycle, the two copies of a source are not connected if each pair connects different copies.
     doubled = sp.block_array([[None, pairs + pairs.T], [pairs + pairs.T, None]])
     copy = connected_components(doubled, directed=False)[1]
-    has_cycle = (copy[:J] == copy[J:]) & (outside[component] >= MIN_COMPARED)
-    return np.asarray(is_checked | (compared & has_cycle))
+    return np.asarray((copy[:J] == copy[J:]) & (outside[component] >= MIN_COMPARED))
 
 
 def chance_accuracies(columns: AnswerColumns, posterior: Floats) -> Floats:

@@ -1,7 +1,7 @@
 """Wrong labels: errors put into the labels of data sets, and how many of them an audit finds and counts.
 
 The constants of the model were chosen on ecoli, glass, ionosphere, mfeat_zernike, usps and vehicle, which are not used
-here, and on "noise", random features. The rows are drawn at random, 1,000 of each data set, or all if there are fewer.
+here. "noise" has random features. The rows are drawn at random, 1,000 of each data set, or all if there are fewer.
 """
 
 import csv

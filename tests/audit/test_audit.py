@@ -233,7 +233,7 @@ def test_features_without_information_give_a_wide_interval(estimator):
     ("n_classes", "separation", "n_distractors"), [(5, 0.6, 0), (3, 0.6, 0), (2, 0.0, 0), (5, 0.6, 2), (3, 0.6, 1)]
 )
 def test_clean_labels_of_weak_features_may_all_be_right(n_classes, separation, n_distractors):
-    """With weak features the interval begins at 0, and suspected rows, at most a fifth, are all that change."""
+    """With weak features the interval begins at 0, and at most 5 % of the rows are suspected."""
     for seed in range(3):
         rng = np.random.default_rng(seed)
         y = truth = rng.integers(n_classes, size=300)
@@ -243,8 +243,7 @@ def test_clean_labels_of_weak_features_may_all_be_right(n_classes, separation, n
         X[:, 0] += separation * truth
         issues = find_label_issues(X, y)
         assert issues.noise_rate_interval[0] == 0.0
-        assert issues.is_issue.mean() <= 0.2
-        assert issues.n_changed == issues.is_issue.sum()
+        assert issues.is_issue.mean() <= 0.05
 
 
 def test_rates_by_size_and_label_need_enough_rows(exact):

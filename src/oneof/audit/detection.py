@@ -11,7 +11,7 @@ from sklearn.base import clone
 from oneof.audit.label_issues import LabelIssues, issues_from_proba
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError
-from oneof.estimators.base import accepts_candidates, check_informative, last_step
+from oneof.estimators.base import check_accepts_candidates, check_informative, last_step
 from oneof.estimators.loo_ridge import LOORidge, loo_logits
 from oneof.likelihoods import softmax, uniform_within_sets
 from oneof.messages import enumerate_items
@@ -22,8 +22,6 @@ from oneof.solvers.noise.estimate import MAX_RATE, MIN_PROBABILITY
 from oneof.typing import Floats, Mask
 from oneof.validation import as_float_array, check_estimator, check_positive, check_random_state
 
-MAX_SCORE = 1e100
-"""Larger scores are scaled by the largest one, since their squares would overflow."""
 Progress = Callable[[int, int | None, str, float | None], None]
 """Callback ``(n_done, n_total, name, seconds_left)`` called after every fit."""
 
@@ -104,9 +102,10 @@ def find_label_issues(
     Notes
     -----
     A set of size s contains the true class with probability 1 - e, and all right sets of this size are equally
-    probable; a wrong set contains a wrong label whose distribution depends on the true class (see `confusion`). The
-    noise rate e and the power of the predictions are fitted by maximum likelihood. All results are averages over the
-    values of e, weighted by their likelihood.
+    probable; a wrong set contains a wrong label whose distribution depends on the true class (see `noise`). The
+    power of the predictions is fitted by maximum likelihood for each value of the noise rate e. All results are
+    averages over the values of e, weighted by their likelihood and by a prior of mean 1/6. The prior has an effect if
+    the predictions are weak or the rows are few. The interval is that of the likelihood alone.
 
     The power separates noise from classes that overlap: the model assumes that errors occur among confident predictions
     as well. If a class is always mistaken for the same other class, the fit may take this for overlap, and the rate is
@@ -154,11 +153,7 @@ def find_label_issues(
     classifier = LOORidge() if estimator is None else estimator
     check_estimator(classifier)
     is_exact = bool((candidates.is_exact | candidates.is_unlabeled).all())
-    if not accepts_candidates(classifier) and not is_exact:
-        raise InputError(
-            f"`estimator` must be an estimator of oneof if rows have several candidates; got {classifier!r}. "
-            "Wrap it in oneof.CandidateEM."
-        )
+    check_accepts_candidates(classifier, is_exact)
     if groups is not None:
         checked = _leave_out_classes_of_one_group(candidates, groups, checked)
     folds = {"cv": cv, "groups": groups, "n_jobs": n_jobs, "random_state": random_state}
@@ -166,7 +161,7 @@ def find_label_issues(
     is_refitted, is_loo = is_ridge and not is_exact, is_ridge and groups is None
     n_folds = int(cv) if isinstance(cv, numbers.Integral) else None
     n_total = None if n_folds is None else (1 if is_loo else n_folds) + is_refitted * n_folds
-    held_out = _HeldOut(classifier, X, folds, progress, n_total)
+    held_out = _HeldOutFits(classifier, X, folds, progress, n_total)
     values = held_out.leave_one_out(candidates) if is_loo else held_out.cross_validate(candidates)
     if is_refitted:
         # Wrong partial sets have changed the labels of their neighbors: the second model is fitted to corrected sets.
@@ -177,7 +172,7 @@ def find_label_issues(
 
 
 @dataclass
-class _HeldOut:
+class _HeldOutFits:
     """Held-out predictions, (n, K), with the progress of their fits."""
 
     estimator: Any
@@ -220,11 +215,11 @@ def _proba_of_scores(scores: Floats, candidates: CandidateSets) -> Floats:
     scores = np.stack([-0.5 * scores, 0.5 * scores], axis=1) if scores.ndim == 1 else scores
     finite = np.isfinite(scores)
     scores = np.where(finite, scores, scores[finite].min(initial=0.0))
-    largest = np.abs(scores).max(initial=0.0)
-    scores = scores / largest if largest > MAX_SCORE else scores
+    smallest = np.finfo(np.float64).tiny
+    scores = scores / np.abs(scores).max(initial=smallest)  # the squares of large scores would overflow
     scores = scores - scores.mean(axis=1, keepdims=True)
     frequencies = uniform_within_sets(candidates.evidence[~candidates.is_unlabeled]).mean(axis=0)
-    standardized = scores / max(float(scores.std()), MIN_PROBABILITY)
+    standardized = scores / max(float(scores.std()), smallest)
     return np.asarray(softmax(standardized + np.log(np.maximum(frequencies, MIN_PROBABILITY))))
 
 
@@ -329,7 +324,7 @@ def _align_names(proba: Any, candidates: CandidateSets) -> Any:
     if has_default_names or set(given) > set(classes):  # the latter is an error of the shape
         return np.asarray(proba)
     raise InputError(
-        f"`proba` must have the columns {', '.join(classes[:10])}{', ...' * (len(classes) > 10)}; got "
-        f"{', '.join(given[:10])}{', ...' * (len(given) > 10)}. Rename or add columns, or pass an array with the "
-        "classes in their order."
+        f"`proba` must have the columns {enumerate_items(classes, 10, conjunction=False)}; got "
+        f"{enumerate_items(given, 10, conjunction=False)}. Rename or add columns, or pass an array with the classes in "
+        "their order."
     )

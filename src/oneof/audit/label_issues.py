@@ -8,7 +8,7 @@ import numpy as np
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.likelihoods import uniform_within_sets
-from oneof.solvers.noise.estimate import estimate_noise, mix_posterior, z_error
+from oneof.solvers.noise.estimate import NoiseEstimate, estimate_noise, z_error
 from oneof.typing import Floats, Ints, Mask
 from oneof.validation import check_positive
 
@@ -70,8 +70,6 @@ class LabelIssues:
         The most probable class if the set is wrong.
     runner_up : ndarray of shape (n_samples,)
         The most probable class except the proposed one.
-    proba : ndarray of shape (n_samples, n_classes)
-        The held-out predictions to a power, so that they predict the true class; rows sum to 1.
     noise_rate : float
         The fraction of wrong sets among the rows of the ranking: estimated, or the known one.
     noise_rate_interval : tuple of two floats
@@ -89,19 +87,13 @@ class LabelIssues:
         The noise rates of sets of each size with at least 50 rows; weighted rows are not counted.
     noise_rate_by_label : dict of label to float
         The noise rates of the exact rows with each label, of at least 50 rows.
-    confusion : ndarray of shape (n_classes, n_classes)
-        The probability of each wrong label (columns) if the set excludes the true class (rows); rows sum to 1. Classes
-        with few wrong sets have nearly equal probabilities.
-    power : float
-        The power of the held-out predictions.
-    outside : ndarray of shape (n_samples, n_classes)
-        The probabilities of the classes if the set is wrong. Rows sum to 1; those of unlabeled rows are 0.
-    share : ndarray of shape (n_samples,)
-        The share of `outside` in `posterior`: `probability`, except for rows with weights and named classes.
-    share_interval : tuple of two floats
-        The interval of the mean share.
-    posteriors_at_ends : tuple of two ndarrays of shape (n_samples, n_classes)
-        `posterior` at both ends of this interval.
+    noise : NoiseEstimate
+        The model of noise, with all rows. `power` is the power of the held-out predictions, and `proba` are these
+        predictions, so that they predict the true class. `confusion` has the probability of each wrong label (columns)
+        if the set excludes the true class (rows); classes with few wrong sets have nearly equal probabilities.
+        `outside` has the probabilities of the classes if the set is wrong. `wrong` is the share of `outside` in
+        `posterior`: `probability`, except for rows with weights and named classes. `at_ends` are the posteriors at
+        both ends of the interval of the mean share.
     posterior : ndarray of shape (n_samples, n_classes)
         The probabilities of the true class given the features and the set, which may be wrong; rows sum to 1.
 
@@ -128,18 +120,12 @@ class LabelIssues:
     ranking: Ints
     proposed: Any
     runner_up: Any
-    proba: Floats
     noise_rate: float
     noise_rate_interval: tuple[float, float]
     is_rate_given: bool
     noise_rate_by_size: dict[int, float]
     noise_rate_by_label: dict[Any, float]
-    confusion: Floats
-    power: float
-    outside: Floats
-    share: Floats
-    share_interval: tuple[float, float]
-    posteriors_at_ends: tuple[Floats, Floats]
+    noise: NoiseEstimate
 
     @property
     def n_wrong(self) -> float:
@@ -160,12 +146,12 @@ class LabelIssues:
     @property
     def n_changed(self) -> int:
         """The number of rows that `corrected` changes."""
-        return int(self._is_changed().sum())
+        return int((self.noise.wrong >= MIN_CORRECTION).sum())
 
     @property
     def posterior(self) -> Floats:
         """The probabilities of the true class of each row, (n_samples, n_classes)."""
-        return mix_posterior(self.proba, self.candidates.evidence, self.share, self.outside)
+        return self.noise.posterior(self.candidates.evidence)
 
     def estimate_accuracy(self, labels: Any) -> tuple[float, tuple[float, float]]:
         """Return the expected fraction of labels that are the true class, with an interval of 95 %.
@@ -218,7 +204,7 @@ class LabelIssues:
         """Return the expected fraction of rows whose true class has the code; -1 is not a class."""
         right = [
             float(np.where(code[rows] >= 0, posterior[rows, code[rows]], 0.0).mean())
-            for posterior in (self.posterior, *self.posteriors_at_ends)
+            for posterior in (self.posterior, *self.noise.at_ends)
         ]
         return right[0], widen(right, len(rows))
 
@@ -253,31 +239,26 @@ class LabelIssues:
         """Return weights for a refit: ``estimator.fit(X, issues.corrected())``.
 
         A row has the weights (1 - r_i) w_ik / sum_j w_ij + r_i u_ik. Here r_i is the probability that its set is wrong
-        (`share`), and u_ik that of the class in this case. A probably right row keeps its set, and a probably wrong one
-        has mainly the labels proposed instead.
+        (`noise.wrong`), and u_ik that of the class in this case. A probably right row keeps its set, and a probably
+        wrong one has mainly the labels proposed instead.
 
         Returns
         -------
         CandidateSets
-            The weights have the same rows and classes. Rows with r_i below 0.001 and unlabeled rows do not change. If
-            the interval of the noise rate begins at 0, only rows with r_i above 1/2 change, so that clean sets stay as
-            they are.
+            The weights have the same rows and classes. Rows with r_i below 0.001 and unlabeled rows do not change.
 
         Notes
         -----
         The weights are posterior probabilities and contain the held-out prediction of the row. Estimators of oneof
         accept them; any other classifier does so in a `CandidateEM`.
         """
-        changed, weights, mask = self._is_changed(), self.candidates.weights, self.candidates.mask
-        share = self.share[changed][:, None]
-        mixed = (1.0 - share) * uniform_within_sets(weights[changed]) + share * self.outside[changed]
+        changed = self.noise.wrong >= MIN_CORRECTION
+        weights, mask = self.candidates.weights, self.candidates.mask
+        share = self.noise.wrong[changed][:, None]
+        mixed = (1.0 - share) * uniform_within_sets(weights[changed]) + share * self.noise.outside[changed]
         kept = mask[changed] | (mixed >= MIN_CORRECTION * mixed.max(axis=1, keepdims=True))
         weights[changed] = np.where(kept, mixed, 0.0)
         return CandidateSets.from_weights(weights, classes=self.candidates.classes)
-
-    def _is_changed(self) -> Mask:
-        """Return the mask of the rows that `corrected` changes."""
-        return self.share >= (MIN_CORRECTION if self.share_interval[0] > 0 else ISSUE_PROBABILITY)
 
     def __repr__(self) -> str:
         low, high = self.noise_rate_interval
@@ -303,26 +284,20 @@ def issues_from_proba(
     """
     audited = ~candidates.is_unlabeled if checked is None else ~candidates.is_unlabeled & ~checked
     rows, evidence = np.flatnonzero(audited), candidates.evidence
-    noise = estimate_noise(proba[rows], evidence[rows], noise_rate, seed)
-    share, outside, tempered = np.zeros(len(proba)), np.zeros(candidates.shape), np.array(proba, dtype=np.float64)
-    share[rows], outside[rows], tempered[rows] = noise.wrong, noise.outside, noise.proba
-    posterior = mix_posterior(tempered, evidence, share, outside)
-    at_ends = posterior.copy(), posterior.copy()  # they differ in the rows that are audited
-    for one, audited_rows in zip(at_ends, noise.at_ends, strict=True):
-        one[rows] = audited_rows
-    probability, elsewhere = share, outside
-    rate, interval = float(noise.wrong.mean()) if noise_rate is None else float(noise_rate), noise.interval
+    noise = estimate_noise(proba[rows], evidence[rows], noise_rate, seed).of_all_rows(rows, proba, evidence)
+    probability, elsewhere = noise.wrong, noise.outside
+    rate, interval = float(probability[rows].mean()) if noise_rate is None else float(noise_rate), noise.interval
     lists = np.flatnonzero(candidates.is_weighted & audited)
     if named is not None and len(lists):
         names = np.where(candidates.is_weighted[:, None], named, candidates.mask)
-        probability, elsewhere = share.copy(), outside.copy()
-        elsewhere[lists] = np.where(names[lists], 0.0, posterior[lists])
+        probability, elsewhere = noise.wrong.copy(), noise.outside.copy()
+        elsewhere[lists] = np.where(names[lists], 0.0, noise.posterior(evidence)[lists])
         probability[lists] = np.minimum(elsewhere[lists].sum(axis=1), 1.0)
-        means = [float(np.where(names, 0.0, one)[rows].sum(axis=1).mean()) for one in at_ends]
+        means = [float(np.where(names, 0.0, one)[rows].sum(axis=1).mean()) for one in noise.at_ends]
         rate = float(probability[rows].mean())
         interval = widen([rate, *means], len(rows))
-    best = np.where(elsewhere.any(axis=1), elsewhere.argmax(axis=1), tempered.argmax(axis=1))
-    others = tempered.copy()
+    best = np.where(elsewhere.any(axis=1), elsewhere.argmax(axis=1), noise.proba.argmax(axis=1))
+    others = noise.proba.copy()
     others[np.arange(len(best)), best] = -1.0
     sets, exact = audited & ~candidates.is_weighted, np.flatnonzero(candidates.is_exact & audited)
     by_code = _mean_by_group(probability[exact], candidates.mask[exact].argmax(axis=1))
@@ -333,18 +308,12 @@ def issues_from_proba(
         ranking=rows[np.argsort(-probability[rows], kind="stable")],
         proposed=classes[best],
         runner_up=classes[others.argmax(axis=1)],
-        proba=tempered,
         noise_rate=rate,
         noise_rate_interval=interval,
         is_rate_given=noise_rate is not None,
         noise_rate_by_size=_mean_by_group(probability[sets], candidates.sizes[sets]),
         noise_rate_by_label={classes.tolist()[k]: mean for k, mean in by_code.items()},
-        confusion=noise.confusion,
-        power=noise.power,
-        outside=outside,
-        share=share,
-        share_interval=noise.interval,
-        posteriors_at_ends=at_ends,
+        noise=noise,
     )
 
 
@@ -360,12 +329,7 @@ def class_codes(labels: Any, candidates: CandidateSets) -> Ints:
     return np.array([column.get(label, -1) for label in labels.tolist()])
 
 
-def binomial_error(rate: float, n_rows: int) -> float:
-    """Return half of the width of the interval of 95 % of a fraction of rows, which is not 0 for rates of 0 and 1."""
-    return z_error(rate, n_rows, CRITICAL)
-
-
 def widen(values: list[float], n_rows: int) -> tuple[float, float]:
-    """Return an interval that contains values, the first of which is the estimate, and its binomial error."""
-    error = binomial_error(values[0], n_rows)
+    """Return an interval that contains values, the first of which is the estimate, and its binomial error of 95 %."""
+    error = z_error(values[0], n_rows, CRITICAL)
     return max(min(values) - error, 0.0), min(max(values) + error, 1.0)

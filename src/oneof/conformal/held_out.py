@@ -10,7 +10,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError, reraise_as_input_error
-from oneof.estimators.base import accepts_candidates, last_step
+from oneof.estimators.base import accepts_candidates, check_accepts_candidates, last_step
 from oneof.estimators.loo_ridge import LOORidge, loo_logits
 from oneof.estimators.wrappers._soft_labels import with_seeds
 from oneof.likelihoods import softmax
@@ -115,11 +115,7 @@ def _training_targets(classifier: Any, y: Any, candidates: CandidateSets) -> tup
     if accepts_candidates(classifier):
         return as_targets(y, candidates), np.ones(len(candidates), dtype=bool)
     usable = candidates.is_exact
-    if not (usable | candidates.is_unlabeled).all():
-        raise InputError(
-            f"`estimator` must be an estimator of oneof if rows have several candidates; got {classifier!r}. "
-            "Wrap it in oneof.CandidateEM."
-        )
+    check_accepts_candidates(classifier, bool((usable | candidates.is_unlabeled).all()))
     return candidates.classes[candidates.mask.argmax(axis=1)], usable
 
 

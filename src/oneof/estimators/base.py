@@ -292,6 +292,15 @@ def accepts_candidates(estimator: Any) -> bool:
     return any(isinstance(part, CandidateClassifier) for part in (estimator, *estimator.get_params(deep=True).values()))
 
 
+def check_accepts_candidates(estimator: Any, are_exact: bool) -> None:
+    """Raise if rows have several candidates, and an estimator does not accept candidate sets."""
+    if not are_exact and not accepts_candidates(estimator):
+        raise InputError(
+            f"`estimator` must be an estimator of oneof if rows have several candidates; got {estimator!r}. "
+            "Wrap it in oneof.CandidateEM."
+        )
+
+
 def last_step(estimator: Any) -> Any:
     """Return the last step of a pipeline, also of nested ones; any other estimator is returned itself."""
     while isinstance(estimator, Pipeline):

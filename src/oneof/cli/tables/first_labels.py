@@ -87,7 +87,7 @@ def measure_first_labels(prepared: "PreparedTable") -> "FirstLabelRate | None":
     """
     import numpy as np
 
-    from oneof.audit.label_issues import binomial_error
+    from oneof.audit.label_issues import widen
     from oneof.report import FirstLabelRate
 
     candidates = prepared.candidates
@@ -109,9 +109,7 @@ def measure_first_labels(prepared: "PreparedTable") -> "FirstLabelRate | None":
     if not rows.any():
         return None
     accuracy, n_rows = float(np.mean(first[rows] == true[rows])), int(rows.sum())
-    error = binomial_error(accuracy, n_rows)
-    interval = max(accuracy - error, 0.0), min(accuracy + error, 1.0)
-    return FirstLabelRate(accuracy, interval, n_rows, describe_first_label(prepared))
+    return FirstLabelRate(accuracy, widen([accuracy], n_rows), n_rows, describe_first_label(prepared))
 
 
 def describe_first_labels(rate: "FirstLabelRate | None") -> list[str]:

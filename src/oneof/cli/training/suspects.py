@@ -19,8 +19,7 @@ def describe_correction(issues: "LabelIssues", auditor: str) -> str:
         return f"{describe_rate(issues)}; no row is corrected: the fit is the same as without --noise-rate."
     n_changed = "1 row is" if issues.n_changed == 1 else f"{issues.n_changed:,} rows are"
     origin = "" if issues.is_rate_given else f", estimated from predictions of {auditor} without each row's own labels"
-    limit = "" if issues.share_interval[0] > 0 else ", those that contradict their prediction most: all may be right"
-    return f"{describe_rate(issues)}{origin}; {n_changed} fitted to corrected weights{limit}."
+    return f"{describe_rate(issues)}{origin}; {n_changed} fitted to corrected weights."
 
 
 def has_suspects(method: Any) -> bool:

@@ -1,5 +1,6 @@
 """Multi-label evaluation of documents with several topics: one classifier per topic and its break-even point."""
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,7 +108,9 @@ def breakeven_score(estimator: Any, X: Any, Y: Any, labeled: Any, *, transductiv
         if transductive:
             y = np.full(len(truth), -1)
             y[labeled_rows] = has_topic[labeled_rows]
-            model = clone(estimator).fit(X, y)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "-1 is read as unlabeled")  # as intended
+                model = clone(estimator).fit(X, y)
         else:
             model = clone(estimator).fit(X_labeled, has_topic[labeled_rows].astype(int))
         if set(np.asarray(model.classes_).tolist()) != {0, 1}:

@@ -161,7 +161,7 @@ def test_annotations_count_votes():
     np.testing.assert_array_equal(CandidateSets.from_annotations(pd.DataFrame(names)).mask, [[1, 1], [0, 1]])
     for gap in (None, np.nan):
         assert CandidateSets.from_annotations([["x", gap], ["y", "x"]]).to_sets() == [{"x"}, {"x", "y"}]
-    with pytest.raises(LabelError, match="at least one class"):
+    with pytest.raises(LabelError, match="at least one answer"):
         CandidateSets.from_annotations(np.full((3, 2), -1))
     with pytest.raises(InputError, match=r"`min_votes` must be .*; got 0"):
         CandidateSets.from_annotations(answers, min_votes=0)
@@ -243,7 +243,10 @@ def test_a_coarse_label_has_its_leaves_as_candidates():
         (lambda: CandidateSets.from_strings([["a"]]), r"row 0: \['a'\] is not a label"),
         (lambda: CandidateSets.from_hierarchy([[["a"]]], {"b": ["a"]}), "is not a label"),
         (lambda: CandidateSets.from_hierarchy(["a"], {"b": ["a"]}, classes=["a", "b"]), "'b' is a coarse label"),
-        (lambda: CandidateSets.from_annotations([["a", "b"], ["a", "x"]], classes=["a", "b"]), "row 1: label 'x'"),
+        (
+            lambda: CandidateSets.from_annotations([["a", "b"], ["a", "x"]], classes=["a", "b"]),
+            "row 1, column 1: label 'x'",
+        ),
         (lambda: CandidateSets.from_annotations([["a", "b"], ["a"]]), "row 1: got 1 answers"),
         (lambda: CandidateSets.from_annotations([[1, -1], [1, 1]]), "only -1 and 1"),
         (lambda: CandidateSets.from_indicator([[0, 1], [0, 0]]), "row 1: the candidate set is empty"),

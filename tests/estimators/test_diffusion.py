@@ -132,10 +132,11 @@ def test_a_row_without_neighbors_is_uniform(estimator):
 
 @each_method
 def test_minus_one_is_a_class_among_text(estimator):
-    """Only among integers -1 means that a row is unlabeled; the string "-1" is a class like any other."""
+    """Only among integers -1 means that a row is unlabeled; the string "-1" is a class, with a warning."""
     X, mask, _ = rows_and_sets()
     y = mask.argmax(axis=1)
-    text = clone(estimator).fit(X, np.where(y == 0, "-1", "b"))
+    with pytest.warns(UserWarning, match="'-1' is read as a class"):
+        text = clone(estimator).fit(X, np.where(y == 0, "-1", "b"))
     assert text.classes_.tolist() == ["-1", "b"]
     unlabeled = clone(estimator).fit(X, np.where(mask.all(axis=1), -1, y))
     assert unlabeled.classes_.tolist() == [0, 1, 2]

@@ -275,7 +275,7 @@ def test_dense_and_sparse_rows_have_equal_predictions(options):
 @pytest.mark.parametrize("group", [None, [0.0, 1.0], [True, 0], slice("a", "b")])
 def test_invalid_groups_are_an_error(group):
     """An error names the view that is not valid."""
-    X, y = np.zeros((6, 3)), [0, 1, 0, 1, -1, -1]
+    X, y = np.zeros((6, 3)), [0, 1, 0, 1, None, None]
     with pytest.raises(InputError, match=r"views\[0\]"):
         GraphLogisticRegression(views=[group, [2]]).fit(X, y)
 

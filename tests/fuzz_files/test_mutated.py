@@ -56,7 +56,9 @@ def check(name: str, folder: Path, n: int, seed: int) -> None:
     path = folder / target.name_of_file
     for good in seeds:
         path.write_bytes(good)
-        target.read(path)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "-1 is read as unlabeled")  # as the file has it
+            target.read(path)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     refused = 0
     for number, data in enumerate(mutated(seeds, n, target.container, seed)):

@@ -78,10 +78,11 @@ def test_rows_of_inaccurate_annotators_get_more_answers() -> None:
             n_answers = run(session, dict.fromkeys(NAMES, rate), 1)
             accuracies = session._scheduler._assignment.accuracies
             for row, answers in session.answers.state.all_answers().items():
-                if n_answers[row] < 3:
+                if n_answers[row] < 3 and accuracies is not None:  # few common rows do not identify them
                     sets = {name: entry.labels for name, entry in answers.items()}
                     assert answer_posterior(sets, accuracies, 3).max() >= 0.9
             counts.append(n_answers.sum())
+    assert accuracies is not None
     assert counts[0] < counts[1]
 
 

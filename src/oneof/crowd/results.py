@@ -313,7 +313,7 @@ def _describe_unknown(model: "AnnotatorModel", unknown: Mask) -> str:
         reason = "too few of their rows have answers of several other annotators, or a known label"
     return (
         f"{subject} {_enumerate(model.annotators_[unknown].tolist())}: {reason}. Give the true labels of at least "
-        f"{N_CHECKED} rows (gold)."
+        f"{N_CHECKED} rows (gold), and of {MIN_ANSWERS} that each of them answered."
     )
 
 

@@ -121,7 +121,7 @@ class Agreement(Statistics):
     annotators : tuple of AnnotatorEstimate
         By increasing accuracy; those of unknown accuracy are the last, by name.
     copies : tuple of tuple of str
-        Groups of annotators who are copies of one another; copied answers do not count in the accuracies.
+        Pairs of annotators of whom one may copy the other.
     pairs : PairwiseAgreement
         The agreement of each pair of annotators, and the pairs of classes between which answers differ.
     n_conflicts : int

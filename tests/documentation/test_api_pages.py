@@ -131,7 +131,7 @@ def _faults(public: Public) -> list[str]:
 
 def _fields(value: Any) -> set[str] | None:
     if inspect.isclass(value) and hasattr(value, "__dataclass_fields__"):
-        return set(value.__dataclass_fields__)
+        return {name for name in value.__dataclass_fields__ if not name.startswith("_")}
     return set(value._fields) if hasattr(value, "_fields") else None
 
 

@@ -70,5 +70,5 @@ def estimate_accuracy(
         accuracy = float(np.where(code[rows] >= 0, posterior[rows, code[rows]], 0.0).mean())
         return AccuracyEstimate(accuracy, widen([accuracy], n_rows), 0.0, (0.0, 0.0), n_rows, n_checked)
     issues = issues_from_proba(values, candidates, checked=checked, named=named)
-    accuracy, interval = issues.accuracy_of(code, rows)
+    accuracy, interval = issues._accuracy_of(code, rows)
     return AccuracyEstimate(accuracy, interval, issues.noise_rate, issues.noise_rate_interval, n_rows, n_checked)

@@ -198,9 +198,9 @@ class LabelIssues:
             )
         code = class_codes(given, self.candidates)
         rows = self.ranking[code[self.ranking] >= 0]
-        return self.accuracy_of(code, rows) if len(rows) else (float("nan"), (0.0, 1.0))
+        return self._accuracy_of(code, rows) if len(rows) else (float("nan"), (0.0, 1.0))
 
-    def accuracy_of(self, code: Ints, rows: Ints) -> tuple[float, tuple[float, float]]:
+    def _accuracy_of(self, code: Ints, rows: Ints) -> tuple[float, tuple[float, float]]:
         """Return the expected fraction of rows whose true class has the code; -1 is not a class."""
         right = [
             float(np.where(code[rows] >= 0, posterior[rows, code[rows]], 0.0).mean())

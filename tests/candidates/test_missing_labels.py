@@ -114,7 +114,7 @@ def test_a_masked_row_is_unlabeled(read, y, expected):
     ],
 )
 def test_a_masked_answer_is_no_answer(table, expected):
-    """A masked cell of a table of answers, or a masked answer of a record, is no answer."""
+    """A masked cell of a table of answers, or a masked answer of a record, is a missing answer."""
     answers, reference = Answers.from_table(table), Answers.from_table(expected)
     assert answers.classes.tolist() == reference.classes.tolist()
     assert list(map(answers.of_row, range(len(answers)))) == list(map(reference.of_row, range(len(reference))))

@@ -139,7 +139,7 @@ def solve_annotators(
     evidence : ndarray of shape (n, K), optional
         g, weights of the classes of rows with known labels; 1 for other rows.
     strength : float
-        s. With 0, there is no prior at all.
+        s. With 0, nothing has a prior.
     power : float
         Power of the likelihood of the answers in the E-step.
     max_iter : int

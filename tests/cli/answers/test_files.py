@@ -106,7 +106,7 @@ def test_integer_names_match_their_text(run: Run, table: Path) -> None:
         (at(3, "worker", ""), [], "answers.csv, row 3: column 'worker' is empty. Name the annotator"),
         (at(5, "label", "robin"), ["--classes", "finch,owl,wren"], "robin"),
         (at(5, "label", "owl||wren"), [], "answers.csv, row 5: 'owl||wren' contains an empty label"),
-        ({"label": pl.lit("owl")}, [], "only one class occurs"),
+        ({"label": pl.lit("owl")}, [], "only one class occurs ('owl'). A classifier needs at least two: name all"),
         ({"label": pl.lit("")}, [], "every row is unlabeled"),
         ({}, ["--row", "idd"], "table.csv: column 'idd' does not exist: did you mean 'id'? --row names a column"),
         ({}, ["--row", "colors"], "column 'colors' does not exist: the columns are"),

@@ -15,6 +15,7 @@ import numpy as np
 
 from oneof.candidates.columns.cells import (
     ALL_UNLABELED,
+    ONE_CLASS,
     check_flat_lists,
     check_matrix,
     contains_nested_lists,
@@ -376,11 +377,7 @@ def resolve_classes(names: Iterable[str], counts: Counter[str], *, has_minus_one
     if has_minus_one and labels == {"1"}:
         raise LabelError(AMBIGUOUS_SIGNS, cause="signs")
     if len(labels) < 2:
-        raise LabelError(
-            f"only one class occurs ({min(labels)!r}). A classifier needs at least two; name all classes (--classes)."
-            if labels
-            else ALL_UNLABELED
-        )
+        raise LabelError(ONE_CLASS.format(min(labels)) if labels else ALL_UNLABELED)
     numbers = all(re.fullmatch(r"-?\d{1,18}", name) for name in labels)
     if has_minus_one and numbers:
         warn_of_minus_one(list(map(int, labels)), counts["-1"], max(map(counts.__getitem__, labels)))

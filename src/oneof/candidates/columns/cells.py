@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     import polars as pl
 
 ALL_UNLABELED = "every row is unlabeled, so there is nothing to learn from."
+ONE_CLASS = (
+    "only one class occurs ({!r}). A classifier needs at least two: name all classes (`classes` in Python, --classes "
+    "on the command line)."
+)
 INDICATOR_CLASSES = "classes cannot be given with several label columns, whose names are the classes."
 EMPTY_JSON = ("[]", "{}")
 """Text of a list or an object without members."""

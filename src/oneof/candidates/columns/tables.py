@@ -12,6 +12,7 @@ import numpy as np
 from oneof.candidates.columns.cells import (
     ALL_UNLABELED,
     INDICATOR_CLASSES,
+    ONE_CLASS,
     booleans_to_digits,
     check_any_label,
     check_flat_lists,
@@ -172,9 +173,7 @@ def _read_columns(
             candidates = _name_classes(candidates, spelled, written, given)
     if candidates.shape[1] < 2:
         only = candidates.classes.tolist()
-        raise LabelError(
-            f"only one class occurs ({only[0]!r}). A classifier needs at least two." if only else ALL_UNLABELED
-        )
+        raise LabelError(ONE_CLASS.format(only[0]) if only else ALL_UNLABELED)
     if candidates.is_unlabeled.all():
         raise LabelError(_ALL_SETS_FULL)
     return candidates

@@ -132,9 +132,10 @@ def test_answers_of_an_archive(run: Run) -> None:
     table[:50] = np.where(codes >= 0, CLASSES[codes], None)
     expected = Answers.from_table(table, annotators=names.astype(str), classes=CLASSES)
     given = prepared.answers.answers
-    np.testing.assert_array_equal(given._row, expected._row)
-    np.testing.assert_array_equal(given.annotators[given._source], expected.annotators[expected._source])
-    np.testing.assert_array_equal(given._sets[given._code], expected._sets[expected._code])
+    one, other = given.to_codes(), expected.to_codes()
+    np.testing.assert_array_equal(one.row, other.row)
+    np.testing.assert_array_equal(given.annotators[one.annotator], expected.annotators[other.annotator])
+    np.testing.assert_array_equal(one.sets[one.answer], other.sets[other.answer])
     assert prepared.candidates.is_unlabeled[50:].all()
     result = run("fit", "crowd.npz", "--answers", "crowd.npz", "--truth", "y", *QUICK)
     assert result.code == 0, result.err

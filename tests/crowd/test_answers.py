@@ -5,9 +5,11 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from oneof.cli.answers.annotator_names import other_columns
 from oneof.crowd import AnnotatorModel, Answers
-from oneof.crowd.arguments import as_answers
+from oneof.crowd.answers import as_answers
 from oneof.errors import InputError, LabelError, OneofError
+from oneof.io import read_table
 
 TABLE = [["finch", None, "wren"], [["finch", "wren"], "wren", None], [None, "owl", {"owl"}]]
 RECORDS = [
@@ -66,8 +68,6 @@ def test_selected_rows_have_their_answers_and_their_annotators():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Answers.from_table([["a", None], ["b", None]]), "annotator 1 has no answer. Remove"),
-        (lambda: Answers.from_records([0, 1], ["x", "y"], ["a", None]), "annotator 'y' has no answer"),
         (lambda: Answers.from_table([["a", "c"]], classes=["a", "b"]), "row 0, column 1: label 'c' is not one of"),
         (lambda: Answers.from_table([["a"], [["a", "c"]]], classes=["a", "b"]), "row 1: label 'c' is not one of the"),
         (lambda: Answers.from_table([["a"], [[]]]), "row 1: the answer is an empty set"),
@@ -98,7 +98,7 @@ def test_selected_rows_have_their_answers_and_their_annotators():
         (lambda: Answers.from_label_studio("a.json", row=3), "`row` must be the name of a field; got 3"),
         (
             lambda: Answers.from_table(pd.DataFrame({"id": [f"m{i}" for i in range(20)], "Ann": ["a", "b"] * 10})),
-            "column 0: the 20 answers in column 'id' are all different",
+            r"column 0: .* 'id' has almost no label of another.*index: table.set_index\('id'\)",
         ),
         (lambda: Answers.from_records([0, 1]), "must be a DataFrame with the columns row, annotator and answer"),
         (lambda: Answers.from_table(TABLE, annotators=["x", "y"]), "`annotators` must be 3 different names"),
@@ -151,7 +151,10 @@ def test_repeated_answers_count_once():
 
 
 def test_one_class_is_an_error():
-    with pytest.raises(LabelError, match="at least two classes"):
+    """The remedy is that of Python and of the command line."""
+    with pytest.raises(
+        LabelError, match=r"at least two classes.* Name all classes \(`classes` in Python, --classes on"
+    ):
         AnnotatorModel().fit([["a", "a"]])
 
 
@@ -201,3 +204,45 @@ def test_names_of_annotators_without_text_are_errors():
         Answers.from_records([0, 1], ["A", ""], ["x", "y"])
     with pytest.raises(InputError, match=r"must be 2 different names, one for each column.*got 'A' and 'A'"):
         Answers.from_table(pd.DataFrame({"A ": ["x", "y"], "A": ["x", "y"]}))
+
+
+FRAMES = {
+    "names": ({"id": [f"m{i}" for i in range(30)]}, ["id"]),
+    "dates": ({"day": [f"2024-05-{1 + i % 14:02}" for i in range(30)]}, ["day"]),
+    "comments": ({"remark": ["nice song", None, "a wren, or not"] * 10}, ["remark"]),
+    "a rule for a rare class": ({"Eve": ["owl", None, None] * 10}, []),
+    "few answers": ({"Eve": ["owl", "robin", *[None] * 28]}, []),
+    "another annotator": ({"Eve": ["wren", "finch", "owl"] * 10}, []),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_columns_that_are_not_annotators_are_those_of_the_command_line(kind, tmp_path):
+    """Python names the column in an error that `classes` or its removal mend; the command line omits it with a note."""
+    more, other = FRAMES[kind]
+    frame = pd.DataFrame({"Ann": ["wren", "finch"] * 15, "Bob": ["wren", "finch", "finch"] * 10, **more})
+    frame.rename_axis("row").to_csv(tmp_path / "answers.csv")
+    columns = [*frame.columns]
+    assert other_columns(read_table(tmp_path / "answers.csv"), columns, None, None) == other
+    if not other:
+        assert Answers.from_table(frame).annotators.tolist() == columns
+        return
+    with pytest.raises(InputError, match=rf"column 2: column '{other[0]}' has almost no label of another column"):
+        Answers.from_table(frame)
+    assert Answers.from_table(frame.drop(columns=other)).annotators.tolist() == ["Ann", "Bob"]
+    labels = sorted({label for name in columns for label in frame[name].dropna()})
+    assert Answers.from_table(frame, classes=labels).annotators.tolist() == columns
+
+
+def test_annotators_without_answers_are_omitted():
+    """Tables and records have the answers of the others, as files of answers do."""
+    for read in (
+        lambda: Answers.from_table([["a", None, "b"], ["b", None, None]], annotators=["Ann", "Bob", "Cem"]),
+        lambda: Answers.from_records([0, 1, 0, 0], ["Ann", "Ann", "Bob", "Cem"], ["a", "b", None, "b"]),
+    ):
+        with pytest.warns(UserWarning, match=r"^annotators without answers are omitted: 'Bob'\.$") as caught:
+            answers = read()
+        assert caught[0].filename == __file__
+        assert answers.annotators.tolist() == ["Ann", "Cem"]
+        expected = {(0, "Ann", frozenset("a")), (1, "Ann", frozenset("b")), (0, "Cem", frozenset("b"))}
+        assert content(answers) == expected

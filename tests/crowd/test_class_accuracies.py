@@ -33,7 +33,7 @@ def test_counts_by_class_equal_the_oracle():
     model = AnnotatorModel(classes=range(4)).fit(table)
     listed = [(i, j, np.atleast_1d(table[i, j])) for i, j in np.argwhere(np.not_equal(table, None))]
     right, totals = oracle.class_counts(listed, model.posterior_, 5)
-    counted = count_by_class(model._answer_columns, model.posterior_)
+    counted = count_by_class(model._columns, model.posterior_)
     np.testing.assert_allclose(counted, (right, totals), atol=1e-9)
     accuracies = model.class_accuracies()
     np.testing.assert_allclose(accuracies.n_answers, totals, atol=1e-9)
@@ -47,7 +47,7 @@ def test_p_values_are_those_of_fisher_for_known_labels():
     """Two-sided p-values are twice the smaller one-sided p-value of Fisher's exact test."""
     y, table, _ = one_specialist(n=60)
     model = AnnotatorModel(classes=range(4)).fit(table, gold=y)
-    p_values = equal_accuracy_p_values(model._answer_columns, model.posterior_)
+    p_values = equal_accuracy_p_values(model._columns, model.posterior_)
     for j in range(5):
         given = table[:, j] >= 0
         is_right = table[given, j] == y[given]
@@ -114,9 +114,9 @@ def test_careless_annotators_and_those_with_few_answers_have_notes():
     assert model.few_answers_ == ["Eve"]
     assert "Dan" in model.no_better_than_chance_
     assert model.notes_ == [
-        "The accuracy of Dan may be no better than chance: its interval is not above the accuracy of answers at "
-        "random. Check the answers.",
-        "Eve has fewer than 10 answers, so the estimated accuracy is uncertain.",
+        "The accuracy of these annotators may be no better than chance, since their intervals are not above the "
+        "accuracy of answers at random: Dan. Check the answers.",
+        "These annotators have fewer than 10 answers, and uncertain accuracies: Eve.",
     ]
     listed = [[None if answer < 0 else answer for answer in row] for row in table.tolist()]
     listed = [[*row[:4], [0, 1, 2]] for row in listed]
@@ -129,7 +129,9 @@ def test_careless_annotators_and_those_with_few_answers_have_notes():
 def test_a_specialist_has_a_note_and_rules_have_no_differences():
     _, table, _ = one_specialist()
     answers = Answers.from_table(table, annotators=["Ann", "Bob", "Cem", "Dan", "Eve"])
-    assert AnnotatorModel().fit(answers).notes_ == ["The accuracy of Ann differs between classes beyond chance."]
+    assert AnnotatorModel().fit(answers).notes_ == [
+        "The accuracy of these annotators differs between classes beyond chance: Ann."
+    ]
     others = answers_of(np.arange(200) % 3, np.full((4, 3), 0.8), np.random.default_rng(0), 3)
     assert AnnotatorModel("one_coin").fit(others).notes_ == []
     votes = Answers.from_table(rule_votes(np.random.default_rng(0))[1], select_rows=True)

@@ -29,6 +29,15 @@ def test_a_copy_among_independent_annotators_is_reported(copied):
         assert model.notes_[-1].startswith("0 and 7 agree on")
 
 
+def test_a_small_fraction_of_copied_answers_is_reported_if_there_are_many_rows():
+    """The test has power as rows grow, at a fifth of copied answers too."""
+    for seed in range(2):
+        model = AnnotatorModel(classes=range(4)).fit(crowd(seed, copied=0.2, n_rows=4000))
+        [pair] = model.copied_pairs_
+        assert pair.annotators == (0, 7)
+        assert pair.copied == pytest.approx(0.2, abs=0.1)
+
+
 def test_independent_annotators_are_seldom_reported():
     """The level of the test of all pairs is 0.01: in 40 crowds, at most one pair."""
     pairs = [AnnotatorModel(classes=range(4)).fit(crowd(seed)).copied_pairs_ for seed in range(40)]

@@ -1,5 +1,7 @@
 """A classifier and the annotators, fitted in turn."""
 
+import copy
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -16,8 +18,7 @@ from sklearn.svm import LinearSVC
 
 from oneof import CLPL, PLEM, PLSVM, AvgPerceptron, CandidateEM, GaussianEM, LOORidge
 from oneof.crowd import AnnotatorModel, Answers, CrowdClassifier
-from oneof.crowd.arguments import join_rows
-from oneof.crowd.results import describe_contradiction
+from oneof.crowd.answers import join_rows
 from oneof.errors import InputError, InputTypeError
 from oneof.text import make_vectorizer
 from tests.crowd.simulated import crowd
@@ -295,6 +296,14 @@ def test_rounds_that_confirm_errors_are_not_kept(seed):
     assert (model.transduction_ == y)[answered].mean() > alone
 
 
+def _contradiction(alone, accuracy, interval):
+    """Return the note of a model with other accuracies than those of the answers alone."""
+    model = copy.copy(alone)
+    model._alone, model.accuracy_, model.accuracy_interval_ = alone, accuracy, interval
+    [note] = [note for note in model.notes_ if "contradict" in note]
+    return note
+
+
 def test_features_that_contradict_the_answers_have_a_note():
     """The annotator whose accuracy changes most is named if its interval and that by the answers alone are disjoint."""
     rng = np.random.default_rng(0)
@@ -305,14 +314,14 @@ def test_features_that_contradict_the_answers_have_a_note():
     assert not [note for note in (*alone.notes_, *model.notes_) if "contradict" in note]
     shift = np.array([0.0, -1.1, -1.2]) * np.ptp(alone.accuracy_interval_, axis=1)
     shifted = alone.accuracy_ + shift, alone.accuracy_interval_ + shift[:, None]
-    note = describe_contradiction(alone.annotators_, alone, *shifted)
+    note = _contradiction(alone, *shifted)
     before, after = alone.accuracy_[2], shifted[0][2]
-    expected = f"2 is right in {before:.0%} by the answers alone, and in {after:.0%} with the predictions, and 1 other"
-    assert expected in note
+    assert "contradict each other about 2 of 3 annotators: 2 is right" in note
+    assert f"right in {before:.0%} by the answers alone, and in {after:.0%} with the predictions." in note
     assert "Give the true labels of at least 50 rows (gold)" in note
     known = AnnotatorModel().fit(table, dict(enumerate(y[:60])))
     shift = np.array([0.0, -1.1, -1.2]) * np.ptp(known.accuracy_interval_, axis=1)
     shifted = known.accuracy_ + shift, known.accuracy_interval_ + shift[:, None]
-    note = describe_contradiction(known.annotators_, known, *shifted)
+    note = _contradiction(known, *shifted)
     assert "Compare the answers with the 60 known labels" in note
     assert "at least 50" not in note

@@ -137,7 +137,7 @@ def test_the_posterior_is_that_of_the_model() -> None:
             for k in range(3):
                 expected[k] *= rates[j] / inside if k in allowed else (1 - rates[j]) / outside
         assert answer_posterior(sets, rates, 3) == pytest.approx(expected / expected.sum())
-    accuracies = dict(enumerate(fit._source_model.confusion(fit._answer_columns)[:, 0, 0].tolist()))
+    accuracies = dict(enumerate(fit._source_model.confusion(fit._columns)[:, 0, 0].tolist()))
     exact = {j: [codes[k]] for j, k in enumerate(["c", "c", "a"])}
     assert answer_posterior(exact, accuracies, 3) == pytest.approx(fit.posterior_[2], abs=1e-6)
 

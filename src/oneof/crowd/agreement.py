@@ -1,17 +1,17 @@
 """Agreement of annotators: Krippendorff's alpha, and Cohen's kappa of each pair."""
 
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
-from oneof.crowd.answers import Answers
-from oneof.crowd.arguments import as_answers
+from oneof.candidates.readers.annotations import EncodedAnswers
+from oneof.crowd.answers import Answers, as_answers
 from oneof.errors import InputError
-from oneof.solvers.annotators import alpha_interval, alpha_of, masi_distances, nominal_distances, pair_kappas
-from oneof.typing import Floats, Ints, Labels
+from oneof.solvers import annotators as solvers
+from oneof.typing import Floats
 from oneof.validation import check_choice, check_coverage, check_positive, check_random_state
 
-DISTANCES = {"nominal": nominal_distances, "masi": masi_distances}
+DISTANCES = {"nominal": solvers.nominal_distances, "masi": solvers.masi_distances}
 MAX_DISTINCT = 5000
 """Maximum number of distinct answers, whose distances are in memory."""
 
@@ -50,8 +50,8 @@ def krippendorff_alpha(answers: Any, distance: Literal["nominal", "masi"] = "nom
     >>> krippendorff_alpha([["finch", "finch"], ["wren", None], ["wren", "wren"], ["finch", "finch"]])
     1.0
     """
-    given, code, distances = _encoded(answers, distance, classes)
-    return alpha_of(given._row, code, distances, len(given))
+    given, codes, distances = _encoded(answers, distance, classes)
+    return solvers.alpha_of(codes.row, codes.answer, distances, len(given))
 
 
 def krippendorff_interval(
@@ -100,42 +100,15 @@ def krippendorff_interval(
     """
     check_coverage(coverage)
     check_positive("n_samples", n_samples, integer=True)
-    given, code, distances = _encoded(answers, distance, classes)
+    given, codes, distances = _encoded(answers, distance, classes)
     rng = check_random_state(random_state)
-    return alpha_interval(given._row, code, distances, len(given), coverage=coverage, n_samples=int(n_samples), rng=rng)
-
-
-class PairAgreements(NamedTuple):
-    """The agreement of each pair of annotators with common rows, in the order of the annotators.
-
-    Attributes
-    ----------
-    first, second : ndarray of shape (n_pairs,)
-        Names of the annotators.
-    n_shared : ndarray of shape (n_pairs,)
-        Number of rows that both answered.
-    agreement : ndarray of shape (n_pairs,)
-        The fraction of these rows with equal answers; with the MASI distance, 1 minus the mean distance.
-    kappa : ndarray of shape (n_pairs,)
-        Cohen's kappa: 1 for equal answers, about 0 for independent ones. NaN if both give the same answer to all rows.
-
-    Examples
-    --------
-    >>> from oneof.crowd import pairwise_agreement
-    >>> pairwise_agreement([["a", "a"], ["b", "b"], ["a", "b"], ["b", None]]).n_shared.tolist()
-    [3]
-    """
-
-    first: Labels
-    second: Labels
-    n_shared: Ints
-    agreement: Floats
-    kappa: Floats
+    triple = codes.row, codes.answer, distances
+    return solvers.alpha_interval(*triple, len(given), coverage=coverage, n_samples=int(n_samples), rng=rng)
 
 
 def pairwise_agreement(
     answers: Any, distance: Literal["nominal", "masi"] = "nominal", *, classes: Any = None
-) -> PairAgreements:
+) -> solvers.PairAgreements:
     """Return the agreement of each pair of annotators: the observed one, and Cohen's kappa.
 
     Parameters
@@ -169,19 +142,19 @@ def pairwise_agreement(
     >>> pairs.agreement.tolist(), pairs.kappa.tolist()
     ([0.75], [0.5])
     """
-    given, code, distances = _encoded(answers, distance, classes)
-    pairs = pair_kappas(given._row, given._source, code, distances, len(given), len(given.annotators))
-    names = given.annotators
-    return PairAgreements(names[pairs.first], names[pairs.second], pairs.n_shared, pairs.agreement, pairs.kappa)
+    given, codes, distances = _encoded(answers, distance, classes)
+    pairs = solvers.pair_kappas(codes.row, codes.annotator, codes.answer, distances, *codes.shape)
+    return pairs._replace(first=given.annotators[pairs.first], second=given.annotators[pairs.second])
 
 
-def _encoded(answers: Any, distance: Any, classes: Any) -> tuple[Answers, Ints, Floats]:
-    """Return the answers, the code of each, and the distances of the distinct answers."""
+def _encoded(answers: Any, distance: Any, classes: Any) -> tuple[Answers, EncodedAnswers, Floats]:
+    """Return the answers, their codes among those that occur, and the distances of these."""
     check_choice("distance", distance, tuple(DISTANCES))
     given = as_answers(answers, classes)
-    used, code = np.unique(given._code, return_inverse=True)
+    used, code = np.unique(given.to_codes().answer, return_inverse=True)
     if len(used) > MAX_DISTINCT:
         raise InputError(
             f"`answers` must have at most {MAX_DISTINCT:,} distinct sets; got {len(used):,}. Use fewer rows."
         )
-    return given, code.ravel(), DISTANCES[distance](given._sets[used])
+    codes = given.to_codes()._replace(answer=code.ravel())
+    return given, codes, DISTANCES[distance](codes.sets[used])

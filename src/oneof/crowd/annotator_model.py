@@ -1,56 +1,133 @@
 """Probabilities of the labels, and the errors of each annotator, from the answers alone."""
 
 import copy
-from typing import Any, Literal, Self
+from collections.abc import Iterable
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
+import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from oneof.candidates import CandidateSets
-from oneof.crowd.arguments import as_answers, check_answers, read_gold
-from oneof.crowd.results import (
-    MIN_ANSWERS,
-    MIN_SOURCES,
-    N_CHECKED,
-    ClassAccuracies,
-    CopiedPair,
-    DisputedRows,
-    Questions,
-    describe_annotators,
-    name_copies,
-    positions_of,
-    rank_questions,
-    select_disputed,
-)
-from oneof.errors import InputError
-from oneof.messages import warn
-from oneof.solvers.annotators import (
-    AnnotatorSolution,
-    AnswerColumns,
-    SourceModel,
-    chance_accuracies,
-    equal_accuracy_p_values,
-    estimate_accuracies,
-    estimate_class_accuracies,
-    find_copies,
-    identified_sources,
-    solve_annotators,
-    vote_shares,
-)
-from oneof.typing import Floats, Ints, Labels
-from oneof.validation import (
-    as_float_array,
-    check_choice,
-    check_coverage,
-    check_memory,
-    check_positive,
-)
+from oneof.crowd.answers import Answers, annotator_vector, as_answers, positions_in, read_gold
+from oneof.errors import InputError, LabelError
+from oneof.io.formats.annotations import describe_uninformative
+from oneof.likelihoods import entropy
+from oneof.messages import enumerate_items, warn
+from oneof.solvers import annotators as solvers
+from oneof.typing import Floats, Ints, Labels, Mask
+from oneof.validation import as_float_array, check_choice, check_coverage, check_memory, check_positive
 
 MIN_WEIGHT = float(np.finfo(np.float64).tiny)
 TEST_LEVEL = 0.05
 """Level of the test that accuracies are equal in all classes, for all annotators and classes together."""
+MIN_ANSWERS = 10
+"""Number of answers below which a note says that the accuracy is uncertain: its standard error is then above .1."""
+MIN_SOURCES = 8
+"""Number of annotators from which copies are reported without known labels. In simulations of 20 crowds with a copy,
+honest pairs were reported in 8 to 17 with five annotators, in 3 to 11 with six, and in none with eight."""
+N_CHECKED = 50
+"""Number of known labels that notes ask for: the standard error of an accuracy is then at most .07."""
+MAX_NAMED = 5
+RULES_NOTE = (
+    "The sources are read as rules, which choose their rows, since some give one label only. If they were asked about "
+    "given rows, pass Answers.from_table(..., select_rows=False), or --rules no on the command line."
+)
+MAX_QUESTION_ROWS, MAX_QUESTION_ENTRIES = 1000, 20_000_000
+"""Limits of the rows, and of the rows times annotators, among which questions are selected."""
+
+
+class ClassAccuracies(NamedTuple):
+    """The accuracy of each annotator in the rows of each class.
+
+    Attributes
+    ----------
+    annotators : ndarray of shape (n_annotators,)
+    classes : ndarray of shape (n_classes,)
+    accuracy : ndarray of shape (n_annotators, n_classes)
+        Probability that an answer to a row of the class contains the class.
+    interval : ndarray of shape (n_annotators, n_classes, 2)
+        Lower and upper ends of intervals of the accuracies, of the probability `coverage` of the model.
+    n_answers : ndarray of shape (n_annotators, n_classes)
+        Expected number of answers to rows of the class.
+    differs : ndarray of shape (n_annotators, n_classes)
+        True if the accuracy differs from that in the other classes beyond chance. If all annotators have one accuracy,
+        all values are False with probability 0.95.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from oneof.crowd import AnnotatorModel
+    >>> labels = np.arange(90) % 3
+    >>> table = np.stack([labels, labels, labels, np.where(labels == 2, np.arange(90) % 2, labels)], axis=1)
+    >>> accuracies = AnnotatorModel().fit(table).class_accuracies()
+    >>> accuracies.accuracy[3].round(1).tolist()
+    [1.0, 1.0, 0.1]
+    >>> accuracies.differs.any(axis=1).tolist()
+    [False, False, False, True]
+    """
+
+    annotators: Labels
+    classes: Labels
+    accuracy: Floats
+    interval: Floats
+    n_answers: Floats
+    differs: Mask
+
+
+class DisputedRows(NamedTuple):
+    """The rows whose labels are the least certain, of those with several answers.
+
+    Attributes
+    ----------
+    rows : ndarray of shape (n,)
+        Names of the rows.
+    labels, runner_up : ndarray of shape (n,)
+        The most probable and the second most probable class.
+    entropy : ndarray of shape (n,)
+        Entropy of the posterior in nats, in decreasing order.
+    disagreement : ndarray of shape (n,)
+        Fraction of pairs of answers to the row that have no class in common.
+
+    Examples
+    --------
+    >>> from oneof.crowd import AnnotatorModel
+    >>> table = [["a", "a", "a"], ["b", "b", "b"], ["a", "b", None], ["b", "b", "b"]]
+    >>> AnnotatorModel().fit(table).disputed_rows(1).rows.tolist()
+    [2]
+    """
+
+    rows: Labels
+    labels: Labels
+    runner_up: Labels
+    entropy: Floats
+    disagreement: Floats
+
+
+class Questions(NamedTuple):
+    """Questions to ask next, in decreasing order of their expected information.
+
+    Attributes
+    ----------
+    rows, annotators : ndarray of shape (n,)
+        Names of the row and of the annotator of each question.
+    information : ndarray of shape (n,)
+        Expected reduction of the entropy of the row's label, in nats.
+
+    Examples
+    --------
+    >>> from oneof.crowd import AnnotatorModel
+    >>> table = [["a", "a", "a"], ["b", "b", "b"], ["a", "b", None], ["b", "b", "b"]]
+    >>> questions = AnnotatorModel().fit(table).next_questions()
+    >>> questions.rows.tolist(), questions.annotators.tolist()
+    ([2], [2])
+    """
+
+    rows: Labels
+    annotators: Labels
+    information: Floats
 
 
 class AnnotatorModel(BaseEstimator):
@@ -179,14 +256,14 @@ class AnnotatorModel(BaseEstimator):
     posterior_: Floats
     accuracy_: Floats
     accuracy_interval_: Floats
-    copied_pairs_: list[CopiedPair]
+    copied_pairs_: list[solvers.CopiedPair]
     n_answers_: Ints
     are_rules_: bool
+    _answers: Answers
+    _columns: solvers.AnswerColumns
     _log_likelihood: Floats
-    _source_model: SourceModel
-    _answer_columns: AnswerColumns
-    _contradiction: str = ""
-    """Sentence on an annotator about whom the answers and a classifier disagree."""
+    _alone: "AnnotatorModel | None" = None
+    """The model of the answers alone, if the labels have the predictions of a classifier as their prior."""
 
     def __init__(
         self,
@@ -230,32 +307,38 @@ class AnnotatorModel(BaseEstimator):
         """
         self.__dict__.pop("classes_", None)
         self._check_parameters()
-        given = check_answers(as_answers(answers, self.classes))
-        evidence, columns, self.are_rules_ = read_gold(gold, given), given._columns(), given.are_rules
-        solution = self._solve(columns, self._prior(len(given.classes)), evidence, max_iter=int(self.max_iter))
+        given = as_answers(answers, self.classes)
+        if len(given.classes) < 2:
+            raise LabelError(
+                f"the answers must contain at least two classes; got {given.classes.tolist()!r}. Name all classes "
+                "(`classes` in Python, --classes on the command line)."
+            )
+        if not given.n_answers:
+            raise InputError("`answers` must contain at least one answer.")
+        self._answers, self._columns = given, given._columns(read_gold(gold, given))
+        self.rows_, self.annotators_, self.are_rules_ = given.rows, given.annotators, given.are_rules
+        solution = self._solve(prior=self._prior(len(given.classes)), max_iter=int(self.max_iter))
         if not solution.converged:
             warn(
                 f"The labels did not converge in {solution.n_iter} iterations. Increase max_iter or tol.",
                 ConvergenceWarning,
             )
-        self.n_iter_ = solution.n_iter
-        self._read_rules = given.select_rows == "auto" and self.are_rules_
-        self.rows_, self.annotators_, self._contradiction = given.rows, given.annotators, ""
-        self._answered, self._answer_columns = (given._row, given._source), columns
-        self._set_solution(solution, given.classes, evidence)
-        self.copied_pairs_ = []
+        self.n_iter_, self._alone, self.copied_pairs_ = solution.n_iter, None, []
+        self._set_solution(solution)
         # Rules vote on the same words. Among few annotators, copies outvote the others, who then seem to be the copies.
-        if not self.are_rules_ and (len(given.annotators) >= MIN_SOURCES or self._n_known >= N_CHECKED):
-            pairs = find_copies(columns, solution.log_joint, solution.model.log_likelihoods)
-            self.copied_pairs_ = name_copies(pairs, given.annotators)
+        n_known = np.count_nonzero(self._columns.is_known)
+        if not self.are_rules_ and (len(given.annotators) >= MIN_SOURCES or n_known >= N_CHECKED):
+            pairs = solvers.find_copies(self._columns, solution.log_joint, solution.model.log_likelihoods)
+            names = given.annotators.tolist()
+            self.copied_pairs_ = [pair._replace(annotators=tuple(names[j] for j in pair.annotators)) for pair in pairs]
         self.classes_ = given.classes
         return self
 
-    def _updated(self, prior: Floats, evidence: Floats | None, *, power: float, max_iter: int) -> "AnnotatorModel":
+    def _updated(self, prior: Floats, *, power: float, max_iter: int) -> "AnnotatorModel":
         """Return the annotators given present labels, with a prior for each row and a power of the likelihoods."""
         model = copy.copy(self)
-        solution = self._solve(self._answer_columns, prior, evidence, self.posterior_, power=power, max_iter=max_iter)
-        model._set_solution(solution, self.classes_, evidence)
+        model._alone = self._alone or self
+        model._set_solution(self._solve(self.posterior_, prior=prior, power=power, max_iter=max_iter))
         model._log_likelihood = model._log_likelihood / power
         return model
 
@@ -285,52 +368,38 @@ class AnnotatorModel(BaseEstimator):
             )
         return np.asarray(prior / prior.sum())
 
-    def _solve(
-        self,
-        columns: AnswerColumns,
-        prior: Floats | None,
-        evidence: Floats | None,
-        start: Floats | None = None,
-        **options: Any,
-    ) -> AnnotatorSolution:
-        return solve_annotators(
-            columns,
-            vote_shares(columns, evidence) if start is None else start,
-            uses_confusion=columns.is_label & (self.model != "one_coin" and not self.are_rules_),
+    def _solve(self, start: Floats | None = None, **options: Any) -> solvers.AnnotatorSolution:
+        return solvers.solve_annotators(
+            self._columns,
+            start,
+            uses_confusion=self._columns.is_label & (self.model != "one_coin" and not self.are_rules_),
             are_rules=self.are_rules_,
-            prior=prior,
-            evidence=evidence,
             strength=float(self.strength),
             tol=float(self.tol),
             **options,
         )
 
-    def _set_solution(self, solution: AnnotatorSolution, classes: Labels, evidence: Floats | None) -> None:
+    def _set_solution(self, solution: solvers.AnnotatorSolution) -> None:
         """Set the attributes of the labels and the accuracies."""
-        columns, posterior = self._answer_columns, solution.posterior
+        columns, posterior, classes = self._columns, solution.posterior, self._answers.classes
         self._source_model, self._log_likelihood = solution.model, solution.log_likelihood
         likelihood = np.exp(solution.log_likelihood - solution.log_likelihood.max(axis=1, keepdims=True))
-        likelihood = np.maximum(likelihood, MIN_WEIGHT) * (1.0 if evidence is None else evidence)
-        self.candidates_ = CandidateSets.from_weights(likelihood, classes)
+        self.candidates_ = CandidateSets.from_weights(np.maximum(likelihood, MIN_WEIGHT) * columns.evidence, classes)
         self.posterior_, self.transduction_ = posterior, classes[posterior.argmax(axis=1)]
         self.class_prior_ = np.atleast_2d(solution.prior).mean(axis=0)
         self.class_prior_ /= self.class_prior_.sum()
-        known = np.zeros(len(posterior), dtype=bool) if evidence is None else ~(evidence == 1).all(axis=1)
-        counted = None if solution.prior.ndim == 2 else columns.answer_counts(evidence)
+        counted = None if solution.prior.ndim == 2 else columns.answer_counts()
         if self.are_rules_:
-            counted = known[columns.row].astype(np.float64)
-        options = {"coverage": float(self.coverage), "strength": float(self.strength)}
-        estimates = estimate_accuracies(columns, posterior, counted=counted, **options)
+            counted = columns.is_known[columns.row].astype(np.float64)
+        estimates = solvers.estimate_accuracies(columns, posterior, counted=counted, **self._estimation())
         self.n_answers_ = estimates.n_answers.astype(np.int64)
-        identified = identified_sources(columns, posterior, known)
-        if self.are_rules_:
-            n_known = np.bincount(columns.answer_source[known[columns.row]], minlength=columns.n_sources)
-            identified = n_known >= MIN_ANSWERS
+        identified = solvers.identified_sources(columns, posterior, are_rules=self.are_rules_)
         self._accuracy = estimates.accuracy
         self.accuracy_ = np.where(identified, estimates.accuracy, np.nan)
         self.accuracy_interval_ = np.where(identified[:, None], estimates.interval, np.nan)
-        self._n_known = int(known.sum())
-        self._chance = chance_accuracies(columns, posterior)
+
+    def _estimation(self) -> dict[str, float]:
+        return {"coverage": float(self.coverage), "strength": float(self.strength)}
 
     # -- results --------------------------------------------------------------------------------------------------
 
@@ -338,7 +407,8 @@ class AnnotatorModel(BaseEstimator):
     def no_better_than_chance_(self) -> list[Any]:
         """Names of the annotators whose accuracy interval contains, or is below, that of answers at random."""
         check_is_fitted(self)
-        return list(self.annotators_[self.accuracy_interval_[:, 0] <= self._chance].tolist())
+        chance = solvers.chance_accuracies(self._columns, self.posterior_)
+        return list(self.annotators_[self.accuracy_interval_[:, 0] <= chance].tolist())
 
     @property
     def few_answers_(self) -> list[Any]:
@@ -355,7 +425,7 @@ class AnnotatorModel(BaseEstimator):
         check_is_fitted(self)
         J, K = len(self.annotators_), len(self.classes_)
         check_memory(8.0 * J * K * K, "The confusion matrices of all annotators", 'use model="one_coin"')
-        return self._source_model.confusion(self._answer_columns)
+        return self._source_model.confusion(self._columns)
 
     @property
     def notes_(self) -> list[str]:
@@ -386,18 +456,15 @@ class AnnotatorModel(BaseEstimator):
         correction.
         """
         check_is_fitted(self)
-        columns, posterior = self._answer_columns, self.posterior_
+        columns, posterior = self._columns, self.posterior_
         J, K = len(self.annotators_), len(self.classes_)
         check_memory(64.0 * J * K, "The accuracies of all annotators in all classes", "use fewer annotators")
-        options = {"coverage": float(self.coverage), "strength": float(self.strength)}
-        estimates = estimate_class_accuracies(columns, posterior, self._accuracy, **options)
+        estimates = solvers.estimate_class_accuracies(columns, posterior, self._accuracy, **self._estimation())
         unknown = np.isnan(self.accuracy_)
-        differs = equal_accuracy_p_values(columns, posterior) * (J * K) < TEST_LEVEL
+        differs = solvers.equal_accuracy_p_values(columns, posterior) * (J * K) < TEST_LEVEL
         differs &= ~unknown[:, None] & (not self.are_rules_)
-        accuracy = np.where(unknown[:, None], np.nan, estimates.accuracy)
-        interval = np.where(unknown[:, None, None], np.nan, estimates.interval)
-        values = (accuracy, interval, estimates.n_answers, differs)
-        return ClassAccuracies(self.annotators_, self.classes_, *values)
+        estimates.accuracy[unknown], estimates.interval[unknown] = np.nan, np.nan
+        return ClassAccuracies(self.annotators_, self.classes_, *estimates, differs)
 
     def disputed_rows(self, n_rows: int = 10) -> DisputedRows:
         """Return the rows with at least two answers whose labels are the least certain.
@@ -420,9 +487,15 @@ class AnnotatorModel(BaseEstimator):
         """
         check_is_fitted(self)
         check_positive("n_rows", n_rows, integer=True)
-        rows, ranked, uncertainty, disagreement = select_disputed(self._answer_columns, self.posterior_, int(n_rows))
-        labels, runner_up = self.classes_[ranked[:, 0]], self.classes_[ranked[:, 1]]
-        return DisputedRows(self.rows_[rows], labels, runner_up, uncertainty, disagreement)
+        columns, uncertainty = self._columns, np.asarray(entropy(self.posterior_))
+        several = columns.n_answers >= 2
+        rows = np.argsort(np.where(several, -uncertainty, np.inf), kind="stable")[: min(n_rows, several.sum())]
+        labels = self.classes_[np.argsort(-self.posterior_[rows], axis=1, kind="stable")]
+        disagreement = np.empty(len(rows))
+        for n, i in enumerate(rows):
+            sets = columns.sets[columns.column[columns.row == i]].astype(np.int64)
+            disagreement[n] = (sets @ sets.T == 0).sum() / (len(sets) * (len(sets) - 1))
+        return DisputedRows(self.rows_[rows], labels[:, 0], labels[:, 1], uncertainty[rows], disagreement)
 
     def next_questions(self, n_questions: int = 10, *, annotators: Any = None) -> Questions:
         """Return which annotator to ask next about which row: the answers with the most expected information.
@@ -453,8 +526,104 @@ class AnnotatorModel(BaseEstimator):
         """
         check_is_fitted(self)
         check_positive("n_questions", n_questions, integer=True)
-        J = len(self.annotators_)
-        asked = np.arange(J) if annotators is None else positions_of(annotators, self.annotators_)
-        confusion = self.confusion_[asked]
-        rows, asked, gain = rank_questions(self.posterior_, confusion, asked, self._answered, J, int(n_questions))
-        return Questions(self.rows_[rows], self.annotators_[asked], gain)
+        asked = np.arange(len(self.annotators_))
+        if annotators is not None:
+            listed = annotator_vector([annotators] if isinstance(annotators, str) else annotators).tolist()
+            asked = positions_in(self.annotators_, listed, "annotators")
+            if not listed or (asked < 0).any():
+                wrong = repr(listed[int((asked < 0).argmax())]) if listed else "none"
+                raise InputError(f"`annotators` must be names of annotators; got {wrong}.")
+        limit = max(n_questions, min(MAX_QUESTION_ROWS, MAX_QUESTION_ENTRIES // len(asked)))
+        rows = np.argsort(-np.asarray(entropy(self.posterior_)), kind="stable")[:limit]
+        information = solvers.answer_information(self.posterior_[rows], self.confusion_[asked])
+        codes = self._answers.to_codes()
+        answered = sp.csr_array((np.ones(len(codes.row), dtype=bool), (codes.row, codes.annotator)), shape=codes.shape)
+        information[answered[rows][:, asked].toarray()] = -1.0
+        best = information.argmax(axis=1)
+        gain = information[np.arange(len(rows)), best]
+        order = np.argsort(-gain, kind="stable")[:n_questions]
+        order = order[gain[order] >= 0]
+        return Questions(self.rows_[rows[order]], self.annotators_[asked[best[order]]], gain[order])
+
+
+# -- notes ------------------------------------------------------------------------------------------------------------
+
+
+def describe_annotators(model: AnnotatorModel) -> list[str]:
+    """Return sentences on rules, unknown accuracies, careless annotators, few answers, differences and copies."""
+    names, n_answers = model.annotators_, model.n_answers_
+    unknown = np.isnan(model.accuracy_) & (n_answers > 0)
+    is_few = n_answers < MIN_ANSWERS
+    few = names[is_few & ~unknown & (n_answers > 0)].tolist()
+    careless = [name for name in model.no_better_than_chance_ if name not in few]
+    n_full = np.bincount(model._answers.to_codes().annotator, minlength=len(names)) - n_answers
+    differing = names[model.class_accuracies().differs.any(axis=1)].tolist()
+    return [
+        *([RULES_NOTE] if model.are_rules_ and isinstance(model._answers.select_rows, str) else []),
+        *([_describe_unknown(model, unknown)] if unknown.any() else []),
+        *_describe(
+            careless,
+            "The accuracy of these annotators may be no better than chance, since their intervals are not above the "
+            "accuracy of answers at random: {}. Check the answers.",
+        ),
+        *(describe_uninformative(names.tolist()[j], int(n_full[j])) for j in np.flatnonzero(is_few & (n_full > 0))),
+        *_describe(few, f"These annotators have fewer than {MIN_ANSWERS} answers, and uncertain accuracies: {{}}."),
+        *([] if model._alone is None else _describe_contradiction(model, model._alone)),
+        *_describe(differing, "The accuracy of these annotators differs between classes beyond chance: {}."),
+        *map(_describe_copies, model.copied_pairs_[:MAX_NAMED]),
+    ]
+
+
+def _describe(names: Iterable[Any], sentence: str) -> list[str]:
+    """Return a sentence on the names, if there are any."""
+    listed = list(map(str, names))
+    return [sentence.format(enumerate_items(listed, MAX_NAMED))] if listed else []
+
+
+def _describe_unknown(model: AnnotatorModel, unknown: Mask) -> str:
+    """Return a note on annotators whose accuracies the answers do not identify, and the reason."""
+    columns = model._columns
+    explained = model.transduction_[columns.n_answers > 0]
+    shared = columns.count_by_source(columns.n_answers > 1) >= MIN_ANSWERS
+    if model.are_rules_:
+        reason = "votes of rules do not determine the class frequencies"
+    elif (explained == explained[0]).all() and unknown.all():
+        reason = f"one class, {explained[0]}, explains all answers"
+    elif np.count_nonzero(shared) == 2 and shared[unknown].any():
+        reason = "the agreement of two annotators does not show which one is right"
+    else:
+        reason = "too few of their rows have answers of several other annotators, or a known label"
+    names = enumerate_items(list(map(str, model.annotators_[unknown].tolist())), MAX_NAMED)
+    return (
+        f"The answers do not identify the accuracy of {names}: {reason}. Give the true labels of at least {N_CHECKED} "
+        f"rows (gold), and of {MIN_ANSWERS} that each of them answered."
+    )
+
+
+def _describe_contradiction(model: AnnotatorModel, alone: AnnotatorModel) -> list[str]:
+    """Return a note on the annotators whose accuracy a classifier changes, if the intervals are disjoint."""
+    (low, high), (own_low, own_high) = model.accuracy_interval_.T, alone.accuracy_interval_.T
+    is_disjoint = (own_low > high) | (own_high < low)
+    if not is_disjoint.any():
+        return []
+    j = int(np.argmax(np.where(is_disjoint, np.abs(alone.accuracy_ - model.accuracy_), -1.0)))
+    name, n_known = model.annotators_.tolist()[j], np.count_nonzero(model._columns.is_known)
+    remedy = f"Give the true labels of at least {N_CHECKED} rows (gold)"
+    if n_known >= N_CHECKED:
+        remedy = f"Compare the answers with the {n_known:,} known labels, which decide between these"
+    return [
+        f"The answers and the features contradict each other about {np.count_nonzero(is_disjoint)} of {len(low)} "
+        f"annotators: {name} is right in {alone.accuracy_[j]:.0%} by the answers alone, and in "
+        f"{model.accuracy_[j]:.0%} with the predictions. Either annotators make the same mistakes, or many rows have "
+        f"the features of another class. {remedy}, or compare another estimator, such as PLEM."
+    ]
+
+
+def _describe_copies(pair: solvers.CopiedPair) -> str:
+    """Return a note on two annotators of whom one may copy the other."""
+    one, other = pair.annotators
+    return (
+        f"{one} and {other} agree on {pair.agreement:.0%} of {pair.n_shared:,} common rows; the model "
+        f"expects {pair.expected_agreement:.0%}. One may copy the other, or both make the same mistakes. Their answers "
+        "count as independent. If one copies, remove the answers of one."
+    )

@@ -1,54 +1,40 @@
-"""Answers of annotators, from a table, records or an export, encoded for the solvers."""
+"""Answers of annotators, from a table, records or an export; their rows among those of a data set; known labels."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
-from scipy.stats import binom
 
-from oneof.candidates.labels import MISSING, label_vector
-from oneof.candidates.readers.annotations import EncodedAnswers, encode_cells, read_table
-from oneof.crowd.encoding import annotator_vector, factorize, index_of, list_labels, name_vector, positions_in
-from oneof.errors import DataError, InputError, InputTypeError
+from oneof.candidates import as_candidates
+from oneof.candidates.labels import MISSING, is_missing, label_vector
+from oneof.candidates.readers.annotations import (
+    EncodedAnswers,
+    check_classes,
+    encode_cells,
+    encode_table,
+    other_columns,
+)
+from oneof.errors import DataError, InputError, InputTypeError, LabelError
 from oneof.files import as_path
 from oneof.io.formats.annotations import Annotation, describe_omitted, drop_empty, read_doccano, read_label_studio
 from oneof.messages import enumerate_items, warn
-from oneof.solvers.annotators import AnswerColumns
-from oneof.typing import Ints, Labels, Mask
+from oneof.solvers.annotators import AnswerColumns, are_rules
+from oneof.typing import Floats, Ints, Labels
 
 SelectRows: TypeAlias = Literal["auto"] | bool
 RECORD_COLUMNS = ("row", "annotator", "answer")
-MIN_NAMES = 20
-"""Number of answers, all different and in no other column, from which they are taken for names of rows.
-
-Two annotators who are right in half of their answers agree in a row with a probability of at least 1/4, and in none of
-20 rows with at most (3/4)^20 = 0.3 %.
-"""
-RULE_LEVEL = 0.01
-"""Level of the tests by which a source is a rule, of the first one for all sources of a table together."""
-
-
-def has_record_columns(answers: Any) -> bool:
-    """Return whether answers are a DataFrame of records; raise if it is one with other names of the columns."""
-    names = set(answers.columns) if hasattr(answers, "columns") else set()
-    if names.issuperset(RECORD_COLUMNS):
-        return True
-    if names & {"annotator", "worker"} and names & {"answer", "label"}:
-        raise InputError(
-            f"the DataFrame of answers has the columns {enumerate_items(list(map(repr, answers.columns)), 6)}, as with "
-            "one answer in each line. Rename those of the row, the annotator and the answer to 'row', 'annotator' and "
-            "'answer'."
-        )
-    return False
 
 
 @dataclass(eq=False, repr=False, slots=True)
 class Answers:
     """Answers of annotators about rows. An answer is a label or a set of labels that should contain the true one.
 
-    Use `from_table`, `from_records`, `from_label_studio` or `from_doccano`.
+    Use `from_table`, `from_records`, `from_label_studio` or `from_doccano`. Annotators without answers are omitted,
+    with a UserWarning.
 
     Attributes
     ----------
@@ -79,40 +65,37 @@ class Answers:
 
     rows: Labels
     annotators: Labels
-    classes: Labels
     select_rows: SelectRows
-    _row: Ints
-    _source: Ints
-    _code: Ints
-    _sets: Mask
+    _codes: EncodedAnswers
     _in_order: bool = True
     """False if the order of the rows is that of their names, and not one given by the caller."""
 
     def __post_init__(self) -> None:
-        """Check the answers, of which -1 is none, and sort them by rows and annotators; equal answers count once."""
+        """Sort the answers by rows and annotators; equal answers count once, and annotators without any are omitted."""
         is_auto = isinstance(self.select_rows, str) and self.select_rows == "auto"
         if not is_auto and not isinstance(self.select_rows, bool | np.bool_):
             raise InputError(f'`select_rows` must be "auto", True or False; got {self.select_rows!r}.')
-        row, source, code, annotators = self._row, self._source, self._code, self.annotators.tolist()
-        given = np.flatnonzero(code != MISSING)
-        silent = np.flatnonzero(np.bincount(source[given], minlength=len(annotators)) == 0)
-        if len(silent):
-            raise InputError(f"annotator {annotators[silent[0]]!r} has no answer. Remove the annotator.")
-        given = given[np.lexsort((source[given], row[given]))]  # stable: the first of equal answers stays
-        again = np.flatnonzero((np.diff(row[given]) == 0) & (np.diff(source[given]) == 0))
-        differs = again[code[given[again]] != code[given[again + 1]]]
+        codes, names = self._codes, self.annotators.tolist()
+        given = np.lexsort((codes.annotator, codes.row))  # stable: the first of equal answers stays
+        given = given[codes.answer[given] != MISSING]
+        row, annotator, answer = codes.row[given], codes.annotator[given], codes.answer[given]
+        is_again = (np.diff(row, prepend=-1) == 0) & (np.diff(annotator, prepend=-1) == 0)
+        differs = np.flatnonzero(is_again & (np.diff(answer, prepend=-1) != 0))
         if len(differs):
-            at = differs[np.argmin(given[differs + 1])]
-            i, j = given[at], given[at + 1]
-            one, other = (" or ".join(map(str, self.classes[self._sets[code[k]]].tolist())) for k in (i, j))
+            at = differs[np.argmin(given[differs])]
+            one, other = (" or ".join(map(str, self._labels_of(answer[k]))) for k in (at - 1, at))
             others = f", as with {len(differs) - 1:,} further answers" if len(differs) > 1 else ""
             raise InputError(
-                f"annotator {annotators[source[i]]!r} answered the row {self.rows.tolist()[row[i]]!r} twice, with "
+                f"annotator {names[annotator[at]]!r} answered the row {self.rows.tolist()[row[at]]!r} twice, with "
                 f"{one!r} and {other!r}{others}. Keep one answer, or give their set.",
-                row=int(j),
+                row=int(given[at]),
             )
-        given = np.delete(given, again + 1)
-        self._row, self._source, self._code = row[given], source[given], code[given]
+        active, annotator = np.unique(annotator[~is_again], return_inverse=True)
+        if len(active) < len(names):
+            warn(describe_omitted([names[j] for j in np.setdiff1d(np.arange(len(names)), active)]))
+        self.annotators = self.annotators[active]
+        shape = (len(self.rows), len(active))
+        self._codes = EncodedAnswers(row[~is_again], annotator, answer[~is_again], codes.sets, codes.classes, shape)
 
     @classmethod
     def from_table(
@@ -141,19 +124,23 @@ class Answers:
         LabelError
             If an answer is not a label or a set of labels, or not one of the classes; the error names the row.
         InputError
-            If the table is not 2-D, an annotator has no answer, or the answers in a column all differ from one another
-            and from those in other columns, as names of rows do.
+            If the table is not 2-D, or a column has almost no label of another column, as names of rows, dates and
+            comments do, and neither `classes` nor ``select_rows=True`` are given.
         """
-        cells, (n_rows, n_columns) = read_table(table)
-        columns = label_vector(list(table.columns)) if hasattr(table, "columns") else np.arange(n_columns)
+        codes = encode_table(table, classes)
+        n_rows, n_columns = codes.shape
         rows = np.arange(n_rows) if index_of(table) is None else label_vector(table.index)
-        names = _column_annotators(columns, annotators)
-        code, sets, known = _encode(cells, n_columns, classes)
-        row, source = np.divmod(np.arange(len(code)), max(n_columns, 1))
-        read = cls(rows, names, known, select_rows, row, source, code, sets)
-        if classes is None:
-            _check_no_names(read._source, read._code, names)
-        return read
+        columns = label_vector(list(table.columns)) if hasattr(table, "columns") else np.arange(n_columns)
+        names = annotator_vector(columns if annotators is None else annotators)
+        if not len(set(names.tolist())) == len(names) == n_columns:
+            listed = enumerate_items(list(map(repr, names.tolist())), 9) or "none"
+            raise InputError(
+                f"`annotators` must be {n_columns} different names, one for each column, by default those of the "
+                f"columns; got {listed}. Rename or remove a column, or pass `annotators`."
+            )
+        if classes is None and select_rows is not True:
+            _check_columns(codes, names)
+        return cls(rows, names, select_rows, codes)
 
     @classmethod
     def from_records(
@@ -194,8 +181,8 @@ class Answers:
         LabelError
             If an answer is not a label or a set of labels, or not one of the classes.
         InputError
-            If the lengths differ, a row is not in `index`, an annotator has no answer, or an annotator gave different
-            answers to a row. Equal answers count once.
+            If the lengths differ, a row is not in `index`, or an annotator gave different answers to a row. Equal
+            answers count once.
         """
         if annotators is None and answers is None:
             if not has_record_columns(rows):
@@ -203,13 +190,15 @@ class Answers:
                     "`rows` must be a DataFrame with the columns row, annotator and answer; or pass all three."
                 )
             rows, annotators, answers = (rows[name] for name in RECORD_COLUMNS)
-        columns = name_vector(rows, "rows"), annotator_vector(annotators), label_vector(answers)
-        lengths = list(map(len, columns))
+        row_names, row = factorize(name_vector(rows, "rows"), "row")
+        sources, source = factorize(annotator_vector(annotators), "annotator")
+        values = label_vector(answers)
+        lengths = [len(row), len(source), len(values)]
         if len(set(lengths)) > 1:
             raise InputError(f"`rows`, `annotators` and `answers` must have the same length; got {lengths}.")
-        (row_names, row), (sources, source) = factorize(columns[0], "row"), factorize(columns[1], "annotator")
-        code, sets, known = _encode(columns[2], 1, classes)
-        read = cls(row_names, sources, known, select_rows, row, source, code, sets, _in_order=False)
+        encoded = encode_cells(values, 1, classes)
+        codes = EncodedAnswers(row, source, *encoded, (len(row_names), len(sources)))
+        read = cls(row_names, sources, select_rows, codes, _in_order=False)
         return read if index is None else read.align(index)
 
     @classmethod
@@ -267,14 +256,8 @@ class Answers:
         ...     Answers.from_label_studio(path, row="name")
         <Answers: 2 by 2 annotators about 1 rows, 2 classes>
         """
-        return cls._from_export(
-            lambda: read_label_studio(as_path(path), item=row, choice=choice),
-            path,
-            row,
-            classes=classes,
-            index=index,
-            select_rows=select_rows,
-        )
+        read = partial(read_label_studio, choice=choice)
+        return cls._from_export(read, as_path(path), row, classes=classes, index=index, select_rows=select_rows)
 
     @classmethod
     def from_doccano(
@@ -324,23 +307,22 @@ class Answers:
         <Answers: 2 by 2 annotators about 1 rows, 2 classes>
         """
         paths = [as_path(one) for one in path] if isinstance(path, list | tuple) else as_path(path)
-        named = {"classes": classes, "index": index, "select_rows": select_rows}
-        return cls._from_export(lambda: read_doccano(paths, item=row), path, row, **named)
+        return cls._from_export(read_doccano, paths, row, classes=classes, index=index, select_rows=select_rows)
 
     @classmethod
-    def _from_export(cls, read: Callable[[], list[Annotation]], path: Any, row: Any, **named: Any) -> "Answers":
+    def _from_export(cls, read: Callable[..., list[Annotation]], path: Any, row: str, **named: Any) -> "Answers":
         """Return the answers of an export; errors name the file, and the place of the answer in it."""
         if not isinstance(row, str):
             raise InputTypeError(f"`row` must be the name of a field; got {row!r}.")
-        source = ", ".join(map(str, path)) if isinstance(path, list | tuple) else str(path)
-        annotations, omitted = drop_empty(read())
+        source = ", ".join(map(str, path)) if isinstance(path, list) else str(path)
+        annotations, omitted = drop_empty(read(path, item=row))
         if not annotations:
             raise DataError("the export has no answers.", source=source)
         if omitted:
             warn(describe_omitted(omitted))
         rows, annotators, labels, locations = zip(*annotations, strict=True)
         try:
-            return cls.from_records(rows, annotators, list_labels(labels), **named)
+            return cls.from_records(rows, annotators, labels, **named)
         except InputError as error:
             place = source if error.row is None else locations[error.row]
             error.row = None
@@ -363,16 +345,21 @@ class Answers:
         InputError
             If the answers have a row that is not in `index`, or a name is repeated.
         """
-        names = name_vector(index, "index")
-        row = positions_in(names, self.rows.tolist(), "index")[self._row]
+        names, codes = name_vector(index, "index"), self._codes
+        row = positions_in(names, self.rows.tolist(), "index")[codes.row]
         unknown = np.flatnonzero(row == MISSING)
         if len(unknown):
-            name, annotator = self.rows.tolist()[self._row[unknown[0]]], self._source[unknown[0]]
+            name, annotator = self.rows.tolist()[codes.row[unknown[0]]], codes.annotator[unknown[0]]
             raise InputError(
                 f"an answer of annotator {self.annotators.tolist()[annotator]!r} is about the row {name!r}, which the "
                 "table does not have. Correct the name, or remove the answer."
             )
-        return replace(self, rows=names, _row=row, _in_order=True)
+        return replace(self, rows=names, _codes=codes._replace(row=row), _in_order=True)
+
+    @property
+    def classes(self) -> Labels:
+        """The classes."""
+        return self._codes.classes
 
     @property
     def are_rules(self) -> bool:
@@ -386,35 +373,17 @@ class Answers:
         """
         if not isinstance(self.select_rows, str):
             return self.select_rows
-        J, used = len(self.annotators), ~self._sets[self._code].all(axis=1)  # full sets have no information
-        row, source, code = self._row[used], self._source[used], self._code[used]
-        first = np.zeros(J, dtype=np.int64)
-        first[source] = code
-        is_constant = np.ones(J, dtype=bool)
-        is_constant[source[code != first[source]]] = False
-        varied = ~is_constant[source] | is_constant.all()
-        times = np.bincount(code[varied], minlength=len(self._sets)) + 1.0
-        log_proba = np.log(times / times.sum())[first] * np.maximum(np.bincount(source, minlength=J) - 1, 0)
-        if is_constant.all():
-            log_proba[:] = log_proba.sum() - np.log(J)
-        is_rule = is_constant & (log_proba < np.log(RULE_LEVEL / J))
-        if 2 * is_rule.sum() < J:
-            for j in np.flatnonzero(is_rule):
-                others = source != j
-                shared = others & np.isin(row, row[source == j])
-                rate = (code[others] == first[j]).mean()
-                is_rule[j] = (code[shared] == first[j]).sum() > binom.isf(RULE_LEVEL, shared.sum(), rate)
-        return len(np.unique(first[is_rule])) > 1
+        return are_rules(self._columns(), len(self._codes.sets))
 
     @property
     def n_answers(self) -> int:
         """Number of answers."""
-        return len(self._row)
+        return len(self._codes.row)
 
     @property
     def has_sets(self) -> bool:
         """True if an answer names several classes."""
-        return bool((np.count_nonzero(self._sets, axis=1) > 1)[self._code].any())
+        return bool((np.count_nonzero(self._codes.sets, axis=1) > 1)[self._codes.answer].any())
 
     def of_row(self, row: int) -> dict[Any, list[Any]]:
         """Return the answers to a row.
@@ -436,11 +405,13 @@ class Answers:
         """
         if not 0 <= row < len(self):
             raise InputError(f"`row` must be from 0 to {len(self) - 1}; got {row!r}.")
-        names = self.annotators.tolist()
-        return {
-            names[self._source[i]]: self.classes[self._sets[self._code[i]]].tolist()
-            for i in np.flatnonzero(self._row == row)
-        }
+        names, codes = self.annotators.tolist(), self._codes
+        given = np.flatnonzero(codes.row == row)
+        return {names[codes.annotator[i]]: self._labels_of(codes.answer[i]) for i in given}
+
+    def _labels_of(self, answer: int) -> list[Any]:
+        """Return the classes of a distinct answer."""
+        return list(self.classes[self._codes.sets[answer]].tolist())
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -450,23 +421,22 @@ class Answers:
 
         Annotators without an answer to these rows are omitted.
         """
+        codes = self._codes
         try:
             selected = np.atleast_1d(np.arange(len(self))[rows])
-            row = positions_in(selected, range(len(self)), "rows")[self._row]
+            row = positions_in(selected, range(len(self)), "rows")[codes.row]
         except (IndexError, TypeError, ValueError):
             raise InputError(
                 f"answers to {len(self)} rows are indexed by a slice, a mask or different rows; got {rows!r}."
             ) from None
-        kept = np.flatnonzero(row != MISSING)
-        sources, source = np.unique(self._source[kept], return_inverse=True)
+        kept = row != MISSING
+        sources, source = np.unique(codes.annotator[kept], return_inverse=True)
         return replace(
             self,
             rows=self.rows[selected],
             annotators=self.annotators[sources],
             select_rows=self.are_rules,  # of all answers: those of a few rows may be equal by chance
-            _row=row[kept],
-            _source=source.ravel(),
-            _code=self._code[kept],
+            _codes=codes._replace(row=row[kept], annotator=source, answer=codes.answer[kept]),
         )
 
     def __repr__(self) -> str:
@@ -482,48 +452,175 @@ class Answers:
         -------
         EncodedAnswers
         """
-        shape = (len(self), len(self.annotators))
-        return EncodedAnswers(self._row, self._source, self._code, self._sets, self.classes, shape)
+        return self._codes
 
-    def _columns(self) -> AnswerColumns:
-        """Return the answers that do not name all classes, for the solvers."""
-        informative = np.flatnonzero(~self._sets[self._code].all(axis=1))
-        codes = (self._row[informative], self._source[informative], self._code[informative])
-        return AnswerColumns.from_answers(*codes, self._sets, len(self), len(self.annotators))
-
-
-def _encode(cells: Any, n_columns: int, classes: Any) -> tuple[Ints, Mask, Labels]:
-    """Return the codes of `encode_cells`; warn if a class consists of others separated by "|", as a set in a text."""
-    code, sets, known = encode_cells(cells, n_columns, classes)
-    names = set(known.tolist())
-    for label in known.tolist() if classes is None else ():
-        if isinstance(label, str) and "|" in label and names.issuperset(members := label.split("|")):
-            warn(f"{label!r} is read as one class. If it is a set, split the text: the answer is then {members}.")
-            break
-    return code, sets, known
+    def _columns(self, evidence: Floats | None = None) -> AnswerColumns:
+        """Return the answers that do not name all classes, with the evidence of known labels, for the solvers."""
+        codes = self._codes
+        informative = np.flatnonzero(~codes.sets[codes.answer].all(axis=1))
+        row, source, answer = (one[informative] for one in (codes.row, codes.annotator, codes.answer))
+        known = np.ones((len(self), len(self.classes))) if evidence is None else evidence
+        return AnswerColumns.from_answers(row, source, answer, codes.sets, len(self.annotators), known)
 
 
-def _column_annotators(columns: Labels, annotators: Any = None) -> Any:
-    """Return the annotators of columns, by default their names; columns of one annotator are an error."""
-    names = annotator_vector(columns if annotators is None else annotators)
-    if not len(set(names.tolist())) == len(names) == len(columns):
-        listed = enumerate_items(list(map(repr, names.tolist())), 9) or "none"
+def _check_columns(codes: EncodedAnswers, names: Labels) -> None:
+    """Raise if a column is not that of an annotator."""
+    pairs, times = np.unique(codes.annotator * len(codes.sets) + codes.answer, return_counts=True)
+    cells: list[dict[frozenset[int], int]] = [{} for _ in names]
+    for pair, n in zip(pairs.tolist(), times.tolist(), strict=True):
+        j, answer = divmod(pair, len(codes.sets))
+        cells[j][frozenset(np.flatnonzero(codes.sets[answer]).tolist())] = n
+    for j in other_columns(cells, codes.shape[0]):
         raise InputError(
-            f"`annotators` must be {len(columns)} different names, one for each column, by default those of the "
-            f"columns; got {listed}. Rename or remove a column, or pass `annotators`."
+            f"column {names.tolist()[j]!r} has almost no label of another column, as names, dates and comments do. "
+            f"Remove it, or make names of the rows the index: table.set_index({names.tolist()[j]!r}). If it has the "
+            "answers of an annotator, pass `classes`.",
+            column=int(j),
         )
+
+
+def has_record_columns(answers: Any) -> bool:
+    """Return whether answers are a DataFrame of records; raise if it is one with other names of the columns."""
+    names = set(answers.columns) if hasattr(answers, "columns") else set()
+    if names.issuperset(RECORD_COLUMNS):
+        return True
+    if names & {"annotator", "worker"} and names & {"answer", "label"}:
+        raise InputError(
+            f"the DataFrame of answers has the columns {enumerate_items(list(map(repr, answers.columns)), 6)}, as with "
+            "one answer in each line. Rename those of the row, the annotator and the answer to 'row', 'annotator' and "
+            "'answer'."
+        )
+    return False
+
+
+def as_answers(answers: Any, classes: Any = None) -> Answers:
+    """Return answers given as `Answers`, a table, or a DataFrame of records."""
+    if isinstance(answers, Answers):
+        check_classes(classes, answers.classes)
+        return answers
+    read = Answers.from_records if has_record_columns(answers) else Answers.from_table
+    return read(answers, classes=classes)
+
+
+def is_table(answers: Any) -> bool:
+    """Return whether answers are a table, with a row for each row of X."""
+    return not isinstance(answers, Answers) and not has_record_columns(answers)
+
+
+def name_vector(values: Any, name: str) -> Any:
+    """Return names of rows or annotators as a 1-D array."""
+    try:
+        names = label_vector(values)
+        set(names.tolist())
+    except (LabelError, TypeError):
+        raise InputError(f"`{name}` must be a 1-D array of names, strings or numbers; got {values!r}.") from None
     return names
 
 
-def _check_no_names(source: Ints, code: Ints, names: Labels) -> None:
-    """Raise if the answers in one of several columns are all different, and occur in no other column, as names do."""
-    is_shared = np.bincount(code)[code] > 1
-    n_answers, n_shared = (np.bincount(one, minlength=len(names)) for one in (source, source[is_shared]))
-    suspects = np.flatnonzero((n_answers >= MIN_NAMES) & (n_shared == 0))
-    if len(names) > 1 and len(suspects):
-        name, n = names.tolist()[suspects[0]], n_answers[suspects[0]]
+def annotator_vector(values: Any) -> Any:
+    """Return names of annotators as a 1-D array, in which text has no surrounding spaces, as in files of answers.
+
+    An empty name is an error.
+    """
+    names = name_vector(values, "annotators")
+    if names.dtype.kind not in "OU":
+        return names
+    stripped = [name.strip() if isinstance(name, str) else name for name in names.tolist()]
+    if "" in stripped:
+        raise InputError(f"the name of annotator {stripped.index('')} is empty. Name it, or remove its answers.")
+    return label_vector(stripped)
+
+
+def factorize(values: Any, kind: str) -> tuple[Labels, Ints]:
+    """Return the distinct names, sorted if they can be, and the index of each value."""
+    listed = values.tolist()
+    distinct = list(dict.fromkeys(listed))
+    if any(map(is_missing, distinct)):
+        missing = next(i for i, name in enumerate(listed) if is_missing(name))
+        raise InputError(f"the name of the {kind} is missing. Name it, or remove the record.", row=missing)
+    with suppress(TypeError):  # names of several types
+        distinct.sort()
+    names = label_vector(distinct)
+    return names, positions_in(names, listed, kind)
+
+
+def positions_in(names: Labels, requested: Iterable[Any], what: str) -> Ints:
+    """Return the position of each requested name among different names, -1 if it is none of them."""
+    position: dict[Any, int] = {}
+    for i, name in enumerate(names.tolist()):
+        if position.setdefault(name, i) < i:
+            raise InputError(f"`{what}` must contain different rows; {name!r} is repeated. Remove or rename one.")
+    return np.array([position.get(name, MISSING) for name in requested], dtype=np.int64)
+
+
+def index_of(table: Any) -> Any:
+    """Return the index of a DataFrame or a Series of pandas, which names its rows; None if there is none."""
+    index = getattr(table, "index", None)
+    return None if callable(index) else index
+
+
+def is_in_order(names: Sequence[Any], index: Sequence[Any], *, index_is_unnamed: bool) -> bool:
+    """Return whether two sequences of names are of the same rows in the same order; otherwise names are matched.
+
+    The numbers 0, 1, ... are no names, unless both have the same numbers in another order: then the order counts. So it
+    does if the rows of the index have no names.
+    """
+    if names == index or len(names) != len(index):
+        return names == index
+    return (index_is_unnamed or names == list(range(len(names)))) and set(names) != set(index)
+
+
+def read_gold(gold: Any, answers: Answers) -> Floats:
+    """Return the weights of the classes in the rows with known labels, (n, K), 1 in other rows.
+
+    `gold` has a label, or any other evidence, for each row, or is a mapping or a Series from names of rows.
+    """
+    if gold is None:
+        return np.ones((len(answers), len(answers.classes)))
+    rows, is_named = answers.rows.tolist(), isinstance(gold, Mapping)
+    if getattr(gold, "ndim", 0) == 1 and index_of(gold) is not None:  # a Series of pandas
+        names = gold.index.tolist()
+        has_other_names = rows == list(range(len(rows))) and set(names).isdisjoint(rows)
+        is_named = not is_in_order(names, rows, index_is_unnamed=has_other_names)
+    if is_named:
+        names, labels = zip(*gold.items(), strict=True) if len(gold) else ((), ())
+        unknown = sorted(set(names).difference(rows), key=names.index)
+        if unknown:
+            raise InputError(
+                f"`gold` names the row {unknown[0]!r}, which the answers do not have. Correct the name; or, if no "
+                "annotator answered the row, leave it out, or name all rows by Answers.from_records(index=)."
+            )
+        position = positions_in(name_vector(names, "gold"), rows, "gold")
+        gold = [None if i == MISSING or is_missing(labels[i]) else labels[i] for i in position]
+    try:
+        candidates = as_candidates(gold, classes=answers.classes)
+    except LabelError as error:
+        if is_named and error.row is not None:
+            raise LabelError(error.reason, label=error.label, source=f"`gold`, row {rows[error.row]!r}") from None
+        raise error.at("`gold`") from None
+    if len(candidates) != len(answers):
+        raise InputError(f"`gold` must have one label for each of the {len(answers)} rows; got {len(candidates)}.")
+    return candidates.weights
+
+
+def join_rows(answers: Answers, rows: Any, table: bool) -> Answers:
+    """Return the answers over the rows of X, by the names of the rows or by their order; see `CrowdClassifier.fit`."""
+    if len(rows.shape) == 0:
+        raise InputError("`X` must be of shape (n_samples, n_features); got a scalar.")
+    n, own = rows.shape[0], index_of(rows)
+    index = name_vector(np.arange(n) if own is None else own, "index")
+    names, known = answers.rows.tolist(), index.tolist()
+    if is_in_order(names, known, index_is_unnamed=answers._in_order and not table and own is None):
+        return answers
+    is_numbered = names == list(range(len(names)))
+    if table and is_numbered and len(names) != n:
+        raise InputError(f"`answers` are about {len(names)} rows, but `X` has {n}. Give one row of answers for each.")
+    is_guess = (table or answers._in_order) and is_numbered and set(names) == set(known)
+    if is_guess or (table and own is None) or (names and set(names).isdisjoint(known)):
         raise InputError(
-            f"the {n} answers in column {name!r} are all different, and occur in no other column. If they name the "
-            f"rows, make them the index: table.set_index({name!r}). Otherwise pass `classes`.",
-            column=int(suspects[0]),
+            f"the rows of `answers`, such as {names[0]!r}, cannot be found in `X`, which has "
+            f"{'no names of rows' if own is None else 'other names, or the same numbers in another order'}. Give X and "
+            "the table the same index, such as X.set_index(names), or pass index= to Answers. If a table is in the "
+            "order of X, pass answers.to_numpy() and X.reset_index(drop=True)."
         )
+    return answers.align(index)

@@ -1,6 +1,5 @@
 """A classifier and a model of the annotators, fitted in turn."""
 
-import numbers
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -10,20 +9,17 @@ import scipy.sparse as sp
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import check_cv
 from sklearn.utils.validation import check_is_fitted
 
-from oneof.candidates import CandidateSets
 from oneof.crowd.annotator_model import AnnotatorModel
-from oneof.crowd.arguments import as_answers, is_table, join_rows, read_gold
+from oneof.crowd.answers import as_answers, is_table, join_rows
 from oneof.crowd.learners import WeightLearner, training_labels
-from oneof.crowd.results import describe_contradiction
-from oneof.errors import InputError, InputTypeError, reraise_as_input_error
+from oneof.errors import InputTypeError
 from oneof.messages import warn
 from oneof.metrics import covering_rate
-from oneof.model_selection import CandidateKFold
+from oneof.model_selection.prediction import predicted_folds
 from oneof.solvers.annotators.temper import N_STANDARD_ERRORS, answer_power, is_informative, temper
-from oneof.typing import Floats, Ints, Labels
+from oneof.typing import Floats, Labels
 from oneof.validation import (
     as_array,
     check_estimator,
@@ -218,11 +214,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
         rows = X.tocsr() if sp.issparse(X) else X if is_array else as_array(X, "X")
         given = join_rows(as_answers(answers, annotators.classes), rows, is_table(answers))
         alone = clone(annotators).fit(given, gold)
-        rounds = self._fit_rounds(learner, rows, alone, read_gold(gold, given), rng, progress)
+        rounds = self._fit_rounds(learner, rows, alone, rng, progress)
         model = rounds.model
-        if model is not alone:
-            names, accuracies = model.annotators_, (model.accuracy_, model.accuracy_interval_)
-            model._contradiction = describe_contradiction(names, alone, *accuracies)
         self._learner = learner
         self.estimator_ = learner.fit(rows, model.candidates_, training_labels(model))
         self.annotator_model_ = model
@@ -305,17 +298,12 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
     # -- steps of fit ---------------------------------------------------------------------------------------------
 
     def _fit_rounds(
-        self,
-        learner: WeightLearner,
-        rows: Any,
-        alone: AnnotatorModel,
-        evidence: Floats | None,
-        rng: Any,
-        progress: Progress | None,
+        self, learner: WeightLearner, rows: Any, alone: AnnotatorModel, rng: Any, progress: Progress | None
     ) -> _Rounds:
         """Predict the rows and update the model of the annotators in turn; votes of rules have no rounds."""
-        folds = self._folds(rows, alone.candidates_, rng)
+        folds = predicted_folds(rows, alone.candidates_, alone.candidates_, self.cv, None, rng)
         labeled = ~alone.candidates_.is_unlabeled
+        uncertain = (alone._columns.n_answers > 0) & ~alone._columns.is_known
         last = best = _Rounds(alone, np.tile(alone.class_prior_, (len(labeled), 1)))
         while not alone.are_rules_:
             model = last.model
@@ -335,9 +323,9 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
                 loss = best.log_likelihoods - log_likelihoods
                 if loss.mean() > N_STANDARD_ERRORS * loss.std() / np.sqrt(len(loss)):
                     return best
-            before, answer = model.posterior_, _answer_power(model, proba, evidence)
-            updated = model._updated(proba, evidence, power=answer, max_iter=N_ANNOTATOR_STEPS)
-            change = float(0.5 * np.abs(updated.posterior_ - before)[labeled].sum(axis=1).mean())
+            answer = answer_power(model._log_likelihood[uncertain], proba[uncertain])
+            updated = model._updated(proba, power=answer, max_iter=N_ANNOTATOR_STEPS)
+            change = float(0.5 * np.abs(updated.posterior_ - model.posterior_)[labeled].sum(axis=1).mean())
             last = _Rounds(updated, proba, power, answer, (*last.changes, change), log_likelihoods)
             if not best.changes or log_likelihoods.mean() >= best.log_likelihoods.mean():
                 best = last
@@ -362,34 +350,3 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
             return LOORidge()
         check_estimator(self.estimator)
         return self.estimator
-
-    def _folds(self, rows: Any, candidates: CandidateSets, rng: Any) -> list[tuple[Ints, Ints]]:
-        """Return training and test rows; each row is in one test subset, unlabeled rows are in all training subsets."""
-        cv = self.cv
-        if isinstance(cv, numbers.Integral) and not isinstance(cv, bool):
-            cv = CandidateKFold(int(cv), random_state=rng)
-        index, unlabeled = np.arange(len(candidates)), candidates.is_unlabeled
-        with reraise_as_input_error():
-            try:
-                folds = [(index[train], index[test]) for train, test in check_cv(cv).split(rows, candidates)]
-            except IndexError as error:
-                raise InputError(f"`cv` must contain pairs of arrays of rows: {error}.") from None
-        if not folds:
-            raise InputError("`cv` must have at least one fold; got none.")
-        times = np.bincount(np.concatenate([test for _, test in folds]), minlength=len(index))
-        wrong = np.flatnonzero((times > 1) | ((times == 0) & ~unlabeled))
-        if len(wrong):
-            raise InputError(
-                f"`cv` must have each row with answers in exactly one test subset; row {wrong[0]} is in "
-                f"{times[wrong[0]]}."
-            )
-        rest = np.where(times == 0, index % len(folds), -1)
-        return [(train, np.sort(np.append(test, np.flatnonzero(rest == k)))) for k, (train, test) in enumerate(folds)]
-
-
-def _answer_power(model: AnnotatorModel, prior: Floats, evidence: Floats | None) -> float:
-    """Return the power of the likelihood, from the rows with answers and without known labels."""
-    used = np.bincount(model._answer_columns.row, minlength=len(prior)) > 0
-    if evidence is not None:
-        used &= (evidence == 1).all(axis=1)
-    return answer_power(model._log_likelihood[used], prior[used])

@@ -9,7 +9,7 @@ Held-out scores are those of models that were not fitted to the answers of the r
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -21,19 +21,14 @@ from oneof.candidates import CandidateSets
 from oneof.crowd.annotator_model import AnnotatorModel
 from oneof.errors import InputError, reraise_as_input_error
 from oneof.estimators.base import CandidateClassifier
-from oneof.estimators.wrappers._soft_labels import (
-    fit_and_predict,
-    fit_soft,
-    predict_columns,
-    remove_generators,
-    with_seeds,
-)
-from oneof.model_selection import cross_val_predict
+from oneof.estimators.wrappers._soft_labels import check_proba, fit_soft, predict_columns, remove_generators, with_seeds
+from oneof.model_selection.prediction import align_class_columns
 from oneof.solvers.annotators.temper import MAX_POWER, mean_distances, temper
 from oneof.solvers.conformal import candidate_proba
 from oneof.typing import Floats, Ints, Labels
 from oneof.validation import as_array
 
+Folds: TypeAlias = Sequence[tuple[Ints, Ints]]
 MIN_PROBABILITY = 1e-12
 N_COPIES = 10
 """Number of copies of each row for a classifier without sample weights."""
@@ -67,24 +62,30 @@ class WeightLearner:
             )
         return SoftLabelLearner(classifier, n_jobs)
 
-    def held_out_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
+    def held_out_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Folds) -> Floats:
         """Return scores of all rows, (n, K), by models that were not fitted to their answers."""
         return self.cross_fitted_scores(rows, candidates, labels, folds)
 
-    def cross_fitted_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
+    def cross_fitted_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Folds) -> Floats:
         """Return scores of all rows, (n, K), each by the model of the other folds."""
-        del labels
-        method: Any = "predict_proba" if hasattr(self.classifier, "predict_proba") else "decision_function"
-        values = cross_val_predict(
-            self.classifier, rows, candidates, cv=FixedFolds(folds), method=method, n_jobs=self.n_jobs
-        )
-        if method == "predict_proba":
+        values = self.cross_predict(rows, candidates, labels, folds)
+        if hasattr(self.classifier, "predict_proba"):
             return np.asarray(np.log(np.maximum(values, MIN_PROBABILITY)))
-        values = np.stack([-0.5 * values, 0.5 * values], axis=1) if values.ndim == 1 else values
         lowest = np.where(np.isfinite(values), values, np.inf).min(axis=1, keepdims=True)
         values = np.where(np.isfinite(values), values, lowest)
         values = values - values.mean(axis=1, keepdims=True)
         return np.asarray(values / max(float(np.sqrt((values**2).mean())), MIN_PROBABILITY))
+
+    def cross_predict(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Folds) -> Floats:
+        """Return probabilities of the test rows of folds, or decision functions, by a model of the training rows.
+
+        NaN for rows that no fold tests; of several folds, those of the last one.
+        """
+        values = np.full(labels.shape, np.nan)
+        calls = (delayed(_fit_and_predict)(copy.copy(self), rows, candidates, labels, *fold) for fold in folds)
+        for (_, test), value in zip(folds, Parallel(n_jobs=self.n_jobs)(calls), strict=True):
+            values[test] = value
+        return values
 
     def fit(self, rows: Any, candidates: CandidateSets, labels: Floats) -> Any:
         """Return the classifier fitted to all rows."""
@@ -111,17 +112,17 @@ class LeaveOneOutLearner(WeightLearner):
     Govaert 1992): it would disambiguate the likelihood of the answers with other predictions than those of the rounds.
     """
 
-    def held_out_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
+    def held_out_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Folds) -> Floats:
         """Return distances of the leave-one-out scores from the means of the classes."""
         del folds
         model = self.fit(rows, candidates, labels)
         last = model[-1] if isinstance(model, Pipeline) else model
-        return mean_distances(last.loo_scores_, _without_unlabeled(labels, candidates))
+        return _distances(last.loo_scores_, labels, candidates)
 
-    def cross_fitted_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
+    def cross_fitted_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Folds) -> Floats:
         """Return distances of the cross-fitted probabilities from the means of the classes."""
-        proba = np.exp(super().cross_fitted_scores(rows, candidates, labels, folds))
-        return mean_distances(proba, _without_unlabeled(labels, candidates))
+        weighted = WeightLearner(self.classifier, self.n_jobs)
+        return _distances(weighted.cross_predict(rows, candidates, labels, folds), labels, candidates)
 
     def fit(self, rows: Any, candidates: CandidateSets, labels: Floats) -> Any:
         """Return the classifier fitted to all rows."""
@@ -132,18 +133,6 @@ class LeaveOneOutLearner(WeightLearner):
 
 class SoftLabelLearner(WeightLearner):
     """A classifier of scikit-learn, fitted to soft labels; rows without answers are not used."""
-
-    def cross_fitted_scores(self, rows: Any, candidates: CandidateSets, labels: Floats, folds: Any) -> Floats:
-        """Return the logarithms of the held-out probabilities."""
-        labeled, proba = ~candidates.is_unlabeled, np.empty(labels.shape)
-        calls = [(train[labeled[train]], test) for train, test in folds]
-        with reraise_as_input_error():
-            values = Parallel(n_jobs=self.n_jobs)(
-                delayed(fit_and_predict)(self.classifier, rows, labels, train, test, N_COPIES) for train, test in calls
-            )
-        for (_, test), value in zip(calls, values, strict=True):
-            proba[test] = value
-        return np.asarray(np.log(np.maximum(proba, MIN_PROBABILITY)))
 
     def fit(self, rows: Any, candidates: CandidateSets, labels: Floats) -> Any:
         """Return the classifier fitted to the rows with answers."""
@@ -171,39 +160,13 @@ def training_labels(model: AnnotatorModel) -> Floats:
     return np.asarray(labels / labels.sum(axis=1, keepdims=True))
 
 
-def cross_fitted_proba(crowd: Any, rows: Any, folds: Sequence[tuple[Ints, Ints]]) -> Floats:
-    """Return probabilities of the test rows of folds by a classifier that is fitted to the labels of the other rows.
-
-    The labels are those of the last round: the probabilities have the scale of ``crowd.predict_proba``.
-
-    Parameters
-    ----------
-    crowd : CrowdClassifier
-        Fitted to the rows.
-    rows : array, sparse array or DataFrame of shape (n_samples, n_features)
-    folds : sequence of (train, test)
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_classes)
-        NaN for rows that no fold tests; of several folds, those of the last one.
-    """
-    learner, model = copy.copy(crowd._learner), crowd.annotator_model_
-    labels = training_labels(model)
-    proba = np.full(model.posterior_.shape, np.nan)
-    for train, test in folds:
-        fitted = learner.fit(_safe_indexing(rows, train), model.candidates_[train], labels[train])
-        proba[test] = learner.predict_proba(fitted, _safe_indexing(rows, test), crowd.classes_)
-    return proba
-
-
 def calibration_labels(
     crowd: Any,
     rows: Any,
     candidates: CandidateSets,
     prior: Floats,
     held_out: Ints,
-    folds: Sequence[tuple[Ints, Ints]],
+    folds: Folds,
 ) -> tuple[Floats, Floats]:
     """Return held-out probabilities of the classifier, and the probabilities of the labels, which calibrate its sets.
 
@@ -234,24 +197,26 @@ def calibration_labels(
     tempered, _ = temper(np.log(np.maximum(prior, MIN_PROBABILITY)), evidence, 1.0)
     posterior = np.zeros(candidates.shape)
     posterior[held_out] = candidate_proba(tempered, evidence)
-    return cross_fitted_proba(crowd, rows, folds)[held_out], posterior
+    model = crowd.annotator_model_
+    proba = crowd._learner.cross_predict(rows, model.candidates_, training_labels(model), folds)
+    return proba[held_out], posterior
 
 
-def _without_unlabeled(labels: Floats, candidates: CandidateSets) -> Floats:
-    return np.where(candidates.is_unlabeled[:, None], 0.0, labels)
+def _fit_and_predict(
+    learner: WeightLearner, rows: Any, candidates: CandidateSets, labels: Floats, train: Ints, test: Ints
+) -> Floats:
+    """Return probabilities of the test rows, or decision functions, by the classifier fitted to the training rows."""
+    with reraise_as_input_error():
+        train_rows, test_rows = _safe_indexing(rows, train), _safe_indexing(rows, test)
+    model = learner.fit(train_rows, candidates[train], labels[train])
+    if not hasattr(learner.classifier, "predict_proba"):
+        values = np.asarray(model.decision_function(test_rows))
+        return align_class_columns(values, "decision_function", model.classes_, candidates.classes)
+    proba = learner.predict_proba(model, test_rows, candidates.classes)
+    check_proba(proba, learner.classifier)
+    return proba
 
 
-class FixedFolds:
-    """A splitter with given folds, of which the rows without answers are predicted too."""
-
-    def __init__(self, folds: list[tuple[Ints, Ints]]) -> None:
-        self.folds = folds
-
-    def split(self, X: Any, y: Any = None, groups: Any = None) -> list[tuple[Ints, Ints]]:
-        """Return the folds."""
-        del X, y, groups
-        return self.folds
-
-    def get_n_splits(self, *_: Any) -> int:
-        """Return the number of folds."""
-        return len(self.folds)
+def _distances(scores: Floats, labels: Floats, candidates: CandidateSets) -> Floats:
+    """Return the distances of scores from the means of the classes, in which rows without answers do not count."""
+    return mean_distances(scores, np.where(candidates.is_unlabeled[:, None], 0.0, labels))

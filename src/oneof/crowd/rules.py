@@ -9,7 +9,6 @@ import scipy.sparse as sp
 from oneof.candidates.readers.collections import is_collection
 from oneof.crowd.answers import Answers
 from oneof.errors import InputError, InputTypeError
-from oneof.messages import enumerate_items, warn
 
 
 def apply_rules(
@@ -58,13 +57,10 @@ def apply_rules(
                 raise InputError(f"rule {name!r} raised {type(error).__name__}: {error}. Correct it.", row=i) from error
             is_empty = is_collection(vote) and not (vote.size if isinstance(vote, np.ndarray) else len(vote))
             votes.setdefault(name, []).append(None if is_empty else vote)
-    kept = [name for name, column in votes.items() if any(vote is not None for vote in column)]
-    if not kept:
+    if all(vote is None for column in votes.values() for vote in column):
         raise InputError("no rule votes on any row. Check the rules, or the rows.")
-    if omitted := [repr(name) for name in named if name not in kept]:
-        warn(f"rules that vote on no row are omitted: {enumerate_items(omitted, 5)}.")
-    table = list(zip(*(votes[name] for name in kept), strict=True))
-    return Answers.from_table(table, classes=classes, annotators=kept, select_rows=True)
+    table = list(zip(*votes.values(), strict=True))
+    return Answers.from_table(table, classes=classes, annotators=list(votes), select_rows=True)
 
 
 def _name_rules(rules: Any) -> dict[Any, Callable[[Any], Any]]:

@@ -61,7 +61,7 @@ def test_annotators_who_differ_by_class_are_shown(run: Run, table: Path) -> None
     summary = json.loads(Path("table-oneof/summary.json").read_text(encoding="utf-8"))["answers"]
     page = " ".join(html.unescape(Path("table-oneof/report.html").read_text(encoding="utf-8")).split())
     assert "Accuracy by class" in out
-    assert "Fay has fewer than 10 answers, so" in out
+    assert "have fewer than 10 answers, and uncertain accuracies: Fay." in out
     for text in summary["notes"]:
         assert text in out
         assert text in page

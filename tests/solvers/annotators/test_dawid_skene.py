@@ -1,6 +1,7 @@
 """EM of the annotators against literal loops, crowd-kit, and the laws of the model."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -22,7 +23,9 @@ PEERS = json.loads(FILE.read_text(encoding="utf-8"))
 def columns_of(table, n_classes):
     row, source = np.nonzero(table >= 0)
     sets = np.eye(n_classes, dtype=bool)
-    return AnswerColumns.from_answers(row, source, table[row, source], sets, *table.shape)
+    return AnswerColumns.from_answers(
+        row, source, table[row, source], sets, table.shape[1], np.ones((len(table), n_classes))
+    )
 
 
 @pytest.fixture
@@ -45,7 +48,7 @@ def set_answers(rng, n=25, n_sources=4, n_classes=4):
     row, source = np.nonzero(rng.random((n, n_sources)) < 0.7)
     answer = rng.integers(len(sets), size=len(row))
     triples = [(i, j, set(np.flatnonzero(sets[a]).tolist())) for i, j, a in zip(row, source, answer)]
-    return triples, AnswerColumns.from_answers(row, source, answer, sets, n, n_sources)
+    return triples, AnswerColumns.from_answers(row, source, answer, sets, n_sources, np.ones((n, n_classes)))
 
 
 def test_without_pooling_it_is_the_model_of_crowd_kit(columns):
@@ -98,7 +101,7 @@ def test_rates_of_votes_equal_the_oracle():
     row, source = np.nonzero(rng.random((30, 5)) < 0.3)
     answer = np.where(source == 4, rng.integers(4, size=len(row)), source % 4)
     triples = [(i, j, set(np.flatnonzero(sets[a]).tolist())) for i, j, a in zip(row, source, answer)]
-    columns = AnswerColumns.from_answers(row, source, answer, sets, 31, 5)
+    columns = AnswerColumns.from_answers(row, source, answer, sets, 5, np.ones((31, 3)))
     start = vote_shares(columns)
     expected = oracle.rules(triples, 31, 3, start, n_iter=4)
     none = np.zeros(len(columns.source), dtype=bool)
@@ -114,7 +117,7 @@ def test_probabilities_of_all_answers_sum_to_one(columns):
     solution = solve_annotators(columns, vote_shares(columns), uses_confusion=all_confusion(columns))
     np.testing.assert_allclose(solution.model.confusion(columns).sum(axis=2), 1.0, rtol=1e-12)
     sets = np.array([[1, 1, 0, 0], [1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1], [0, 0, 1, 1]], dtype=bool)
-    all_pairs = AnswerColumns.from_answers(np.arange(6), np.zeros(6, int), np.arange(6), sets, 6, 1)
+    all_pairs = AnswerColumns.from_answers(np.arange(6), np.zeros(6, int), np.arange(6), sets, 1, np.ones((6, 4)))
     coins = solve_annotators(all_pairs, vote_shares(all_pairs), uses_confusion=np.zeros(6, bool))
     np.testing.assert_allclose(np.exp(coins.model.log_likelihoods).sum(axis=0), 1.0, rtol=1e-12)
 
@@ -133,9 +136,7 @@ def test_known_labels_are_fixed(columns):
     """Whatever the answers say."""
     evidence = np.ones((40, 3))
     evidence[3] = [0, 0, 1]
-    solution = solve_annotators(
-        columns, vote_shares(columns, evidence), uses_confusion=all_confusion(columns), evidence=evidence
-    )
+    solution = solve_annotators(replace(columns, evidence=evidence), uses_confusion=all_confusion(columns))
     assert solution.posterior[3].tolist() == [0, 0, 1]
 
 

@@ -10,13 +10,14 @@ from oneof.solvers.annotators.reliability import answer_likelihoods, estimate_re
 from tests.oracles import reliability as oracle
 
 
-def columns_of(answers, n_rows, n_groups, n_classes):
+def columns_of(answers, n_rows, n_groups, n_classes, evidence=None):
     sets = np.zeros((len(answers), n_classes), dtype=bool)
     for line, (_, _, members) in zip(sets, answers):
         line[list(members)] = True
     distinct, code = np.unique(sets, axis=0, return_inverse=True)
     row, group = (np.array([one[j] for one in answers], dtype=np.int64) for j in (0, 1))
-    return AnswerColumns.from_answers(row, group, code.ravel(), distinct, n_rows, n_groups)
+    known = np.ones((n_rows, n_classes)) if evidence is None else evidence
+    return AnswerColumns.from_answers(row, group, code.ravel(), distinct, n_groups, known)
 
 
 def simulate(rng, q, *, n_rows, n_classes, per_row=2, sizes=(1, 1, 2)):
@@ -58,9 +59,8 @@ def test_the_maximum_and_its_intervals_equal_the_oracle():
     evidence = np.ones((15, 4))
     for row, k in known.items():
         evidence[row] = np.arange(4) == k
-    solution = estimate_reliability(
-        columns_of(answers, 15, 3, 4), np.array(mean), np.array(strength), evidence=evidence, tol=1e-10
-    )
+    columns = columns_of(answers, 15, 3, 4, evidence)
+    solution = estimate_reliability(columns, np.array(mean), np.array(strength), tol=1e-10)
     np.testing.assert_allclose(solution.reliability, expected, atol=1e-5)
     size = 1 / (expected * (1 - expected) * deviation**2) - 1
     low = beta.ppf(0.05, size * expected, size * (1 - expected))

@@ -1,6 +1,7 @@
 """Answers of several annotators as candidate sets; an answer is a label, a set of labels, or missing."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -18,8 +19,20 @@ from oneof.candidates.labels import (
 from oneof.candidates.readers.collections import is_collection, read_sets
 from oneof.candidates.row_weights import MIN_STORED_WEIGHT
 from oneof.errors import InputError, LabelError
+from oneof.messages import warn
 from oneof.typing import Floats, Ints, Labels, Mask
 from oneof.validation import as_float_array, check_positive
+
+MIN_KNOWN_CELLS = 0.1
+"""Fraction of the cells of an annotator that have a label of another annotator, at least."""
+MIN_CELLS = 10
+"""Number of cells of a column from which it can be seen that it is not an annotator's."""
+MIN_NAMES = 20
+"""Number of cells, all different and in no other column, from which they are taken for names of rows.
+
+Two annotators who are right in half of their answers agree in a row with a probability of at least 1/4, and in none of
+20 rows with at most (3/4)^20 = 0.3 %.
+"""
 
 
 class EncodedAnswers(NamedTuple):
@@ -43,7 +56,7 @@ def read_annotations(answers: Any, classes: Any, *, min_votes: int, top_k: int |
     check_positive("min_votes", min_votes, integer=True)
     if top_k is not None:
         check_positive("top_k", top_k, integer=True, alternatives=", or None for all")
-    codes = _encode_answers(answers, classes)
+    codes = encode_answers(answers, classes)
     known = codes.classes
     (n_rows, n_annotators), n_answers = codes.shape, len(codes.row)
     if n_annotators < min_votes and n_rows * n_annotators:
@@ -64,7 +77,7 @@ def read_reliable_annotations(answers: Any, classes: Any, reliabilities: Any) ->
     An answer of an annotator of accuracy r contains the true class with probability r, independently of all other
     annotators. All sets of its size that contain the true class, or do not, have equal probability.
     """
-    codes = _encode_answers(answers, classes)
+    codes = encode_answers(answers, classes)
     known, n_annotators = codes.classes, codes.shape[1]
     n_classes = len(known)
     accuracy = as_float_array(reliabilities, "reliabilities")
@@ -138,15 +151,18 @@ def _read_rows(table: Any) -> tuple[list[Any], tuple[int, ...]]:
 def encode_cells(cells: Any, n_columns: int, classes: Any) -> tuple[Ints, Mask, Labels]:
     """Return the code of each cell, -1 for no answer, the distinct answers as sets, (D, K), and the classes.
 
-    Errors name the row and, if there are several, the column of the cell.
+    Errors name the row and, if there are several, the column of the cell. A class that consists of others separated by
+    "|", as a set in a text, has a warning if `classes` are not given.
     """
     listed = cells.tolist()
     if classes is None and all(is_missing(value) or is_minus_one(value) for value in listed):
         raise LabelError("`answers` must contain at least one answer.")
     try:
         if cells.dtype.kind == "O" and any(map(is_collection, listed)):
-            return _encode_sets(listed, classes)
-        code, known = encode_labels(cells, classes)
+            code, sets, known = _encode_sets(listed, classes)
+        else:
+            code, known = encode_labels(cells, classes)
+            sets = np.eye(len(known), dtype=bool)
     except LabelError as error:
         if error.cause == "types" and n_columns > 2:
             remedy = "If each line is an answer, pass the columns to Answers.from_records(rows, annotators, answers)."
@@ -155,7 +171,12 @@ def encode_cells(cells: Any, n_columns: int, classes: Any) -> tuple[Ints, Mask, 
             raise
         row, column = divmod(error.row, n_columns)
         raise LabelError(error.reason, label=error.label, cause=error.cause, row=row, column=column) from None
-    return code, np.eye(len(known), dtype=bool), known
+    names = set(known.tolist())
+    for label in known.tolist() if classes is None else ():
+        if isinstance(label, str) and "|" in label and names.issuperset(members := label.split("|")):
+            warn(f"{label!r} is read as one class. If it is a set, split the text: the answer is then {members}.")
+            break
+    return code, sets, known
 
 
 def _encode_sets(cells: list[Any], classes: Any) -> tuple[Ints, Mask, Labels]:
@@ -196,7 +217,7 @@ class SupportsCodes(Protocol):
         """Return the codes of an (items, annotators) table."""
 
 
-def _encode_answers(answers: Any, classes: Any) -> EncodedAnswers:
+def encode_answers(answers: Any, classes: Any) -> EncodedAnswers:
     """Return the codes of an (items, annotators) table of labels and sets, or those of `oneof.crowd.Answers`."""
     if isinstance(answers, SupportsCodes):
         codes = answers.to_codes()
@@ -207,8 +228,55 @@ def _encode_answers(answers: Any, classes: Any) -> EncodedAnswers:
             "`answers` must be a table with a column for each annotator; got records. Pass "
             "oneof.crowd.Answers.from_records(answers, index=...), with the names of the rows in order."
         )
-    cells, shape = read_table(answers)
+    return encode_table(answers, classes)
+
+
+def encode_table(table: Any, classes: Any) -> EncodedAnswers:
+    """Return the codes of an (items, annotators) table of labels and sets."""
+    cells, shape = read_table(table)
     code, sets, known = encode_cells(cells, shape[1], classes)
     given = np.flatnonzero(code != MISSING)
     row, annotator = np.divmod(given, max(shape[1], 1))
     return EncodedAnswers(row, annotator, code[given], sets, known, shape)
+
+
+def other_columns(cells: Sequence[Mapping[frozenset[Any], int]], n_rows: int, classes: Collection[Any] = ()) -> Ints:
+    """Return the columns of a table that are not those of annotators, such as names, dates and comments.
+
+    The annotators are the largest group of columns with common labels, or with `classes`. Another column of at least
+    `MIN_CELLS` cells is excluded if fewer than `MIN_KNOWN_CELLS` of them have such a label. If fewer than two columns
+    would be left, only columns of at least `MIN_NAMES` different cells are. A column with one label and empty cells
+    has the votes of a rule.
+
+    Parameters
+    ----------
+    cells : sequence of mappings
+        For each column, the numbers of cells by their sets of labels.
+    n_rows : int
+    classes : collection, optional
+    """
+    labels = [frozenset[Any]().union(*column) for column in cells]
+    group = [j for j, own in enumerate(labels) if not own.isdisjoint(classes)] if classes else _largest_group(labels)
+    times = Counter(label for j in group for label in labels[j])
+    known = {label for label, n in times.items() if n > 1}.union(classes)
+    other, names = [], []
+    for j, column in enumerate(cells):
+        n_cells = sum(column.values())
+        shared = known if j in group else known.union(times)
+        n_known = sum(n for one, n in column.items() if not one.isdisjoint(shared))
+        is_rule = len(labels[j]) == 1 and n_cells < n_rows
+        if not is_rule and n_cells >= MIN_CELLS and n_known < MIN_KNOWN_CELLS * n_cells:
+            other.append(j)
+            names += [j] if n_known == 0 and len(column) == n_cells >= MIN_NAMES else []
+    return np.array(other if len(other) <= len(cells) - 2 else names[: len(cells) - 1], dtype=np.int64)
+
+
+def _largest_group(labels: Sequence[frozenset[Any]]) -> list[int]:
+    """Return the largest group of columns connected by common labels; of equal ones that with fewer labels."""
+    groups: list[tuple[list[int], frozenset[Any]]] = []
+    for j, own in enumerate(labels):
+        joined = [group for group in groups if group[1] & own]
+        groups = [group for group in groups if not group[1] & own]
+        members = [member for group in joined for member in group[0]]
+        groups.append(([*members, j], own.union(*(group[1] for group in joined))))
+    return max(groups, key=lambda group: (len(group[0]), -len(group[1])), default=([], frozenset()))[0]

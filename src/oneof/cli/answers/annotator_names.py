@@ -4,7 +4,7 @@ import difflib
 import re
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from oneof.messages import write_names
@@ -16,10 +16,6 @@ MAX_NAMED = 3
 """Number of annotators that are named in a note, or with an answer to a disputed row."""
 MAX_LISTED = 10
 """Maximum number of annotators that an error lists."""
-MIN_KNOWN_CELLS = 0.1
-"""Fraction of the cells of an annotator that have a label of another annotator, at least."""
-MIN_CELLS = 10
-"""Number of cells of a column from which it can be seen that it is not an annotator's."""
 
 
 def other_columns(
@@ -27,41 +23,18 @@ def other_columns(
 ) -> list[str]:
     """Return columns that are not those of annotators, such as dates and comments: their cells are other labels.
 
-    The annotators are the largest group of columns with common labels, or with `classes`, in any spelling. Another
-    column of at least `MIN_CELLS` cells is excluded if fewer than `MIN_KNOWN_CELLS` of them have such a label. A column
-    with one label and empty cells has the votes of a rule.
+    Labels are compared in any spelling; see `oneof.candidates.readers.annotations.other_columns`.
     """
     from oneof.candidates.columns import fold_case
+    from oneof.candidates.readers import annotations
 
     pattern = re.compile(r"[;,/|+&]" if separator is None else re.escape(separator), re.IGNORECASE)
-    cells: dict[str, list[set[str]]] = {}
+    cells = []
     for name in columns:
         texts = [str(cell) for cell in table.frame[name].to_list() if str(cell or "").strip()]
-        cells[name] = [{fold_case(part) for part in (text, *pattern.split(text))} for text in texts]
-    labels = {name: set().union(*sets) for name, sets in cells.items()}
-    known = {fold_case(label) for label in classes or ()}
-    group = [name for name in columns if labels[name] & known] if known else _largest_group(labels)
-    times = Counter(label for name in group for label in labels[name])
-    times.update(dict.fromkeys(known, 1))
-    other = []
-    for name in columns:
-        own = 1 if name in group else 0
-        n_known = sum(any(label in known or times[label] > own for label in cell) for cell in cells[name])
-        is_rule = len(labels[name]) == 1 and len(cells[name]) < table.frame.height
-        if not is_rule and len(cells[name]) >= MIN_CELLS and n_known < MIN_KNOWN_CELLS * len(cells[name]):
-            other.append(name)
-    return [] if len(other) > len(columns) - 2 else other
-
-
-def _largest_group(labels: Mapping[str, set[str]]) -> list[str]:
-    """Return the largest group of columns connected by common labels; of equal ones that with fewer labels."""
-    groups: list[tuple[list[str], set[str]]] = []
-    for name, own in labels.items():
-        joined = [group for group in groups if group[1] & own]
-        groups = [group for group in groups if not group[1] & own]
-        members = [member for group in joined for member in group[0]]
-        groups.append(([*members, name], own.union(*(group[1] for group in joined))))
-    return max(groups, key=lambda group: (len(group[0]), -len(group[1])))[0]
+        cells.append(Counter(frozenset(map(fold_case, (text, *pattern.split(text)))) for text in texts))
+    other = annotations.other_columns(cells, table.frame.height, {fold_case(label) for label in classes or ()})
+    return [columns[j] for j in other]
 
 
 def check_have_answers(excluded: Iterable[str], annotators: Iterable[str], source: object) -> None:

@@ -193,7 +193,7 @@ def write_annotators(path: Path, summary: "AnnotatorSummary") -> None:
 
 def print_annotators(summary: "AnnotatorSummary") -> None:
     """Print the annotators of the lowest accuracy, the agreement, and the most disputed rows."""
-    from oneof.crowd.results import RULES_NOTE
+    from oneof.crowd.annotator_model import RULES_NOTE
 
     n = len(summary.names)
     title = "Annotators" if n <= _MAX_PRINTED else f"{_MAX_PRINTED} of {n:,} annotators, of the lowest accuracy"

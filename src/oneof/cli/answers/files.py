@@ -55,7 +55,7 @@ def read_answers(
     import numpy as np
 
     from oneof.crowd import Answers
-    from oneof.crowd.results import RULES_NOTE
+    from oneof.crowd.annotator_model import RULES_NOTE
     from oneof.errors import DataError, InputError
     from oneof.io.formats.annotations import is_export
 
@@ -317,7 +317,6 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
     from oneof.candidates.columns import DEFAULT_SEPARATOR, fold_case
     from oneof.candidates.labels import fold_tokens
     from oneof.candidates.spellings import Spellings
-    from oneof.crowd.encoding import list_labels
     from oneof.errors import DataError, InputError
     from oneof.io.formats.annotations import UnnamedItemError, describe_omitted, drop_empty, read_export
 
@@ -350,7 +349,7 @@ def _read_export(options: AnswerOptions, classes: tuple[str, ...] | None, label_
     notes = (describe_omitted(omitted),) if omitted else ()
     names = sorted({label for one in labels for label in one}) if classes is None else list(classes)
     return _Records(
-        list(map(str, rows)), list(annotators), list_labels(labels), list(locations), names, DEFAULT_SEPARATOR, notes
+        list(map(str, rows)), list(annotators), list(labels), list(locations), names, DEFAULT_SEPARATOR, notes
     )
 
 

@@ -184,16 +184,15 @@ def fit_degrees(
             return_inverse=True,
         )
         used, index = np.unique(all_rows, return_inverse=True)
-        columns = AnswerColumns.from_answers(
-            index.ravel(), np.append(groups, of_model), code.ravel(), distinct, len(used), n_groups + D
-        )
         evidence = np.ones((len(used), n_classes))
         for i, row in enumerate(used.tolist()):
             if known is not None and row in known:
                 evidence[i] = np.arange(n_classes) == known[row]
+        group = np.append(groups, of_model)
+        columns = AnswerColumns.from_answers(index.ravel(), group, code.ravel(), distinct, n_groups + D, evidence)
         means = np.append(mean, np.full(D, MODEL_MEAN))
         strengths = np.append(np.full(n_groups, strength), np.full(D, MODEL_STRENGTH))
-        return estimate_reliability(columns, means, strengths, evidence=evidence)
+        return estimate_reliability(columns, means, strengths)
 
     pooled = solve(degree, D, np.array([PRIOR_MEANS[stated] for stated in _ORDER]), DEGREE_STRENGTH)
     group = author * D + degree

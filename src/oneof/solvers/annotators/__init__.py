@@ -3,7 +3,7 @@
 Reading order:
 
 1. `answers`: the answers as a sparse matrix of rows and (source, answer) pairs.
-2. `rules`: the rates of the votes of rules in the rows of each class.
+2. `rules`: whether sources are rules, and the rates of their votes in the rows of each class.
 3. `dawid_skene`: EM for the labels, the confusion matrices, the coins and the rules.
 4. `accuracy`: the accuracy of each source, and in each class, with intervals, a test of equal accuracies, and the
    sources whose accuracy the answers identify.
@@ -22,21 +22,31 @@ from oneof.solvers.annotators.accuracy import (
     estimate_class_accuracies,
     identified_sources,
 )
-from oneof.solvers.annotators.agreement import alpha_interval, alpha_of, masi_distances, nominal_distances, pair_kappas
+from oneof.solvers.annotators.agreement import (
+    PairAgreements,
+    alpha_interval,
+    alpha_of,
+    masi_distances,
+    nominal_distances,
+    pair_kappas,
+)
 from oneof.solvers.annotators.answers import AnswerColumns
-from oneof.solvers.annotators.copies import CopiedPairs, find_copies
+from oneof.solvers.annotators.copies import CopiedPair, find_copies
 from oneof.solvers.annotators.dawid_skene import AnnotatorSolution, SourceModel, solve_annotators, vote_shares
 from oneof.solvers.annotators.questions import answer_information
+from oneof.solvers.annotators.rules import are_rules
 
 __all__ = [
     "AnnotatorSolution",
     "AnswerColumns",
-    "CopiedPairs",
+    "CopiedPair",
+    "PairAgreements",
     "SourceAccuracies",
     "SourceModel",
     "alpha_interval",
     "alpha_of",
     "answer_information",
+    "are_rules",
     "chance_accuracies",
     "equal_accuracy_p_values",
     "estimate_accuracies",

@@ -26,7 +26,7 @@ than the true ones, so their test has at most its nominal level.
 The answers identify the accuracies of sources that are compared with one another (`identified_sources`).
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -46,8 +46,7 @@ MIN_COMPARED = 10
 then at most .16."""
 
 
-@dataclass(frozen=True)
-class SourceAccuracies:
+class SourceAccuracies(NamedTuple):
     """Accuracies of sources, or of sources in the rows of each class."""
 
     accuracy: Floats
@@ -136,27 +135,29 @@ def beta_intervals(accuracy: Floats, variance: Floats, coverage: float) -> Float
     return np.asarray(beta.ppf(tails, (size * accuracy)[..., None], (size * (1.0 - accuracy))[..., None]))
 
 
-def identified_sources(columns: AnswerColumns, posterior: Floats, known: Mask) -> Mask:
+def identified_sources(columns: AnswerColumns, posterior: Floats, *, are_rules: bool) -> Mask:
     """Return whether the answers identify the accuracy of each source, (J,).
 
     `MIN_COMPARED` answers of the source to rows with known labels do. Otherwise it needs as many answers, or all of its
     answers, to rows with other answers. The agreement of each pair is one equation for two accuracies, so sources that
     are connected by common rows need an odd cycle of pairs. At least `MIN_COMPARED` common rows must not belong to the
     pairs of a spanning tree, because few rows do not determine an agreement. No source is identified if one class
-    explains all answers, although they name several.
+    explains all answers, although they name several, or by votes of rules.
 
     Parameters
     ----------
     columns : AnswerColumns
     posterior : ndarray of shape (n, K)
-    known : ndarray of shape (n,), bool
-        True for rows with known labels.
+    are_rules : bool
     """
     J, source = columns.n_sources, columns.answer_source
-    is_checked = np.bincount(source[known[columns.row]], minlength=J) >= MIN_COMPARED
-    if len(np.unique(posterior[np.unique(columns.row)].argmax(axis=1))) < 2 <= len(np.unique(columns.answer)):
+    is_checked = columns.count_by_source(columns.is_known) >= MIN_COMPARED
+    has_one_class = len(np.unique(posterior[columns.n_answers > 0].argmax(axis=1))) < 2
+    if are_rules or (has_one_class and len(np.unique(columns.answer)) > 1):
         return np.asarray(is_checked)
-    compared = columns.n_compared() >= np.clip(np.bincount(source, minlength=J), 1, MIN_COMPARED)
+    compared = columns.count_by_source(columns.n_answers > 1) >= np.clip(
+        np.bincount(source, minlength=J), 1, MIN_COMPARED
+    )
     row, source = columns.row[compared[source]], source[compared[source]]
     links = sp.coo_array((np.ones(len(row)), (source, J + row)), shape=(J + columns.n_rows, J + columns.n_rows))
     component = connected_components(links, directed=False)[1]
@@ -164,7 +165,9 @@ def identified_sources(columns: AnswerColumns, posterior: Floats, known: Mask) -
     triples = np.flatnonzero(np.bincount(row, minlength=columns.n_rows) >= 3)
     has_cycle = np.bincount(component[J + triples], minlength=J + columns.n_rows)[component[:J]] >= MIN_COMPARED
     rest = ~has_cycle[source]
-    has_cycle |= _have_odd_cycles(sp.csr_array((np.ones(rest.sum()), (source[rest], row[rest])), shape=(J, len(known))))
+    has_cycle |= _have_odd_cycles(
+        sp.csr_array((np.ones(rest.sum()), (source[rest], row[rest])), shape=(J, columns.n_rows))
+    )
     return np.asarray(is_checked | (compared & has_cycle))
 
 
@@ -195,7 +198,7 @@ def _missing_information(columns: AnswerColumns, posterior: Floats, proba: Float
     Only answers that are alone in their row have a `count` below 1: their covariances are variances.
     """
     J, source, K = columns.n_sources, columns.answer_source, columns.n_classes
-    pairs = float((np.bincount(columns.row, minlength=columns.n_rows).astype(np.float64) ** 2).sum())
+    pairs = float((columns.n_answers.astype(np.float64) ** 2).sum())
     if J > MAX_JOINT_SOURCES or pairs > MAX_JOINT_PAIRS:
         return np.bincount(source, weights=count * proba * (1.0 - proba), minlength=J).astype(np.float64)
     answer, label = np.nonzero(columns.sets[columns.column])

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from oneof.typing import Floats, Ints, Mask
+from oneof.typing import Floats, Ints, Labels, Mask
 
 BLOCK_ENTRIES = 20_000_000
 """Number of entries of a dense block of rows and distinct answers."""
@@ -94,21 +94,38 @@ def _ratio(disagreement: Floats, values: sp.csr_array, distances: Floats, weight
     return float(1.0 - (n - 1.0) * (disagreement @ weight) / expected)
 
 
-class PairKappas(NamedTuple):
-    """Pairs of sources with common rows, in the order of the sources."""
+class PairAgreements(NamedTuple):
+    """The agreement of each pair of annotators with common rows, in the order of the annotators.
 
-    first: Ints
-    second: Ints
+    Attributes
+    ----------
+    first, second : ndarray of shape (n_pairs,)
+        Names of the annotators.
+    n_shared : ndarray of shape (n_pairs,)
+        Number of rows that both answered.
+    agreement : ndarray of shape (n_pairs,)
+        The fraction of these rows with equal answers; with the MASI distance, 1 minus the mean distance.
+    kappa : ndarray of shape (n_pairs,)
+        Cohen's kappa: 1 for equal answers, about 0 for independent ones. NaN if both give the same answer to all rows.
+
+    Examples
+    --------
+    >>> from oneof.crowd import pairwise_agreement
+    >>> pairwise_agreement([["a", "a"], ["b", "b"], ["a", "b"], ["b", None]]).n_shared.tolist()
+    [3]
+    """
+
+    first: Labels
+    second: Labels
     n_shared: Ints
-    """Number of common rows."""
     agreement: Floats
-    """1 - D_o."""
     kappa: Floats
-    """NaN if D_e is 0."""
 
 
-def pair_kappas(row: Ints, source: Ints, answer: Ints, distances: Floats, n_rows: int, n_sources: int) -> PairKappas:
-    """Return the agreement of each pair of sources with common rows.
+def pair_kappas(
+    row: Ints, source: Ints, answer: Ints, distances: Floats, n_rows: int, n_sources: int
+) -> PairAgreements:
+    """Return the agreement of each pair of sources with common rows, by their numbers.
 
     Parameters
     ----------
@@ -151,4 +168,5 @@ def pair_kappas(row: Ints, source: Ints, answer: Ints, distances: Floats, n_rows
     expected /= n_shared**2
     with np.errstate(divide="ignore", invalid="ignore"):
         kappa = np.where(expected > 0, 1.0 - observed / expected, np.nan)
-    return PairKappas(first.astype(np.int64), second.astype(np.int64), n_shared.astype(np.int64), 1.0 - observed, kappa)
+    first, second, n_shared = (one.astype(np.int64) for one in (first, second, n_shared))
+    return PairAgreements(first, second, n_shared, 1.0 - observed, kappa)

@@ -31,15 +31,21 @@ class AnswerColumns:
     """(P,): the number of the answer of each column; equal answers have equal numbers."""
     sets: Mask
     """(P, K): the classes that the answer names; not all of them, and at least one."""
-    n_rows: int
     n_sources: int
+    evidence: Floats
+    """g, (n, K): weights of the classes of rows with known labels; constant for other rows."""
 
     @classmethod
-    def from_answers(cls, row: Ints, source: Ints, answer: Ints, sets: Mask, n_rows: int, n_sources: int) -> Self:
+    def from_answers(cls, row: Ints, source: Ints, answer: Ints, sets: Mask, n_sources: int, evidence: Floats) -> Self:
         """Return the columns of m answers, each an index into the D distinct answers `sets`, (D, K)."""
         pairs, column = np.unique(source * max(len(sets), 1) + answer, return_inverse=True)
         pair_source, pair_answer = np.divmod(pairs, max(len(sets), 1))
-        return cls(row, column.ravel(), pair_source, pair_answer, sets[pair_answer], n_rows, n_sources)
+        return cls(row, column.ravel(), pair_source, pair_answer, sets[pair_answer], n_sources, evidence)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows n."""
+        return len(self.evidence)
 
     @property
     def n_classes(self) -> int:
@@ -72,28 +78,30 @@ class AnswerColumns:
         kept = np.arange(len(self.source)) if columns is None else np.flatnonzero(columns)
         return sp.csr_array((np.ones(len(kept)), (self.source[kept], kept)), shape=(self.n_sources, len(self.source)))
 
-    def compared_answers(self, evidence: Floats | None = None) -> Mask:
-        """Return whether the row of each answer has another answer, or evidence of its label, (m,)."""
-        is_compared = np.bincount(self.row, minlength=self.n_rows) > 1
-        if evidence is not None:
-            is_compared |= evidence.min(axis=1) < evidence.max(axis=1)
-        return np.asarray(is_compared[self.row])
+    @property
+    def n_answers(self) -> Ints:
+        """(n,): the number of answers to each row."""
+        return np.bincount(self.row, minlength=self.n_rows)
 
-    def n_compared(self, evidence: Floats | None = None) -> Ints:
-        """Return the number of compared answers of each source, (J,)."""
-        return np.bincount(self.answer_source[self.compared_answers(evidence)], minlength=self.n_sources)
+    @property
+    def is_known(self) -> Mask:
+        """(n,): True for rows with known labels."""
+        return np.asarray(self.evidence.min(axis=1) < self.evidence.max(axis=1))
 
-    def answer_counts(self, evidence: Floats | None = None) -> Floats:
+    def count_by_source(self, rows: Mask) -> Ints:
+        """Return the number of answers of each source to some of the rows, (J,)."""
+        return np.bincount(self.answer_source[rows[self.row]], minlength=self.n_sources)
+
+    def answer_counts(self) -> Floats:
         """Return the weight of each answer in the estimates of its source, (m,): 1 if it can be compared.
 
         Other answers contain no information about the accuracy: EM would repeat its present estimate. All of them
         together count for at most `MAX_REPEATED` times the compared ones of the source.
         """
-        compared = self.compared_answers(evidence)
-        source = self.answer_source
-        n, n_compared = (np.bincount(values, minlength=self.n_sources) for values in (source, source[compared]))
-        share = np.minimum(1.0, MAX_REPEATED * n_compared / np.maximum(n - n_compared, 1))
-        return np.where(compared, 1.0, share[source])
+        is_compared = (self.n_answers > 1) | self.is_known
+        n_compared, n_other = (self.count_by_source(rows) for rows in (is_compared, ~is_compared))
+        share = np.minimum(1.0, MAX_REPEATED * n_compared / np.maximum(n_other, 1))
+        return np.where(is_compared[self.row], 1.0, share[self.answer_source])
 
     def answer_probabilities(self, posterior: Floats, block: int = 200_000) -> Floats:
         """Return the posterior probability that each answer names the true class, (m,)."""

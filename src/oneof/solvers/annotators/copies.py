@@ -12,7 +12,7 @@ The pairs are a report: answers that may be copied count as independent ones. Co
 so their estimated accuracy is too high. If half of the answers are copied, a pair may not be found.
 """
 
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -22,33 +22,51 @@ from oneof.likelihoods import softmax
 from oneof.solvers.annotators.answers import AnswerColumns
 from oneof.typing import Floats, Ints, Mask
 
-MIN_SHARED, MIN_COPIED, TEST_LEVEL = 10, 0.25, 0.01
-"""Number of common rows and fraction of copied answers of a pair that is reported, and level of the test of all pairs
-together. Difficult rows, on which sources agree without copying, look like small fractions of copied answers."""
+MIN_SHARED, TEST_LEVEL = 10, 0.01
+"""Number of common rows of a pair that is tested, and level of the test of all pairs together."""
 MAX_SHARED_ANSWERS, MAX_TESTED = 20_000_000, 2000
 """Number of pairs of answers to one row that are counted, and of pairs of sources that are tested: seconds."""
 
 
-@dataclass(frozen=True)
-class CopiedPairs:
-    """Pairs of sources, in decreasing order of the z-score."""
+class CopiedPair(NamedTuple):
+    """Two annotators who agree far more often than the model expects.
 
-    first: Ints
-    second: Ints
-    shared: Ints
-    """n: rows that both answered."""
-    observed: Floats
-    """O / n: the fraction of equal answers."""
-    expected: Floats
-    """E / n."""
-    copied: Floats
-    """c, at most 1."""
-    z_score: Floats
-    """(O - E) / sqrt(variance + 1/4): with the correction, a pair with an expected agreement near n is not found."""
+    Attributes
+    ----------
+    annotators : tuple of two names
+    n_shared : int
+        Number of rows that both answered.
+    agreement : float
+        The fraction of these rows with equal answers.
+    expected_agreement : float
+        The fraction that the model expects, given the answers of the others.
+    copied : float
+        Estimated fraction of the answers of one that are copies of the other, at most 1.
+    z_score : float
+        The excess of equal answers, divided by the square root of its variance plus 1/4.
+
+    Examples
+    --------
+    >>> from oneof.crowd import AnnotatorModel
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(4, size=300)
+    >>> table = np.where(rng.random((300, 8)) < 0.7, labels[:, None], rng.integers(4, size=(300, 8)))
+    >>> table[:, 7] = table[:, 0]
+    >>> [pair.annotators for pair in AnnotatorModel().fit(table).copied_pairs_]
+    [(0, 7)]
+    """
+
+    annotators: tuple[Any, Any]
+    n_shared: int
+    agreement: float
+    expected_agreement: float
+    copied: float
+    z_score: float
 
 
-def find_copies(columns: AnswerColumns, log_joint: Floats, log_likelihoods: Floats) -> CopiedPairs:
-    """Return the pairs of sources whose agreement is far above the expected one.
+def find_copies(columns: AnswerColumns, log_joint: Floats, log_likelihoods: Floats) -> list[CopiedPair]:
+    """Return the pairs of sources, by their numbers, whose agreement is far above the expected one.
 
     Parameters
     ----------
@@ -62,8 +80,9 @@ def find_copies(columns: AnswerColumns, log_joint: Floats, log_likelihoods: Floa
     order = np.argsort(columns.answer_source, kind="stable")
     starts = np.searchsorted(columns.answer_source[order], np.arange(columns.n_sources + 1))
     sizes = np.count_nonzero(columns.sets, axis=1)
-    table = []
-    for j, h in zip(first, second, strict=True):
+    limit = norm.isf(TEST_LEVEL / max(n_pairs, 1))
+    found = []
+    for j, h in zip(first.tolist(), second.tolist(), strict=True):
         a, b = (order[starts[s] : starts[s + 1]] for s in (j, h))
         rows, in_a, in_b = np.intersect1d(columns.row[a], columns.row[b], return_indices=True)
         a, b = columns.column[a[in_a]], columns.column[b[in_b]]
@@ -71,16 +90,14 @@ def find_copies(columns: AnswerColumns, log_joint: Floats, log_likelihoods: Floa
         e = np.zeros(len(rows))
         for s in np.unique(sizes[a[sizes[a] == sizes[b]]]):
             alike = (sizes[a] == s) & (sizes[b] == s)
-            agreement = _agreement_probabilities(columns, log_likelihoods, int(j), int(h), sizes == s)
+            agreement = _agreement_probabilities(columns, log_likelihoods, j, h, sizes == s)
             e[alike] = np.minimum(labels[alike] @ agreement, 1.0)
-        n, o = len(rows), np.count_nonzero(columns.answer[a] == columns.answer[b])
-        excess, variance = float(o - e.sum()), float((e * (1.0 - e)).sum())
-        table.append((j, h, n, o / n, e.mean(), excess / max(n - e.sum(), 1e-9), excess / np.sqrt(variance + 0.25)))
-    values = np.array(table, dtype=np.float64).reshape(-1, 7)
-    values = values[(values[:, 6] > norm.isf(TEST_LEVEL / max(n_pairs, 1))) & (values[:, 5] >= MIN_COPIED)]
-    values = values[np.argsort(-values[:, 6], kind="stable")]
-    first, second, shared = values[:, :3].T.astype(np.int64)
-    return CopiedPairs(first, second, shared, *values[:, 3:].T)
+        n, o, expected = len(rows), np.count_nonzero(columns.answer[a] == columns.answer[b]), float(e.sum())
+        copied = float(min((o - expected) / max(n - expected, 1e-9), 1.0))
+        z_score = float((o - expected) / np.sqrt((e * (1.0 - e)).sum() + 0.25))
+        if z_score > limit:
+            found.append(CopiedPair((j, h), n, o / n, expected / n, copied, z_score))
+    return sorted(found, key=lambda pair: -pair.z_score)
 
 
 def _likely_pairs(columns: AnswerColumns) -> tuple[Ints, Ints, int]:

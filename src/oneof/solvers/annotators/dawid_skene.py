@@ -100,24 +100,21 @@ class AnnotatorSolution:
         return float(logsumexp(self.log_joint, axis=1).sum())
 
 
-def vote_shares(columns: AnswerColumns, evidence: Floats | None = None) -> Floats:
+def vote_shares(columns: AnswerColumns) -> Floats:
     """Return the share of each class in the votes of a row, (n, K), times the evidence; uniform without answers."""
     votes = columns.counts() @ (columns.sets / np.maximum(columns.sets.sum(axis=1, keepdims=True), 1))
-    known = np.ones_like(votes) if evidence is None else evidence
-    votes = votes * known
-    empty = votes.sum(axis=1) == 0
-    votes[empty] = known[empty]
+    votes = votes * columns.evidence
+    votes = np.where(votes.sum(axis=1, keepdims=True) == 0, columns.evidence, votes)
     return np.asarray(votes / votes.sum(axis=1, keepdims=True))
 
 
 def solve_annotators(
     columns: AnswerColumns,
-    start: Floats,
+    start: Floats | None = None,
     *,
     uses_confusion: Mask,
     are_rules: bool = False,
     prior: Floats | None = None,
-    evidence: Floats | None = None,
     strength: float = STRENGTH,
     power: float = 1.0,
     max_iter: int = 200,
@@ -128,16 +125,14 @@ def solve_annotators(
     Parameters
     ----------
     columns : AnswerColumns
-    start : ndarray of shape (n, K)
-        Labels of the first M-step, such as `vote_shares`.
+    start : ndarray of shape (n, K), optional
+        Labels of the first M-step; by default `vote_shares`.
     uses_confusion : ndarray of shape (P,), bool
         True for the columns of single classes whose source has a confusion matrix.
     are_rules : bool
         Whether all sources are rules.
     prior : ndarray of shape (K,) or (n, K), optional
         Class probabilities, above 0; fitted if None.
-    evidence : ndarray of shape (n, K), optional
-        g, weights of the classes of rows with known labels; 1 for other rows.
     strength : float
         s. With 0, nothing has a prior.
     power : float
@@ -145,22 +140,14 @@ def solve_annotators(
     max_iter : int
     tol : float
     """
-    maximize = _Maximization(
-        columns,
-        uses_confusion,
-        strength,
-        evidence,
-        are_rules=are_rules,
-        has_row_prior=prior is not None and prior.ndim == 2,
-    )
-    counts, answered = columns.counts(), np.bincount(columns.row, minlength=columns.n_rows) > 0
-    used = answered.copy()
-    if evidence is not None:
-        used |= evidence.min(axis=1) < evidence.max(axis=1)
+    has_row_prior = prior is not None and prior.ndim == 2
+    maximize = _Maximization(columns, uses_confusion, strength, are_rules=are_rules, has_row_prior=has_row_prior)
+    counts, answered = columns.counts(), columns.n_answers > 0
+    used = answered | columns.is_known
     with np.errstate(divide="ignore"):
-        log_evidence = 0.0 if evidence is None else np.log(evidence)
+        log_evidence = np.log(columns.evidence)
     frequencies = np.empty(0) if prior is None else prior
-    mu, n_iter = start, 0
+    mu, n_iter = vote_shares(columns) if start is None else start, 0
     while True:
         model = maximize(mu)
         if prior is None:
@@ -181,22 +168,15 @@ class _Maximization:
     """The M-step of the sources."""
 
     def __init__(
-        self,
-        columns: AnswerColumns,
-        uses_confusion: Mask,
-        strength: float,
-        evidence: Floats | None,
-        *,
-        are_rules: bool,
-        has_row_prior: bool,
+        self, columns: AnswerColumns, uses_confusion: Mask, strength: float, *, are_rules: bool, has_row_prior: bool
     ) -> None:
         self.columns, self.uses_confusion, self.strength = columns, uses_confusion, strength
         self.are_rules = are_rules
         self.pool_strength = POOL_STRENGTH if strength > 0 else 0.0
         # Predictions of a classifier are evidence of all labels.
-        counted = None if has_row_prior else columns.answer_counts(evidence)
+        counted = None if has_row_prior else columns.answer_counts()
         self.transposed, self.all_votes = columns.counts(weight=counted).T.tocsr(), columns.counts().T.tocsr()
-        self.answered = np.bincount(columns.row, minlength=columns.n_rows) > 0
+        self.answered = columns.n_answers > 0
         self.by_source, self.by_matrix = columns.sum_by_source(), columns.sum_by_source(uses_confusion)
         answers = np.asarray(self.transposed.sum(axis=1))
         self.chance = float(answers @ columns.sets.mean(axis=1) / max(answers.sum(), 1.0))
@@ -213,10 +193,8 @@ class _Maximization:
         coin = np.where(self.totals + s > 0, (right + s * rate) / np.maximum(self.totals + s, MIN_RATE), rate)
         coin = np.clip(coin, MIN_RATE, 1.0 - MIN_RATE)
         logs = _coin_logs(columns.sets, coin[columns.source])
-        used, errors = (
-            self.uses_confusion,
-            np.full((K, K), max(self.pool_strength * (1.0 - rate) / max(K - 1, 1), MIN_RATE)),
-        )
+        used = self.uses_confusion
+        errors = np.full((K, K), max(self.pool_strength * (1.0 - rate) / max(K - 1, 1), MIN_RATE))
         if used.any():
             label, source = columns.label[used], columns.source[used]
             np.add.at(errors.T, label, counts[used])

@@ -69,7 +69,6 @@ def estimate_reliability(
     mean: Floats,
     strength: Floats,
     *,
-    evidence: Floats | None = None,
     coverage: float = 0.9,
     max_iter: int = 1000,
     tol: float = 1e-5,
@@ -82,22 +81,18 @@ def estimate_reliability(
         The answers, with the groups as sources.
     mean, strength : ndarray of shape (G,)
         m, in (0, 1), and t, above 0.
-    evidence : ndarray of shape (n, K), optional
-        g, weights of the classes of rows with known labels; constant for other rows.
     coverage : float
         Probability of the intervals, in (0, 1).
     max_iter : int
     tol : float
     """
     K, G = columns.n_classes, columns.n_sources
-    used = np.bincount(columns.row, minlength=columns.n_rows) > 1
-    if evidence is not None:
-        used |= evidence.min(axis=1) < evidence.max(axis=1)
+    used = (columns.n_answers > 1) | columns.is_known
     selected = used[columns.row]
     counts = columns.counts(selected)[np.flatnonzero(used)]
     transposed = counts.T.tocsr()
     with np.errstate(divide="ignore"):
-        known = 0.0 if evidence is None else np.log(evidence[used])
+        known = np.log(columns.evidence[used])
     n_answers = np.bincount(columns.source, weights=np.asarray(counts.sum(axis=0)).ravel(), minlength=G)
     lift = K / np.count_nonzero(columns.sets, axis=1)
     q, n_iter, converged = np.array(mean, dtype=np.float64), 0, not selected.any()

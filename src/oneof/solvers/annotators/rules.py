@@ -27,7 +27,9 @@ precisions are wrong by .11 on average over the sets below. Accuracies of rules 
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.stats import binom
 
+from oneof.solvers.annotators.answers import AnswerColumns
 from oneof.typing import Floats, Mask
 
 STRENGTH = 3000.0
@@ -36,8 +38,44 @@ lf_trec are far below a vote; chosen on these. lf_chemprot, plf_trec and 18 task
 ABSENCE_POWER = 0.5
 """Powers 0 and 1 are below a vote on simulated rules and on lf_trec; chosen on these. The overdispersion of the number
 of votes in 18 tasks of keyword rules, on which it was not chosen, gives powers of .46 to .83 (median .6)."""
+RULE_LEVEL = 0.01
+"""Level of the tests by which a source is a rule, of the first one for all sources of a table together."""
 MIN_RATE, MAX_RATE = 1e-10, 0.999
 MAX_LOG_ODDS = 20.0
+
+
+def are_rules(columns: AnswerColumns, n_answers: int) -> bool:
+    """Return whether the sources of a table are rules, which choose the rows that they answer.
+
+    A source looks like a rule if all its answers are equal, although answers at random, with the frequencies of the
+    sources with different answers, would not be. The sources are rules if at least half of them look like rules for
+    different answers; or if at least two do, and other sources give their answers more often in their rows than
+    elsewhere: a careless annotator does not choose rows. If no source has different answers, the first test has one
+    level for all sources together.
+
+    Parameters
+    ----------
+    columns : AnswerColumns
+    n_answers : int
+        Number of distinct answers.
+    """
+    J, row, source, answer = columns.n_sources, columns.row, columns.answer_source, columns.answer[columns.column]
+    is_constant = np.bincount(columns.source, minlength=J) <= 1
+    own = np.zeros(J, dtype=np.int64)
+    own[columns.source] = columns.answer
+    varied = ~is_constant[source] | is_constant.all()
+    times = np.bincount(answer[varied], minlength=n_answers) + 1.0
+    log_proba = np.log(times / times.sum())[own] * np.maximum(np.bincount(source, minlength=J) - 1, 0)
+    if is_constant.all():
+        log_proba[:] = log_proba.sum() - np.log(J)
+    is_rule = is_constant & (log_proba < np.log(RULE_LEVEL / J))
+    if 2 * is_rule.sum() < J:
+        for j in np.flatnonzero(is_rule):
+            others = source != j
+            shared = others & np.isin(row, row[source == j])
+            rate = (answer[others] == own[j]).mean()
+            is_rule[j] = (answer[shared] == own[j]).sum() > binom.isf(RULE_LEVEL, shared.sum(), rate)
+    return len(np.unique(own[is_rule])) > 1
 
 
 def rule_rates(sets: Mask, votes: Floats, class_sizes: Floats, strength: float = STRENGTH) -> Floats:

@@ -132,6 +132,14 @@ def test_em_without_priors_increases_the_marginal_likelihood(columns):
     assert (np.diff(path) > -1e-9).all()
 
 
+def test_without_answers_and_priors_the_classes_are_equally_frequent():
+    """No answers determine no frequencies."""
+    nothing = columns_of(np.full((4, 2), -1), 3)
+    solution = solve_annotators(nothing, uses_confusion=np.zeros(0, bool), strength=0.0)
+    np.testing.assert_allclose(solution.prior, 1 / 3)
+    np.testing.assert_allclose(solution.posterior, 1 / 3)
+
+
 def test_known_labels_are_fixed(columns):
     """Whatever the answers say."""
     evidence = np.ones((40, 3))

@@ -151,8 +151,8 @@ def solve_annotators(
     while True:
         model = maximize(mu)
         if prior is None:
-            frequencies = mu[used].sum(axis=0) + maximize.prior_rows
-            frequencies = frequencies / max(frequencies.sum(), MIN_RATE)
+            frequencies = np.maximum(mu[used].sum(axis=0) + maximize.prior_rows, MIN_RATE)
+            frequencies = frequencies / frequencies.sum()
         log_likelihood = np.asarray(counts @ model.log_likelihoods)
         log_likelihood[answered] += model.log_absence
         log_likelihood *= power

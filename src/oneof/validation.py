@@ -145,7 +145,7 @@ def check_positive(
     *,
     integer: bool = False,
     allow_zero: bool = False,
-    max_value: int | None = None,
+    max_value: float | None = None,
     alternatives: str = "",
 ) -> None:
     """Raise unless a parameter is a finite number above 0 and at most `max_value`.

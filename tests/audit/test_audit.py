@@ -14,6 +14,7 @@ from oneof import PLSVM, CandidateSets, GaussianEM, LOORidge, make_partial_label
 from oneof.audit import find_label_issues
 from oneof.errors import InputError, LabelError
 from oneof.model_selection import cross_val_predict
+from oneof.solvers.noise import WrongSets
 
 NAMES = np.array(["ant", "bee", "cat", "dog"])
 
@@ -99,16 +100,40 @@ def test_unlabeled_rows_are_ignored(exact):
     assert with_unlabeled.corrected()[200:].is_unlabeled.all()
 
 
-def test_corrected_mixes_the_set_and_the_labels_proposed(exact):
+def test_corrected_times_the_prior_is_the_posterior_of_exact_labels(exact):
     """The share of the classes outside the set is the probability that it is wrong; certain rows do not change."""
     _, y, _, _, issues = exact
     corrected = issues.corrected()
-    weights = corrected.weights / corrected.weights.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(np.where(y.mask, 0.0, weights).sum(axis=1), issues.probability, atol=5e-3)
+    joint = corrected.weights * issues.noise.proba.mean(axis=0)
+    posterior = joint / joint.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(np.where(y.mask, 0.0, posterior).sum(axis=1), issues.probability, atol=5e-3)
     unchanged = issues.probability < 1e-3
     assert unchanged.any()
     assert corrected[unchanged] == y[unchanged]
     assert (corrected.classes == y.classes).all()
+
+
+@pytest.mark.parametrize("n_distractors", [0, 1])
+def test_corrected_is_the_likelihood_if_the_features_have_no_information(n_distractors):
+    """Predictions that are the class frequencies add nothing: the weights are those of `soften` at the noise rate."""
+    rng = np.random.default_rng(0)
+    truth = rng.choice(4, p=[0.7, 0.1, 0.1, 0.1], size=400)
+    y = make_partial_labels(truth, n_distractors=n_distractors, classes=np.arange(4), random_state=0)
+    frequencies = (y.mask / y.mask.sum(axis=1, keepdims=True)).mean(axis=0)
+    issues = find_label_issues(None, y, proba=np.tile(frequencies, (400, 1)), noise_rate=0.2)
+    ratios = WrongSets.from_evidence(y.evidence).likelihood_ratios(issues.noise.confusion)
+    likelihood = 0.8 * y.mask + 0.2 * ratios
+    expected = likelihood / likelihood.max(axis=1, keepdims=True)
+    np.testing.assert_allclose(issues.corrected().weights, expected, rtol=1e-6)
+
+
+def test_corrected_sets_keep_equal_weights(exact):
+    """The candidates of a set have equal weights in the correction, whatever the class frequencies."""
+    X, _, truth, _, _ = exact
+    y = make_partial_labels(NAMES[truth], n_distractors=1, noise_rate=0.2, classes=NAMES, random_state=0)
+    weights = find_label_issues(X, y).corrected().weights
+    inside = np.sort(np.where(y.mask, weights, 0.0), axis=1)[:, -2:]
+    np.testing.assert_allclose(inside[:, 0], inside[:, 1])
 
 
 def test_probabilities_of_certain_predictions_are_at_most_one():
@@ -246,13 +271,13 @@ def test_clean_labels_of_weak_features_may_all_be_right(n_classes, separation, n
         assert issues.is_issue.mean() <= 0.05
 
 
-def test_rates_by_size_and_label_need_enough_rows(exact):
-    """Rates are reported for sizes and labels of at least 50 rows."""
+def test_rates_by_size_and_label_are_means(exact):
+    """The rates of sizes and of labels are mean probabilities, whose mean over the rows is the noise rate."""
     _, y, _, _, issues = exact
-    assert set(issues.noise_rate_by_size) == {1}
-    assert set(issues.noise_rate_by_label) == {
-        name for name, count in zip(NAMES.tolist(), y.mask.sum(axis=0)) if count >= 50
-    }
+    assert issues.noise_rate_by_size == {1: pytest.approx(issues.noise_rate)}
+    assert set(issues.noise_rate_by_label) == set(NAMES.tolist())
+    rates = np.array([issues.noise_rate_by_label[name] for name in NAMES.tolist()])
+    assert rates @ y.mask.mean(axis=0) == pytest.approx(issues.noise_rate)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +289,7 @@ def test_rates_by_size_and_label_need_enough_rows(exact):
         (({}, {"proba": np.ones((4, 2)), "estimator": PLSVM()}), r"cannot both be given"),
         (({}, {"proba": pd.DataFrame(np.ones((4, 2)), columns=["a", "x"])}), r"must have the columns a, b; got a, x"),
         (({"y": [["a"], ["b"], ["a", "b"], ["b", "c"]]}, {"estimator": GaussianNB()}), r"Wrap it in oneof.CandidateEM"),
-        (({}, {"noise_rate": 1.0}), r"`noise_rate` must be at least 0 and at most 0.95; got 1.0"),
+        (({}, {"noise_rate": 1.0}), r"`noise_rate` must be a number of at least 0 and at most 0.95; got 1.0"),
         (({"X": None}, {}), r"`X` must be given without `proba`"),
         (({}, {"estimator": StandardScaler()}), r"must have predict_proba or decision_function"),
     ],

@@ -18,6 +18,7 @@ from oneof.messages import enumerate_items
 from oneof.messages import warn as warn_caller
 from oneof.model_selection.folds import encode_groups
 from oneof.model_selection.prediction import predict_held_out
+from oneof.model_selection.scoring import check_has_scores
 from oneof.solvers.noise.estimate import MAX_RATE, MIN_PROBABILITY
 from oneof.typing import Floats, Mask
 from oneof.validation import as_float_array, check_estimator, check_positive, check_random_state
@@ -143,10 +144,9 @@ def find_label_issues(
     seed = int(check_random_state(random_state).randint(2**31 - 1))
     options = {"seed": seed, "noise_rate": noise_rate, "named": named}
     if proba is not None:
-        if estimator is not None:
-            raise InputError("`estimator` and `proba` cannot both be given. Omit one of them.")
-        if groups is not None:
-            raise InputError("`groups` and `proba` cannot both be given, since groups define folds. Omit `groups`.")
+        if estimator is not None or groups is not None:
+            name = "estimator" if groups is None else "groups"
+            raise InputError(f"`{name}` and `proba` cannot both be given, since `proba` needs no fits. Omit `{name}`.")
         return issues_from_proba(_check_proba(proba, candidates), candidates, checked=checked, **options)
     if X is None:
         raise InputError("`X` must be given without `proba`; got None.")
@@ -190,10 +190,8 @@ class _HeldOutFits:
 
     def cross_validate(self, candidates: CandidateSets) -> Floats:
         """Return probabilities of the classes for each row from fits to other rows."""
+        check_has_scores(self.estimator)
         has_proba = hasattr(self.estimator, "predict_proba")
-        if not has_proba and not hasattr(self.estimator, "decision_function"):
-            name = type(self.estimator).__name__
-            raise InputError(f"`estimator` must have predict_proba or decision_function; {name} has neither.")
         values = predict_held_out(
             self.estimator,
             self.X,
@@ -213,24 +211,18 @@ class _HeldOutFits:
 def _proba_of_scores(scores: Floats, candidates: CandidateSets) -> Floats:
     """Return the softmax of standardized decision values and of the frequencies of the classes, (n, K)."""
     scores = np.stack([-0.5 * scores, 0.5 * scores], axis=1) if scores.ndim == 1 else scores
-    finite = np.isfinite(scores)
-    scores = np.where(finite, scores, scores[finite].min(initial=0.0))
-    smallest = np.finfo(np.float64).tiny
-    scores = scores / np.abs(scores).max(initial=smallest)  # the squares of large scores would overflow
+    scores = np.maximum(scores, scores[np.isfinite(scores)].min(initial=0.0))  # -inf of a class that a fold lacks
+    scores = scores / np.abs(scores).max(initial=np.finfo(np.float64).tiny)  # squares of large scores would overflow
     scores = scores - scores.mean(axis=1, keepdims=True)
     frequencies = uniform_within_sets(candidates.evidence[~candidates.is_unlabeled]).mean(axis=0)
-    standardized = scores / max(float(scores.std()), smallest)
-    return np.asarray(softmax(standardized + np.log(np.maximum(frequencies, MIN_PROBABILITY))))
+    return np.asarray(softmax(scores / (scores.std() or 1.0) + np.log(np.maximum(frequencies, MIN_PROBABILITY))))
 
 
 def _check_noise_rate(noise_rate: float | None, named: Mask | None, candidates: CandidateSets) -> None:
     """Check a known noise rate."""
-    if noise_rate is None:
-        return
-    check_positive("noise_rate", noise_rate, allow_zero=True)
-    if noise_rate > MAX_RATE:
-        raise InputError(f"`noise_rate` must be at least 0 and at most {MAX_RATE}; got {noise_rate!r}.")
-    if named is not None and candidates.is_weighted.any():
+    if noise_rate is not None:
+        check_positive("noise_rate", noise_rate, allow_zero=True, max_value=MAX_RATE)
+    if noise_rate is not None and named is not None and candidates.is_weighted.any():
         raise InputError(
             "`noise_rate` and `named` cannot both be given: the weights of the classes that a list does not name say "
             "how many lists are wrong. Omit one of them."
@@ -314,15 +306,11 @@ def _check_proba(proba: Any, candidates: CandidateSets) -> Floats:
 
 def _align_names(proba: Any, candidates: CandidateSets) -> Any:
     """Return probabilities with the columns in the order of the classes if they have names."""
-    names = getattr(proba, "columns", None)
-    if names is None:
-        return proba
-    given, classes = list(map(str, names)), list(map(str, candidates.classes.tolist()))
+    given, classes = list(map(str, getattr(proba, "columns", ()))), list(map(str, candidates.classes.tolist()))
     if sorted(given) == sorted(classes):
         return np.asarray(proba)[:, [given.index(name) for name in classes]]
-    has_default_names = given == [str(k) for k in range(len(given))]
-    if has_default_names or set(given) > set(classes):  # the latter is an error of the shape
-        return np.asarray(proba)
+    if given == [str(k) for k in range(len(given))] or set(given) > set(classes):  # the latter is an error of the shape
+        return proba
     raise InputError(
         f"`proba` must have the columns {enumerate_items(classes, 10, conjunction=False)}; got "
         f"{enumerate_items(given, 10, conjunction=False)}. Rename or add columns, or pass an array with the classes in "

@@ -7,15 +7,12 @@ import numpy as np
 
 from oneof.candidates import CandidateSets
 from oneof.errors import InputError
-from oneof.likelihoods import uniform_within_sets
 from oneof.solvers.noise.estimate import NoiseEstimate, estimate_noise, z_error
 from oneof.typing import Floats, Ints, Mask
 from oneof.validation import check_positive
 
 ISSUE_PROBABILITY = 0.5
 """A row is an issue if its set is more probably wrong than right."""
-MIN_GROUP_ROWS = 50
-"""Number of rows from which the noise rate of a set size, or of a label, is reported."""
 CRITICAL = 1.96**2
 """Quantile of the intervals of 95 % of an accuracy."""
 MIN_CORRECTION = 1e-3
@@ -84,9 +81,9 @@ class LabelIssues:
     is_issue : ndarray of shape (n_samples,), bool
         The rows with a probability above 1/2.
     noise_rate_by_size : dict of int to float
-        The noise rates of sets of each size with at least 50 rows; weighted rows are not counted.
+        The expected fraction of wrong sets among the sets of each size; weighted rows are not counted.
     noise_rate_by_label : dict of label to float
-        The noise rates of the exact rows with each label, of at least 50 rows.
+        The expected fraction of wrong labels among the exact rows with each label.
     noise : NoiseEstimate
         The model of noise, with all rows. `power` is the power of the held-out predictions, and `proba` are these
         predictions, so that they predict the true class. `confusion` has the probability of each wrong label (columns)
@@ -238,9 +235,15 @@ class LabelIssues:
     def corrected(self) -> CandidateSets:
         """Return weights for a refit: ``estimator.fit(X, issues.corrected())``.
 
-        A row has the weights (1 - r_i) w_ik / sum_j w_ij + r_i u_ik. Here r_i is the probability that its set is wrong
-        (`noise.wrong`), and u_ik that of the class in this case. A probably right row keeps its set, and a probably
-        wrong one has mainly the labels proposed instead.
+        A row has the weights, up to a factor,
+
+            (1 - r_i) w_ik / sum_j pi_j w_ij + r_i u_ik / pi_k.
+
+        Here r_i is the probability that its set is wrong (`noise.wrong`), u_ik that of the class in this case
+        (`noise.outside`), and pi the mean of the held-out predictions. A probably right row keeps its set, and a
+        probably wrong one has mainly the labels proposed instead. These are posteriors divided by their prior pi, so
+        that a fit does not count the class frequencies twice; without information in the features, they are the
+        likelihood of the set under the model of noise.
 
         Returns
         -------
@@ -249,23 +252,23 @@ class LabelIssues:
 
         Notes
         -----
-        The weights are posterior probabilities and contain the held-out prediction of the row. Estimators of oneof
-        accept them; any other classifier does so in a `CandidateEM`.
+        The weights contain the held-out prediction of the row. Estimators of oneof accept them; any other classifier
+        does so in a `CandidateEM`.
         """
         changed = self.noise.wrong >= MIN_CORRECTION
         weights, mask = self.candidates.weights, self.candidates.mask
-        share = self.noise.wrong[changed][:, None]
-        mixed = (1.0 - share) * uniform_within_sets(weights[changed]) + share * self.noise.outside[changed]
+        prior = self.noise.proba[np.sort(self.ranking)].mean(axis=0)
+        share, given = self.noise.wrong[changed][:, None], weights[changed]
+        mixed = (1.0 - share) * given / (given @ prior)[:, None] + share * self.noise.outside[changed] / prior
         kept = mask[changed] | (mixed >= MIN_CORRECTION * mixed.max(axis=1, keepdims=True))
         weights[changed] = np.where(kept, mixed, 0.0)
         return CandidateSets.from_weights(weights, classes=self.candidates.classes)
 
     def __repr__(self) -> str:
         low, high = self.noise_rate_interval
-        n_rows, n_issues = len(self.ranking), int(self.is_issue.sum())
         source = "given" if self.is_rate_given else f"{low:.1%} to {high:.1%}"
         rate = f"{self.noise_rate:.1%} of the sets are wrong ({source})"
-        return f"<LabelIssues of {n_rows} rows: {rate}, {n_issues} probable>"
+        return f"<LabelIssues of {len(self.ranking)} rows: {rate}, {self.is_issue.sum()} probable>"
 
 
 def issues_from_proba(
@@ -284,7 +287,7 @@ def issues_from_proba(
     """
     audited = ~candidates.is_unlabeled if checked is None else ~candidates.is_unlabeled & ~checked
     rows, evidence = np.flatnonzero(audited), candidates.evidence
-    noise = estimate_noise(proba[rows], evidence[rows], noise_rate, seed).of_all_rows(rows, proba, evidence)
+    noise = estimate_noise(proba, evidence, noise_rate, seed, audited)
     probability, elsewhere = noise.wrong, noise.outside
     rate, interval = float(probability[rows].mean()) if noise_rate is None else float(noise_rate), noise.interval
     lists = np.flatnonzero(candidates.is_weighted & audited)
@@ -300,7 +303,6 @@ def issues_from_proba(
     others = noise.proba.copy()
     others[np.arange(len(best)), best] = -1.0
     sets, exact = audited & ~candidates.is_weighted, np.flatnonzero(candidates.is_exact & audited)
-    by_code = _mean_by_group(probability[exact], candidates.mask[exact].argmax(axis=1))
     classes = candidates.classes
     return LabelIssues(
         candidates=candidates,
@@ -312,15 +314,14 @@ def issues_from_proba(
         noise_rate_interval=interval,
         is_rate_given=noise_rate is not None,
         noise_rate_by_size=_mean_by_group(probability[sets], candidates.sizes[sets]),
-        noise_rate_by_label={classes.tolist()[k]: mean for k, mean in by_code.items()},
+        noise_rate_by_label=_mean_by_group(probability[exact], classes[candidates.mask[exact].argmax(axis=1)]),
         noise=noise,
     )
 
 
-def _mean_by_group(probability: Floats, group: Ints) -> dict[int, float]:
-    """Return the mean probability of each group with enough rows."""
-    groups, counts = np.unique(group, return_counts=True)
-    return {k: float(probability[group == k].mean()) for k in groups[counts >= MIN_GROUP_ROWS].tolist()}
+def _mean_by_group(probability: Floats, group: Any) -> dict[Any, float]:
+    """Return the mean probability of each group."""
+    return {k: float(probability[group == k].mean()) for k in np.unique(group).tolist()}
 
 
 def class_codes(labels: Any, candidates: CandidateSets) -> Ints:

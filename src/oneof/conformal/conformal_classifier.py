@@ -15,6 +15,7 @@ from oneof.estimators.base import check_informative, check_lengths
 from oneof.estimators.loo_ridge import LOORidge
 from oneof.messages import warn
 from oneof.metrics import covering_rate
+from oneof.model_selection.scoring import check_has_scores
 from oneof.solvers import conformal
 from oneof.typing import Floats, Labels
 from oneof.validation import (
@@ -343,11 +344,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         check_cv(self.cv)
         estimator = self._classifier()
         check_estimator(estimator)
-        if not hasattr(estimator, "predict_proba") and not hasattr(estimator, "decision_function"):
-            raise InputError(
-                f"`estimator` must have predict_proba or decision_function; {type(estimator).__name__} has neither. "
-                "Wrap it in sklearn.calibration.CalibratedClassifierCV."
-            )
+        check_has_scores(estimator)
 
     def _classifier(self) -> Any:
         """Return the classifier, not cloned."""

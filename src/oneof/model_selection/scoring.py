@@ -124,12 +124,15 @@ def get_proba(estimator: Any, X: Any) -> ClassProba:
     """
     if hasattr(estimator, "predict_proba"):
         return ClassProba(as_array(estimator.predict_proba(X), "predict_proba(X)"), calibrated=True)
-    if not hasattr(estimator, "decision_function"):
-        raise InputError(
-            f"`estimator` must have predict_proba or decision_function; {type(estimator).__name__} has neither. "
-            "Use the covering rate, which needs only predictions."
-        )
+    check_has_scores(estimator, "Use the covering rate, which needs only predictions.")
     return ClassProba(softmax(get_scores(estimator, X)), calibrated=False)
+
+
+def check_has_scores(estimator: Any, remedy: str = "Wrap it in sklearn.calibration.CalibratedClassifierCV.") -> None:
+    """Raise unless an estimator has probabilities or a decision function; `remedy` is the last sentence."""
+    if not hasattr(estimator, "predict_proba") and not hasattr(estimator, "decision_function"):
+        name = type(estimator).__name__
+        raise InputError(f"`estimator` must have predict_proba or decision_function; {name} has neither. {remedy}")
 
 
 def get_scores(estimator: Any, X: Any) -> Floats:

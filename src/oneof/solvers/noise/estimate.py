@@ -26,8 +26,8 @@ low. The upper end is therefore at least the fraction of labels that exclude the
 confident half of the predictions of each class.
 """
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from scipy.interpolate import PchipInterpolator
@@ -35,7 +35,7 @@ from scipy.stats import chi2
 
 from oneof.likelihoods import softmax, uniform_within_sets
 from oneof.solvers.noise.wrong_sets import WrongSets, uniform_confusion
-from oneof.typing import Evidence, Floats, Ints
+from oneof.typing import Evidence, Floats, Mask
 
 MIN_PROBABILITY = 1e-8
 """Held-out probabilities and frequencies below this count as this: the inverse of more rows than are audited."""
@@ -108,13 +108,13 @@ class NoiseProblem:
     sets: WrongSets
 
     @classmethod
-    def of(cls, proba: Floats, evidence: Evidence, rows: Ints | None = None) -> Self:
-        """Return the problem of some rows, or of all; the frequencies are those of all rows."""
-        frequencies = np.log(np.maximum(uniform_within_sets(evidence).mean(axis=0), MIN_PROBABILITY))
-        if rows is not None:
-            proba, evidence = proba[rows], evidence[rows]
-        gains = np.log(np.maximum(proba, MIN_PROBABILITY)) - frequencies
-        return cls(frequencies, gains, evidence.astype(np.float64), WrongSets.from_evidence(evidence))
+    def of(cls, proba: Floats, evidence: Evidence, audited: Mask | None = None, rows: Any = slice(None)) -> Self:
+        """Return the problem of some rows; the frequencies are those of all audited rows, and other rows are right."""
+        audited = np.ones(len(proba), dtype=bool) if audited is None else audited
+        frequencies = np.log(np.maximum(uniform_within_sets(evidence[audited]).mean(axis=0), MIN_PROBABILITY))
+        gains = np.log(np.maximum(proba[rows], MIN_PROBABILITY)) - frequencies
+        sets = WrongSets.from_evidence(np.where(audited[:, None], evidence, True)[rows])  # of all classes: never wrong
+        return cls(frequencies, gains, evidence[rows].astype(np.float64), sets)
 
     def posterior(self, model: NoiseModel) -> NoisePosterior:
         """Return the E-step."""
@@ -154,10 +154,10 @@ class NoiseProblem:
             power, n_iter = float(np.clip(power * np.exp(step), MIN_POWER, MAX_POWER)), n_iter + 1
         return NoiseModel(model.rate, power, model.confusion)
 
-    def classes(self, model: NoiseModel) -> Floats:
-        """Return the probabilities of the true class, (n, K), of which the rate of the model is outside the sets."""
+    def classes(self, model: NoiseModel, audited: Mask) -> Floats:
+        """Return the probabilities of the true class, (n, K): the model's rate of audited rows is outside the sets."""
         posterior = self.posterior(model)
-        mean = max(float(posterior.wrong.mean()), MIN_PROBABILITY)
+        mean = max(float(posterior.wrong[audited].mean()), MIN_PROBABILITY)
         share = np.minimum(posterior.wrong * (model.rate / mean), 1.0)
         return mix_posterior(posterior.proba, self.inside, share, posterior.outside)
 
@@ -184,19 +184,11 @@ class NoiseEstimate:
         """Return the probabilities of the true class, (n, K)."""
         return mix_posterior(self.proba, evidence, self.wrong, self.outside)
 
-    def of_all_rows(self, rows: Ints, proba: Floats, evidence: Evidence) -> "NoiseEstimate":
-        """Return the estimate of some rows with arrays of all rows; the others are right, with their `proba`."""
-        values, wrong, outside = np.array(proba, dtype=np.float64), np.zeros(len(proba)), np.zeros(proba.shape)
-        right = mix_posterior(values, evidence, wrong, outside)
-        values[rows], wrong[rows], outside[rows] = self.proba, self.wrong, self.outside
-        at_ends = right.copy(), right
-        for one, of_rows in zip(at_ends, self.at_ends, strict=True):
-            one[rows] = of_rows
-        return replace(self, proba=values, wrong=wrong, outside=outside, at_ends=at_ends)
 
-
-def estimate_noise(proba: Floats, evidence: Evidence, rate: float | None = None, seed: int = 0) -> NoiseEstimate:
-    """Estimate the noise of rows that are not unlabeled.
+def estimate_noise(
+    proba: Floats, evidence: Evidence, rate: float | None = None, seed: int = 0, audited: Mask | None = None
+) -> NoiseEstimate:
+    """Estimate the noise of rows.
 
     Parameters
     ----------
@@ -208,53 +200,52 @@ def estimate_noise(proba: Floats, evidence: Evidence, rate: float | None = None,
         The noise rate, if it is known.
     seed : int
         Seed of the rows that the parameters are fitted to.
+    audited : ndarray of bool of shape (n,), optional
+        The rows whose noise is estimated, none of them unlabeled, by default all. The others are right.
     """
-    problem, n = NoiseProblem.of(proba, evidence), len(proba)
-    part = problem
-    if n > MAX_ROWS:  # evenly spaced rows would miss errors that depend on the order of the rows
-        part = NoiseProblem.of(proba, evidence, np.random.default_rng(seed).permutation(n)[:MAX_ROWS])
-    chance = 1.0 - float(evidence.sum(axis=1).mean()) / evidence.shape[1]  # of random sets to exclude the true class
+    audited = np.ones(len(proba), dtype=bool) if audited is None else audited
+    rows, sample = np.flatnonzero(audited), np.flatnonzero(audited)
+    if len(rows) > MAX_ROWS:  # evenly spaced rows would miss errors that depend on the order of the rows
+        sample = rows[np.random.default_rng(seed).permutation(len(rows))[:MAX_ROWS]]
+    problem, part = (NoiseProblem.of(proba, evidence, audited, one) for one in (slice(None), sample))
+    chance = 1.0 - float(evidence[rows].sum(axis=1).mean()) / evidence.shape[1]  # of random sets to exclude the truth
     largest = min(chance, MAX_RATE)
     rates = np.linspace(0.0, np.sqrt(largest), N_RATES) ** 2 if rate is None else np.array([rate])
-    models, logs, power = [], [], 1.0
-    for value in rates.tolist():
-        model, log_likelihood = part.fit(value, power)
+    models, logs, power = [], np.empty(len(rates)), 1.0
+    for j, value in enumerate(rates.tolist()):
+        model, logs[j] = part.fit(value, power)
         models.append(model)
-        logs.append(log_likelihood)
         power = model.power
     weights = np.ones(1)
     if rate is None:
-        prior = (1.0 - rates) ** PRIOR_ROWS
-        weights = np.exp((np.array(logs) - max(logs)) / DISPERSION) * prior * np.gradient(rates)
-        weights /= weights.sum()
-    kept = [(weight, model) for weight, model in zip(weights.tolist(), models, strict=True) if weight > MIN_WEIGHT]
-    total, mean, wrong, outside = (
-        sum(weight for weight, _ in kept),
-        np.zeros(proba.shape),
-        np.zeros(n),
-        np.zeros(proba.shape),
-    )
+        weights = np.exp((logs - logs.max()) / DISPERSION) * (1.0 - rates) ** PRIOR_ROWS * np.gradient(rates)
+    weights = np.where(weights > MIN_WEIGHT * weights.sum(), weights, 0.0)
+    weights /= weights.sum()
+    kept = [(weight, model) for weight, model in zip(weights.tolist(), models, strict=True) if weight > 0]
+    mean, wrong, outside = np.zeros(proba.shape), np.zeros(len(proba)), np.zeros(proba.shape)
     for weight, model in kept:
         posterior = problem.posterior(model)
-        mean += weight / total * posterior.proba
-        wrong += weight / total * posterior.wrong
-        outside += weight / total * posterior.proba * posterior.ratios
+        mean += weight * posterior.proba
+        wrong += weight * posterior.wrong
+        outside += weight * posterior.proba * posterior.ratios
     wrong = np.minimum(wrong, 1.0)  # the weights sum to 1 up to rounding
     low, high = rates[0], rates[-1]
     if rate is None:
-        low, high = _interval(rates, np.array(logs))
-        high = max(high, _contradicted_share(proba, evidence))
-        low, high = min(low, float(wrong.mean())), min(max(high, float(wrong.mean())), largest)
+        estimate = float(wrong[rows].mean())
+        low, high = _interval(rates, logs)
+        high = max(high, _contradicted_share(proba[rows], evidence[rows]))
+        low, high = min(low, estimate), min(max(high, estimate), largest)
     at_low, at_high = (
-        problem.classes(part.fit(float(end), model.power)[0]) for end, (_, model) in ((low, kept[0]), (high, kept[-1]))
+        problem.classes(part.fit(float(end), model.power)[0], audited)
+        for end, (_, model) in ((low, kept[0]), (high, kept[-1]))
     )
     return NoiseEstimate(
         interval=(float(low), float(high)),
         proba=mean,
         wrong=wrong,
         outside=normalize_rows(outside),
-        power=float(np.exp(sum(weight * np.log(model.power) for weight, model in kept) / total)),
-        confusion=np.asarray(sum(weight * model.confusion for weight, model in kept) / total),
+        power=float(np.exp(sum(weight * np.log(model.power) for weight, model in kept))),
+        confusion=np.asarray(sum(weight * model.confusion for weight, model in kept)),
         at_ends=(at_low, at_high),
     )
 

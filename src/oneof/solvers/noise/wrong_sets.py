@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+import scipy.sparse as sp
 
 from oneof.candidates import LevelSets
 from oneof.typing import Evidence, Floats, Ints, Mask
@@ -50,12 +51,9 @@ class WrongSets:
         confusion : ndarray of shape (K, K)
             R.
         """
-        ratios = self._set_ratios(confusion)
-        if len(self.row) == self.n_rows:  # one set for each row, in order
-            return ratios
-        summed = np.zeros((self.n_rows, ratios.shape[1]))
-        np.add.at(summed, self.row, ratios)
-        return summed
+        ratios = np.where(self.mask, 0.0, self.factor[:, None] * (self.mask @ confusion.T))
+        of_row = sp.csr_array((np.ones(len(self.row)), (self.row, np.arange(len(self.row)))), (self.n_rows, len(ratios)))
+        return np.asarray(of_row @ ratios)
 
     def counts(self, confusion: Floats, weights: Floats) -> Floats:
         """Return the expected numbers of rows of class k with the wrong label j, (K, K).
@@ -69,9 +67,6 @@ class WrongSets:
         """
         of_set = np.where(self.mask, 0.0, weights[self.row] * self.factor[:, None])
         return np.asarray(confusion * (of_set.T @ self.mask))
-
-    def _set_ratios(self, confusion: Floats) -> Floats:
-        return np.where(self.mask, 0.0, self.factor[:, None] * (self.mask @ confusion.T))
 
 
 def uniform_confusion(n_classes: int) -> Floats:

@@ -158,7 +158,7 @@ def _read(name, kind, draw):
 
 def _sets(proba, new, evidence, method, rule, posterior=None):
     """Return the prediction sets of new rows by one model, for each of the levels."""
-    calibrated = calibrate(class_scores(proba, method), proba, evidence, rule=rule, posterior=posterior)
+    calibrated = calibrate(class_scores(proba, method), proba, evidence, calibration=rule, posterior=posterior)
     p = p_values([calibrated], [class_scores(new, method)])
     return [prediction_sets(p, coverage, new) for coverage in LEVELS]
 

@@ -104,7 +104,7 @@ def test_split_sets_are_those_of_the_solver():
     scores = class_scores(model.predict_proba(X[80:150]), "lac")
     mask = y[80:150, None] == model.classes_
     p = p_values(
-        [calibrate(scores, 1 - scores, mask, rule="sampled")], [class_scores(model.predict_proba(X[150:]), "lac")]
+        [calibrate(scores, 1 - scores, mask, calibration="sampled")], [class_scores(model.predict_proba(X[150:]), "lac")]
     )
     best = model.predict_proba(X[150:])
     np.testing.assert_array_equal(conformal.predict_set(X[150:]).mask, prediction_sets(p, 0.85, best))
@@ -127,7 +127,7 @@ def test_every_labeled_row_is_compared_with_a_model_that_was_not_fitted_to_it():
     for train, test in folds:
         model, known = PLKNN(5).fit(X[train], truth[train]), test[~truth.is_unlabeled[test]]
         proba = model.predict_proba(X[known])
-        parts.append(calibrate(class_scores(proba, "lac"), proba, truth[known].mask, rule="conservative"))
+        parts.append(calibrate(class_scores(proba, "lac"), proba, truth[known].mask, calibration="conservative"))
         scores.append(class_scores(model.predict_proba(new), "lac"))
     best = PLKNN(5).fit(X, truth).predict_proba(new)
     np.testing.assert_array_equal(conformal.predict_set(new).mask, prediction_sets(p_values(parts, scores), 0.7, best))
@@ -327,7 +327,7 @@ def test_leave_one_out_calibration_uses_the_label_distributions(weighted):
         class_scores(proba, "lac"),
         proba,
         sets[:80].evidence[labeled],
-        rule="sampled",
+        calibration="sampled",
         posterior=ridge.label_distributions_[labeled],
     )
     new = conformal.predict_proba(X[80:])
@@ -349,7 +349,7 @@ def test_exact_rows_calibrate_by_the_score_of_their_label(weighted):
     proba = softmax(ridge.inverse_temperature_ * ridge.loo_scores_)
     for rows, rule in ((sets.is_exact, "conservative"), (~sets.is_exact & ~sets.is_unlabeled, "sampled")):
         p, posterior = proba[rows], ridge.label_distributions_[rows]
-        parts.append(calibrate(class_scores(p, "lac"), p, sets[rows].evidence, rule=rule, posterior=posterior))
+        parts.append(calibrate(class_scores(p, "lac"), p, sets[rows].evidence, calibration=rule, posterior=posterior))
     assert min(sets.is_exact.sum(), (~sets.is_exact).sum()) > 10
     new = class_scores(conformal.predict_proba(draw(rng, 40)[0]), "lac")
     np.testing.assert_allclose(p_values(conformal.calibrations_, [new]), p_values(parts, [new, new]), rtol=1e-12)

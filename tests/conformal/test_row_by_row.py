@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from scipy.stats import betabinom
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
@@ -142,3 +143,29 @@ def fit_saved(seed: int, n_new: int) -> tuple[SavedModel, Floats, Labels]:
 
 def to_row(row: Floats) -> dict[str, float]:
     return dict(zip("ab", row.tolist(), strict=True))
+
+
+class Jitter(ClassifierMixin, BaseEstimator):
+    """A classifier whose probabilities are about .6 and .4, and change slightly with the rows of the fit."""
+
+    def fit(self, X: Floats, y: Labels) -> "Jitter":
+        self.classes_ = np.unique(y)
+        self.shift_ = 0.01 * np.mean(X)
+        return self
+
+    def predict(self, X: Floats) -> Labels:
+        return self.classes_[np.zeros(len(X), dtype=int)]
+
+    def predict_proba(self, X: Floats) -> Floats:
+        first = 0.6 + 0.01 * X[:, 0] + self.shift_
+        return np.stack([first, 1 - first], axis=1)
+
+
+@pytest.mark.parametrize("cv", [5, 0.5])
+def test_a_row_has_one_random_number_in_all_folds(cv: float) -> None:
+    """With one number for each row, .6 + .75 * .4 = .9 are covered; the mean of five p-values would cover .99."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(2_000, 1)), np.where(rng.random(2_000) < 0.6, "a", "b")
+    model = ConformalClassifier(Jitter(), cv=cv, method="aps", randomized=True, random_state=0).fit(X, y)
+    is_full = model.predict_set(rng.normal(size=(2_000, 1))).is_unlabeled
+    assert is_full.mean() == pytest.approx(0.75, abs=0.05)

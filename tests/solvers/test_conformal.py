@@ -21,7 +21,7 @@ from oneof.solvers.conformal import (
 from tests.oracles import conformal as oracle
 
 MAPIE = json.loads((Path(__file__).parents[1] / "fixtures" / "conformal.json").read_text(encoding="utf-8"))
-RULES = ("conservative", "optimistic", "sampled")
+CALIBRATIONS = ("conservative", "optimistic", "sampled")
 
 
 def draw_proba(rng, n, n_classes, sharpness=2.0):
@@ -82,7 +82,7 @@ def test_tied_classes_are_in_a_set_together(method):
     rng = np.random.default_rng(2)
     proba, labels = draw_proba(rng, 60, 3)
     new = np.array([[1, 1, 1], [1, 2, 2], [2, 2, 1], [0, 0, 1], [0, 3, 3]]) / np.array([[3], [5], [5], [1], [6]])
-    calibration = calibrate(class_scores(proba, method), proba, one_hot(labels, 3), rule="conservative")
+    calibration = calibrate(class_scores(proba, method), proba, one_hot(labels, 3), calibration="conservative")
     for coverage in np.linspace(0.01, 0.99, 50):
         mask = prediction_sets(p_values([calibration], [class_scores(new, method)]), coverage, new)
         for row, p in zip(mask, new, strict=True):
@@ -111,7 +111,7 @@ def test_sets_of_exact_rows_equal_those_of_the_quantile(n, coverage):
     proba, labels = draw_proba(rng, n, 4)
     new = draw_proba(rng, 30, 4)[0]
     scores = class_scores(proba, "lac")
-    calibration = calibrate(scores, proba, one_hot(labels, 4), rule="conservative")
+    calibration = calibrate(scores, proba, one_hot(labels, 4), calibration="conservative")
     mask = prediction_sets(p_values([calibration], [class_scores(new, "lac")]), coverage, new)
     expected = [
         oracle.split_set(scores[range(n), labels].tolist(), row, coverage) for row in class_scores(new, "lac").tolist()
@@ -137,8 +137,8 @@ def test_p_values_equal_those_over_all_labels_that_the_sets_allow(method, class_
             posteriors += candidate_proba(proba, evidence).tolist()
         new = [make_scores(method, draw_proba(rng, 5, n_classes)[0], rng) for _ in range(2)]
         values = {
-            rule: p_values([calibrate(*part, rule=rule, class_conditional=class_conditional) for part in parts], new)
-            for rule in RULES
+            rule: p_values([calibrate(*part, calibration=rule, class_conditional=class_conditional) for part in parts], new)
+            for rule in CALIBRATIONS
         }
         for i in range(5):
             for k in range(n_classes):
@@ -160,9 +160,9 @@ def test_sets_grow_with_the_coverage_and_with_the_rule(class_conditional):
     scores = class_scores(proba, "lac")
     p = {
         rule: p_values(
-            [calibrate(scores, proba, sets, rule=rule, class_conditional=class_conditional)], [class_scores(new, "lac")]
+            [calibrate(scores, proba, sets, calibration=rule, class_conditional=class_conditional)], [class_scores(new, "lac")]
         )
-        for rule, sets in [("truth", one_hot(labels, 4)), *((rule, evidence) for rule in RULES)]
+        for rule, sets in [("truth", one_hot(labels, 4)), *((rule, evidence) for rule in CALIBRATIONS)]
     }
     assert (p["optimistic"] <= p["truth"]).all()
     assert (p["truth"] <= p["conservative"]).all()
@@ -180,16 +180,16 @@ def test_classes_permute():
     proba, labels = draw_proba(rng, 60, 4)
     evidence, new, order = add_candidates(rng, labels, 4), draw_proba(rng, 20, 4)[0], np.array([2, 0, 3, 1])
     for method in ("lac", "aps"):
-        for rule in RULES:
+        for rule in CALIBRATIONS:
             for conditional in (False, True):
                 first = calibrate(
-                    class_scores(proba, method), proba, evidence, rule=rule, class_conditional=conditional
+                    class_scores(proba, method), proba, evidence, calibration=rule, class_conditional=conditional
                 )
                 second = calibrate(
                     class_scores(proba[:, order], method),
                     proba[:, order],
                     evidence[:, order],
-                    rule=rule,
+                    calibration=rule,
                     class_conditional=conditional,
                 )
                 np.testing.assert_allclose(
@@ -204,12 +204,12 @@ def test_weights_of_zero_and_one_are_sets():
     rng = np.random.default_rng(7)
     proba, labels = draw_proba(rng, 40, 3)
     evidence, new = add_candidates(rng, labels, 3), class_scores(draw_proba(rng, 20, 3)[0], "lac")
-    for rule in RULES:
+    for rule in CALIBRATIONS:
         sets, weights = (
-            calibrate(class_scores(proba, "lac"), proba, w, rule=rule) for w in (evidence, evidence.astype(float))
+            calibrate(class_scores(proba, "lac"), proba, w, calibration=rule) for w in (evidence, evidence.astype(float))
         )
         np.testing.assert_array_equal(p_values([sets], [new]), p_values([weights], [new]))
-    exact = [calibrate(class_scores(proba, "lac"), proba, one_hot(labels, 3), rule=rule) for rule in RULES]
+    exact = [calibrate(class_scores(proba, "lac"), proba, one_hot(labels, 3), calibration=rule) for rule in CALIBRATIONS]
     for calibration in exact[1:]:
         np.testing.assert_allclose(p_values([calibration], [new]), p_values([exact[0]], [new]), rtol=1e-14)
 
@@ -218,7 +218,7 @@ def test_few_rows_exclude_no_class():
     """With n calibration rows, no class is excluded at a coverage above n / (n + 1)."""
     rng = np.random.default_rng(8)
     proba, labels = draw_proba(rng, 8, 3)
-    calibration = calibrate(class_scores(proba, "lac"), proba, one_hot(labels, 3), rule="conservative")
+    calibration = calibrate(class_scores(proba, "lac"), proba, one_hot(labels, 3), calibration="conservative")
     note = describe_few_rows([calibration], 3, 0.9, False)
     assert note.startswith(
         "3 of 3 classes are in every prediction set: a coverage of 0.9 requires at least 9 calibration"
@@ -227,7 +227,7 @@ def test_few_rows_exclude_no_class():
     new = draw_proba(rng, 20, 3)[0]
     assert prediction_sets(p_values([calibration], [class_scores(new, "lac")]), 0.9, new).all()
     conditional = calibrate(
-        class_scores(proba, "lac"), proba, one_hot(labels, 3), rule="sampled", class_conditional=True
+        class_scores(proba, "lac"), proba, one_hot(labels, 3), calibration="sampled", class_conditional=True
     )
     counts = np.bincount(labels, minlength=3)
     for coverage in (0.5, 0.7, 0.75, 0.9):
@@ -246,7 +246,7 @@ def count_covered(method, rule, rate, *, class_conditional=False, n_draws=200, n
         proba = 0.5 * proba + 0.5 * wrong if rule != "sampled" else proba
         scores = make_scores(method, proba, rng)
         sets = add_candidates(rng, labels, 4, rate)
-        calibration = calibrate(scores[:n], proba[:n], sets[:n], rule=rule, class_conditional=class_conditional)
+        calibration = calibrate(scores[:n], proba[:n], sets[:n], calibration=rule, class_conditional=class_conditional)
         mask = prediction_sets(p_values([calibration], [scores[n:]]), coverage, proba[n:])
         covered.append(mask[0, labels[n]])
         classes.append(labels[n])
@@ -297,7 +297,7 @@ def test_marginal_calibration_does_not_cover_each_class():
         proba /= proba.sum(axis=1, keepdims=True)
         scores = class_scores(proba, "lac")
         new = np.flatnonzero(labels[60:] == 2) + 60
-        calibration = calibrate(scores[:60], proba[:60], one_hot(labels[:60], 3), rule="conservative")
+        calibration = calibrate(scores[:60], proba[:60], one_hot(labels[:60], 3), calibration="conservative")
         mask = prediction_sets(p_values([calibration], [scores[new]]), 0.8, proba[new])
         covered += mask[:, 2].tolist()
     assert np.mean(covered) < 0.7
@@ -312,7 +312,7 @@ def test_sets_equal_those_of_mapie(case):
     if case["method"] == "aps":
         scores = class_scores(proba, "aps", np.array(case["calibration_uniform"]))
         new_scores = class_scores(new, "aps", np.array(case["new_uniform"]))
-    calibration = calibrate(scores, proba, one_hot(labels, new.shape[1]), rule="conservative")
+    calibration = calibrate(scores, proba, one_hot(labels, new.shape[1]), calibration="conservative")
     mask = prediction_sets(p_values([calibration], [new_scores]), case["coverage"], new)
     expected = np.array(case["sets"], dtype=bool)
     empty = ~expected.any(axis=1)
@@ -332,12 +332,12 @@ def test_the_most_probable_class_has_the_smallest_score():
 def test_the_guarantee_names_its_conditions():
     """Only the worst candidate keeps the guarantee with partial rows; models of several folds have no strict one."""
     options = {"class_conditional": False, "is_bound": True, "of_groups": False}
-    exact = {describe_guarantee(0.9, rule=rule, n_partial=0, **options) for rule in RULES}
+    exact = {describe_guarantee(0.9, calibration=rule, n_partial=0, **options) for rule in CALIBRATIONS}
     assert exact == {"At least 90 % of new rows like the calibration rows have the true label in the set."}
-    for rule in RULES:
-        sentence = describe_guarantee(0.9, rule=rule, n_partial=7, **options)
+    for rule in CALIBRATIONS:
+        sentence = describe_guarantee(0.9, calibration=rule, n_partial=7, **options)
         assert sentence.startswith("No guarantee") == (rule != "conservative")
-    assert "if every candidate set" in describe_guarantee(0.9, rule="conservative", n_partial=7, **options)
+    assert "if every candidate set" in describe_guarantee(0.9, calibration="conservative", n_partial=7, **options)
     about = {"class_conditional": True, "is_bound": False, "of_groups": True}
-    sentence = describe_guarantee(0.95, rule="conservative", n_partial=0, **about)
+    sentence = describe_guarantee(0.95, calibration="conservative", n_partial=0, **about)
     assert sentence.startswith("About 95 % of rows of new groups, on average over groups, of each class")

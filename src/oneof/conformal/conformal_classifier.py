@@ -105,7 +105,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
 
     "sampled" is as accurate as the probabilities of the candidates. These are the probabilities of the classifier times
     the weights, scaled to sum 1 in the set. With "leave_one_out" they are the label distributions of `LOORidge`, which
-    account for the origin of the distractors. Exact rows have the score of their label under all three rules. Weights
+    account for the origin of the distractors. Exact rows have the score of their label under all three. Weights
     of 0 exclude a class; other weights matter to "sampled" only.
 
     No set is empty: a set without any class is given the class that would enter it first at a larger coverage, with
@@ -205,9 +205,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         self.estimators_ = [part.model for part in parts]
         self._seed = int(rng.randint(np.iinfo(np.int32).max))
         sets = [candidates[part.rows] for part in parts]
-        options: dict[str, Any] = {"rule": self.calibration, "class_conditional": self.class_conditional}
+        options: dict[str, Any] = {"calibration": self.calibration, "class_conditional": self.class_conditional}
         self.calibrations_ = [
-            conformal.calibrate(self._scores(part.proba), part.proba, own.evidence, posterior=part.posterior, **options)
+            conformal.calibrate(self._scores(part.proba, part.proba), part.proba, own.evidence, posterior=part.posterior, **options)
             for part, own in zip(parts, sets, strict=True)
         ]
         self.n_calibration_ = sum(map(len, sets))
@@ -258,7 +258,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         check_coverage(coverage)
         proba = class_proba(self.estimator_, X, self.classes_)
         scores = [
-            self._scores(proba if model is self.estimator_ else class_proba(model, X, self.classes_))
+            self._scores(proba if model is self.estimator_ else class_proba(model, X, self.classes_), proba)
             for model in self.estimators_
         ]
         mask = conformal.prediction_sets(conformal.p_values(self.calibrations_, scores), coverage, proba)
@@ -337,7 +337,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
     def _check_parameters(self) -> None:
         check_coverage(self.coverage)
         check_choice("method", self.method, conformal.METHODS)
-        check_choice("calibration", self.calibration, conformal.RULES)
+        check_choice("calibration", self.calibration, conformal.CALIBRATIONS)
         check_bool("class_conditional", self.class_conditional)
         check_bool("randomized", self.randomized)
         check_n_jobs(self.n_jobs)
@@ -352,8 +352,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
             raise InputError('`estimator` must be a fitted classifier with cv="prefit"; got None.')
         return LOORidge() if self.estimator is None else self.estimator
 
-    def _scores(self, proba: Floats) -> Floats:
-        uniform = conformal.row_uniforms(proba, self._seed) if self.randomized else None
+    def _scores(self, proba: Floats, hashed: Floats) -> Floats:
+        """Return scores; the random number of a row is a hash of `hashed`, and the same in the scores of all models."""
+        uniform = conformal.row_uniforms(hashed, self._seed) if self.randomized else None
         return conformal.class_scores(proba, self.method, uniform)
 
     def __sklearn_tags__(self) -> Any:

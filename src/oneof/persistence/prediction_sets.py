@@ -14,7 +14,7 @@ from oneof.errors import InputError
 from oneof.persistence.protocols import ModelLike
 from oneof.solvers.conformal import (
     METHODS,
-    RULES,
+    CALIBRATIONS,
     Calibration,
     calibrate,
     class_scores,
@@ -41,7 +41,7 @@ def check_set_options(options: CoverageOptions, method: str = "method") -> None:
     """Raise unless the options are valid; `method` is the name of the argument that has `options.method`."""
     check_coverage(options.coverage)
     check_choice(method, options.method, METHODS)
-    check_choice("calibration", options.calibration, RULES)
+    check_choice("calibration", options.calibration, CALIBRATIONS)
     check_bool("class_conditional", options.class_conditional)
 
 
@@ -74,7 +74,7 @@ def predict_sets(model: ModelLike, proba: Floats, options: CoverageOptions) -> t
 
 
 def describe_calibration(model: ModelLike, options: CoverageOptions) -> dict[str, Any]:
-    """Return the rule, its guarantee, the numbers of calibration rows, and the column of groups, in the types of JSON.
+    """Return the calibration, its guarantee, the numbers of calibration rows, and the column of groups, in the types of JSON.
 
     The calibration rows are those that `oneof fit` has held out. With groups, a row was predicted by a model without
     the rows of its group. Models of an earlier version have no such entry.
@@ -94,7 +94,7 @@ def guarantee(calibration: dict[str, Any], options: CoverageOptions, *, of_group
     """Return one sentence: the coverage of the sets, the rows to which it applies, and its conditions."""
     return describe_guarantee(
         options.coverage,
-        rule=options.calibration,
+        calibration=options.calibration,
         class_conditional=options.class_conditional,
         n_partial=n_partial(calibration),
         is_bound=False,
@@ -117,4 +117,4 @@ def calibrate_rows(calibration: dict[str, Any], options: CoverageOptions) -> Cal
     proba, evidence = calibration["proba"].astype(np.float64), calibration["evidence"]
     scores = class_scores(proba, options.method)
     conditional = options.class_conditional
-    return calibrate(scores, proba, evidence, rule=options.calibration, class_conditional=conditional)
+    return calibrate(scores, proba, evidence, calibration=options.calibration, class_conditional=conditional)

@@ -10,7 +10,7 @@ where q is the ceil((n + 1)(1 - a))-th smallest s_i. If the calibration rows and
 contains the true class with probability at least 1 - a. In cross-conformal prediction s_i is compared with the score of
 the model that was not fitted to row i (Romano, Sesia & Candes, NeurIPS 2020); the guarantee is then about 1 - 2a.
 
-The labels of calibration rows with candidate sets are unknown. Under three rules, p_k is
+The labels of calibration rows with candidate sets are unknown. Under the three calibrations, p_k is
 
 * conservative: the largest p-value over all labels that the sets allow, so that the guarantee remains;
 * sampled: the p-value in which a row has each of its candidates as its label with the probability given the set,
@@ -30,7 +30,7 @@ import numpy as np
 from oneof.typing import Evidence, Floats, Mask
 
 METHODS = ("lac", "aps")
-RULES = ("conservative", "sampled", "optimistic")
+CALIBRATIONS = ("conservative", "sampled", "optimistic")
 """The first one is the default, since its guarantee also holds with partial calibration rows."""
 
 P_VALUE_TOL = 1e-10
@@ -132,7 +132,7 @@ def calibrate(
     proba: Floats,
     evidence: Evidence,
     *,
-    rule: str,
+    calibration: str,
     class_conditional: bool = False,
     posterior: Floats | None = None,
 ) -> Calibration:
@@ -143,16 +143,16 @@ def calibrate(
     scores, proba : ndarray of shape (n, K)
         Scores and probabilities of the classes by a model that was not fitted to these rows.
     evidence : ndarray of shape (n, K), bool or float
-        Candidate sets or weights, with a candidate in each row. The rules "conservative" and "optimistic" use the
-        classes with a weight above 0, whatever the weight.
-    rule : {"conservative", "sampled", "optimistic"}
+        Candidate sets or weights, with a candidate in each row. "conservative" and "optimistic" use the classes with a
+        weight above 0, whatever the weight.
+    calibration : {"conservative", "sampled", "optimistic"}
     class_conditional : bool
     posterior : ndarray of shape (n, K), optional
         Probabilities of the candidates given the set for "sampled"; 0 outside the set, rows sum to 1.
     """
     member = (evidence > 0).astype(np.float64)
-    is_worst = rule == "conservative"
-    if rule == "sampled":
+    is_worst = calibration == "conservative"
+    if calibration == "sampled":
         at_least = below = candidate_proba(proba, evidence) if posterior is None else posterior
     elif class_conditional:  # a partial row is of class k if that raises the p-value of class k, or if it lowers it
         certain = member * (member.sum(axis=1, keepdims=True) == 1)
@@ -223,17 +223,17 @@ def describe_few_rows(
 
 
 def describe_guarantee(
-    coverage: float, *, rule: str, class_conditional: bool, n_partial: int, is_bound: bool, of_groups: bool
+    coverage: float, *, calibration: str, class_conditional: bool, n_partial: int, is_bound: bool, of_groups: bool
 ) -> str:
     """Return one sentence on the coverage.
 
     Parameters
     ----------
     coverage : float
-    rule : {"conservative", "sampled", "optimistic"}
+    calibration : {"conservative", "sampled", "optimistic"}
     class_conditional : bool
     n_partial : int
-        Number of calibration rows with several candidates; without them the three rules are the same.
+        Number of calibration rows with several candidates; without them the three calibrations are the same.
     is_bound : bool
         Whether all calibration rows were predicted by the model that predicts the new rows, and was not fitted to them.
     of_groups : bool
@@ -243,9 +243,9 @@ def describe_guarantee(
     about = "at least" if is_bound else "about"
     of_class = " of each class" * class_conditional
     share = f"{about} {100 * coverage:g} % of {rows}{of_class} have the true label in the set"
-    if n_partial and rule == "sampled":
+    if n_partial and calibration == "sampled":
         return f"No guarantee: {share} only if the probabilities of the candidates are right."
-    if n_partial and rule == "optimistic":
+    if n_partial and calibration == "optimistic":
         return "No guarantee: the most plausible candidate of each calibration row is taken for its true label."
     condition = ", if every candidate set of the calibration contains it" * bool(n_partial)
     return f"{share[0].upper()}{share[1:]}{condition}."

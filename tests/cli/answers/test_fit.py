@@ -206,6 +206,32 @@ def test_prediction_sets_of_answers(run: Run, table: Path, method: str) -> None:
     assert json.loads(result.out)["prediction_sets"]["coverage"] >= 0.8
 
 
+def test_sets_of_collapsed_labels_cover_the_calibration_rows(run: Run) -> None:
+    """If one class explains all votes, the final model is a constant, and its sets still have the true labels.
+
+    Its probabilities differ from those of the held-out models, which are fitted to fewer rows.
+    """
+    rng = np.random.default_rng(1)
+    names, n = np.array(["bill", "order"]), 200
+    truth = (rng.random(n) < 0.35).astype(int)
+    X = 1.5 * truth[:, None] + rng.normal(size=(n, 2))
+    index = [f"m{i}" for i in range(n)]
+    columns = {"id": index, "x0": X[:, 0], "x1": X[:, 1], "truth": names[truth]}
+    pl.DataFrame(columns).write_csv("mails.csv")
+    votes = {}
+    for j in range(6):
+        share = np.where(truth == j % 2, 0.4, 0.1)
+        votes[f"rule{j}"] = [str(names[j % 2]) if vote else None for vote in rng.random(n) < share]
+    pl.DataFrame({"id": index, **votes}).write_csv("votes.csv")
+    fit = ("fit", "mails.csv", "--answers", "votes.csv", "--row", "id", "--rules", "no", "--truth", "truth")
+    result = run(*fit, "--method", "LOORidge", "--folds", "3", "--out", "model")
+    assert result.code == 0, result.err
+    labels = pl.read_csv("model/training_labels.csv")["label"].drop_nulls()
+    assert labels.n_unique() == 1
+    result = run("predict", "model/model.skops", "mails.csv", "--coverage", "0.9", "--truth", "truth", "--json")
+    assert json.loads(result.out)["prediction_sets"]["coverage"] >= 0.9
+
+
 def test_compare_and_audit_have_the_labels_of_fit(run: Run, table: Path) -> None:
     """`compare` has the held-out estimate of `fit`, and `audit` the issues of the weights by the answers."""
     fitted = json.loads(fit(run, "--json").out)

@@ -34,11 +34,11 @@ class SetOptions(prediction_sets.CoverageOptions):
     def __post_init__(self) -> None:
         if not 0 < self.coverage < 1:
             raise InputError(f"--coverage must be above 0 and below 1, such as 0.9; got {self.coverage:g}.")
-        from oneof.solvers.conformal import METHODS, RULES
+        from oneof.solvers.conformal import METHODS, CALIBRATIONS
 
         for option, value, choices in (
             ("--set-method", self.method, METHODS),
-            ("--calibration", self.calibration, RULES),
+            ("--calibration", self.calibration, CALIBRATIONS),
         ):
             if value not in choices:
                 raise InputError(f"{option} must be {', '.join(choices[:-1])} or {choices[-1]}; got {value!r}.")
@@ -51,6 +51,7 @@ def held_out_calibration(
     posterior: "Floats | None" = None,
     truth: Any = None,
     proba: "Floats | None" = None,
+    fitted: "Floats | None" = None,
 ) -> dict[str, Any] | None:
     """Return the held-out rows that calibrate the model, with probabilities and candidates.
 
@@ -68,6 +69,10 @@ def held_out_calibration(
     truth : ndarray of shape (n_samples,), optional
     proba : ndarray of shape (n_held_out_rows, n_classes), optional
         Held-out probabilities in place of those of the best method of the comparison.
+    fitted : ndarray of shape (n_held_out_rows, n_classes), optional
+        Probabilities of the same rows by the final model. A row counts by the worse of the two predictions, so that the
+        sets of the final model contain the nominal fraction of these labels. It is given if the final model is fitted
+        in another way than the held-out ones, which may have another scale.
     """
     import numpy as np
 
@@ -83,13 +88,18 @@ def held_out_calibration(
         kept = np.sort(np.random.default_rng(seed).permutation(kept)[:limit])
     if not len(kept):
         return None
-    evidence: Any = candidates[rows[kept]].evidence
+    values, evidence = proba[kept], candidates[rows[kept]].evidence
     if by_truth:
         evidence = truth[rows[kept]][:, None] == candidates.classes
     elif posterior is not None:
-        evidence = _evidence_of(posterior[rows[kept]], proba[kept])
+        evidence = posterior[rows[kept]]
+    if fitted is not None:
+        is_worse = (fitted[kept] * evidence).sum(axis=1) < (values * evidence).sum(axis=1)
+        values = np.where(is_worse[:, None], fitted[kept], values)
+    if posterior is not None and not by_truth:
+        evidence = _evidence_of(evidence, values)
     as_stored = evidence if evidence.dtype == bool else evidence.astype(np.float32)
-    return {"rows": rows[kept], "proba": proba[kept].astype(np.float32), "evidence": as_stored}
+    return {"rows": rows[kept], "proba": values.astype(np.float32), "evidence": as_stored}
 
 
 def find_checked_rows(comparison: "Comparison", candidates: "CandidateSets", truth: Any) -> "Ints":

@@ -234,7 +234,8 @@ def train(
             proba = None if measured is None else scale_proba(measured, confidences.temperature)
     elif calibrates:
         add_note(calibration_steps.describe_failure(comparison))
-    calibration = held_out_calibration(comparison, candidates, seed, posterior, truth, proba)
+    fitted = None if crowd is None or proba is None else model.predict_proba(frame)[comparison.held_out_rows]
+    calibration = held_out_calibration(comparison, candidates, seed, posterior, truth, proba, fitted)
     if calibration is not None:
         of_groups = comparison.n_groups is not None
         sets, expected_coverage, guarantee = evaluate_calibration(

@@ -259,10 +259,10 @@ def test_an_audit_needs_a_row_that_is_not_checked(run: Run, words: tuple[str, ..
     assert "Predicting" not in str(result)
 
 
-def test_the_headline_names_the_rows_of_the_noise_rate(run: Run) -> None:
-    """With checked rows, the noise rate is that of the others; with checked rows only, there is none."""
+def test_the_headline_names_its_basis(run: Run) -> None:
+    """With some checked rows, errors that the features predict are not recognized; with checked rows only, they are."""
     for is_checked, sentence in (
-        (pl.int_range(150) % 2 == 0, "%) of the rows without a checked label have labels without the true one"),
+        (pl.int_range(150) % 2 == 0, "Wrong labels that the features predict are not recognized"),
         (pl.lit(value=True), "All held-out rows have a checked label"),
     ):
         write_checked(make_noisy(), is_checked, "noisy.csv")

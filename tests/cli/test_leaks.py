@@ -118,8 +118,8 @@ def test_the_commands_name_the_columns(run: Run) -> None:
     """Fit, compare and inspect have both notes with their remedies, and no note if these are followed."""
     make_calls().write_csv("calls.csv")
     expected = (
-        "'expert' has class names, and it is a feature, which may reveal the labels: add --truth expert (evaluation "
-        "only) or --drop expert",
+        "'expert' has class names, and it is a feature, which may reveal the labels: add --drop expert. With --truth "
+        "expert, fit and compare use them for evaluation only.",
         "columns 'recorder' and 'date' nearly identify the candidate sets",
         "compare with --drop recorder,date",
     )

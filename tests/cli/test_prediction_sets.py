@@ -57,7 +57,9 @@ def test_sets_are_those_of_the_held_out_rows(run: Run, model: Path) -> None:
     ):
         result = run("predict", model, "birds.csv", "--coverage", "0.9", *options)
         assert result.code == 0, result.err
-        p = p_values([calibrate(class_scores(proba, "lac"), proba, evidence, calibration=rule)], [class_scores(new, "lac")])
+        p = p_values(
+            [calibrate(class_scores(proba, "lac"), proba, evidence, calibration=rule)], [class_scores(new, "lac")]
+        )
         np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.9, new))
         sizes = pl.read_csv("birds-predictions.csv")["set_size"].to_list()
         np.testing.assert_array_equal(sizes, predicted_sets().sizes)
@@ -73,7 +75,9 @@ def test_class_conditional_sets(run: Run, model: Path) -> None:
     proba, evidence = saved.calibration["proba"].astype(float), saved.calibration["evidence"]
     new = saved.pipeline.predict_proba(noisy().select("mass")).astype(np.float32).astype(float)
     result = run("predict", model, "birds.csv", "--coverage", "0.8", "--class-conditional")
-    by_class = calibrate(class_scores(proba, "lac"), proba, evidence, calibration="conservative", class_conditional=True)
+    by_class = calibrate(
+        class_scores(proba, "lac"), proba, evidence, calibration="conservative", class_conditional=True
+    )
     p = p_values([by_class], [class_scores(new, "lac")])
     np.testing.assert_array_equal(predicted_sets().mask, prediction_sets(p, 0.8, new))
     assert re.findall("(?m)^Note: .{20}", result.err) == ["Note: the model was fitted", "Note: most prediction sets"]

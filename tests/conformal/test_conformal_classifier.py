@@ -104,7 +104,8 @@ def test_split_sets_are_those_of_the_solver():
     scores = class_scores(model.predict_proba(X[80:150]), "lac")
     mask = y[80:150, None] == model.classes_
     p = p_values(
-        [calibrate(scores, 1 - scores, mask, calibration="sampled")], [class_scores(model.predict_proba(X[150:]), "lac")]
+        [calibrate(scores, 1 - scores, mask, calibration="sampled")],
+        [class_scores(model.predict_proba(X[150:]), "lac")],
     )
     best = model.predict_proba(X[150:])
     np.testing.assert_array_equal(conformal.predict_set(X[150:]).mask, prediction_sets(p, 0.85, best))

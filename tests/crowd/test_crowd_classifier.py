@@ -318,7 +318,7 @@ def test_features_that_contradict_the_answers_have_a_note():
     before, after = alone.accuracy_[2], shifted[0][2]
     assert "contradict each other about 2 of 3 annotators: 2 is right" in note
     assert f"right in {before:.0%} by the answers alone, and in {after:.0%} with the predictions." in note
-    assert "Give the true labels of at least 50 rows (gold)" in note
+    assert "Give the true labels of at least 50 rows (`gold`, or --gold on the command line)" in note
     known = AnnotatorModel().fit(table, dict(enumerate(y[:60])))
     shift = np.array([0.0, -1.1, -1.2]) * np.ptp(known.accuracy_interval_, axis=1)
     shifted = known.accuracy_ + shift, known.accuracy_interval_ + shift[:, None]

@@ -32,10 +32,11 @@ def test_the_best_known_rate_is_the_headline():
 
 @pytest.mark.parametrize("is_exact", [True, False])
 def test_the_meaning_names_the_assumptions(is_exact):
-    """The sentence has the noise rate with its interval, the direction of an error, and new groups."""
+    """The sentence has the errors that are not recognized, the direction of an error, and new groups; no rate."""
     candidates = EXACT if is_exact else PARTIAL
     headline = choose_headline(RESULT, ESTIMATE, candidates, is_grouped=True)
-    assert "12.0 % (8.0 to 17.0 %) of the rows have labels without the true one" in headline.meaning
+    assert "Wrong labels that the features predict are not recognized" in headline.meaning
+    assert "%" not in headline.meaning
     assert headline.meaning.startswith("of rows of new groups")
     meaning = choose_headline(RESULT, None, candidates).meaning
     assert ("equal the label" in meaning) == is_exact

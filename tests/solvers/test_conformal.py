@@ -137,7 +137,9 @@ def test_p_values_equal_those_over_all_labels_that_the_sets_allow(method, class_
             posteriors += candidate_proba(proba, evidence).tolist()
         new = [make_scores(method, draw_proba(rng, 5, n_classes)[0], rng) for _ in range(2)]
         values = {
-            rule: p_values([calibrate(*part, calibration=rule, class_conditional=class_conditional) for part in parts], new)
+            rule: p_values(
+                [calibrate(*part, calibration=rule, class_conditional=class_conditional) for part in parts], new
+            )
             for rule in CALIBRATIONS
         }
         for i in range(5):
@@ -160,7 +162,8 @@ def test_sets_grow_with_the_coverage_and_with_the_rule(class_conditional):
     scores = class_scores(proba, "lac")
     p = {
         rule: p_values(
-            [calibrate(scores, proba, sets, calibration=rule, class_conditional=class_conditional)], [class_scores(new, "lac")]
+            [calibrate(scores, proba, sets, calibration=rule, class_conditional=class_conditional)],
+            [class_scores(new, "lac")],
         )
         for rule, sets in [("truth", one_hot(labels, 4)), *((rule, evidence) for rule in CALIBRATIONS)]
     }
@@ -206,10 +209,13 @@ def test_weights_of_zero_and_one_are_sets():
     evidence, new = add_candidates(rng, labels, 3), class_scores(draw_proba(rng, 20, 3)[0], "lac")
     for rule in CALIBRATIONS:
         sets, weights = (
-            calibrate(class_scores(proba, "lac"), proba, w, calibration=rule) for w in (evidence, evidence.astype(float))
+            calibrate(class_scores(proba, "lac"), proba, w, calibration=rule)
+            for w in (evidence, evidence.astype(float))
         )
         np.testing.assert_array_equal(p_values([sets], [new]), p_values([weights], [new]))
-    exact = [calibrate(class_scores(proba, "lac"), proba, one_hot(labels, 3), calibration=rule) for rule in CALIBRATIONS]
+    exact = [
+        calibrate(class_scores(proba, "lac"), proba, one_hot(labels, 3), calibration=rule) for rule in CALIBRATIONS
+    ]
     for calibration in exact[1:]:
         np.testing.assert_allclose(p_values([calibration], [new]), p_values([exact[0]], [new]), rtol=1e-14)
 

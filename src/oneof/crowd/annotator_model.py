@@ -596,7 +596,7 @@ def _describe_unknown(model: AnnotatorModel, unknown: Mask) -> str:
     names = enumerate_items(list(map(str, model.annotators_[unknown].tolist())), MAX_NAMED)
     return (
         f"The answers do not identify the accuracy of {names}: {reason}. Give the true labels of at least {N_CHECKED} "
-        f"rows (gold), and of {MIN_ANSWERS} that each of them answered."
+        f"rows (`gold`, or --gold on the command line), and of {MIN_ANSWERS} that each of them answered."
     )
 
 
@@ -608,7 +608,7 @@ def _describe_contradiction(model: AnnotatorModel, alone: AnnotatorModel) -> lis
         return []
     j = int(np.argmax(np.where(is_disjoint, np.abs(alone.accuracy_ - model.accuracy_), -1.0)))
     name, n_known = model.annotators_.tolist()[j], np.count_nonzero(model._columns.is_known)
-    remedy = f"Give the true labels of at least {N_CHECKED} rows (gold)"
+    remedy = f"Give the true labels of at least {N_CHECKED} rows (`gold`, or --gold on the command line)"
     if n_known >= N_CHECKED:
         remedy = f"Compare the answers with the {n_known:,} known labels, which decide between these"
     return [

@@ -13,8 +13,8 @@ from oneof.candidates import CandidateSets
 from oneof.errors import InputError
 from oneof.persistence.protocols import ModelLike
 from oneof.solvers.conformal import (
-    METHODS,
     CALIBRATIONS,
+    METHODS,
     Calibration,
     calibrate,
     class_scores,
@@ -74,7 +74,7 @@ def predict_sets(model: ModelLike, proba: Floats, options: CoverageOptions) -> t
 
 
 def describe_calibration(model: ModelLike, options: CoverageOptions) -> dict[str, Any]:
-    """Return the calibration, its guarantee, the numbers of calibration rows, and the column of groups, in the types of JSON.
+    """Return the calibration, its guarantee, the numbers of its rows, and the column of groups, in the types of JSON.
 
     The calibration rows are those that `oneof fit` has held out. With groups, a row was predicted by a model without
     the rows of its group. Models of an earlier version have no such entry.

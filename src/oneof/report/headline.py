@@ -71,7 +71,10 @@ def choose_headline(
         meaning = "of the held-out predictions equal the true label."
         return Headline("accuracy", float(result.pooled_accuracy or 0.0), result.accuracy_std, None, meaning)
     if accuracy is not None:
-        meaning = f"of {new} are expected to be predicted correctly. {_describe_noise(accuracy)}"
+        basis = "Wrong labels that the features predict are not recognized: only true labels of some rows show them."
+        if accuracy.n_checked == accuracy.n_rows:
+            basis = "All held-out rows have a checked label, by which their predictions are right or wrong."
+        meaning = f"of {new} are expected to be predicted correctly. {basis}"
         return Headline("estimated accuracy", accuracy.accuracy, None, accuracy.interval, meaning)
     if is_known(result.expected_accuracy):
         meaning = f"of {new} are expected to be predicted correctly, given the labels. This tends to be too low."
@@ -83,16 +86,4 @@ def choose_headline(
     rate = result.pooled_covering_rate
     return Headline(
         "covering rate", float("nan") if rate is None else float(rate), result.covering_rate_std, None, meaning
-    )
-
-
-def _describe_noise(accuracy: AccuracyEstimate) -> str:
-    """Return the noise rate that an estimated accuracy assumes, and the rows that have it, in sentences."""
-    if accuracy.n_checked == accuracy.n_rows:
-        return "All held-out rows have a checked label, by which their predictions are right or wrong."
-    noise, low, high = (f"{100 * one:.1f}" for one in (accuracy.noise_rate, *accuracy.noise_rate_interval))
-    rows = "the rows without a checked label" if accuracy.n_checked else "the rows"
-    return (
-        f"{noise} % ({low} to {high} %) of {rows} have labels without the true one, as estimated from held-out "
-        "predictions. Errors that the features predict are not recognized: only true labels of some rows show them."
     )

@@ -97,7 +97,8 @@ def find_issues(
 ) -> "tuple[str, LabelIssues]":
     """Return the name of the method of the held-out predictions, and the issues.
 
-    `oneof audit`, `oneof fit` and its report, and `oneof label --audit` all have this rate and this list.
+    `oneof audit`, `oneof fit` and its report, and `oneof label --audit` all have this rate and this list. A fit with
+    --answers has none.
     """
     from oneof.audit import find_label_issues
 

@@ -34,7 +34,7 @@ class SetOptions(prediction_sets.CoverageOptions):
     def __post_init__(self) -> None:
         if not 0 < self.coverage < 1:
             raise InputError(f"--coverage must be above 0 and below 1, such as 0.9; got {self.coverage:g}.")
-        from oneof.solvers.conformal import METHODS, CALIBRATIONS
+        from oneof.solvers.conformal import CALIBRATIONS, METHODS
 
         for option, value, choices in (
             ("--set-method", self.method, METHODS),
@@ -70,9 +70,9 @@ def held_out_calibration(
     proba : ndarray of shape (n_held_out_rows, n_classes), optional
         Held-out probabilities in place of those of the best method of the comparison.
     fitted : ndarray of shape (n_held_out_rows, n_classes), optional
-        Probabilities of the same rows by the final model. A row counts by the worse of the two predictions, so that the
-        sets of the final model contain the nominal fraction of these labels. It is given if the final model is fitted
-        in another way than the held-out ones, which may have another scale.
+        Probabilities of the same rows by the final model. A true label counts by the worse of the two predictions, so
+        that the sets of the final model contain the nominal fraction of these labels. It is given if the final model is
+        not fitted to these labels, and may have another scale than the held-out ones.
     """
     import numpy as np
 
@@ -91,13 +91,11 @@ def held_out_calibration(
     values, evidence = proba[kept], candidates[rows[kept]].evidence
     if by_truth:
         evidence = truth[rows[kept]][:, None] == candidates.classes
+        if fitted is not None:
+            is_worse = (fitted[kept] * evidence).sum(axis=1) < (values * evidence).sum(axis=1)
+            values = np.where(is_worse[:, None], fitted[kept], values)
     elif posterior is not None:
-        evidence = posterior[rows[kept]]
-    if fitted is not None:
-        is_worse = (fitted[kept] * evidence).sum(axis=1) < (values * evidence).sum(axis=1)
-        values = np.where(is_worse[:, None], fitted[kept], values)
-    if posterior is not None and not by_truth:
-        evidence = _evidence_of(evidence, values)
+        evidence = _evidence_of(posterior[rows[kept]], values)
     as_stored = evidence if evidence.dtype == bool else evidence.astype(np.float32)
     return {"rows": rows[kept], "proba": values.astype(np.float32), "evidence": as_stored}
 

@@ -54,11 +54,11 @@ def leak_notes(
         listed = enumerate_items([*map(repr, named)], _MAX_LISTED)
         verb, pronoun = ("have", "they are features") if len(named) > 1 else ("has", "it is a feature")
         truth = "COLUMN" if len(named) > 1 else shlex.quote(named[0])
-        evaluation = "" if has_truth else f"add --truth {truth} (evaluation only) or "
-        drop = f"--drop {shlex.quote(write_names(named))}"
         notes.append(
-            f"{_columns(named)} {listed} {verb} class names, and {pronoun}, which may reveal the labels: "
-            f"{evaluation or 'add '}{drop}."
+            f"{_columns(named)} {listed} {verb} class names, and {pronoun}, which may reveal the labels: add --drop "
+            f"{shlex.quote(write_names(named))}."
+            + f" With --truth {truth}, fit and compare use them for evaluation only."
+            * (not has_truth)
         )
     others = [column for column in columns if column.name not in named]
     identifying, accuracy = set_columns(frame, others, candidates)

@@ -30,7 +30,6 @@ def held_out_accuracy(
     comparison: "Comparison",
     candidates: "CandidateSets",
     answers: "Answers | None",
-    issues: "LabelIssues | None" = None,
     checked: "Mask | None" = None,
     named: "Mask | None" = None,
     *,
@@ -38,9 +37,8 @@ def held_out_accuracy(
 ) -> "AccuracyEstimate | None":
     """Return the estimated accuracy of the best method; None without probabilities.
 
-    Its noise rate is that of the issues, if these have estimated one, so that a report has one rate. The labels of the
-    mask `checked` are right, so that the rate is that of the other rows. `named` has the classes that lists with a
-    rest name.
+    Its noise rate is that of its own predictions, and not printed: an audit has that of others. The labels of the mask
+    `checked` are right. `named` has the classes that lists with a rest name.
 
     With about one answer per row it is None, since the accuracies of the annotators then depend on the features: 15 of
     20 intervals held in simulations (docs/decisions/0039-annotators.md). It is None for folds by groups as well: the
@@ -57,18 +55,13 @@ def held_out_accuracy(
     if answers is not None and answers.n_answers < MIN_ANSWERS_PER_ROW * (~candidates.is_unlabeled).sum():
         return None
     labeled = ~candidates.is_unlabeled[rows]
-    accuracy = estimate_accuracy(
+    return estimate_accuracy(
         result.probabilities[labeled],
         result.predictions[labeled],
         candidates[rows[labeled]],
         None if checked is None else checked[rows[labeled]],
         None if named is None else named[rows[labeled]],
     )
-    if accuracy is None or accuracy.n_checked == accuracy.n_rows:  # the estimate has no noise rate
-        return accuracy
-    if issues is None or issues.is_rate_given:
-        return accuracy
-    return accuracy._replace(noise_rate=issues.noise_rate, noise_rate_interval=issues.noise_rate_interval)
 
 
 def share_lists(prepared: "PreparedTable") -> bool:

@@ -251,7 +251,6 @@ def train(
             comparison,
             candidates,
             given,
-            issues,
             checked,
             named_classes(prepared),
             has_shared_lists=has_shared_lists,
@@ -263,7 +262,7 @@ def train(
     n_checked = len(find_checked_rows(comparison, candidates, truth))
     has_sets = given is None and calibration is not None and not prepared.has_rest
     if noise_rate is None and has_sets and n_checked < MIN_CHECKED_ROWS:
-        for sentence in describe_noise(accuracy or issues, has_checked=checked is not None):
+        for sentence in describe_noise(issues or accuracy, has_checked=checked is not None):
             add_note(sentence)
     summary = summarize(prepared, read_options, comparison, curve) | headline_to_dict(headline, accuracy)
     summary |= {"parameters": split_method(method)[1], "class_weight": class_weight, "notes": notes}

@@ -52,7 +52,9 @@ class WrongSets:
             R.
         """
         ratios = np.where(self.mask, 0.0, self.factor[:, None] * (self.mask @ confusion.T))
-        of_row = sp.csr_array((np.ones(len(self.row)), (self.row, np.arange(len(self.row)))), (self.n_rows, len(ratios)))
+        of_row = sp.csr_array(
+            (np.ones(len(self.row)), (self.row, np.arange(len(self.row)))), (self.n_rows, len(ratios))
+        )
         return np.asarray(of_row @ ratios)
 
     def counts(self, confusion: Floats, weights: Floats) -> Floats:

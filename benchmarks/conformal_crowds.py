@@ -39,8 +39,8 @@ def crowds(*names: str, draws: int = 3):
     """Measure the sets with the calibration of `oneof fit --answers`, and with two others.
 
     "answers alone": predictions and labels by the held-out predictions of the comparison, which is fitted to weights by
-    the answers alone. "true labels": the worse of the held-out and the final prediction, and the true labels. The
-    parameter `calibration` of all is "sampled".
+    the answers alone. "true labels": held-out predictions of the final fit, and the true labels. The rule of all
+    calibrations is "sampled".
     """
     lines = []
     for name in names or SETS:
@@ -88,11 +88,10 @@ def _measure_draw(name, draw):
     )
     crowd = CrowdClassifier(LOORidge(), random_state=draw).fit(X[rows], table)
     proba, posterior = held_out_labels(crowd, comparison, X[rows], candidates, folds)
-    fitted = crowd.predict_proba(X[rows])[comparison.held_out_rows]
     parts = {
         "oneof fit": held_out_calibration(comparison, candidates, draw, posterior, None, proba),
         "answers alone": held_out_calibration(comparison, candidates, draw),
-        "true labels": held_out_calibration(comparison, candidates, draw, None, y[rows], proba, fitted),
+        "true labels": held_out_calibration(comparison, candidates, draw, None, y[rows], proba),
     }
     new, result = crowd.predict_proba(X[test]), {}
     for calibration, part in parts.items():

@@ -70,9 +70,10 @@ def held_out_calibration(
     proba : ndarray of shape (n_held_out_rows, n_classes), optional
         Held-out probabilities in place of those of the best method of the comparison.
     fitted : ndarray of shape (n_held_out_rows, n_classes), optional
-        Probabilities of the same rows by the final model. A true label counts by the worse of the two predictions, so
-        that the sets of the final model contain the nominal fraction of these labels. It is given if the final model is
-        not fitted to these labels, and may have another scale than the held-out ones.
+        Probabilities of the same rows by the final model. If all held-out predictions are one class, a true label
+        counts by the worse of the two predictions, so that the sets of the final model contain the nominal fraction of
+        these labels. The probabilities of a constant change with the number of rows, and true labels of the other classes
+        would be excluded by this difference alone.
     """
     import numpy as np
 
@@ -91,7 +92,7 @@ def held_out_calibration(
     values, evidence = proba[kept], candidates[rows[kept]].evidence
     if by_truth:
         evidence = truth[rows[kept]][:, None] == candidates.classes
-        if fitted is not None:
+        if fitted is not None and np.ptp(values.argmax(axis=1)) == 0:
             is_worse = (fitted[kept] * evidence).sum(axis=1) < (values * evidence).sum(axis=1)
             values = np.where(is_worse[:, None], fitted[kept], values)
     elif posterior is not None:

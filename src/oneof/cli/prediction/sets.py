@@ -72,8 +72,8 @@ def held_out_calibration(
     fitted : ndarray of shape (n_held_out_rows, n_classes), optional
         Probabilities of the same rows by the final model. If all held-out predictions are one class, a true label
         counts by the worse of the two predictions, so that the sets of the final model contain the nominal fraction of
-        these labels. The probabilities of a constant change with the number of rows, and true labels of the other classes
-        would be excluded by this difference alone.
+        these labels. The probabilities of a constant change with the number of rows, and this difference alone would
+        exclude the true labels of the other classes.
     """
     import numpy as np
 

@@ -13,6 +13,7 @@ from tests.retained import arrays_of, bytes_beyond
 N, D, K = 300, 37, 4
 ESTIMATORS = sorted(name for name in oneof._LAZY_NAMES if hasattr(getattr(oneof, name), "fit"))
 COPIES = {
+    "CandidateStacking": 2,  # in its LOORidge
     "GraphLogisticRegression": 1,  # the labeled rows with a constant column, for the posterior of `query`
     "HarmonicField": 1,  # in graph methods: the neighbor index has the rows minus their median
     "IPAL": 1,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from oneof.candidates import CandidateSets as CandidateSets
     from oneof.comparison import compare as compare
     from oneof.datasets import make_partial_labels as make_partial_labels
+    from oneof.estimators.candidate_stacking import CandidateStacking as CandidateStacking
     from oneof.estimators.gaussian_process.plgp import PLGP as PLGP
     from oneof.estimators.generative.gaussian_em import GaussianEM as GaussianEM
     from oneof.estimators.generative.multinomial_em import MultinomialEM as MultinomialEM
@@ -63,6 +64,7 @@ _LAZY_NAMES = {
     "CLPL": "oneof.estimators.linear.clpl",
     "CandidateEM": "oneof.estimators.wrappers.candidate_em",
     "CandidateSets": "oneof.candidates",
+    "CandidateStacking": "oneof.estimators.candidate_stacking",
     "GaussianEM": "oneof.estimators.generative.gaussian_em",
     "GraphLogisticRegression": "oneof.estimators.graph_logistic.graph_logistic",
     "HarmonicField": "oneof.estimators.graph.harmonic_field",

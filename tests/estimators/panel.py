@@ -34,6 +34,10 @@ ARGUMENTS = {
         "estimator": make_pipeline(StandardScaler(with_mean=False), LogisticRegression(tol=1e-9, max_iter=1000)),
         "cv": FoldsByContent(),
     },
+    "CandidateStacking": {
+        "estimators": [("LOORidge", oneof.LOORidge()), ("PLEM", oneof.PLEM(tol=1e-9))],
+        "cv": FoldsByContent(),
+    },
     # The suites test properties of the solution: with libsvm's default tolerance it depends on the order of the rows,
     # and its default kernel width depends on the number of features, including features of zeros.
     "PLECOC": {"estimator": SVC(gamma=0.1, tol=1e-10), "random_state": 0},

@@ -132,7 +132,7 @@ def test_grid_search_with_an_indicator(estimator):
         p
         for p in (
             *("n_eigenvectors", "n_neighbors", "C", "lam", "eta0", "code_length", "sharpness", "alpha", "shrinkage"),
-            "tol",
+            *("tol", "PLEM__lam"),
         )
         if p in estimator.get_params()
     )

@@ -10,6 +10,7 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
+from oneof import CLPL, PLEM, PLKNN
 from tests.fuzz.outcome import of_the_caller
 
 GP_KERNELS = (None, RBF(), 1.0 * RBF(0.1) + WhiteKernel(1e-3), DotProduct(), ConstantKernel(), RBF(1e-5), RBF(1e5))
@@ -60,6 +61,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
     "covariance": ("full", "tied", "diagonal", "spherical"),
     "cv_weights": ((0.0, 1.0), (0.5,), (), (-1.0,), (float("nan"),)),
     "distractors": ("auto", "uniform", "cooccurring", "confusable"),
+    "estimators": (None, [], [("PLEM", PLEM()), ("PLEM", CLPL())], [("CLPL", CLPL()), ("PLKNN", PLKNN())]),
     "estimator": (None, SVC(), DecisionTreeClassifier(max_depth=1), GaussianNB()),
     "features": ("raw", "kernel", "auto", "standard", "quantile", "spherical", "l2", "maxabs_l2"),
     "gamma": ("scale", "auto", *NUMBERS),
@@ -86,6 +88,7 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 
 QUICK = {
     "CandidateEM": {"estimator": LogisticRegression(max_iter=20), "cv": 2, "max_iter": 2},
+    "CandidateStacking": {"estimators": [("PLEM", PLEM()), ("CLPL", CLPL(max_iter=20))], "cv": 2},
     "PLGP": {"optimizer": None, "n_mc_samples": 20, "max_iter": 20},
     "PLECOC": {"code_length": 3},
     "LOORidge": {"max_iter": 3, "kernel": "rbf"},

@@ -1,4 +1,4 @@
-"""Stratified folds of candidate sets, also by groups: all folds have about the same fraction of every class."""
+"""Stratified folds of candidate sets, also by groups or sets: folds have about the same fraction of every class."""
 
 import numpy as np
 
@@ -51,6 +51,24 @@ def stratified_group_folds(evidence: Evidence, group: Ints, n_folds: int) -> Int
         counts[best, columns] += added
         n_left -= 1
     return fold_of_group[group]
+
+
+def folds_by_set(evidence: Evidence, n_folds: int) -> Ints:
+    """Return the fold of each row of (n, K) evidence; partial rows with the same set are in one fold.
+
+    A flexible classifier reproduces the label that it gives to the rows of a set, right or wrong, in held-out rows of
+    the same set. Held-out predictions of other sets show whether the label is right. Rows of a single class are
+    assigned as in `stratified_folds`, and so are all rows if there are fewer partial sets than folds.
+    """
+    mask = evidence if evidence.dtype == bool else evidence > MIN_STRATUM_WEIGHT
+    partial = mask.sum(axis=1) > 1
+    sets, group = np.unique(mask[partial], axis=0, return_inverse=True)
+    if len(sets) < n_folds:
+        return stratified_folds(mask, n_folds)
+    fold = np.empty(len(mask), dtype=np.int64)
+    fold[~partial] = stratified_folds(mask[~partial], n_folds)
+    fold[partial] = stratified_group_folds(mask[partial], group.ravel(), n_folds)
+    return fold
 
 
 def _rarest_class(mask: Mask) -> Ints:

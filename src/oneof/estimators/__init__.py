@@ -14,6 +14,7 @@ other; the modules at the top are common to several of them.
 * `graph_logistic`: `GraphLogisticRegression`
 * `generative`: `GaussianEM`, `MultinomialEM`
 * `wrappers`: `CandidateEM`, `PLECOC`, which fit classifiers of scikit-learn
+* `candidate_stacking`: `CandidateStacking`, a weighted mean of several estimators of any family
 
 `tensors` adds torch tensors to `LOORidge` and `PLGP`; `deduplicate` merges equal rows.
 """

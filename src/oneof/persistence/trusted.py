@@ -9,6 +9,7 @@ TRUSTED: tuple[str, ...] = (
     "oneof.conformal.conformal_classifier.ConformalClassifier",
     "oneof.solvers.conformal.Calibration",
     "oneof.estimators.wrappers.candidate_em.CandidateEM",
+    "oneof.estimators.candidate_stacking.CandidateStacking",
     "oneof.estimators.linear.clpl.CLPL",
     "oneof.estimators.graph.local_global_consistency.LocalGlobalConsistency",
     "oneof.estimators.generative.gaussian_em.GaussianEM",

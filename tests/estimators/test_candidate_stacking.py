@@ -1,0 +1,151 @@
+"""Tests of `CandidateStacking`."""
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.model_selection import KFold
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+
+from oneof import CLPL, PLEM, PLKNN, AvgPegasos, CandidateEM, CandidateSets, CandidateStacking
+from oneof.candidates.stratification import folds_by_set
+from oneof.errors import InputError, InputTypeError
+from oneof.likelihoods import softmax
+from tests.estimators.panel import FoldsByContent, further, same_model, table
+
+LINEAR, NEIGHBORS = ("linear", PLEM(fit_intercept=True)), ("neighbors", PLKNN(3))
+
+
+def columns(*indices):
+    """Return a transformer that selects columns."""
+    return FunctionTransformer(np.take, kw_args={"indices": list(indices), "axis": 1})
+
+
+def noise_member():
+    """Return a member whose probabilities depend on one irrelevant feature."""
+    return ("noise", make_pipeline(StandardScaler(), PLEM(lam=1e6)))
+
+
+def test_probabilities_are_the_weighted_mean_of_the_members():
+    """The pool is the mean of the refitted members; each of them is the estimator fitted to all rows."""
+    X, mask = table(120)
+    members = {k: make_pipeline(columns(k), PLEM(fit_intercept=True)) for k in range(3)}
+    model = CandidateStacking([(f"feature {k}", member) for k, member in members.items()], random_state=0).fit(X, mask)
+    assert sum(model.weights_.values()) == pytest.approx(1.0)
+    assert len(model.estimators_) > 1
+    expected = 0.0
+    for k, member in members.items():
+        proba = clone(member).fit(X, mask).predict_proba(further())
+        expected = expected + model.weights_[f"feature {k}"] * proba
+    np.testing.assert_allclose(model.predict_proba(further()), expected)
+    np.testing.assert_allclose(model.predict_proba(further()).sum(axis=1), 1.0)
+
+
+def test_a_copy_of_a_member_changes_no_prediction():
+    """Two equal members share the weight of one."""
+    X, mask = table(120)
+    model = CandidateStacking([LINEAR, NEIGHBORS], cv=FoldsByContent()).fit(X, mask)
+    copied = CandidateStacking([LINEAR, NEIGHBORS, ("copy", PLKNN(3))], cv=FoldsByContent()).fit(X, mask)
+    assert copied.weights_["copy"] == pytest.approx(copied.weights_["neighbors"])
+    np.testing.assert_allclose(copied.predict_proba(further()), model.predict_proba(further()), atol=1e-4)
+
+
+def test_a_useless_member_has_no_weight_and_is_not_fitted():
+    """A member with uniform probabilities has the weight 0; a single member has the weight 1."""
+    X, mask = table(200)
+    model = CandidateStacking([LINEAR, noise_member()], random_state=0).fit(X, mask)
+    assert model.weights_["noise"] < 0.1
+    assert ("noise" in model.estimators_) == (model.weights_["noise"] > 0)
+    single = CandidateStacking([LINEAR], random_state=0).fit(X, mask)
+    assert single.weights_ == {"linear": 1.0}
+    same_model(single, PLEM(fit_intercept=True).fit(X, mask), further())
+
+
+def test_decision_functions_have_a_fitted_temperature():
+    """A factor of the scores does not change the pool, and a confident classifier is not made uniform."""
+    X, mask = table(300, K=2)
+    margins = ("margins", AvgPegasos(n_epochs=5, random_state=0))
+    model = CandidateStacking([margins, ("clpl", CLPL())], random_state=0).fit(X, mask)
+    assert set(model.inverse_temperatures_) == set(model.estimators_)
+    expected = 0.0
+    for name, member in model.estimators_.items():
+        values = member.decision_function(further())
+        factor = model.inverse_temperatures_[name]
+        expected = expected + model.weights_[name] * softmax(factor * np.stack([0.0 * values, values], axis=1))
+    np.testing.assert_allclose(model.predict_proba(further()), expected)
+    assert model.predict_proba(X).max(axis=1).mean() > 0.7
+
+
+def test_partial_rows_of_a_set_are_held_out_together():
+    """Every partial set is in one fold, single classes are stratified, and few sets are split by rows."""
+    rng = np.random.default_rng(0)
+    mask = np.eye(6, dtype=bool)[rng.integers(0, 6, 300)]
+    mask[:200] |= mask[rng.integers(200, 300, 200)]
+    fold = folds_by_set(mask, 3)
+    partial = mask.sum(axis=1) > 1
+    for distinct in np.unique(mask[partial], axis=0):
+        assert len(np.unique(fold[partial & (mask == distinct).all(axis=1)])) == 1
+    for k in range(6):
+        counts = np.bincount(fold[~partial & mask[:, k]], minlength=3)
+        assert counts.max() - counts.min() <= 1
+    assert np.bincount(fold).max() < 150
+    few = np.repeat([[True, True, False], [False, True, True]], 30, axis=0)
+    assert np.bincount(folds_by_set(few, 3)).tolist() == [20, 20, 20]
+
+
+def test_a_member_that_recognizes_sets_does_not_win():
+    """A member with features of the set, and not of the class, has all weight by random folds, and little here."""
+    rng = np.random.default_rng(0)
+    n, K = 600, 12
+    truth = rng.integers(0, K, n)
+    mask = np.eye(K, dtype=bool)[truth]
+    mask[np.arange(n), (truth + rng.integers(1, 5, n)) % K] = True
+    signal = np.eye(K)[truth] + 0.4 * rng.normal(size=(n, K))
+    sets, index = np.unique(mask, axis=0, return_inverse=True)
+    X = np.hstack([signal, np.eye(len(sets))[index.ravel()]])
+    members = [
+        ("class", make_pipeline(columns(*range(K)), PLEM())),
+        ("set", make_pipeline(columns(*range(K, K + len(sets))), PLKNN(5))),
+    ]
+    by_rows = CandidateStacking(members, cv=KFold(3, shuffle=True, random_state=0)).fit(X, mask)
+    by_sets = CandidateStacking(members, random_state=0).fit(X, mask)
+    assert by_rows.weights_["set"] > 0.9
+    assert by_sets.weights_["set"] < 0.5
+    accuracies = [np.mean(model.predict(X) == truth) for model in (by_rows, by_sets)]
+    assert accuracies[1] > accuracies[0] + 0.1
+
+
+def test_exact_labels_and_classifiers_of_scikit_learn():
+    """With exact labels all rows are in the likelihood; a classifier of scikit-learn is wrapped in CandidateEM."""
+    X, mask = table(90)
+    y = np.array(["a", "b", "c"])[mask.argmax(axis=1)]
+    bayes = ("bayes", CandidateEM(GaussianNB(), cv=2))
+    model = CandidateStacking([LINEAR, bayes], random_state=0).fit(X, y)
+    assert model.score(X, y) > 0.7
+    assert model.fit(X, CandidateSets(mask, ["a", "b", "c"])).classes_.tolist() == ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("estimators", "error", "message"),
+    [
+        ([], InputError, "at least one member"),
+        ([LINEAR, LINEAR], InputError, "not unique"),
+        ([("bayes", GaussianNB())], InputError, r"Wrap it in oneof\.CandidateEM"),
+        ({"linear": PLEM()}, InputTypeError, r"a list of \(name, estimator\) tuples"),
+        ([("linear", PLEM)], InputTypeError, "get_params and fit"),
+    ],
+)
+def test_invalid_members_are_errors(estimators, error, message):
+    """An error names the remedy."""
+    X, mask = table(30)
+    with pytest.raises(error, match=message):
+        CandidateStacking(estimators).fit(X, mask)
+
+
+def test_parameters_of_members_are_set_by_their_names():
+    """A member and its parameters are set by name, and a clone does not share them."""
+    model = CandidateStacking([("linear", PLEM()), ("neighbors", PLKNN())])
+    model.set_params(linear__lam=3.0, neighbors=PLKNN(2))
+    assert model.get_params()["linear__lam"] == 3.0
+    assert model.estimators[1][1].n_neighbors == 2

@@ -21,14 +21,14 @@ def pool_weights(likelihoods: Floats, *, max_iter: int = 1000, tol: float = 1e-9
     Parameters
     ----------
     likelihoods : ndarray of shape (n, m)
-        L, above 0. A factor of a row has no effect.
+        L, above 0. A factor of a row has no effect. Without rows, the weights are equal.
     max_iter : int
         The mean log likelihood is then at most log(m) / `max_iter` below its maximum.
     tol : float
         EM ends earlier if the mean log likelihood is at most this below its maximum.
     """
     weights = np.full(likelihoods.shape[1], 1.0 / likelihoods.shape[1])
-    for _ in range(max_iter):
+    for _ in range(max_iter if len(likelihoods) else 0):
         gradient = (likelihoods / (likelihoods @ weights)[:, None]).mean(axis=0)
         if gradient.max() <= 1.0 + tol:
             break

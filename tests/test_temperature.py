@@ -13,10 +13,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.utils.validation import check_is_fitted
 
-from oneof import persistence
+from oneof import CandidateSets, persistence
 from oneof.errors import InputError
 from oneof.model_selection.temperature import (
     TemperatureScaledClassifier,
+    calibrate_posteriors,
     differs_from_accuracy,
     evaluate_temperature,
     fit_temperature,
@@ -137,3 +138,30 @@ def test_a_confidence_differs_from_the_accuracy_in_both_directions() -> None:
     assert differs_from_accuracy(0.5, 0.7, 500)
     assert not differs_from_accuracy(0.9, 0.7, 20)
     assert not differs_from_accuracy(0.74, 0.7, 1_000_000)
+
+
+@pytest.mark.parametrize("sharpness", [0.2, 1.0, 5.0])
+def test_calibrated_lists_do_not_depend_on_their_sharpness(sharpness: float) -> None:
+    """Lists of any sharpness become the weights of the calibrated lists, from the true labels of a part of the rows."""
+    proba, codes = draw(4_000, 1.0, 3)
+    expected = CandidateSets.from_weights(proba, kind="posterior")
+    labels = np.where(np.arange(4_000) % 2 == 0, codes, None)
+    y = CandidateSets.from_weights(proba**sharpness)
+    np.testing.assert_allclose(calibrate_posteriors(y, labels).weights, expected.weights, atol=0.05)
+
+
+def test_excluded_classes_exact_rows_and_unlabeled_rows_stay() -> None:
+    """Classes outside a list have the weight 0; exact rows and unlabeled rows are the same afterwards."""
+    y = CandidateSets.from_weights([[0.5, 0.3, 0.0], [0.1, 0.2, 0.6], [0.0, 1.0, 0.0], [1.0, 1.0, 1.0]] * 10)
+    calibrated = calibrate_posteriors(y, [0, 2, 1, None] * 10)
+    np.testing.assert_array_equal(calibrated.mask, y.mask)
+    np.testing.assert_array_equal(calibrated.is_unlabeled, y.is_unlabeled)
+
+
+def test_labels_for_the_calibration_of_lists_are_checked() -> None:
+    """Labels of another number of rows, or of unlabeled rows only, are errors."""
+    y = CandidateSets.from_weights([[0.5, 0.3], [1.0, 1.0]])
+    with pytest.raises(InputError, match="for each of the 2 rows; got 3"):
+        calibrate_posteriors(y, [0, 1, 1])
+    with pytest.raises(InputError, match="the label of a row with a list"):
+        calibrate_posteriors(y, [None, 1])

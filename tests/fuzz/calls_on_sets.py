@@ -217,6 +217,17 @@ def class_weights(draw: Any) -> Any:
     return model_selection.compute_sample_weight, (draw(either(st.sampled_from(["balanced", None]) | weights)), y), {}
 
 
+@st.composite
+def calibrations(draw: Any) -> Any:
+    """Draw a call of calibrate_posteriors."""
+    n = draw(st.integers(1, 9))
+    numbers = st.sampled_from([1e-300, 1e-9, 0.1, 0.5, 1.0])
+    y = CandidateSets.from_weights([[draw(numbers) for _ in range(3)] for _ in range(n)])
+    labels = [draw(st.sampled_from([0, 1, 2, None, 7])) for _ in range(draw(st.sampled_from([n, n, 2])))]
+    prior = draw(either(st.sampled_from([None, [0.2, 0.3, 0.5], [0.0, 0.5, 0.5], [1.0]])))
+    return model_selection.calibrate_posteriors, (draw(either(st.just(y))), labels), {"prior": prior}
+
+
 MINE = model_selection.Scorer("mine", lambda *_: 1.0)
 
 

@@ -49,6 +49,7 @@ FAMILIES = {
         ),
     ),
     "class_weights": Family(calls_on_sets.class_weights, 1.0, (model_selection.compute_sample_weight,)),
+    "calibrations": Family(calls_on_sets.calibrations, 1.0, (model_selection.calibrate_posteriors,)),
     "rankings": Family(
         calls_on_sets.rankings,
         1.0,

@@ -3,7 +3,7 @@
 Weights of classes are here as well.
 
 Reading order: `folds` (splitters), `scoring` (scorers), `prediction` (held-out predictions), `temperature` (calibration
-of probabilities by held-out predictions of checked rows).
+of probabilities, and of lists of probabilities).
 """
 
 from oneof.candidates.class_weights import compute_sample_weight
@@ -18,12 +18,14 @@ from oneof.model_selection.scoring import (
 )
 from oneof.model_selection.scoring import get_proba as get_proba
 from oneof.model_selection.scoring import get_scores as get_scores
+from oneof.model_selection.temperature import calibrate_posteriors
 
 __all__ = [
     "CandidateGroupKFold",
     "CandidateKFold",
     "Scorer",
     "approximated_accuracy_scorer",
+    "calibrate_posteriors",
     "compute_sample_weight",
     "covering_rate_scorer",
     "cross_val_predict",

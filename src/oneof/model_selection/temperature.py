@@ -23,9 +23,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
+from oneof.candidates import CandidateSets, as_candidates
+from oneof.candidates.row_weights import MIN_STORED_WEIGHT
+from oneof.errors import InputError, LabelError
 from oneof.model_selection.scoring import get_proba
 from oneof.typing import Floats, Ints, Labels
-from oneof.validation import check_positive
+from oneof.validation import check_instance, check_positive
 
 MIN_CHECKED_ROWS = 50
 """Number of checked rows from which a temperature is fitted: its standard error is then about 10 to 20 %."""
@@ -127,6 +130,62 @@ class TemperatureScaledClassifier(ClassifierMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> Floats:
         """Return the scaled probabilities of the estimator."""
         return scale_proba(get_proba(self.estimator, X).proba, self.temperature)
+
+
+def calibrate_posteriors(y: CandidateSets, labels: Any, *, prior: Any = None) -> CandidateSets:
+    """Calibrate lists of probabilities by a temperature, and divide them by their prior.
+
+    The probabilities that a language model or a classifier prints are often overconfident, or so flat that the first
+    label of a list has little weight. They are raised to the power 1 / T, where the temperature T minimizes the log
+    loss of the given labels.
+
+    Parameters
+    ----------
+    y : CandidateSets
+        Probabilities of the classes as they were printed: `from_weights` or `from_strings` without
+        ``kind="posterior"``, and with ``rest=True`` if lists do not have all classes.
+    labels : array-like of length n_samples
+        The true labels of some rows, None in the others; or a held-out prediction for each row, by a classifier that
+        was fitted to the first labels of the other rows, such as `cross_val_predict`.
+    prior : array-like of shape (n_classes,) or mapping of labels to numbers, optional
+        See `CandidateSets.from_weights`.
+
+    Returns
+    -------
+    CandidateSets
+        Weights, as those of ``kind="posterior"``. Excluded classes, exact and unlabeled rows stay as they are.
+
+    Raises
+    ------
+    InputError
+        If the labels differ in number from the rows, or no row with a list has a label.
+
+    See Also
+    --------
+    oneof.CandidateSets.from_weights : Weights without calibration.
+
+    Examples
+    --------
+    >>> from oneof import CandidateSets
+    >>> from oneof.model_selection import calibrate_posteriors
+    >>> y = CandidateSets.from_weights([[0.4, 0.3, 0.3], [0.3, 0.4, 0.3], [0.3, 0.3, 0.4]] * 20, ["a", "b", "c"])
+    >>> calibrate_posteriors(y, ["a", "b", "c"] * 19 + ["a", "c", "b"]).weights[0].round(2)
+    array([1.  , 0.03, 0.03])
+    """
+    check_instance("y", y, CandidateSets)
+    known = as_candidates(labels, classes=y.classes)
+    if len(known) != len(y):
+        raise LabelError(f"`labels` must have one label or None for each of the {len(y)} rows; got {len(known)}.")
+    listed = ~y.is_unlabeled
+    rows = listed & known.is_exact
+    if not rows.any():
+        raise InputError("`labels` must have the label of a row with a list; got none. Check the lists of some rows.")
+    weights = y.weights
+    proba = weights[rows] / weights[rows].sum(axis=1, keepdims=True)
+    power = 1.0 / fit_temperature(proba, known.mask[rows].argmax(axis=1))
+    scaled = np.where(y.mask, np.maximum(weights**power, MIN_STORED_WEIGHT), 0.0)[listed]
+    weights[listed] = CandidateSets.from_weights(scaled, y.classes, kind="posterior", prior=prior).weights
+    return CandidateSets.from_weights(weights, y.classes)
 
 
 def scale_proba(proba: Floats, temperature: float) -> Floats:

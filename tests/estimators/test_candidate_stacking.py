@@ -117,7 +117,7 @@ def test_a_member_that_recognizes_sets_does_not_win():
 
 
 def test_exact_labels_and_classifiers_of_scikit_learn():
-    """With exact labels all rows are in the likelihood; a classifier of scikit-learn is wrapped in CandidateEM."""
+    """Members may be fitted to exact labels; a classifier of scikit-learn is wrapped in CandidateEM."""
     X, mask = table(90)
     y = np.array(["a", "b", "c"])[mask.argmax(axis=1)]
     bayes = ("bayes", CandidateEM(GaussianNB(), cv=2))

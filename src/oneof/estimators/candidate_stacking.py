@@ -20,13 +20,11 @@ from oneof.likelihoods import normalize_within_sets, softmax, weigh
 from oneof.solvers.annotators.temper import temper
 from oneof.solvers.opinion_pool import pool_weights
 from oneof.solvers.soft_label_em import MIN_PROBABILITY
-from oneof.typing import Evidence, FeatureMatrix, Floats, Ints, Mask
+from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 from oneof.validation import check_estimator, check_random_state, is_integer
 
 MIN_WEIGHT = 1e-3
 """A member of a smaller weight changes no probability by more than this, and is not fitted."""
-MIN_PARTIAL_ROWS = 50
-"""Number of held-out partial rows that suffice for the weights, whose standard error is then at most .07."""
 
 
 class CandidateStacking(CandidateClassifier, _BaseComposition):
@@ -78,9 +76,8 @@ class CandidateStacking(CandidateClassifier, _BaseComposition):
 
     Flexible methods reproduce the label that they give to a set, right or wrong, in held-out rows with the same set:
     with random folds such a method gets the largest weight. If rows have the same partial sets, such as the entries of
-    a dictionary, the folds must therefore keep them together. For the same reason the likelihood has the partial rows
-    only, or all labeled rows if fewer than 50 partial rows are held out. A row is partial here if several of its
-    classes have a weight above 0.5, or it has weights.
+    a dictionary, the folds must therefore keep them together. A row is partial here if several of its classes have a
+    weight above 0.5.
 
     The factor of a decision function maximizes the likelihood of the same rows.
 
@@ -211,12 +208,11 @@ class CandidateStacking(CandidateClassifier, _BaseComposition):
         """Return the weights of the members, equal ones if no row can be held out, and their inverse temperatures."""
         folds = self._folds(rows, candidates, rng)
         test = np.concatenate([np.empty(0, dtype=np.int64), *(test for _, test in folds)])
-        used = _rows_of_likelihood(candidates[test])
-        evidence = candidates.evidence[test[used]]
+        evidence = candidates.evidence[test]
         factors, likelihoods = {}, []
         for name, member in members.items():
             held_out = [_values(clone(member).fit(rows[train], candidates[train]), rows[test]) for train, test in folds]
-            values = np.concatenate([np.empty((0, candidates.shape[1])), *held_out])[used]
+            values = np.concatenate([np.empty((0, candidates.shape[1])), *held_out])
             if not hasattr(member, "predict_proba"):
                 factors[name] = _inverse_temperature(values, evidence)
             likelihoods.append(weigh(_proba(values, factors.get(name)), evidence).sum(axis=1))
@@ -273,12 +269,6 @@ class PoolWeights(NamedTuple):
 
     weights: dict[str, float]
     inverse_temperatures: dict[str, float]
-
-
-def _rows_of_likelihood(candidates: CandidateSets) -> Mask:
-    """Return the mask of the partial rows, or of all rows if they are too few."""
-    partial = ~candidates.is_exact
-    return partial if partial.sum() >= MIN_PARTIAL_ROWS else np.ones(len(candidates), dtype=bool)
 
 
 def _values(model: Any, rows: FeatureMatrix) -> Floats:

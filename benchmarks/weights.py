@@ -213,6 +213,7 @@ def calibrated(*sets):
     for name, source in [(name, source) for name in sets or (*FINAL, *DEVELOPMENT) for source in SOURCES]:
         task = Task(name, source, 0)
         first, ridge = task.P.argmax(axis=1), default_estimators(sparse=sp.issparse(task.X))["LOORidge"]
+        ridge[-1].set_params(distractors="uniform")
         scaler = MaxAbsScaler() if sp.issparse(task.X) else StandardScaler()
         model = clone(ridge).fit(task.X, first)
         held_out = model[-1].classes_[model[-1].loo_scores_.argmax(axis=1)]

@@ -144,10 +144,12 @@ def test_a_confidence_differs_from_the_accuracy_in_both_directions() -> None:
 def test_calibrated_lists_do_not_depend_on_their_sharpness(sharpness: float) -> None:
     """Lists of any sharpness become the weights of the calibrated lists, from the true labels of a part of the rows."""
     proba, codes = draw(4_000, 1.0, 3)
-    expected = CandidateSets.from_weights(proba, kind="posterior")
+    prior = (proba.mean(axis=0) + 0.25) / 2
+    expected = CandidateSets.from_weights(proba, kind="posterior", prior=prior)
     labels = np.where(np.arange(4_000) % 2 == 0, codes, None)
     y = CandidateSets.from_weights(proba**sharpness)
-    np.testing.assert_allclose(calibrate_posteriors(y, labels).weights, expected.weights, atol=0.05)
+    for options in ({}, {"prior": prior}):
+        np.testing.assert_allclose(calibrate_posteriors(y, labels, **options).weights, expected.weights, atol=0.05)
 
 
 def test_excluded_classes_exact_rows_and_unlabeled_rows_stay() -> None:

@@ -148,7 +148,8 @@ def calibrate_posteriors(y: CandidateSets, labels: Any, *, prior: Any = None) ->
         The true labels of some rows, None in the others; or a held-out prediction for each row, by a classifier that
         was fitted to the first labels of the other rows, such as `cross_val_predict`.
     prior : array-like of shape (n_classes,) or mapping of labels to numbers, optional
-        See `CandidateSets.from_weights`.
+        The class frequencies on which the lists are based; by default halfway between the mean of the calibrated lists
+        and equal frequencies, since the mean is unreliable for rare classes.
 
     Returns
     -------
@@ -184,6 +185,8 @@ def calibrate_posteriors(y: CandidateSets, labels: Any, *, prior: Any = None) ->
     proba = weights[rows] / weights[rows].sum(axis=1, keepdims=True)
     power = 1.0 / fit_temperature(proba, known.mask[rows].argmax(axis=1))
     scaled = np.where(y.mask, np.maximum(weights**power, MIN_STORED_WEIGHT), 0.0)[listed]
+    if prior is None:
+        prior = 0.5 * (scaled / scaled.sum(axis=1, keepdims=True)).mean(axis=0) + 0.5 / len(y.classes)
     weights[listed] = CandidateSets.from_weights(scaled, y.classes, kind="posterior", prior=prior).weights
     return CandidateSets.from_weights(weights, y.classes)
 

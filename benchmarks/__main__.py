@@ -201,7 +201,7 @@ THEMES: dict[str, dict[str, Part]] = {
             "weights",
             ("lists", "probabilities of a weak classifier as labels; writes docs/weights_lists.csv", "1 h", True),
             ("temperatures", "weights of a wrong temperature, on generated labels", "20 min", True),
-            ("calibrated", "lists of any confidence, before and after `calibrate_posteriors`", "20 min"),
+            ("calibrated", "lists of any confidence, calibrated; adds to docs/weights_lists.csv", "10 min", True),
             ("summary", "the tables of docs/weights.md from the two files", "1 s"),
             ("figure", "docs/weights.png from the same files", "3 s"),
         ),

@@ -41,6 +41,7 @@ GENERATED = ("segment", "pendigits", "letter", "satimage")
 FORMS = ("weights", "listed only", "as likelihood", "sets", "first label", "true labels")
 FORMS += ("T = 0.25", "T = 0.5", "T = 2", "T = 4")
 N_LISTED, MAX_TRAIN, MAX_TEST = 3, 1500, 3000
+CALIBRATED, UNIFORM = ("news20", "reuters21578", "letter", "usps"), "LOORidge, uniform distractors"
 LISTS, CROWD = DOCS / "weights_lists.csv", DOCS / "weights_crowd.csv"
 COLUMNS = ("set", "source", "seed", "method", "label", "accuracy")
 
@@ -204,31 +205,39 @@ def with_confidence(P, confidence):
 
 
 def calibrated(*sets):
-    """Print the accuracies of `LOORidge` on flat, printed and sharp lists, as they are and after calibration.
+    """Add the accuracies on flat, printed and sharp lists, as they are and calibrated, to docs/weights_lists.csv.
 
     The mean confidence of flat lists is a third of the accuracy of their first labels, that of sharp ones is .98.
     """
-    columns = ["LogisticRegression, first label", "first label", "flat", "printed", "sharp"]
-    lines = []
-    for name, source in [(name, source) for name in sets or (*FINAL, *DEVELOPMENT) for source in SOURCES]:
+    table = Table(LISTS)
+    for name, source in [(name, source) for name in sets or CALIBRATED for source in SOURCES]:
         task = Task(name, source, 0)
         first, ridge = task.P.argmax(axis=1), default_estimators(sparse=sp.issparse(task.X))["LOORidge"]
         ridge[-1].set_params(distractors="uniform")
         scaler = MaxAbsScaler() if sp.issparse(task.X) else StandardScaler()
         model = clone(ridge).fit(task.X, first)
         held_out = model[-1].classes_[model[-1].loo_scores_.argmax(axis=1)]
-        logistic = make_pipeline(scaler, LogisticRegression(max_iter=1000)).fit(task.X, first)
-        rows = [[logistic, model], []]
-        for confidence in ((first == task.truth).mean() / 3, None, 0.98):
+        fits = {"first label": (clone(ridge), first)}
+        for form, confidence in (("flat", (first == task.truth).mean() / 3), ("printed", None), ("sharp", 0.98)):
             P = task.P if confidence is None else with_confidence(task.P, confidence)
             P = np.where(task.listed, np.maximum(P, 1e-9), 0.0)
+            fits[form] = clone(ridge), CandidateSets.from_weights(P, kind="posterior", rest=True)
             printed = CandidateSets.from_weights(P, rest=True)
-            rows[0].append(clone(ridge).fit(task.X, CandidateSets.from_weights(P, kind="posterior", rest=True)))
-            rows[1].append(clone(ridge).fit(task.X, calibrate_posteriors(printed, held_out)))
-        for label, models in zip(("as they are", "calibrated"), rows, strict=True):
-            values = [(each.predict(task.X_test) == task.truth_test).mean() for each in models]
-            lines.append((f"{name}, {source}, {label}", [""] * (len(columns) - len(values)) + values))
-    print_table("Flat and sharp lists", columns, lines)
+            fits[f"{form}, calibrated"] = clone(ridge), calibrate_posteriors(printed, held_out)
+        for label, (estimator, y) in fits.items():
+            add_accuracy(table, (name, source, 0, UNIFORM, label), task, estimator, y)
+        logistic = make_pipeline(scaler, LogisticRegression(max_iter=1000))
+        add_accuracy(table, (name, source, 0, "LogisticRegression", "first label"), task, logistic, first)
+
+
+def add_accuracy(table, key, task, estimator, y):
+    """Add the accuracy of an estimator that is fitted to some labels."""
+
+    def accuracy():
+        predictions = estimator.fit(task.X, y).predict(task.X_test)
+        return (predictions == task.truth_test).mean()
+
+    table.add(key, accuracy)
 
 
 def tasks(sets):
@@ -244,11 +253,7 @@ def add_accuracies(table, key, task, labels, methods):
     for method, estimator in make_estimators(task.X, len(task.truth)).items():
         if not methods or method in methods.split(","):
             for form, y in labels.items():
-
-                def accuracy(estimator=estimator, y=y):
-                    return (clone(estimator).fit(task.X, y).predict(task.X_test) == task.truth_test).mean()
-
-                table.add((*key, method, form), accuracy)
+                add_accuracy(table, (*key, method, form), task, clone(estimator), y)
 
 
 # -- Tables and figure -------------------------------------------------------------------------------------------------
@@ -333,6 +338,16 @@ def summary():
     pairs = [(name, "generated") for name in GENERATED]
     lines = [(method, [mean_over_tasks(values, pairs, method, form) for form in columns]) for method in MEAN_METHODS]
     print_table("Generated weights", columns, lines)
+    forms, lines = ("flat", "printed", "sharp"), []
+    for name, source in [(name, source) for name in CALIBRATED for source in SOURCES]:
+        of_first = [
+            mean_over_tasks(values, [(name, source)], method, "first label")
+            for method in ("LogisticRegression", UNIFORM)
+        ]
+        for state, suffix, firsts in (("as they are", "", of_first), ("calibrated", ", calibrated", ["", ""])):
+            accuracies = [mean_over_tasks(values, [(name, source)], UNIFORM, form + suffix) for form in forms]
+            lines.append((f"{name}, {source}, {state}", [*firsts, *accuracies]))
+    print_table("Calibrated lists", ["LogisticRegression, first label", "LOORidge, first label", *forms], lines)
     means = {}
     for (*_, part, method, label), accuracy in Table(CROWD).lines.items():
         means.setdefault((method, label, part == "all"), []).append(accuracy)

@@ -112,10 +112,10 @@ def test_large_tables_are_fitted_twice(run: Run, birds: Path, monkeypatch: pytes
 @pytest.mark.figures
 def test_the_time_of_a_fit_is_announced(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The time predicted by samples is printed before the first fold."""
-    from oneof.comparison import cost
+    from oneof.cli.tables import times
 
     args = ["fit", birds, "--labels", "species", "--drop", "truth", *QUICK]
-    monkeypatch.setattr(cost, "estimate_seconds", lambda *_, **__: 100.0)
+    monkeypatch.setattr(times, "extrapolate_seconds", lambda *_, **__: 100.0)
     # Two folds of 25 labeled and all 10 unlabeled rows, 1.4 times as many for the curve, the final fit of 60 rows, and
     # three seconds for the files.
     expected = "about 6.4 min (fit, held-out estimate, learning curve and report); about 4.0 min with --folds 1"
@@ -165,8 +165,8 @@ def test_ctrl_c_fits_the_best_method_so_far(run: Run, birds: Path, monkeypatch: 
 
 
 def test_the_budget_leaves_methods_out(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Methods whose estimated time exceeds the budget are in the table with the reason, and are not fitted."""
-    from oneof.comparison import cost, methods
+    """Methods that begin after the budget is used are in the table with the reason, and are not fitted."""
+    from oneof.comparison import folds, methods
 
     all_estimators = methods.default_estimators
     monkeypatch.setattr(
@@ -174,16 +174,21 @@ def test_the_budget_leaves_methods_out(run: Run, birds: Path, monkeypatch: pytes
         "default_estimators",
         lambda **options: {name: all_estimators(**options)[name] for name in ("PLKNN", "CLPL")},
     )
-    monkeypatch.setattr(
-        cost, "estimate_fold_seconds", lambda pipeline, *_, **__: 1.0 if "clpl" in pipeline.named_steps else 90.0
-    )
+    fit, now = oneof.CLPL.fit, [0.0]
+
+    def slow(*call: Any) -> Any:
+        now[0] += 30.0
+        return fit(*call)
+
+    monkeypatch.setattr(folds, "clock", lambda: now[0])
+    monkeypatch.setattr(oneof.CLPL, "fit", slow)
     fits = Fits(monkeypatch, oneof.PLKNN)
     args = [birds, "--labels", "species", "--drop", "truth", "--folds", "2", "--budget", "1"]
     result = run("fit", *args, "--method", "best")
     assert result.code == 0, result.err
-    assert "left out: about 3.0 min estimated" in result.out
+    assert "left out: the budget is used" in result.out
     assert "comparing 2 methods for up to 1 min (--budget)" in result.err
-    assert "left out: about 3.0 min estimated" in Path("birds-oneof/report.html").read_text(encoding="utf-8")
+    assert "left out: the budget is used" in Path("birds-oneof/report.html").read_text(encoding="utf-8")
     assert not fits.rows
     assert run("fit", *args).code == 2  # a budget needs --method best
     result = run("compare", *args[:-1], "0.01")

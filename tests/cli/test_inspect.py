@@ -10,9 +10,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from oneof.cli.tables import times
 from oneof.cli.tables.plan import ClassFacts, ColumnFacts, Plan, announce
 from oneof.cli.tables.times import WRITE_SECONDS, count_fits, estimate_seconds
-from oneof.comparison import cost
 from oneof.comparison import folds as folds_module
 from oneof.comparison.folds import check_task, make_folds
 from tests.cli.conftest import QUICK, Run, make_birds
@@ -139,7 +139,7 @@ def test_the_estimate_is_the_time_of_the_fits(monkeypatch: pytest.MonkeyPatch, n
             return self
 
     monkeypatch.setattr(folds_module, "clock", clock)
-    monkeypatch.setattr("oneof.comparison.cost.time", SimpleNamespace(process_time=clock))
+    monkeypatch.setattr("oneof.cli.tables.times.time", SimpleNamespace(process_time=clock))
     X = np.arange(n, dtype=float)[:, None]
     task = check_task(X, ["owl", "wren"] * (n // 2), None)
     splits = make_folds(task, 5, 0)
@@ -331,9 +331,9 @@ def test_long_commands_announce_their_time(
     run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch, args: tuple[str, ...], expected: str
 ) -> None:
     """Five fits, of four fifths of the labeled rows, have their predicted time printed before them."""
-    monkeypatch.setattr(cost, "estimate_seconds", lambda *_, **__: 100.0)
+    monkeypatch.setattr(times, "extrapolate_seconds", lambda *_, **__: 100.0)
     result = run(args[0], birds, "--labels", "species", "--drop", "truth", *args[1:])
     assert result.code == 0, result.err
     assert expected in result.err
-    monkeypatch.setattr(cost, "estimate_seconds", lambda *_, **__: 1.0)
+    monkeypatch.setattr(times, "extrapolate_seconds", lambda *_, **__: 1.0)
     assert "takes about" not in run(args[0], birds, "--labels", "species", "--drop", "truth", *args[1:]).err

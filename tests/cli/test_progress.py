@@ -16,10 +16,9 @@ from sklearn.exceptions import ConvergenceWarning
 from oneof import LOORidge
 from oneof.cli.output import progress, terminal
 from oneof.cli.output.progress import Steps
-from oneof.cli.tables.methods import describe_comparison
 from oneof.cli.tables.times import count_audit_fits
 from oneof.cli.training import train
-from oneof.comparison import compare, cost
+from oneof.comparison import compare
 from tests.blobs import Frequencies, draw
 from tests.cli.conftest import Run
 from tests.cli.test_audit import AUDIT, make_noisy
@@ -150,25 +149,6 @@ def test_the_steps_of_a_fit_include_the_search_for_wrong_labels(run: Run) -> Non
             assert line.startswith(f"Note: {title}")
             assert line.endswith(f"(step {number} of {len(order)}).")
         assert "search for wrong labels and report)" in result.err
-
-
-def test_the_estimates_of_time_are_announced() -> None:
-    """A comparison with samples says so beforehand, with the part of the budget for them."""
-    assert len(describe_comparison(3, 10.0, 999)) == len(describe_comparison(3, None, 5_000)) == 1
-    assert "up to about 2.5 min" in describe_comparison(3, 10.0, 1_000)[1]
-
-
-def test_ctrl_c_in_the_estimates_is_named(run: Run, birds: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The command ends with one sentence, and without a table."""
-
-    def interrupt(*_: object, **__: object) -> float:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cost, "estimate_fold_seconds", interrupt)
-    result = run("compare", birds, "--labels", "species", "--drop", "truth")
-    assert (result.code, result.out) == (130, "")
-    expected = "Error: interrupted while the times of the methods were estimated; no method was compared."
-    assert result.err.splitlines()[-1] == expected
 
 
 @pytest.mark.parametrize("width", [60, 80, 200])

@@ -14,7 +14,7 @@ from oneof import PLEM, AvgPerceptron, CandidateSets
 from oneof.candidates import as_candidates
 from oneof.comparison import compare
 from oneof.comparison.criterion import expected_accuracies
-from oneof.comparison.outputs import predict_proba
+from oneof.comparison.fitting import predict_proba
 from oneof.errors import InputError, InputTypeError, LabelError
 from oneof.metrics import covering_rate
 from oneof.model_selection import CandidateKFold, cross_val_predict, get_proba
@@ -277,12 +277,12 @@ def test_weighted_rows_are_compared():
         for name in methods
         for train, test in folds
     ]
-    selection = expected_accuracies(
+    scores = expected_accuracies(
         weighted.evidence[test],
         [np.concatenate(probabilities[:3]), np.concatenate(probabilities[3:])],
         [np.searchsorted(y.classes, results[name].predictions[test]) for name in methods],
     )
-    for name, expected in zip(methods, selection.expected_accuracy, strict=True):
+    for name, expected in zip(methods, scores, strict=True):
         assert results[name].expected_accuracy == pytest.approx(expected, abs=1e-9)
 
 
@@ -333,7 +333,7 @@ def test_a_truth_in_another_spelling_than_the_classes_names_the_class():
     names = np.array(["finch", "Sea Eagle", "wren"])
     y = CandidateSets(y.mask, names)
     true = names[np.searchsorted(["a", "b", "c"], truth)]
-    with pytest.raises(LabelError, match=r"got 'FINCH', which is not a class .* It differs from the class 'finch'"):
+    with pytest.raises(LabelError, match=r"got 'WREN', which is not a class .* It differs from the class 'wren'"):
         compare(X, y, METHODS, truth=np.char.upper(true))
     mixed = true.astype(object)
     mixed[0], row = "zebra", int(np.flatnonzero(true[1:] == "Sea Eagle")[0]) + 1

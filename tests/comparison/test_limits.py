@@ -1,4 +1,4 @@
-"""Tests of the estimates of time, the budget, the time limit and interruptions of a comparison, with a fake clock."""
+"""Tests of the budget, the time limit and interruptions of a comparison, with a fake clock."""
 
 import math
 from typing import ClassVar
@@ -12,8 +12,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from oneof import PLKNN, AvgPerceptron
 from oneof.comparison import compare, folds
-from oneof.comparison.cost import MIN_SAMPLE_ROWS, estimate_seconds
-from oneof.comparison.folds import check_task, make_folds
 from oneof.comparison.results import format_duration
 from oneof.errors import InputError
 from tests.blobs import Frequencies, draw
@@ -69,112 +67,14 @@ def reasons(comparison):
     return {result.method: result.incomplete for result in comparison.results}
 
 
-@pytest.mark.parametrize("exponent", [1.0, 1.7, 3.0])
-def test_the_time_of_a_power_law_is_extrapolated_exactly(exponent):
-    """If the time is a power of the number of rows, the estimate is the time of all rows."""
-    seconds = estimate_seconds(lambda n: 1e-6 * n**exponent, 50_000, enough=1e9, patience=1e9)
-    assert seconds == pytest.approx(1e-6 * 50_000**exponent)
-
-
-def test_growth_is_at_least_linear_and_at_most_cubic():
-    """A constant time is extrapolated linearly, and a time that grows faster than the cube as the cube."""
-    n = 2 * MIN_SAMPLE_ROWS
-    assert estimate_seconds(lambda _: 1.0, 8 * n, enough=1e9, patience=0.0) == pytest.approx(8)
-    assert estimate_seconds(lambda size: size**5.0, 8 * n, enough=0.0, patience=0.0) == pytest.approx(n**5 * 8**3)
-
-
-def test_samples_grow_until_the_estimate_is_low_or_a_sample_is_long():
-    """The first run is repeated; sizes double up to half of the rows, or until a sample exceeds the patience."""
-
-    def sizes(exponent, **options):
+def test_fast_kinds_of_methods_are_fitted_first_within_a_budget():
+    """Without a limit the order of the fits is that of `methods`; with one, online and linear methods come first."""
+    X, y, _ = draw()
+    for budget, order in ((None, ["PLKNN", "CLPL", "AvgPerceptron"]), (60, ["AvgPerceptron", "CLPL", "PLKNN"])):
         calls = []
-        estimate_seconds(lambda n: calls.append(n) or (n / 1000) ** exponent, 100_000, **options)
-        return calls
-
-    assert sizes(1, enough=1e9, patience=1e9) == [250, 250, 500, 1000, 2000]
-    assert sizes(1, enough=0.0, patience=1e9)[-1] == 32_000
-    assert sizes(2, enough=0.0, patience=3.0) == [250, 250, 500, 1000, 2000]
-
-
-def test_landmarks_do_not_raise_the_estimate():
-    """A time that is cubic up to 1,000 landmarks and then linear is recognized as linear if that decides."""
-
-    def run(n):
-        return min(n / 1000, 1) ** 3 * max(n / 1000, 1)
-
-    assert estimate_seconds(run, 1_000_000, enough=3600, patience=60) == pytest.approx(1000)
-
-
-def test_unknown_times_are_nan():
-    """Few rows need no estimate, and failed samples give none; a single failed sample does not matter."""
-    assert math.isnan(estimate_seconds(lambda _: pytest.fail("no run"), 999, enough=1, patience=1))
-    assert math.isnan(estimate_seconds(lambda _: math.nan, 9999, enough=1, patience=1))
-    seconds = estimate_seconds(lambda n: math.nan if n < 500 else n / 1000, 16_000, enough=100, patience=1)
-    assert seconds == pytest.approx(16)
-
-
-def test_cheap_methods_are_fitted_first_and_the_table_keeps_its_order(clock):
-    """With a budget the order of the fits is the order of the costs; equal rates keep the order of `methods`."""
-    X, y, _ = draw(3000)
-    calls = []
-    methods = {"slow": timed(clock, 20.0), "fast": timed(clock, 0.1), "middle": timed(clock, 2.0)}
-    comparison = compare(X, y, methods, budget=60, cv=2, progress=lambda *call: calls.append(call), refit=False)
-    assert [name for done, _, name, _ in calls if done and name in methods] == [
-        "fast",
-        "fast",
-        "middle",
-        "middle",
-        "slow",
-        "slow",
-    ]
-    assert names(comparison) == ["slow", "fast", "middle"]
-    assert set(reasons(comparison).values()) == {None}
-
-
-def test_slow_methods_are_estimated_last(clock):
-    """Samples of a slow method come after those of the others, whose times are then known if the samples are long."""
-    X, y, _ = draw(3000)
-    calls = []
-    methods = {"PLGP": timed(clock, 40.0), "CandidateEM": timed(clock, 40.0), "fast": timed(clock, 0.1)}
-    progress = lambda *call: calls.append(call)  # noqa: E731
-    comparison = compare(X, y, methods, budget=1, cv=2, progress=progress, refit=False)
-    assert [name for *_, name, _ in calls if name.startswith("time of")] == ["time of fast", "time of PLGP"]
-    results = {result.method: result for result in comparison.results}
-    n_train = sum(len(train) for train, _ in make_folds(check_task(X, y, None), 2, 0)) / 1000
-    assert results["fast"].estimated_seconds == pytest.approx(0.1 * n_train, rel=0.01)
-    assert results["fast"].incomplete is None
-    assert results["PLGP"].folds == ()
-
-
-def test_samples_end_after_a_quarter_of_the_budget(clock):
-    """No sample begins after a quarter of the budget, and a method without an estimate is not fitted to a fold."""
-    X, y, _ = draw(3000)
-    methods = {name: timed(clock, 10.0) for name in "abcdefgh"}
-    comparison = compare(X, y, methods, budget=1, cv=1, refit=False)
-    n_samples = [len(method.rows) for method in methods.values()]
-    assert comparison.best_method == "a"
-    assert n_samples[-1] == 0
-    assert reasons(comparison)["h"].startswith("left out: not estimated")
-    assert clock() <= 60
-
-
-def test_a_sample_above_the_budget_is_the_last_one(clock):
-    """A method whose linear extrapolation of the first sample exceeds the budget has no larger sample."""
-    X, y, _ = draw(3000)
-    methods = {"slow": timed(clock, 26.0), "fast": timed(clock, 0.1)}
-    comparison = compare(X, y, methods, budget=1, cv=1, refit=False)
-    assert set(methods["slow"].rows) == {MIN_SAMPLE_ROWS}
-    assert reasons(comparison)["slow"].startswith("left out: about")
-
-
-def test_online_methods_are_estimated_first():
-    """The times of the fastest kinds of methods are estimated before those of kernel and graph methods."""
-    X, y, _ = draw(1300)
-    calls = []
-    names = ["LOORidge", "PLKNN", "AvgPerceptron"]
-    compare(X, y, names, budget=60, cv=1, refit=False, progress=lambda *call: calls.append(call[2]))
-    timed_names = [name.removeprefix("time of ") for name in calls if name.startswith("time of ")]
-    assert timed_names == ["AvgPerceptron", "LOORidge", "PLKNN"]
+        options = {"budget": budget, "cv": 2, "refit": False, "progress": lambda *call: calls.append(call[2])}  # noqa: B023
+        compare(X, y, ["PLKNN", "CLPL", "AvgPerceptron"], **options)
+        assert [name.removeprefix("fitting ") for name in calls if name.startswith("fitting")] == order
 
 
 def test_each_phase_is_announced_before_it_begins(clock):
@@ -212,17 +112,6 @@ def test_a_shared_first_step_is_fitted_once_and_changes_no_rate():
         np.testing.assert_array_equal(one.predictions, other.predictions)
 
 
-def test_the_progress_has_the_time_left(clock):
-    """After each fold the callback gets the time of the remaining folds, which is exact for a power law."""
-    X, y, _ = draw(3000)
-    calls = []
-    methods = {"slow": timed(clock, 20.0), "fast": timed(clock, 1.0)}
-    compare(X, y, methods, budget=60, cv=2, progress=lambda *call: calls.append(call), refit=False)
-    n_train = np.mean([len(train) for train, _ in make_folds(check_task(X, y, None), 2, 0)]) / 1000
-    left = [seconds for done, _, name, seconds in calls if done and name in methods]
-    assert left == pytest.approx([41 * n_train, 40 * n_train, 20 * n_train, 0], rel=0.01)
-
-
 def test_the_time_left_is_within_the_budget(clock):
     """Folds of unknown time count by the mean of the finished ones; the time left is at most the rest of the budget."""
     X, y, _ = draw(60)
@@ -239,40 +128,26 @@ def test_the_time_left_is_within_the_budget(clock):
     assert left == pytest.approx(180 - (now - start))
 
 
-def test_ctrl_c_in_the_estimates_says_that_nothing_was_compared(clock):
-    """An interruption while times are estimated is raised with a sentence; one without a result has another."""
-    X, y, _ = draw(3000)
-    with pytest.raises(KeyboardInterrupt, match="no method was compared"):
-        compare(X, y, {"a": timed(clock, 1.0, interrupt_at=2)}, budget=1)
-    with pytest.raises(KeyboardInterrupt, match="before a method was compared on all folds"):
-        compare(X, y, {"a": timed(clock, 1.0, interrupt_at=2)}, cv=2)
-
-
-def test_methods_above_the_budget_are_left_out(clock):
-    """A method whose folds do not fit into the remaining time is not fitted, and the table names the estimate."""
-    X, y, _ = draw(3000)
-    methods = {"slow": timed(clock, 60.0, 3.0), "fast": timed(clock, 1.0)}
-    n_samples = len(methods["slow"].rows)
-    comparison = compare(X, y, methods, budget=1, cv=1, refit=False)
-    assert names(comparison) == ["fast", "slow"]
-    n_train = len(make_folds(check_task(X, y, None), 1, 0)[0][0])
-    assert max(methods["slow"].rows[n_samples:]) <= n_train / 2
-    slow = comparison.results[1]
-    assert slow.estimated_seconds == pytest.approx(60 * (n_train / 1000) ** 3)
-    assert slow.incomplete.startswith(f"left out: about {format_duration(slow.estimated_seconds)} estimated")
-    assert slow.folds == ()
-    assert math.isnan(slow.covering_rate)
-    assert slow.incomplete in str(comparison)
+def test_methods_after_the_end_of_the_budget_are_left_out(clock):
+    """No fit begins after the end of the budget; the table has the reason, and the finished methods are ranked."""
+    X, y, _ = draw(60)
+    methods = {"first": timed(clock, 500.0), "second": timed(clock, 1.0)}
+    comparison = compare(X, y, methods, budget=0.2, cv=1, refit=False)
+    assert names(comparison) == ["first", "second"]
+    second = comparison.results[1]
+    assert (second.incomplete, second.folds, methods["second"].rows) == ("left out: the budget is used", (), [])
+    assert math.isnan(second.covering_rate)
+    assert second.incomplete in str(comparison)
     assert comparison.to_dict()["results"][1]["covering_rate"] is None
 
 
 def test_the_time_limit_is_for_each_method(clock):
-    """Methods above the limit are left out; several methods together may exceed it."""
+    """Methods above the limit are stopped; several methods together may exceed it."""
     X, y, _ = draw(3000)
     methods = {"a": timed(clock, 2.0), "b": timed(clock, 2.0), "slow": timed(clock, 200.0)}
     comparison = compare(X, y, methods, time_limit=7, cv=2, refit=False)
     assert reasons(comparison)["a"] is reasons(comparison)["b"] is None
-    assert "time limit 7 s" in reasons(comparison)["slow"]
+    assert reasons(comparison)["slow"] == "stopped after 1 of 2 folds: time limit 7 s"
 
 
 @pytest.mark.parametrize("limits", [{"time_limit": 5.0}, {"budget": 5 / 60}])
@@ -290,25 +165,13 @@ def test_a_method_is_stopped_between_folds(clock, limits):
 
 
 def test_a_budget_for_no_method_is_an_error(clock):
-    """If no method has all its folds, the error names the method closest to it, its estimate and the remedy."""
-    X, y, _ = draw(3000)
-    with pytest.raises(InputError, match=r"no method has finished; a: left out: .* Raise `budget`, use one fold"):
+    """If no method has all its folds, the error names the method closest to it, the limit and the remedy."""
+    X, y, _ = draw(60)
+    message = r"no method has finished; a: stopped after 1 of 5 folds: the budget .* Raise `budget`, use one fold"
+    with pytest.raises(InputError, match=message):
         compare(X, y, {"a": timed(clock, 3600.0)}, budget=1)
-    methods = {"slow": timed(clock, 7200.0), "fast": timed(clock, 3600.0)}
-    with pytest.raises(
-        InputError, match=r"; fast: left out: about .* estimated, time limit 1 s. Raise `time_limit`, use"
-    ):
-        compare(X, y, methods, time_limit=1)
-
-
-def test_without_limits_nothing_is_estimated(clock):
-    """Each method is fitted once for each fold, and once more if it is refitted."""
-    X, y, _ = draw(3000)
-    method = timed(clock, 1.0)
-    compare(X, y, {"it": method}, cv=3, refit=False)
-    assert len(method.rows) == 3
-    compare(X, y, {"it": method}, cv=3)
-    assert method.rows[6:] == [len(X)]
+    with pytest.raises(InputError, match=r"of 5 folds: time limit 1 s. Raise `time_limit`, use"):
+        compare(X, y, {"slow": timed(clock, 7200.0), "fast": timed(clock, 3600.0)}, time_limit=1)
 
 
 @pytest.mark.parametrize("fold", [1, 2])

@@ -91,7 +91,7 @@ def sample(
     values = {
         "title": "Birds", "source": "birds.csv", "candidates": candidates,
         "comparison": SimpleNamespace(results=(best, result("CLPL", 0.8), result("IPAL", error="it broke")),
-                                      best_method="PLKNN", note=""),
+                                      best_method="PLKNN"),
         "method": "PLKNN", "estimate": best, "n_folds": 5, "n_train": 4 * n // 5, "n_held_out": n,
         "learning_curve": curve([0.6, 0.7, 0.9]),
         "decisions": SimpleNamespace(labels=classes[decided], confidence=proba.max(axis=1)),

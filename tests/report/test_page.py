@@ -77,7 +77,7 @@ SHAPES = {
         "n_folds": 1, "learning_curve": None,
         "comparison": SimpleNamespace(
             results=(result("PLKNN"), result("CLPL", incomplete="left out: about 1 h estimated")),
-            best_method="PLKNN", note="",
+            best_method="PLKNN",
         ),
     },
 }  # fmt: skip
@@ -126,7 +126,7 @@ def test_text_of_users_is_escaped():
     data = sample(
         names, title=NASTY, source=NASTY, method=NASTY, command=NASTY, version=NASTY, date=NASTY,
         comparison=SimpleNamespace(results=(result(NASTY), result("b", error=NASTY), result("c", incomplete=NASTY)),
-                                   best_method=NASTY, note=""),
+                                   best_method=NASTY),
         preview=lambda _: {NASTY: NASTY, "{{ 1 }}": "{% raw %}"},
         annotators=annotators(
             names=[NASTY, "$x_{y$", "{{ 8 }}"], disputed=[DisputedRow(0, NASTY, NASTY, NASTY, 0.5, NASTY)]

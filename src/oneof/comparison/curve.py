@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.exceptions import FitFailedWarning
 
 from oneof.comparison.class_weights import check_class_weights
-from oneof.comparison.folds import Progress, check_task, make_folds, try_fit_and_score
+from oneof.comparison.fitting import try_fit_and_score
+from oneof.comparison.folds import Progress, check_task, make_folds
 from oneof.comparison.results import FoldResult, MethodResult, summarize, to_builtin
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import last_step

@@ -8,7 +8,6 @@ import scipy.sparse as sp
 from sklearn.base import clone
 
 from oneof.comparison.class_weights import has_class_weights
-from oneof.comparison.few_labels import FEW_LABEL_METHODS, FEW_LABELS
 from oneof.comparison.folds import Task
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import last_step
@@ -27,7 +26,7 @@ FAST_METHODS = (
     "LOORidge",
     "CLPL",
 )
-"""Kinds of methods whose time grows linearly on many rows, the fastest first; their times are estimated first."""
+"""Kinds of methods whose time grows linearly on many rows, the fastest first; within a budget they come first."""
 BOOSTING_ROUNDS_PARAMS = {"max_iter": 20}
 """Parameters of the gradient boosting of CandidateEM in the rounds of EM."""
 CUBIC_METHODS = ("GraphLogisticRegression",)
@@ -107,80 +106,94 @@ def default_estimators(
     check_bool("scaled", scaled)
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, StandardScaler
+
+    if n_rows is not None:
+        check_positive("n_rows", n_rows, integer=True, allow_zero=True)
+    usual: list[Any] = [StandardScaler()]
+    if sparse:
+        usual = [] if scaled else [MaxAbsScaler()]
+    scalers_of = {"MultinomialEM": [] if sparse else [MinMaxScaler(clip=True)]}
+    excluded = (*["GaussianEM", "CandidateEM"] * sparse, *["MultinomialEM"] * (sparse and negative))
+    pipelines = {}
+    for method in _methods(1000 if n_rows is None else max(int(n_rows), 1), sparse, random_state):
+        name = type(method).__name__
+        if name not in excluded:
+            pipelines[name] = make_pipeline(*map(clone, scalers_of.get(name, usual)), method)
+    return pipelines
+
+
+def _methods(n_rows: int, sparse: bool, random_state: Any) -> list[Any]:
+    """Return the default estimators for a number of labeled rows, without their scalers."""
     from sklearn.svm import LinearSVC
 
     from oneof.estimators.gaussian_process.plgp import PLGP
     from oneof.estimators.generative.gaussian_em import GaussianEM
     from oneof.estimators.generative.multinomial_em import MultinomialEM
-    from oneof.estimators.graph.harmonic_field import HarmonicField
-    from oneof.estimators.graph.local_global_consistency import LocalGlobalConsistency
-    from oneof.estimators.graph.markov_walk import MarkovWalk
-    from oneof.estimators.graph.spectral_graph_transducer import SpectralGraphTransducer
     from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression
     from oneof.estimators.linear.clpl import CLPL
     from oneof.estimators.linear.plem import PLEM
-    from oneof.estimators.loo_ridge import MAX_EXACT_ROWS, LOORidge, default_n_components
     from oneof.estimators.neighbors.ipal import IPAL
     from oneof.estimators.neighbors.plknn import PLKNN
-    from oneof.estimators.online.pegasos import AvgPegasos, MaxPegasos
-    from oneof.estimators.online.perceptron import AvgPerceptron, MaxPerceptron
     from oneof.estimators.svm.plsvm import PLSVM
     from oneof.estimators.svm.transductive_svm import TransductiveSVM
     from oneof.estimators.wrappers.candidate_em import CandidateEM
     from oneof.estimators.wrappers.plecoc import PLECOC
 
-    if n_rows is not None:
-        check_positive("n_rows", n_rows, integer=True, allow_zero=True)
-    rows = 1000 if n_rows is None else max(int(n_rows), 1)
-    online = {
-        "n_epochs": int(np.clip(60_000 // rows, 3, 100)),
+    has_many_rows = n_rows > MAX_ROWS_KERNEL
+    return [
+        _ridge(n_rows, sparse, random_state),
+        CLPL(fit_intercept=True),
+        PLEM(fit_intercept=True),
+        PLSVM(lam=1.0 / n_rows, fit_intercept=True),
+        PLECOC(LinearSVC(dual="auto") if sparse or has_many_rows else None, random_state=random_state),
+        PLKNN(),
+        IPAL(),
+        GraphLogisticRegression(),
+        *_graph_methods(),
+        TransductiveSVM(),
+        *_online_methods(n_rows, random_state),
+        PLGP(approximation="nystroem" if has_many_rows else None, optimizer_max_samples=500, random_state=random_state),
+        GaussianEM(covariance="tied"),
+        MultinomialEM(),
+        CandidateEM(cv=3, round_params=dict(BOOSTING_ROUNDS_PARAMS), random_state=random_state),
+    ]
+
+
+def _ridge(n_rows: int, sparse: bool, random_state: Any) -> Any:
+    """Return LOORidge; its approximation is named, so that the folds, which have fewer rows, fit the same model."""
+    from oneof.estimators.loo_ridge import MAX_EXACT_ROWS, LOORidge, default_n_components
+
+    options: dict[str, Any] = {}
+    if n_rows > MAX_EXACT_ROWS:
+        options |= {"approximation": "nystroem", "n_components": default_n_components(n_rows)}
+    if n_rows > MAX_ROWS_KERNELS:
+        options |= {"kernel": "rbf", "features": "l2" if sparse else "standard"}
+    return LOORidge(**options, random_state=random_state)
+
+
+def _graph_methods() -> list[Any]:
+    from oneof.estimators.graph.harmonic_field import HarmonicField
+    from oneof.estimators.graph.local_global_consistency import LocalGlobalConsistency
+    from oneof.estimators.graph.markov_walk import MarkovWalk
+    from oneof.estimators.graph.spectral_graph_transducer import SpectralGraphTransducer
+
+    return [HarmonicField(), LocalGlobalConsistency(), MarkovWalk(), SpectralGraphTransducer()]
+
+
+def _online_methods(n_rows: int, random_state: Any) -> list[Any]:
+    """Return the online methods, with about 60,000 steps."""
+    from oneof.estimators.online.pegasos import AvgPegasos, MaxPegasos
+    from oneof.estimators.online.perceptron import AvgPerceptron, MaxPerceptron
+
+    options = {
+        "n_epochs": int(np.clip(60_000 // n_rows, 3, 100)),
         "shuffle": True,
         "average": True,
         "fit_intercept": True,
         "random_state": random_state,
     }
-    lam = 1.0 / rows
-    ridge: dict[str, Any] = {}
-    if rows > MAX_EXACT_ROWS:  # named, so that the folds, which have fewer rows, fit the same model
-        ridge |= {"approximation": "nystroem", "n_components": default_n_components(rows)}
-    if rows > MAX_ROWS_KERNELS:
-        ridge |= {"kernel": "rbf", "features": "l2" if sparse else "standard"}
-    estimators = (
-        LOORidge(**ridge, random_state=random_state),
-        CLPL(fit_intercept=True),
-        PLEM(fit_intercept=True),
-        PLSVM(lam=lam, fit_intercept=True),
-        PLECOC(LinearSVC(dual="auto") if sparse or rows > MAX_ROWS_KERNEL else None, random_state=random_state),
-        PLKNN(),
-        IPAL(),
-        GraphLogisticRegression(),
-        HarmonicField(),
-        LocalGlobalConsistency(),
-        MarkovWalk(),
-        SpectralGraphTransducer(),
-        TransductiveSVM(),
-        AvgPerceptron(**online),
-        MaxPerceptron(**online),
-        AvgPegasos(lam=lam, **online),
-        MaxPegasos(lam=lam, **online),
-        PLGP(
-            approximation=None if rows <= MAX_ROWS_KERNEL else "nystroem",
-            optimizer_max_samples=500,
-            random_state=random_state,
-        ),
-    )
-    scaler = MaxAbsScaler() if sparse else StandardScaler()
-    pipelines = [make_pipeline(clone(scaler), estimator) for estimator in estimators]
-    if not sparse:
-        pipelines.append(make_pipeline(scaler, GaussianEM(covariance="tied")))
-        pipelines.append(make_pipeline(MinMaxScaler(clip=True), MultinomialEM()))
-        boosting = CandidateEM(cv=3, round_params=dict(BOOSTING_ROUNDS_PARAMS), random_state=random_state)
-        pipelines.append(make_pipeline(clone(scaler), boosting))
-    else:
-        pipelines = [pipeline[-1:] for pipeline in pipelines] if scaled else pipelines
-        if not negative:
-            pipelines.append(make_pipeline(MultinomialEM()))
-    return {type(pipeline[-1]).__name__: pipeline for pipeline in pipelines}
+    pegasos = {"lam": 1.0 / n_rows, **options}
+    return [AvgPerceptron(**options), MaxPerceptron(**options), AvgPegasos(**pegasos), MaxPegasos(**pegasos)]
 
 
 def has_negative_values(X: Any) -> bool:
@@ -221,6 +234,18 @@ def auto_methods(estimators: Mapping[str, Any], n_features: int) -> dict[str, An
     return {name: estimators[name] for name in estimators if name not in excluded}
 
 
+def fastest_first(estimators: Mapping[str, Any]) -> list[str]:
+    """Return the names of the methods by kind: the fast ones in order, then other ones, then the slow ones."""
+
+    def rank(name: str) -> int:
+        kind = type(last_step(estimators[name])).__name__
+        if kind in FAST_METHODS:
+            return FAST_METHODS.index(kind)
+        return len(FAST_METHODS) + (kind in SLOW_METHODS)
+
+    return sorted(estimators, key=rank)
+
+
 def resolve_methods(methods: Any, task: Task, random_state: Any) -> dict[str, Any]:
     """Return the estimators to compare, by name."""
     if isinstance(methods, Mapping):
@@ -234,11 +259,6 @@ def resolve_methods(methods: Any, task: Task, random_state: Any) -> dict[str, An
         selected = auto_methods(_defaults_for(task, random_state), task.X.shape[1])
         if task.class_weight is not None:
             selected = {name: estimator for name, estimator in selected.items() if has_class_weights(estimator)}
-    elif isinstance(methods, str) and methods == FEW_LABELS:
-        # Scaled by its largest value, a rare word has as much influence on distances as a frequent one.
-        used = slice(-1, None) if sp.issparse(task.X) else slice(None)
-        defaults = _defaults_for(task, random_state)
-        selected = {name: defaults[name][used] for name in FEW_LABEL_METHODS if name in defaults}
     else:
         listed = [methods] if isinstance(methods, str) else _check_list(methods)
         needs_defaults = not listed or any(isinstance(method, str) for method in listed)
@@ -271,7 +291,7 @@ def _check_list(methods: Any) -> list[Any]:
     listed = list(methods) if isinstance(methods, Iterable) else [methods]
     if not all(isinstance(method, str) or _is_estimator(method) for method in listed):
         raise InputTypeError(
-            '`methods` must be "auto", "few_labels", a list of names of default estimators and of estimators, or a '
+            '`methods` must be "auto", a list of names of default estimators and of estimators, or a '
             f"dict of estimators; got {methods!r}."
         )
     return listed

@@ -86,12 +86,9 @@ class MethodResult:
         The finished folds.
     incomplete : str or None
         The reason if folds are missing: the budget, the time limit or an interruption.
-    estimated_seconds : float or None
-        The time of all folds, estimated from fits on samples; None without an estimate.
     expected_accuracy : float or None
         The criterion of `compare`, in [0, 1], over the test rows of all folds; None if folds are missing, or
-        for a single method. With ``methods="few_labels"`` it includes the agreement of the methods, and is not an
-        estimate of the accuracy.
+        for a single method.
     predictions : ndarray of shape (n_held_out_rows,) or None
         Held-out predictions of the rows `Comparison.held_out_rows`, by the last fold that tests a row; None without
         ``keep_predictions=True``, or if folds are missing.
@@ -119,7 +116,6 @@ class MethodResult:
     error: str | None
     folds: tuple[FoldResult, ...]
     incomplete: str | None = None
-    estimated_seconds: float | None = None
     expected_accuracy: float | None = None
     predictions: Labels | None = field(default=None, repr=False, compare=False)
     probabilities: Floats | None = field(default=None, repr=False, compare=False)
@@ -139,29 +135,24 @@ class MethodResult:
         return _pool([(fold.accuracy or 0.0, fold.n_true) for fold in self.folds], self.accuracy)
 
 
-def summarize(
-    name: str, folds: tuple[FoldResult, ...], *, incomplete: str | None = None, estimated_seconds: float | None = None
-) -> MethodResult:
+def summarize(name: str, folds: tuple[FoldResult, ...], *, incomplete: str | None = None) -> MethodResult:
     """Return the means and standard deviations of one method."""
     nan = math.nan
     folds = tuple(dataclasses.replace(fold, held_out=None) for fold in folds)
     error = next((fold.error for fold in folds if fold.error is not None), None)
     if error is not None or not folds:
-        return MethodResult(name, nan, nan, nan, nan, nan, None, None, error, folds, incomplete, estimated_seconds)
+        return MethodResult(name, nan, nan, nan, nan, nan, None, None, error, folds, incomplete)
     n_labeled = folds[0].n_labeled
     accuracies = [fold.accuracy for fold in folds if fold.accuracy is not None]
-    accuracy, accuracy_std = _mean_and_std(accuracies, folds[0].n_true) if accuracies else (None, None)
     return MethodResult(
         name,
         *_mean_and_std([fold.covering_rate for fold in folds], n_labeled),
         *_mean_and_std([fold.approximated_accuracy for fold in folds], n_labeled),
         float(np.median([fold.fit_seconds for fold in folds])),
-        accuracy,
-        accuracy_std,
+        *(_mean_and_std(accuracies, folds[0].n_true) if accuracies else (None, None)),
         None,
         folds,
         incomplete,
-        estimated_seconds,
     )
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from oneof.comparison.criterion import MAX_ODDS_RATIO
 from oneof.comparison.results import MethodResult, to_builtin
 from oneof.errors import MissingExtraError
 from oneof.typing import Ints, Labels
@@ -110,8 +109,6 @@ class Comparison:
         Clone of the estimator of the best method, fitted on all rows unless ``refit=False``.
     estimators : mapping of str to estimator
         The compared estimators, not fitted.
-    distractor_odds_ratio : float
-        Odds ratio of predicted distractors, see `compare`; 1 if distractors do not depend on the features.
     classes : ndarray of shape (n_classes,)
         The classes of the candidate sets, in the order of the columns of `MethodResult.probabilities`.
     held_out_rows : ndarray of int or None
@@ -131,8 +128,6 @@ class Comparison:
         excludes them; pass a list of splits as `cv` to hold them out as well.
     evaluation : str
         The folds in words, such as "5 folds, 150 held-out rows".
-    note : str
-        The reason if the best method does not have the highest expected accuracy; otherwise empty.
     n_true : int
         Number of held-out rows with a truth, over all folds of the best method; 0 without a truth.
     truth_note : str
@@ -158,7 +153,6 @@ class Comparison:
     is_interrupted: bool
     best_estimator: Any = field(repr=False, compare=False)
     estimators: Mapping[str, Any] = field(repr=False, compare=False)
-    distractor_odds_ratio: float = 1.0
     classes: Labels = field(default_factory=lambda: np.zeros(0), repr=False, compare=False)
     held_out_rows: Ints | None = field(default=None, repr=False, compare=False)
     baseline_rate: float = math.nan
@@ -177,8 +171,6 @@ class Comparison:
             folds += f", {self.n_train:,} training rows"
         least, most = self.n_tests
         repeats = "" if most == 1 else f", each in {most} folds" if least == most else f", in up to {most} folds"
-        if not self.n_held_out:
-            return f"{folds}, no held-out row: the method was chosen by agreement"
         excluded = self.n_true_unlabeled
         rows = f" (not {excluded:,} unlabeled row{'s' * (excluded != 1)} with a truth)" if excluded else ""
         return f"{folds}, {self.n_held_out:,} held-out row{'s' * (self.n_held_out != 1)}{repeats}{rows}"
@@ -196,21 +188,6 @@ class Comparison:
             return ""
         rows = f"{self.n_true:,} held-out row{'s' * (self.n_true != 1)} with a truth"
         return f"{self.best_method} has an accuracy of {100 * accuracy:.1f} % on {rows}."
-
-    @property
-    def note(self) -> str:
-        """The reason if the best method does not have the highest expected accuracy; otherwise empty."""
-        rates = [result.expected_accuracy for result in self.results if result.expected_accuracy is not None]
-        if not rates or round(max(rates) - rates[0], 12) <= 0:
-            return ""
-        if self.distractor_odds_ratio > MAX_ODDS_RATIO:
-            return (
-                f"The distractors depend on the features (odds ratio {self.distractor_odds_ratio:.0f}), so the default "
-                "method is preferred."
-            )
-        return (
-            "The default method is preferred, since it is within one standard error of the highest expected accuracy."
-        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return `evaluation` and all fields except estimators as a dict of JSON types; missing numbers are None.
@@ -255,4 +232,4 @@ class Comparison:
 
     def __str__(self) -> str:
         lines = format_lines(self.results, self.best_method)
-        return "\n".join([*lines, *filter(None, [self.truth_note, self.note, self.baseline_warning])])
+        return "\n".join([*lines, *filter(None, [self.truth_note, self.baseline_warning])])

@@ -19,79 +19,47 @@ from oneof.comparison.folds import Task
 from oneof.errors import InputError
 from oneof.typing import Ints
 
-Part = tuple[Ints, Ints, Ints]
-"""The training rows, the test rows, and further rows that are predicted."""
+Split = tuple[Ints, Ints]
+"""The training rows and the predicted rows of a fold."""
 Correction = Callable[[Ints], CandidateSets]
 """``correct(rows)`` returns the candidate sets to which the methods are fitted on these training rows."""
 
 
-class SharedFeatures(NamedTuple):
-    """The rows of one split as features, in the order training, test, further; the methods without their first step."""
+class Work(NamedTuple):
+    """The methods, the rows that they are fitted to, and the training and the predicted rows of each fold."""
 
-    estimators: dict[str, Any]
+    estimators: Mapping[str, Any]
     task: Task
-    parts: list[Part]
+    splits: Sequence[Split]
 
 
-def has_shared_step(estimators: Mapping[str, Any]) -> bool:
-    """Return whether there are several pipelines, and all begin with the same object."""
-    steps = [estimator.steps for estimator in estimators.values() if isinstance(estimator, Pipeline)]
-    if len(estimators) < 2 or len(steps) < len(estimators) or min(map(len, steps)) < 2:
+def has_shared_step(work: Work) -> bool:
+    """Return whether the rows are split once, and there are several pipelines that begin with the same object."""
+    pipelines = [model for model in work.estimators.values() if isinstance(model, Pipeline) and len(model) > 1]
+    if len(work.splits) > 1 or len(pipelines) < max(len(work.estimators), 2):
         return False
-    first = steps[0][0][1]
-    return hasattr(first, "fit") and all(step[0][1] is first for step in steps)
+    return all(hasattr(model[0], "fit") and model[0] is pipelines[0][0] for model in pipelines)
 
 
-def share_features(estimators: Mapping[str, Any], task: Task, part: Part) -> SharedFeatures | None:
-    """Return the features of one split by the step with which all pipelines begin, see `has_shared_step`.
+def share_features(work: Work) -> Work:
+    """Return the work with the features of the object with which all pipelines begin, see `has_shared_step`.
 
-    None if the step raises an error, which each method then has for itself.
+    If the object raises an error, the work is returned as it is: each method then has the error for itself.
     """
-    train, test, further = part
-    encoder = clone(next(iter(estimators.values())).steps[0][1])
-    index = np.arange(len(task.candidates))
-    rows = [index[selected] for selected in (train, test, further)]
+    task, [(train, test)] = work.task, work.splits
+    encoder = clone(next(iter(work.estimators.values()))[0])
     try:
-        blocks = [encoder.fit_transform(_safe_indexing(task.X, rows[0]), task.candidates[rows[0]])]
-        blocks += [encoder.transform(_safe_indexing(task.X, selected)) for selected in rows[1:] if len(selected)]
+        known = encoder.fit_transform(_safe_indexing(task.X, train), task.candidates[train])
+        blocks = [known, encoder.transform(_safe_indexing(task.X, test))]
     except Exception:  # an error of one step must not end a comparison
-        return None
-    order = np.concatenate(rows)
-    X = sp.vstack(blocks, format="csr") if sp.issparse(blocks[0]) else np.concatenate([np.asarray(b) for b in blocks])
+        return work
+    X = sp.vstack(blocks, format="csr") if sp.issparse(known) else np.concatenate([np.asarray(b) for b in blocks])
+    order = np.concatenate([train, test])
     truth = None if task.truth is None else task.truth[order]
-    ends = np.cumsum([len(selected) for selected in rows])
+    estimators = {name: Pipeline(model.steps[1:]) for name, model in work.estimators.items()}
     numbers = np.arange(len(order))
-    return SharedFeatures(
-        {name: Pipeline(estimator.steps[1:]) for name, estimator in estimators.items()},
-        Task(X, task.candidates[order], truth, task.class_weight),
-        [(numbers[: ends[0]], numbers[ends[0] : ends[1]], numbers[ends[1] :])],
-    )
-
-
-class TrainingSets:
-    """Candidate sets of the training rows of each fold, corrected when the first method needs them.
-
-    Parameters
-    ----------
-    candidates : CandidateSets
-        The sets of all rows.
-    rows : sequence of ndarray of int
-        The training rows of each fold.
-    correct : callable or None
-        None leaves all sets as they are.
-    """
-
-    def __init__(self, candidates: CandidateSets, rows: Sequence[Ints], correct: Correction | None) -> None:
-        self._candidates, self._rows, self._correct = candidates, rows, correct
-        self._corrected: dict[int, CandidateSets] = {}
-
-    def __call__(self, fold: int) -> CandidateSets | None:
-        """Return the corrected sets of the training rows of a fold; None without a correction."""
-        if self._correct is None:
-            return None
-        if fold not in self._corrected:
-            self._corrected[fold] = correct_rows(self._correct, self._rows[fold], self._candidates)
-        return self._corrected[fold]
+    shared = Task(X, task.candidates[order], truth, task.class_weight)
+    return Work(estimators, shared, [(numbers[: len(train)], numbers[len(train) :])])
 
 
 def correct_rows(correct: Correction, rows: Ints, candidates: CandidateSets) -> CandidateSets:

@@ -74,7 +74,6 @@ def render_report(data: ReportData) -> str:
         n_methods=len(results),
         compared=data.comparison is not None,
         named=data.named,
-        comparison_note="" if data.comparison is None else data.comparison.note,
         best_method=None if data.comparison is None else clean(data.comparison.best_method),
         results=results,
         accuracy_known=statistics.accuracy_known(data),

@@ -73,10 +73,6 @@ class ComparisonLike(Protocol):
     def best_method(self) -> str:
         """Name of the best method."""
 
-    @property
-    def note(self) -> str:
-        """The reason if the best method does not have the highest expected accuracy; otherwise empty."""
-
 
 class DisambiguationLike(Protocol):
     """Result of `disambiguate` as read by the report."""

@@ -50,8 +50,8 @@ def run(
 ) -> None:
     """Compare the methods on held-out rows of a table; no file is written.
 
-    The method is chosen by the expected accuracy: the mean probability of the held-out predictions, given the sets. The
-    covering rate is the fraction of held-out rows whose prediction is in the row's candidate set. Ctrl-C ends the
+    The method is chosen by the expected accuracy: the mean probability of the held-out predictions, given the sets, in
+    the mixture of the methods that makes the sets most likely. The covering rate is the fraction of held-out rows whose prediction is in the row's candidate set. Ctrl-C ends the
     comparison and prints the methods compared so far.
     """
     with terminal.handle_errors(debug=debug):
@@ -86,8 +86,7 @@ def run(
         splits = make_folds(task, "auto" if folds is None else folds, seed, prepared.groups)
         seconds = None
         if len(methods) > 1:
-            for sentence in describe_comparison(len(methods), budget, len(splits[0][0])):
-                terminal.print_note(sentence)
+            terminal.print_note(describe_comparison(len(methods), budget))
         name, estimator = next(iter(methods.items()))
         if len(methods) == 1:
             n_fits = sum(len(train) for train, _ in splits) / len(task.candidates)

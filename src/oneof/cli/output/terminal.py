@@ -219,8 +219,6 @@ def print_comparison(title: str, comparison: Any) -> None:
         print_line(f"{', '.join(r.method for r in comparison.results if r.incomplete == reason)}: {reason}")
     for sentence in filter(None, [*_legend(comparison), comparison.truth_note]):
         print_line(sentence)
-    if comparison.note:
-        print_note(comparison.note)
     if comparison.baseline_warning:
         print_note(comparison.baseline_warning)
     for result in comparison.results:

@@ -149,20 +149,11 @@ def is_default_method(method: str) -> bool:
     return split_method(method)[0].lower() in ("auto", DEFAULT_METHOD.lower())
 
 
-def describe_comparison(n_methods: int, budget: float | None, n_train: int) -> list[str]:
-    """Return the announcement of a comparison, which takes long, and of the estimates of time before it."""
-    from oneof.comparison.cost import MAX_ESTIMATE_FRACTION, MIN_TIMED_ROWS
-    from oneof.comparison.results import format_duration
-
+def describe_comparison(n_methods: int, budget: float | None) -> str:
+    """Return the announcement of a comparison, which takes long."""
     limit = "" if budget is None else f" for up to {budget:g} min (--budget)"
     methods = f"{n_methods} method{'s' * (n_methods != 1)}"
-    sentences = [f"comparing {methods}{limit}; Ctrl-C ends with the best so far."]
-    if budget is not None and n_train >= MIN_TIMED_ROWS:
-        seconds = format_duration(60 * budget * MAX_ESTIMATE_FRACTION)
-        sentences.append(
-            f"the times of the methods are estimated first, on samples of the rows; this takes up to about {seconds}."
-        )
-    return sentences
+    return f"comparing {methods}{limit}; Ctrl-C ends with the best so far."
 
 
 def _match_name(method: str, estimators: Mapping[str, Any]) -> str:

@@ -1,7 +1,8 @@
 """Times of the steps of a fit and of an audit, estimated from fits on samples of the rows."""
 
 import math
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,6 +28,16 @@ MIN_FASTER_SECONDS = 600.0
 """Estimated seconds from which the times of `FASTER_METHODS` are estimated too."""
 WRITE_SECONDS = 3.0
 """Seconds of writing the model and the report, mostly imports and plots, which depend little on the table."""
+MIN_SAMPLE_ROWS = 250
+"""Number of training rows of the first sample; with less than four times as many, all samples are of small tables."""
+MAX_FIRST_ROWS = 2_000
+"""Number of rows that a sample reaches before a low estimate is accepted, unless an eighth of all rows is fewer.
+
+Fixed costs dominate on few rows. Methods with landmarks have another growth on fewer rows than landmarks (1,000 or
+more).
+"""
+GROWTH_RANGE = (1.0, 3.0)
+"""Exponents of the growth of the time with the number of rows: no method is faster than linear, none above cubic."""
 _MAX_SAMPLE_CELLS = 2_000
 """Number of rows times classes of the sample from which the time of the model of noise is estimated."""
 _MIN_ROWS = 40
@@ -98,19 +109,8 @@ def estimate_seconds(estimator: Any, task: Any, test: Any, n_fits: float, seed: 
     """
     import numpy as np
 
-    from oneof.comparison import cost
-
     rows = np.arange(len(task.candidates))
-    seconds = cost.estimate_fold_seconds(
-        estimator,
-        task,
-        rows,
-        test,
-        enough=MAX_ESTIMATE_SECONDS / n_fits,
-        patience=MAX_ESTIMATE_SECONDS / 20,
-        random_state=seed,
-        is_busy=True,
-    )
+    seconds = _estimate_fit(estimator, task, test, seed, MAX_ESTIMATE_SECONDS / n_fits)
     if math.isnan(seconds) and len(rows) >= _MIN_ROWS:
         seconds = _estimate_small(estimator, task, test, seed, MAX_ESTIMATE_SECONDS / n_fits)
     return None if math.isnan(seconds) else seconds * n_fits
@@ -132,6 +132,54 @@ def find_faster_methods(
     return tuple(sorted(known, key=lambda item: item[1]))
 
 
+def extrapolate_seconds(run: Callable[[int], float], n_rows: int, *, enough: float, patience: float) -> float:
+    """Return the time of a run on many rows, as a power of their number, from runs on samples of doubling size.
+
+    The exponent follows from the last two samples. The samples grow until the estimate is at most `enough`, a sample
+    takes more than `patience` seconds, or half of the rows are used. The first run is not measured, since it may
+    include compilation. ``run(size)`` returns seconds, or NaN if it failed; the result is NaN with fewer than 1,000
+    rows, and if no two samples succeed.
+    """
+    size, estimate = MIN_SAMPLE_ROWS, math.nan
+    if n_rows < 4 * MIN_SAMPLE_ROWS:
+        return estimate
+    run(size)
+    seconds = run(size)
+    if seconds > patience:
+        seconds = min(seconds, run(size))  # a further run, since the first one may have another path of compilation
+    while 4 * size <= n_rows:
+        larger, size = run(2 * size), 2 * size
+        if larger > 0 and seconds > 0:
+            exponent = min(max(math.log2(larger / seconds), GROWTH_RANGE[0]), GROWTH_RANGE[1])
+            estimate = larger * (n_rows / size) ** exponent
+        seconds = larger
+        if seconds > patience or (estimate <= enough and size >= min(MAX_FIRST_ROWS, n_rows / 8)):
+            break
+    return estimate
+
+
+def _estimate_fit(estimator: Any, task: Any, test: Any, seed: int, enough: float) -> float:
+    """Return the estimated time of a fit of all rows and the predictions of `test`; NaN if it is unknown.
+
+    It is the processor time of this process if that is shorter, as on a machine with other processes.
+    """
+    import numpy as np
+
+    from oneof.comparison import fitting, folds
+
+    rng = np.random.RandomState(seed)
+    rows, test = rng.permutation(len(task.candidates)), rng.permutation(test)
+
+    def run(size: int) -> float:
+        n_test = max(1, round(len(test) * size / len(rows)))
+        start, processor_start = folds.clock(), time.process_time()
+        result = fitting.try_fit_and_score(estimator, task, np.sort(rows[:size]), np.sort(test[:n_test]))
+        seconds, processor = folds.clock() - start, time.process_time() - processor_start
+        return math.nan if result.error is not None else min(seconds, processor)
+
+    return extrapolate_seconds(run, len(rows), enough=enough, patience=MAX_ESTIMATE_SECONDS / 20)
+
+
 def _estimate_small(estimator: Any, task: Any, test: Any, seed: int, enough: float) -> float:
     """Return the estimated time of a fit of all rows of a small table from fits on a quarter and a half of them.
 
@@ -139,21 +187,21 @@ def _estimate_small(estimator: Any, task: Any, test: Any, seed: int, enough: flo
     """
     import numpy as np
 
-    from oneof.comparison import cost, folds
+    from oneof.comparison import fitting, folds
 
     order = np.random.default_rng(seed).permutation(len(task.candidates))
 
     def run(size: int) -> float:
         start = folds.clock()
-        result = folds.try_fit_and_score(estimator, task, np.sort(order[:size]), test)
+        result = fitting.try_fit_and_score(estimator, task, np.sort(order[:size]), test)
         return folds.clock() - start if result.error is None else math.nan
 
     first = run(len(order) // 4)
-    if first * 4.0 ** cost.GROWTH_RANGE[1] <= enough:
+    if first * 4.0 ** GROWTH_RANGE[1] <= enough:
         return 4.0 * first
     quarter, half = run(len(order) // 4), run(len(order) // 2)
     if math.isnan(quarter) or math.isnan(half):
         return math.nan
     # Fixed costs dominate on few rows: the growth may be slower than linear.
-    exponent = float(np.clip(math.log2(half / quarter), 0.0, cost.GROWTH_RANGE[1])) if min(quarter, half) > 0 else 1.0
+    exponent = float(np.clip(math.log2(half / quarter), 0.0, GROWTH_RANGE[1])) if min(quarter, half) > 0 else 1.0
     return half * 2.0**exponent

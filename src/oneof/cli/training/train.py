@@ -164,8 +164,7 @@ def train(
         show_plan(plan)
     steps = Steps(progress_factory, plan.step_seconds)
     if len(methods) > 1:
-        for sentence in describe_comparison(len(methods), budget, len(splits[0][0])):
-            announce(sentence)
+        announce(describe_comparison(len(methods), budget))
     comparison, curve = _compare(prepared, methods, task, splits, budget, seed, steps=steps, add_note=add_note)
     crowd = annotators = issues = posterior = sets = expected_coverage = proba = guarantee = None
     if prepared.answers is None:

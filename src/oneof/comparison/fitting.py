@@ -1,29 +1,100 @@
-"""Checks of the predictions and probabilities of a method, and their order by class."""
+"""One method on one fold: its fit, its held-out predictions, their checks and their scores."""
 
 import contextlib
 import math
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing
 
 from oneof.candidates import CandidateSets
-from oneof.comparison.results import HeldOut
+from oneof.comparison import folds
+from oneof.comparison.class_weights import fit_with_class_weights
+from oneof.comparison.folds import MIN_JUDGED_ROWS, MIN_TRUE_RATE, Task
+from oneof.comparison.results import FoldResult, HeldOut
 from oneof.errors import InputError
 from oneof.likelihoods import softmax
 from oneof.messages import warn
-from oneof.metrics import covering_rate
+from oneof.metrics import approximated_accuracy, covering_rate
 from oneof.model_selection import get_proba, get_scores
-from oneof.typing import Floats
+from oneof.typing import Floats, Ints
 
 MAX_SUM_ERROR = 0.01
 """Largest difference of the sum of the probabilities of a row from 1 that rounding explains."""
-MIN_TRUE_RATE, MIN_JUDGED_ROWS = 0.5, 10
-"""Fraction of true labels among the labels of their rows, of this number of rows, below which a warning is given."""
 MIN_ORDER_GAIN = 0.1
 """Gain of the covering rate from which the classes of a method seem to be in another order."""
 
 
-def predict_labels(model: Any, rows: Any, n_rows: int) -> Any:
+def try_fit_and_score(
+    estimator: Any, task: Task, train: Ints, test: Ints, sets: CandidateSets | None = None
+) -> FoldResult:
+    """Run `fit_and_score` and return a result with the error message if it raises."""
+    start = folds.clock()
+    try:
+        result = fit_and_score(estimator, task, train, test, sets)
+    except Exception as error:  # an error of one method must not stop the others
+        hint = ""
+        if str(error).startswith("Unknown label type"):  # of a classifier of scikit-learn
+            hint = " Wrap the classifier in oneof.CandidateEM, which fits it to candidate sets."
+        result = FoldResult(error=f"{type(error).__name__}: {error}{hint}")
+    return replace(result, seconds=folds.clock() - start)
+
+
+def fit_and_score(estimator: Any, task: Task, train: Ints, test: Ints, sets: CandidateSets | None = None) -> FoldResult:
+    """Fit a clone on the training rows and score it on the test rows; all candidate sets are over all classes.
+
+    Unlabeled test rows are predicted, and scored by their true labels alone. `sets` are fitted in place of those of the
+    training rows.
+    """
+    X, candidates, truth, class_weight = task
+    model, rows = clone(estimator), _safe_indexing(X, train)
+    start = folds.clock()
+    with _rows_numbered_by(train):
+        fit_with_class_weights(model, rows, candidates[train] if sets is None else sets, class_weight)
+    seconds = folds.clock() - start
+    rows, known = _safe_indexing(X, test), candidates[test]
+    n_labeled = int((~known.is_unlabeled).sum())
+    n_true = 0 if truth is None else int((~truth.is_unlabeled[test]).sum())
+    proba, has_proba = None, False
+    with _rows_numbered_by(test):
+        if isinstance(model, Pipeline) and len(model) > 1:  # transform the rows once for both calls below
+            rows, model = model[:-1].transform(rows), model[-1]
+        predicted = _predict_labels(model, rows, len(test))
+        if hasattr(model, "predict_proba") or hasattr(model, "decision_function"):
+            proba, has_proba = predict_proba(model, rows, len(test))
+    _check_predicted(model, predicted, known)
+    if proba is not None:
+        _check_proba(model, predicted, proba, has_proba=has_proba)
+    has_approximated = proba is not None and n_labeled > 0
+    return FoldResult(
+        covering_rate=covering_rate(known, predicted) if n_labeled else math.nan,
+        approximated_accuracy=(
+            approximated_accuracy(known, proba, classes=model.classes_) if has_approximated else math.nan
+        ),
+        fit_seconds=seconds,
+        accuracy=covering_rate(truth[test], predicted) if truth is not None and n_true else None,
+        n_labeled=n_labeled,
+        n_true=n_true,
+        held_out=_as_columns(candidates, model, predicted, proba, has_proba),
+    )
+
+
+@contextlib.contextmanager
+def _rows_numbered_by(rows: Ints) -> Iterator[None]:
+    """Replace the row of an error of a fold by the row of `X`."""
+    try:
+        yield
+    except InputError as error:
+        if error.row is None or not 0 <= error.row < len(rows):
+            raise
+        raise error.at(first_row=int(rows[error.row]) - error.row) from None
+
+
+def _predict_labels(model: Any, rows: Any, n_rows: int) -> Any:
     """Return the predictions of a method; raise unless they are one label for each row."""
     predicted = model.predict(rows)
     if np.shape(predicted) != (n_rows,):
@@ -56,7 +127,11 @@ def predict_proba(model: Any, rows: Any, n_rows: int) -> tuple[Floats, bool]:
             f"{name} must return an array of shape ({n_rows}, {n_classes}), a row for each row of X and a column for "
             f"each class in `classes_`; got shape {values.shape}.{scores}"
         )
-    values = _as_numbers(values, name)
+    if values.dtype.kind == "O":  # as a table with mixed columns has them
+        with contextlib.suppress(TypeError, ValueError):
+            values = values.astype(np.float64)
+    if values.dtype.kind not in "fiub":
+        raise InputError(f"{name} must return numbers; got values of type {values.dtype}.")
     if has_proba:
         wrong, expected = ~(np.isfinite(values) & (values >= 0)), "finite, nonnegative numbers"
     else:
@@ -65,26 +140,12 @@ def predict_proba(model: Any, rows: Any, n_rows: int) -> tuple[Floats, bool]:
         expected = "scores that are finite, or -inf for some of the classes"
     if wrong.any():
         row, column = np.argwhere(wrong)[0].tolist()
-        raise InputError(
-            f"{name} must return {expected}; got {values[row, column]} for the class "
-            f"{np.asarray(model.classes_).tolist()[column]!r}.",
-            row=row,
-        )
+        label = np.asarray(model.classes_).tolist()[column]
+        raise InputError(f"{name} must return {expected}; got {values[row, column]} for the class {label!r}.", row=row)
     return values if has_proba else softmax(values), has_proba
 
 
-def _as_numbers(values: Any, name: str) -> Floats:
-    """Return an array of numbers; objects, as a table with mixed columns has them, are converted to float64."""
-    numbers = values
-    if values.dtype.kind == "O":
-        with contextlib.suppress(TypeError, ValueError):
-            numbers = values.astype(np.float64)
-    if numbers.dtype.kind not in "fiub":
-        raise InputError(f"{name} must return numbers; got values of type {values.dtype}.")
-    return numbers
-
-
-def check_predicted(model: Any, predicted: Any, sets: CandidateSets) -> None:
+def _check_predicted(model: Any, predicted: Any, sets: CandidateSets) -> None:
     """Warn if a prediction is not a class, or if the classes of a method seem to be in another order than its columns.
 
     A method with sorted ``classes_`` and columns in the order of ``y.classes`` predicts wrong names of right columns.
@@ -98,7 +159,7 @@ def check_predicted(model: Any, predicted: Any, sets: CandidateSets) -> None:
         )
         return
     own = np.asarray(model.classes_).tolist() if hasattr(model, "classes_") else classes
-    if own == classes or set(own) != set(classes) or len(labels) < MIN_JUDGED_ROWS:
+    if own == classes or set(own) != set(classes) or len(labels) < MIN_JUDGED_ROWS or sets.is_unlabeled.all():
         return
     renamed = dict(zip(own, classes, strict=True))
     rate = covering_rate(sets, [renamed[label] for label in labels])
@@ -110,27 +171,24 @@ def check_predicted(model: Any, predicted: Any, sets: CandidateSets) -> None:
         )
 
 
-def check_proba(model: Any, predicted: Any, proba: Floats, *, has_proba: bool) -> None:
+def _check_proba(model: Any, predicted: Any, proba: Floats, *, has_proba: bool) -> None:
     """Warn if probabilities do not sum to 1, or most predictions are not the class of the largest probability.
 
     The second is a sign of columns in another order.
     """
-    sums = proba.sum(axis=1)
-    if has_proba and (np.abs(sums - 1.0) > MAX_SUM_ERROR).any():
-        warn(
-            f"the probabilities of {type(model).__name__} do not sum to 1 in each row. Divide them by their sum.",
-        )
-    if len(proba) < MIN_JUDGED_ROWS:
-        return
-    rate = float(np.mean(np.asarray(model.classes_)[proba.argmax(axis=1)] == np.asarray(predicted)))
-    if rate < MIN_TRUE_RATE:
+    if has_proba and (np.abs(proba.sum(axis=1) - 1.0) > MAX_SUM_ERROR).any():
+        warn(f"the probabilities of {type(model).__name__} do not sum to 1 in each row. Divide them by their sum.")
+    rate = np.mean(np.asarray(model.classes_)[proba.argmax(axis=1)] == np.asarray(predicted))
+    if len(proba) >= MIN_JUDGED_ROWS and rate < MIN_TRUE_RATE:
         warn(
             f"only {100 * rate:.0f} % of the predictions of {type(model).__name__} are the class of its largest "
             "probability. The columns of `predict_proba` must be in the order of `classes_`.",
         )
 
 
-def as_columns(candidates: CandidateSets, predicted: Any, proba: Any, has_proba: bool, model: Any) -> HeldOut:
+def _as_columns(
+    candidates: CandidateSets, model: Any, predicted: Any, proba: Floats | None, has_proba: bool
+) -> HeldOut:
     """Return predictions and probabilities in the order of the classes of the sets; -1 for other labels."""
     column = {label: k for k, label in enumerate(candidates.classes.tolist())}
     codes = np.array([column.get(label, -1) for label in np.asarray(predicted).tolist()], dtype=np.int64)

@@ -198,9 +198,8 @@ def within_one_error(comparison, key):
 
 
 RULES = {
-    "the rule of compare": lambda c: c.results[0],
-    "expected accuracy alone": lambda c: highest(c, lambda r: r.expected_accuracy),
-    "covering rate (the old rule)": lambda c: highest(c, lambda r: r.covering_rate),
+    "expected accuracy (the rule of compare)": lambda c: c.results[0],
+    "covering rate": lambda c: highest(c, lambda r: r.covering_rate),
     "approximated accuracy": lambda c: highest(c, lambda r: r.approximated_accuracy),
     "covering within 1 SE, approximated": lambda c: within_one_error(c, lambda r: r.approximated_accuracy),
     "LOORidge, without a comparison": lambda c: next(r for r in c.results if r.method == "LOORidge"),
@@ -212,7 +211,7 @@ def choosing(*names: str):
 
     On each task of `benchmarks.choosing_tasks` the methods are scored by `compare` with three folds. The regret of a
     rule is the held-out accuracy of the best method minus that of the chosen one. No rule uses a true label, but the
-    rule of `compare` was developed with the accuracies of the tasks of even position in sight. Methods that fail on a
+    rule of `compare` was chosen with the accuracies of the tasks of even position in sight. Methods that fail on a
     task, and data sets that are not available, are skipped. Names restrict the tasks.
     """
     columns = [*RULES, "a method at random"]
@@ -230,8 +229,7 @@ def choosing(*names: str):
         line = "  ".join(f"{regret:.3f}" for regret in regrets[-1])
         best = max((r for r in comparison.results if r.accuracy is not None), key=lambda r: r.accuracy)
         print(
-            f"{task.name:30s} {line}  chosen {comparison.best_method}, best {best.method} ({best.accuracy:.3f}), "
-            f"odds ratio {comparison.distractor_odds_ratio:.1f}",
+            f"{task.name:30s} {line}  chosen {comparison.best_method}, best {best.method} ({best.accuracy:.3f})",
             flush=True,
         )
     regrets, halves = np.array(regrets), np.array(halves)

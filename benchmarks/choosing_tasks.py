@@ -275,7 +275,7 @@ TASKS: dict[str, Callable[[], Rows]] = {
     "usps, unlabeled": lambda: unlabeled(generated("usps", 31, **_confusable(1, 0.5)), 0.5),
     "segment, unlabeled": lambda: unlabeled(generated("segment", 32, **_uniform(2)), 0.6),
 }
-"""Tasks in a fixed order: the rule of `compare` was developed on the tasks of even position, counted from 0."""
+"""Tasks in a fixed order: the rule of `compare` was chosen on the tasks of even position, counted from 0."""
 
 
 def choosing_tasks(names: Collection[str] = ()) -> Iterator[ChoosingTask]:

@@ -114,7 +114,7 @@ def comparisons(draw: st.DrawFn) -> Case:
         named.pop("keep_predictions", None)
         return learning_curve, (PLKNN(n_neighbors=2), X, y), named
     methods = either(
-        st.sampled_from([{"a": PLKNN(), "b": AvgPerceptron()}, ["PLKNN"], "AvgPerceptron", "few_labels"]),
+        st.sampled_from([{"a": PLKNN(), "b": AvgPerceptron()}, ["PLKNN"], "AvgPerceptron"]),
         st.sampled_from(["none", [], {}, {"a": 1}, {1: PLKNN()}, None, 3]),
     )
     return compare, (X, y, draw(methods)), named

@@ -1,10 +1,10 @@
 """Comparison of methods by cross-validation, and the choice of a method without true labels.
 
-Reading order: `class_weights` (weights of classes in a fit), `folds` (one method fitted and scored on one fold),
-`results` (by fold and by method), `tables` (the result of `compare`, as text and DataFrame), `methods` (the default
-estimators), `training_rows` (common features, corrected labels), `cost` (estimates of time, and the order of the folds
-within a budget), `criterion` (the expected accuracy), `few_labels` (the same with few labels), `scoring` (the held-out
-rows of all folds), `baseline` (a simple classifier), `comparison` (`compare`), `curve` (`learning_curve`).
+Reading order: `folds` (rows and labels, and their folds), `class_weights` (weights of classes in a fit), `fitting` (one
+method on one fold), `results` (by fold and by method), `tables` (the result of `compare`, as text and DataFrame),
+`methods` (the default estimators), `training_rows` (common features, corrected labels), `schedule` (limits of time),
+`criterion` (the expected accuracy), `baseline` (a simple classifier), `comparison` (`compare`), `curve`
+(`learning_curve`).
 """
 
 from oneof.comparison.comparison import compare

@@ -133,9 +133,9 @@ def compare(
     far. The best of these methods is then fitted unless ``refit=False``; a second Ctrl-C ends this fit as well.
     Otherwise KeyboardInterrupt is raised, with a sentence that names the interrupted step.
 
-    The best method has the highest expected accuracy; equal ones are in the order of `methods`. The expected accuracy is
-    the mean probability of the held-out predictions, given the sets, in the mixture of all methods for which the sets
-    are most likely,
+    The best method has the highest expected accuracy; equal ones are in the order of `methods`. The expected accuracy
+    is the mean probability of the held-out predictions, given the sets, in the mixture of all methods for which the
+    sets are most likely,
 
         q_ik  ~  w_ik ((1 - c_k) / c_k)^w_ik sum_m v_m p_mik,
 
@@ -345,8 +345,8 @@ def _measure(
         for name, score in zip(held_out, scores.tolist(), strict=True):
             results[name] = replace(results[name], expected_accuracy=score)
     if keep_predictions:
-        rows, last = np.unique(predicted[::-1], return_index=True)  # of several predictions of a row, the last one
-        last = len(predicted) - 1 - last
+        # Of several predictions of a row, the last one.
+        last = len(predicted) - 1 - np.unique(predicted[::-1], return_index=True)[1]
         for name, outputs in held_out.items():
             labels = _labels_of(codes[name][last], work.task.candidates)
             kept = proba[name][last] if all(output.has_proba for output in outputs) else None

@@ -144,12 +144,14 @@ def summarize(name: str, folds: tuple[FoldResult, ...], *, incomplete: str | Non
         return MethodResult(name, nan, nan, nan, nan, nan, None, None, error, folds, incomplete)
     n_labeled = folds[0].n_labeled
     accuracies = [fold.accuracy for fold in folds if fold.accuracy is not None]
+    accuracy, accuracy_std = _mean_and_std(accuracies, folds[0].n_true) if accuracies else (None, None)
     return MethodResult(
         name,
         *_mean_and_std([fold.covering_rate for fold in folds], n_labeled),
         *_mean_and_std([fold.approximated_accuracy for fold in folds], n_labeled),
         float(np.median([fold.fit_seconds for fold in folds])),
-        *(_mean_and_std(accuracies, folds[0].n_true) if accuracies else (None, None)),
+        accuracy,
+        accuracy_std,
         None,
         folds,
         incomplete,

@@ -51,8 +51,8 @@ def run(
     """Compare the methods on held-out rows of a table; no file is written.
 
     The method is chosen by the expected accuracy: the mean probability of the held-out predictions, given the sets, in
-    the mixture of the methods that makes the sets most likely. The covering rate is the fraction of held-out rows whose prediction is in the row's candidate set. Ctrl-C ends the
-    comparison and prints the methods compared so far.
+    the mixture of the methods for which the sets are most likely. The covering rate is the fraction of held-out rows
+    whose prediction is in the row's candidate set. Ctrl-C ends the comparison and prints the methods compared so far.
     """
     with terminal.handle_errors(debug=debug):
         from oneof.cli.answers.annotators import WEIGHTS_NOTE

@@ -130,13 +130,13 @@ def test_ctrl_c_fits_the_best_method_so_far(run: Run, birds: Path, monkeypatch: 
     monkeypatch.setattr(
         methods,
         "default_estimators",
-        lambda **options: {name: all_estimators(**options)[name] for name in ("CLPL", "AvgPerceptron")},
+        lambda **options: {name: all_estimators(**options)[name] for name in ("CLPL", "PLKNN")},
     )
 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(oneof.AvgPerceptron, "fit", interrupt)
+    monkeypatch.setattr(oneof.PLKNN, "fit", interrupt)
     args = [birds, "--labels", "species", "--drop", "truth", "--folds", "2"]
     result = run("fit", *args, "--method", "best", "--json")
     assert result.code == 0, result.err
@@ -216,7 +216,7 @@ def test_a_comparison_has_a_line_for_each_method_and_phase(
     """If standard error is not a terminal, a comparison announces itself, each fit, its end, and the baseline."""
     from oneof.comparison import methods
 
-    all_estimators, few = methods.default_estimators, ("CLPL", "PLKNN", "AvgPerceptron")
+    all_estimators, few = methods.default_estimators, ("AvgPerceptron", "CLPL", "PLKNN")
     monkeypatch.setattr(
         methods, "default_estimators", lambda **options: {name: all_estimators(**options)[name] for name in few}
     )

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -26,40 +26,20 @@ _MIN_GAP = 0.03
 """Difference of the rates below which a method is not called worse than the baseline."""
 
 
-class BaselineCheck(NamedTuple):
-    """Rates of held-out predictions that are a label of largest weight, or a candidate of a set without weights.
-
-    `rate` is that of the baseline, `best_rate` that of the best method, and `error` the standard error of their
-    difference over the held-out rows. `label` is the kind of label in words.
-    """
-
-    rate: float = math.nan
-    best_rate: float = math.nan
-    error: float = math.nan
-    label: str = ""
-
-    def warning(self, method: str) -> str:
-        """Return a sentence if the best method is worse by three points and two standard errors; otherwise ""."""
-        if not self.rate - self.best_rate > max(_MIN_GAP, 2 * self.error):
-            return ""
-        return (
-            f"{method} predicts {self.label} in {self.best_rate:.0%} of the held-out rows, and a simple baseline "
-            f"(ridge regression on these labels) in {self.rate:.0%}. Compare other methods, or other parameters of "
-            f"{method}."
-        )
-
-
 def measure_baseline(
-    task: Task, splits: Sequence[tuple[Ints, Ints]], folds: Sequence[FoldResult], estimator: Any, random_state: Any
-) -> BaselineCheck:
-    """Compare the best method with the baseline on its own folds and features.
+    task: Task, splits: Sequence[tuple[Ints, Ints]], folds: Sequence[FoldResult], best: tuple[str, Any], seed: Any
+) -> tuple[float, str]:
+    """Compare the best method with the baseline on its own folds, and on the features of the last step of a pipeline.
 
-    The features are those of the last step of `estimator`; the rates are NaN if they are not finite numbers.
+    Return the fraction of the held-out predictions of the baseline that are a label of largest weight, and a sentence
+    if that of the best method, given with its name, is lower by three points and two standard errors. The rate is NaN
+    if the features are not finite numbers.
     """
+    name, estimator = best
     steps = estimator.steps[:-1] if isinstance(estimator, Pipeline) else []
     baseline = Pipeline([*steps, ("baseline", RidgeOnTopLabels())])
     is_labeled, hits = ~task.candidates.is_unlabeled, []
-    rng = check_random_state(random_state)
+    rng = check_random_state(seed)
     for (train, test), fold in zip(splits, folds, strict=True):
         known, is_scored = rng.permutation(train[is_labeled[train]])[:MAX_ROWS], is_labeled[test]
         if not len(known) or not is_scored.any():
@@ -67,18 +47,23 @@ def measure_baseline(
         try:
             other = fit_and_score(baseline, Task(task.X, task.candidates, None), known, test[is_scored]).held_out
         except Exception:  # such as a category that the sample lacks: a baseline must not end a comparison
-            return BaselineCheck()
+            return math.nan, ""
         assert fold.held_out is not None
         assert other is not None
         tops, codes = top_shares(task.candidates[test[is_scored]]) > 0, fold.held_out.predicted[: len(test)][is_scored]
         rows = np.arange(len(tops))
         hits.append([tops[rows, other.predicted], tops[rows, codes] & (codes >= 0)])
     if not hits:
-        return BaselineCheck()
+        return math.nan, ""
     first, second = np.concatenate(hits, axis=1).astype(float)
+    rate, gap = float(first.mean()), float(first.mean() - second.mean())
+    if gap <= max(_MIN_GAP, 2.0 * float(np.std(first - second)) / math.sqrt(len(first))):
+        return rate, ""
     label = "a label of largest weight" if task.candidates.is_weighted.any() else "a candidate"
-    error = float(np.std(first - second)) / math.sqrt(len(first))
-    return BaselineCheck(float(first.mean()), float(second.mean()), error, label)
+    return rate, (
+        f"{name} predicts {label} in {second.mean():.0%} of the held-out rows, and a simple baseline (ridge regression "
+        f"on these labels) in {rate:.0%}. Compare other methods, or other parameters of {name}."
+    )
 
 
 class RidgeOnTopLabels(ClassifierMixin, BaseEstimator):

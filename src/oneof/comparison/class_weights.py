@@ -20,7 +20,9 @@ def has_class_weights(estimator: Any) -> bool:
 
 
 def check_class_weights(class_weight: Any, estimators: Mapping[str, Any], candidates: CandidateSets) -> None:
-    """Raise if the weights are invalid, or a method has none."""
+    """Raise if the weights are invalid, or a method has none; None is valid."""
+    if class_weight is None:
+        return
     compute_sample_weight(class_weight, candidates)
     without = [name for name, estimator in estimators.items() if not has_class_weights(estimator)]
     if without:

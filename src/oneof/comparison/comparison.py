@@ -14,7 +14,7 @@ from sklearn.utils.parallel import Parallel, delayed
 
 from oneof.candidates import CandidateSets
 from oneof.comparison import folds as fold_module
-from oneof.comparison.baseline import BaselineCheck, measure_baseline
+from oneof.comparison.baseline import measure_baseline
 from oneof.comparison.class_weights import check_class_weights, fit_with_class_weights
 from oneof.comparison.criterion import expected_accuracies
 from oneof.comparison.fitting import try_fit_and_score
@@ -150,8 +150,9 @@ def compare(
 
     On 53 tasks, 11 of them with published sets, the rule lost 0.005 of accuracy on average compared with the choice
     among 15 methods by true labels, and at worst 0.048; LOORidge without a comparison lost 0.010. The rule was chosen
-    on half of these tasks; on the other half it lost 0.004 (``python -m benchmarks accuracy choosing``). Small differences are weak evidence; true labels of a few hundred rows are stronger evidence than any
-    criterion without them.
+    on half of these tasks; on the other half it lost 0.004 (``python -m benchmarks accuracy choosing``). Small
+    differences are weak evidence; true labels of a few hundred rows are stronger evidence than any criterion without
+    them.
 
     The best method is compared with a simple baseline on the same folds: ridge regression on the labels of largest
     weight of at most 5,000 training rows, with the features of the last step of its pipeline. If the baseline predicts
@@ -191,18 +192,10 @@ def compare(
     task = check_task(X, y, truth, class_weight)
     splits = make_folds(task, cv, random_state, groups)
     estimators = resolve_methods(methods, task, random_state)
-    if class_weight is not None:
-        check_class_weights(class_weight, estimators, task.candidates)
+    check_class_weights(class_weight, estimators, task.candidates)
     progress = progress or _no_progress
     work = _add_predicted_rows(Work(estimators, task, splits), keep_predictions)
-    is_limited = budget is not None or time_limit is not None
-    schedule = Schedule(
-        fastest_first(estimators) if is_limited else list(estimators),
-        len(splits),
-        effective_n_jobs(n_jobs),
-        end=math.inf if budget is None else fold_module.clock() + 60.0 * budget,
-        time_limit=math.inf if time_limit is None else float(time_limit),
-    )
+    schedule = _make_schedule(work, budget, time_limit, n_jobs)
     fitted = work
     if correct is None and has_shared_step(work):
         progress(0, len(estimators), "features", None)
@@ -215,10 +208,10 @@ def compare(
     folds, is_interrupted = _fit_folds(fitted, training_sets, schedule, n_jobs, progress)
     results = _rank(_measure(work, folds, schedule.reasons, keep_predictions=bool(keep_predictions)), schedule)
     best = results[0].method
-    baseline = BaselineCheck()
+    baseline = math.nan, ""
     if correct is None and not schedule.is_over():
         progress(schedule.n_done, schedule.n_total, "simple baseline", None)
-        baseline = measure_baseline(task, splits, folds[best], estimators[best], random_state)
+        baseline = measure_baseline(task, splits, folds[best], (best, estimators[best]), random_state)
     model = clone(estimators[best])
     if refit:
         progress(schedule.n_done, schedule.n_total, f"{best} on all rows", None)
@@ -235,10 +228,9 @@ def compare(
         estimators=estimators,
         classes=task.candidates.classes,
         held_out_rows=_predicted_rows(work) if keep_predictions else None,
-        baseline_rate=baseline.rate,
-        baseline_warning=baseline.warning(best),
-        n_groups=None if groups is None else count_groups(groups, task.candidates),
-        **_count_rows(task, splits),
+        baseline_rate=baseline[0],
+        baseline_warning=baseline[1],
+        **_count_rows(task, splits, groups),
     )
 
 
@@ -255,6 +247,18 @@ def _check_options(refit: Any, keep_predictions: Any, budget: Any, time_limit: A
             check_positive(name, limit, alternatives=" or None")
     if correct is not None and not callable(correct):
         raise InputError(f"`correct` must be a function of the training rows, or None; got {correct!r}.")
+
+
+def _make_schedule(work: Work, budget: float | None, time_limit: float | None, n_jobs: int | None) -> Schedule:
+    """Return the folds of all methods, of fast kinds of methods first if there is a limit."""
+    is_limited = budget is not None or time_limit is not None
+    return Schedule(
+        fastest_first(work.estimators) if is_limited else list(work.estimators),
+        len(work.splits),
+        effective_n_jobs(n_jobs),
+        end=math.inf if budget is None else fold_module.clock() + 60.0 * budget,
+        time_limit=math.inf if time_limit is None else float(time_limit),
+    )
 
 
 def _no_progress(n_done: int, n_total: int, name: str, seconds_left: float | None) -> None:
@@ -384,13 +388,14 @@ def _rank(results: Sequence[MethodResult], schedule: Schedule) -> list[MethodRes
     return [*ranked, *incomplete, *failed]
 
 
-def _count_rows(task: Task, splits: Sequence[Split]) -> dict[str, Any]:
-    """Return the fields of `Comparison` with numbers of rows."""
+def _count_rows(task: Task, splits: Sequence[Split], groups: Any) -> dict[str, Any]:
+    """Return the fields of `Comparison` with numbers of rows and groups."""
     is_labeled = ~task.candidates.is_unlabeled
     is_true = np.zeros(len(is_labeled), dtype=bool) if task.truth is None else task.truth.is_exact
     all_times = np.bincount(np.concatenate([test for _, test in splits]), minlength=len(is_labeled))
     times = all_times[(all_times > 0) & (is_labeled | is_true)]
     return {
+        "n_groups": None if groups is None else count_groups(groups, task.candidates),
         "n_train": round(sum(len(train) for train, _ in splits) / len(splits)),
         "n_held_out": len(times),
         "n_tests": (int(times.min()), int(times.max())) if len(times) else (1, 1),

@@ -124,18 +124,9 @@ def learning_curve(
     (2, 10)
     """
     # scikit-learn's learning_curve would count unlabeled rows, computes one score per call and reports no progress.
-    if not hasattr(estimator, "fit"):
-        raise InputTypeError(
-            f"`estimator` must be an estimator; got {estimator!r}. Those of `compare` are in `default_estimators()`."
-        )
-    fractions = list(train_sizes) if isinstance(train_sizes, Iterable) else []
-    if not fractions or not all(isinstance(value, numbers.Real) and 0 < value <= 1 for value in fractions):
-        raise InputError(f"`train_sizes` must be one or more fractions in (0, 1]; got {fractions or train_sizes!r}.")
-    if max_rows is not None:
-        check_positive("max_rows", max_rows, integer=True, alternatives=" or None")
+    fractions = _check_arguments(estimator, train_sizes, max_rows)
     task = check_task(X, y, truth, class_weight)
-    if class_weight is not None:
-        check_class_weights(class_weight, {type(last_step(estimator)).__name__: estimator}, task.candidates)
+    check_class_weights(class_weight, {type(last_step(estimator)).__name__: estimator}, task.candidates)
     unlabeled = task.candidates.is_unlabeled
     rng = check_random_state(random_state)
     splits = [
@@ -178,3 +169,17 @@ def learning_curve(
         accuracy_std=accuracy_std,
         errors=tuple(point.error for point in points),
     )
+
+
+def _check_arguments(estimator: Any, train_sizes: Iterable[float], max_rows: int | None) -> list[float]:
+    """Return the fractions; raise if one is not in (0, 1], or another argument is invalid."""
+    if not hasattr(estimator, "fit"):
+        raise InputTypeError(
+            f"`estimator` must be an estimator; got {estimator!r}. Those of `compare` are in `default_estimators()`."
+        )
+    fractions = list(train_sizes) if isinstance(train_sizes, Iterable) else []
+    if not fractions or not all(isinstance(value, numbers.Real) and 0 < value <= 1 for value in fractions):
+        raise InputError(f"`train_sizes` must be one or more fractions in (0, 1]; got {fractions or train_sizes!r}.")
+    if max_rows is not None:
+        check_positive("max_rows", max_rows, integer=True, alternatives=" or None")
+    return fractions

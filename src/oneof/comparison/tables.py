@@ -25,12 +25,7 @@ def to_frame(results: Sequence[MethodResult]) -> "pd.DataFrame":
         import pandas as pd
     except ImportError:
         raise MissingExtraError("pandas") from None
-    measures = [
-        *["expected_accuracy"] * (len(results) > 1),
-        *["covering_rate", "covering_rate_std", "approximated_accuracy", "approximated_accuracy_std"],
-        *["accuracy", "accuracy_std"] * _has_truth(results),
-        "fit_seconds",
-    ]
+    measures = [*(name for _, *names in _rates(results) for name in names), "fit_seconds"]
     columns = {name: np.array([getattr(r, name) for r in results], dtype=float) for name in measures}  # None is NaN
     return pd.DataFrame(
         {
@@ -44,18 +39,12 @@ def to_frame(results: Sequence[MethodResult]) -> "pd.DataFrame":
 
 def format_lines(results: Sequence[MethodResult], best_method: str) -> list[str]:
     """Return the lines of a table of text: the names of its columns, and a line for each method."""
-    has_truth, is_comparison = _has_truth(results), len(results) > 1
-    rates = [*["exp. accuracy"] * is_comparison, "covering rate", "approx. accuracy", *["accuracy"] * has_truth]
-    table = [["", "method", *rates, "fit time"]]
+    rates = _rates(results)
+    table = [["", "method", *(title for title, *_ in rates), "fit time"]]
     for r in results:
-        cells = [
-            *["-" if r.expected_accuracy is None else f"{r.expected_accuracy:.3f}"] * is_comparison,
-            _format_mean_std(r.covering_rate, r.covering_rate_std),
-            _format_mean_std(r.approximated_accuracy, r.approximated_accuracy_std),
-            *[_format_mean_std(r.accuracy, r.accuracy_std)] * has_truth,
-            f"{r.fit_seconds:.3g} s" if not math.isnan(r.fit_seconds) else "",
-        ]
-        table.append(["*" if r.method == best_method else "", r.method, *cells])
+        cells = [_format_mean_std(*(getattr(r, name) for name in names)) for _, *names in rates]
+        seconds = "" if math.isnan(r.fit_seconds) else f"{r.fit_seconds:.3g} s"
+        table.append(["*" if r.method == best_method else "", r.method, *cells, seconds])
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = []
     for row, result in zip(table, [None, *results], strict=True):
@@ -80,12 +69,23 @@ def log_method(result: MethodResult, n_done: int, n_total: int) -> None:
     )
 
 
-def _has_truth(results: Sequence[MethodResult]) -> bool:
-    return any(r.accuracy is not None for r in results)
+def _rates(results: Sequence[MethodResult]) -> list[tuple[str, ...]]:
+    """Return the title of each rate of a table, and its fields: the mean and, if there is one, the deviation."""
+    rates: list[tuple[str, ...]] = [
+        ("covering rate", "covering_rate", "covering_rate_std"),
+        ("approx. accuracy", "approximated_accuracy", "approximated_accuracy_std"),
+    ]
+    if len(results) > 1:
+        rates.insert(0, ("exp. accuracy", "expected_accuracy"))
+    if any(r.accuracy is not None for r in results):
+        rates.append(("accuracy", "accuracy", "accuracy_std"))
+    return rates
 
 
-def _format_mean_std(mean: float | None, std: float | None) -> str:
-    return "-" if mean is None or std is None or math.isnan(mean) else f"{mean:.3f} ± {std:.3f}"
+def _format_mean_std(mean: float | None, std: float | None = None) -> str:
+    if mean is None or math.isnan(mean):
+        return "-"
+    return f"{mean:.3f}" if std is None else f"{mean:.3f} ± {std:.3f}"
 
 
 @dataclass(frozen=True)

@@ -105,8 +105,8 @@ THEMES: dict[str, dict[str, Part]] = {
         ),
         **_parts(
             "distractors",
-            ("selection", "the choice of the distractor model on sets of all kinds; a table in docs/", "2 h"),
-            ("selection-summary", "the means of docs/loo_ridge_selection.csv", "1 s"),
+            ("sets", "with and without the judge on sets of all kinds; writes docs/loo_ridge_sets.csv", "30 min"),
+            ("sets-summary", "the means of docs/loo_ridge_sets.csv", "1 s"),
         ),
         **_parts(
             "scenes",

@@ -51,15 +51,15 @@ def features(data: Any) -> Any:
     return data.X.tocsr().astype(float) if sp.issparse(data.X) else np.nan_to_num(np.asarray(data.X, dtype=float))
 
 
-def published_sets(name: str, n: int) -> Rows:
+def published_sets(name: str, n: int, seed: int = 0) -> Rows:
     """Return rows of the training part of a data set with published candidate sets."""
     data = load(name)
     truth = np.array([data.candidates.classes.tolist().index(label) if label is not None else -1 for label in data.y])
     end = len(truth) if data.n_train is None else data.n_train
-    return compact(features(data)[:end], truth[:end], data.candidates.mask[:end], n, 0)
+    return compact(features(data)[:end], truth[:end], data.candidates.mask[:end], n, seed)
 
 
-def coarse_tags(n: int) -> Rows:
+def coarse_tags(n: int, seed: int = 1) -> Rows:
     """Return the words of `ud_english_ewt` with the coarse tags that a dictionary has for each word."""
     paths = [folder / "ud_english_ewt.npz" for folder in data_folders(None)]
     path = next((path for path in paths if path.exists()), None)
@@ -70,7 +70,7 @@ def coarse_tags(n: int) -> Rows:
         K = len(stored["upos_classes"])
     table = np.zeros((words.max() + 1, K), dtype=bool)
     table[words[:end], tags[:end]] = True
-    return compact(features(load("ud_english_ewt"))[:end], tags[:end], table[words[:end]], n, 1)
+    return compact(features(load("ud_english_ewt"))[:end], tags[:end], table[words[:end]], n, seed)
 
 
 def labeled_rows(name: str, n: int, seed: int) -> tuple[Any, np.ndarray]:

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from oneof.estimators.graph_logistic.graph_logistic import GraphLogisticRegression as GraphLogisticRegression
     from oneof.estimators.linear.clpl import CLPL as CLPL
     from oneof.estimators.linear.plem import PLEM as PLEM
+    from oneof.estimators.loo_ridge import FIRST_CHOICE as FIRST_CHOICE
     from oneof.estimators.loo_ridge import LOORidge as LOORidge
     from oneof.estimators.neighbors.ipal import IPAL as IPAL
     from oneof.estimators.neighbors.plknn import PLKNN as PLKNN
@@ -69,6 +70,7 @@ _LAZY_NAMES = {
     "GraphLogisticRegression": "oneof.estimators.graph_logistic.graph_logistic",
     "HarmonicField": "oneof.estimators.graph.harmonic_field",
     "IPAL": "oneof.estimators.neighbors.ipal",
+    "FIRST_CHOICE": "oneof.estimators.loo_ridge",
     "LOORidge": "oneof.estimators.loo_ridge",
     "LocalGlobalConsistency": "oneof.estimators.graph.local_global_consistency",
     "MarkovWalk": "oneof.estimators.graph.markov_walk",

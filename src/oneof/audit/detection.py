@@ -12,7 +12,7 @@ from oneof.audit.label_issues import LabelIssues, issues_from_proba
 from oneof.candidates import CandidateSets, as_candidates
 from oneof.errors import InputError
 from oneof.estimators.base import check_accepts_candidates, check_informative, last_step
-from oneof.estimators.loo_ridge import LOORidge, loo_logits
+from oneof.estimators.loo_ridge import FIRST_CHOICE, LOORidge, loo_logits
 from oneof.likelihoods import softmax, uniform_within_sets
 from oneof.messages import enumerate_items
 from oneof.messages import warn as warn_caller
@@ -150,7 +150,7 @@ def find_label_issues(
         return issues_from_proba(_check_proba(proba, candidates), candidates, checked=checked, **options)
     if X is None:
         raise InputError("`X` must be given without `proba`; got None.")
-    classifier = LOORidge() if estimator is None else estimator
+    classifier = FIRST_CHOICE() if estimator is None else estimator
     check_estimator(classifier)
     is_exact = bool((candidates.is_exact | candidates.is_unlabeled).all())
     check_accepts_candidates(classifier, is_exact)

@@ -12,7 +12,7 @@ from oneof.candidates import CandidateSets, as_candidates
 from oneof.conformal.held_out import check_cv, class_proba, fit_parts, is_text
 from oneof.errors import InputError
 from oneof.estimators.base import check_informative, check_lengths
-from oneof.estimators.loo_ridge import LOORidge
+from oneof.estimators.loo_ridge import FIRST_CHOICE
 from oneof.messages import warn
 from oneof.metrics import covering_rate
 from oneof.model_selection.scoring import check_has_scores
@@ -354,7 +354,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
         """Return the classifier, not cloned."""
         if self.estimator is None and is_text(self.cv, "prefit"):
             raise InputError('`estimator` must be a fitted classifier with cv="prefit"; got None.')
-        return LOORidge() if self.estimator is None else self.estimator
+        return FIRST_CHOICE() if self.estimator is None else self.estimator
 
     def _scores(self, proba: Floats, hashed: Floats) -> Floats:
         """Return scores; the random number of a row is a hash of `hashed`, and the same in the scores of all models."""
@@ -363,7 +363,7 @@ class ConformalClassifier(ClassifierMixin, BaseEstimator):
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        inner = get_tags(LOORidge() if self.estimator is None else self.estimator).input_tags
+        inner = get_tags(FIRST_CHOICE() if self.estimator is None else self.estimator).input_tags
         for name in ("sparse", "allow_nan", "positive_only", "pairwise"):
             setattr(tags.input_tags, name, getattr(inner, name))
         return tags

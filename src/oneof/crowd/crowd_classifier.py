@@ -345,8 +345,8 @@ class CrowdClassifier(ClassifierMixin, BaseEstimator):
 
     def _classifier(self) -> Any:
         if self.estimator is None:
-            from oneof.estimators.loo_ridge import LOORidge
+            from oneof.estimators.loo_ridge import FIRST_CHOICE
 
-            return LOORidge()
+            return FIRST_CHOICE()
         check_estimator(self.estimator)
         return self.estimator

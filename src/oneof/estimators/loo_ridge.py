@@ -18,7 +18,10 @@ from oneof.solvers.loo_ridge import (
     BlockedRows,
     CandidateGroups,
     LOORidgeSolution,
+    RowSamples,
     RowsInMemory,
+    SelfTraining,
+    distractor_model,
     fit_inverse_temperature,
     runner_up_classes,
     solve_loo_ridge,
@@ -40,14 +43,9 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     """Kernel ridge classifier that disambiguates labels by exact leave-one-out prediction.
 
     The labels P start as the uniform distribution over each row's candidates, or as w / sum w with weights w. In each
-    iteration every row is predicted from the labels of all other rows, and the prediction within its set, times the
-    weights, becomes its label. This is repeated under three models of the distractors:
-
-    * uniform: all classes are equally probable distractors;
-    * cooccurring: distractors are the other labels of the same scene, so that common labels are common distractors;
-    * confusable: distractors are classes that are mistaken for the truth.
-
-    The weight of each model follows from the gain in prediction that the candidate sets give under it.
+    iteration every row is predicted from the labels of all other rows, and the prediction within its set, corrected by
+    the model of the distractors, becomes its label. The held-out probabilities of a linear classifier, the judge, are
+    mixed with these labels. Its weight is large only where it explains the sets of held-out rows better.
 
     Parameters
     ----------
@@ -55,15 +53,13 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         "rbf" is exp(-.3 ||x - y||^2 / V), with V the summed variance of the features, "laplacian" exp(-1.5 |x - y|_1 /
         d). "auto" uses both, see `features`. "precomputed": X is the kernel of all pairs of rows. A callable
         ``kernel(X, Y)`` returns the matrix of all pairs of untransformed rows.
-    distractors : {"auto", "uniform", "cooccurring", "confusable"}, default="auto"
-        Origin of the distractors: "auto" weights the three models by the candidate sets; "uniform": all other classes
-        are equally probable; "cooccurring": all labels in one scene; "confusable": classes mistaken for the truth.
+    distractors : {"cooccurring", "uniform", "confusable"}, default="cooccurring"
+        Origin of the distractors. "cooccurring": the other labels in one scene, so that common labels are common
+        distractors. "uniform": all other classes are equally probable. "confusable": classes mistaken for the truth.
     lam : float, default=0.05
         Ridge penalty, above 0. For kernels with k(x, x) = 1 the default rarely needs a change.
     max_iter : int, default=25
-        Maximum number of iterations of each self-training. There is one to weight the kernels, one under each of the
-        three models, and a second one for cooccurring distractors, with sharper labels. No iteration is made if all
-        rows are exact.
+        Maximum number of iterations of self-training. No iteration is made if all rows are exact.
     tol : float, default=1e-4
         Self-training ends when at most this fraction of the label mass changes in an iteration; with 0 all `max_iter`
         iterations are made.
@@ -72,6 +68,10 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         callable. If this parameter and `kernel` select several kernels, the kernel is their weighted sum. With these
         weights the averaged leave-one-out predictions are closest to the labels, on at most 1,500 rows. No true label
         is needed. The transformations are fitted to at most 10,000 rows.
+    judge : {"linear", None}, default="linear"
+        "linear": the labels are mixed with those of averaged Pegasos, see the notes. None: without it. There is no
+        judge with a precomputed or callable kernel, whose features are not given, or with so many rows that
+        self-training uses a part of them.
     unlabeled : {"ignore", "class_mass"}, default="ignore"
         "ignore": unlabeled rows are not used. "class_mass": they start from the uniform distribution over all classes
         and are labeled like the other rows, with the class frequencies of those.
@@ -82,7 +82,7 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     n_components : int or None, default=None
         Number of landmarks m, limited to the number of rows. None is 2,000 to 4,000: fewer for more rows.
     random_state : int, RandomState instance or None, default=None
-        Seed of the random landmarks; nothing else is random.
+        Seed of the random landmarks. The folds of the judge and its order of the rows have a fixed seed.
 
     Attributes
     ----------
@@ -101,26 +101,13 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         None with an approximation.
     influences_ : ndarray of the shape of `influential_rows_`
         Contributions of these rows to the margin between the two leave-one-out scores; 0 for ignored rows, and None
-        with an approximation. The total margin is negative if a distractor model changed the decision of the scores.
-    distractor_weights_ : dict of str to float
-        The weights of "uniform", "cooccurring" and "confusable" in the labels; they sum to 1. A large weight gives good
-        labels, but does not prove the origin of the sets. If two models lead to similar labels, either may have the
-        large weight.
-    distractor_z_scores_ : dict of str to float
-        z-scores of "cooccurring" and "confusable" against "uniform": the gain in prediction in standard errors. If
-        `group_concentration_` is below 4, the z-score of the gain in likelihood without the rows of the same set is
-        computed as well, unless these predictions are uninformative. The smaller z-score counts. For "cooccurring", a
-        larger z-score of the lift replaces it: these predictions then cover more sets than frequent classes do. Empty
-        if the models were not compared.
+        with an approximation. The total margin is negative if the distractor model or the judge changed the decision of the scores.
+    judge_weight_ : float
+        The weight of the judge in the labels, in [0, 1]; 0 without a judge.
     kernel_weights_ : dict of str to float
         The weight of each kernel, by the names of features and kernel, such as "quantile-laplacian"; they sum to 1.
-    group_concentration_ : float
-        Concentration of the class shares in groups of rows with the identical set. It is small (about 1) if most rows
-        of a set have the same label, as in dictionaries and rules. It is large for scenes and for random distractors,
-        and infinite if the models were not compared.
     label_changes_ : ndarray
-        The fraction of label mass that changed in each iteration under the model with the largest weight; empty if no
-        iteration was made.
+        The fraction of label mass that changed in each iteration; empty if no iteration was made.
     inverse_temperature_ : float
         b of `predict_proba`: the softmax of b times the scores. Between .1 and 1,000; 1 if all used rows are unlabeled.
     n_iter_ : int
@@ -142,11 +129,17 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     that are 0 in all rows do not count. The result is invariant to one factor for all features and, without "l2", to
     one factor for each feature.
 
-    Rows with weights. The weights multiply the labels under each distractor model; those below 1e-6 count as 0. The
-    models are about the sets of the main candidates, which have weights of at least .1. Rows belong to one group if
-    they have the identical main candidates, whatever their weights are. Other classes have the mass of their
-    predictions times their weights. If all classes of a row are main candidates, it has no observable distractors: its
-    labels are its predictions times its weights, and the models are selected on the other rows.
+    Rows with weights. The weights multiply the labels; those below 1e-6 count as 0. The distractor model is about the
+    sets of the main candidates, which have weights of at least .1. Rows belong to one group if they have the identical
+    main candidates, whatever their weights are. Other classes have the mass of their predictions times their weights.
+    If all classes of a row are main candidates, it has no observable distractors: its labels are its predictions times
+    its weights.
+
+    The judge. The other rows with the same set are often the most similar ones, and confirm its wrong label, as in
+    dictionaries. A linear classifier with the average loss of the set (AvgPegasos, rows of length 1) confirms less, but
+    predicts worse. With w its weight in a pool with the ridge, for which the sets of held-out rows are most likely, its
+    weight in the labels is w^2. Rows with the identical partial set are held out together. The probabilities in the
+    labels are those of three folds.
 
     Leave-one-out omits only the row's own label. The means of the labels, the transformations, the landmarks of
     "nystroem" and the weights of the kernels are those of all rows. So the leave-one-out scores still depend on the
@@ -160,14 +153,15 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     the precision of the rows, and `predict_proba` and `decision_function` return tensors. The fitted attributes are
     NumPy arrays. The kernel must then be "auto", "rbf" or "laplacian". See docs/guides/gpu.md.
 
-    Up to 1,500 rows the row order affects rounding only. With more rows the kernels are weighted on evenly spaced ones,
-    and above 10,000 rows the transformations are fitted to such rows. The number of rows times landmarks is limited to
+    The row order affects the folds of the judge. Without a judge and up to 1,500 rows it affects rounding only. With
+    more rows the kernels are weighted on evenly spaced ones, and above 10,000 rows the transformations are fitted to
+    such rows. The number of rows times landmarks is limited to
     2 x 10^8. Above this limit self-training uses a part of the rows, evenly spaced, and then at most three iterations
     use all rows in blocks. `oneof.distributed.fit` does the same over Dask blocks.
 
     The iterations need not converge; see `label_changes_`. The model, and its file, store the rows of fit or the
     landmarks, in float32 from 10^6 entries. Limits of the method: docs/loo_ridge.md; reasons:
-    docs/decisions/0037-loo-ridge-by-groups.md.
+    docs/decisions/0022-linear-judge.md.
 
     The method has no paper: cite oneof by the file CITATION.cff. Its formulas are in docs/theory/loo_ridge.md.
 
@@ -185,12 +179,13 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     def __init__(
         self,
         kernel: str | Callable[[Any, Any], Any] = "auto",
-        distractors: Literal["auto", "uniform", "cooccurring", "confusable"] = "auto",
+        distractors: Literal["cooccurring", "uniform", "confusable"] = "cooccurring",
         lam: float = 0.05,
         max_iter: int = 25,
         *,
         tol: float = 1e-4,
         features: Literal["auto", "standard", "quantile", "spherical", "l2", "maxabs_l2"] = "auto",
+        judge: Literal["linear"] | None = "linear",
         unlabeled: Literal["ignore", "class_mass"] = "ignore",
         approximation: Literal["auto", "nystroem"] | None = "auto",
         n_components: int | None = None,
@@ -202,6 +197,7 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         self.max_iter = max_iter
         self.tol = tol
         self.features = features
+        self.judge = judge
         self.unlabeled = unlabeled
         self.approximation = approximation
         self.n_components = n_components
@@ -266,7 +262,8 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         check_positive("tol", self.tol, allow_zero=True)
         if self.n_components is not None:
             check_positive("n_components", self.n_components, integer=True)
-        check_choice("distractors", self.distractors, ("auto", *DISTRACTOR_MODELS))
+        check_choice("distractors", self.distractors, DISTRACTOR_MODELS)
+        check_choice("judge", self.judge, ("linear", None))
         check_choice("unlabeled", self.unlabeled, ("ignore", "class_mass"))
         check_choice("approximation", self.approximation, ("auto", None, "nystroem"))
         if self._is_precomputed() and self.approximation == "nystroem":
@@ -287,23 +284,19 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
             kernels,
             blocks,
             sets,
-            lam=float(self.lam),
-            max_iter=int(self.max_iter),
-            tol=float(self.tol),
-            distractor_model=None if self.distractors == "auto" else self.distractors,
-            landmarks=landmarks,
-            training_rows=training_rows,
-            stacking_rows=stacking_rows,
+            SelfTraining(float(self.lam), int(self.max_iter), float(self.tol), distractor_model(self.distractors)),
+            RowSamples(landmarks, training_rows, stacking_rows),
+            # A kernel of the user has features that a linear classifier does not have.
+            use_judge=self.judge is not None and not callable(self.kernel) and not self._is_precomputed(),
         )
-        self._model, selection = solution.model, solution.selection
+        self._model, labels = solution.model, solution.labels
         self.kernel_weights_ = dict(zip(names, solution.kernel_weights.tolist(), strict=True))
         labeled = slice(None) if not sets.unlabeled.any() else ~sets.unlabeled
         self.inverse_temperature_ = fit_inverse_temperature(
-            solution.scores[labeled], selection.label_distributions[labeled]
+            solution.scores[labeled], labels.label_distributions[labeled]
         )
-        self.distractor_weights_, self.distractor_z_scores_ = dict(selection.weights), dict(selection.z_scores)
-        self.group_concentration_ = selection.concentration
-        self.label_changes_ = selection.changes
+        self.judge_weight_ = solution.judge_weight
+        self.label_changes_ = labels.changes
         self.n_iter_ = max(len(self.label_changes_), 1)
         return solution
 
@@ -317,16 +310,12 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         ignored[used] = False
         self.loo_scores_[used], self.label_distributions_[used] = (
             solution.scores,
-            solution.selection.label_distributions,
+            solution.labels.label_distributions,
         )
         if ignored.any():
             self.loo_scores_[ignored] = self._model.scores(rows[ignored])
             self.label_distributions_[ignored] = softmax(self.inverse_temperature_ * self.loo_scores_[ignored])
-        runner_up = np.empty(shape[0], dtype=np.int64)
-        runner_up[used] = solution.runner_up
-        runner_up[ignored] = runner_up_classes(
-            self.label_distributions_[ignored], self.loo_scores_[ignored], candidates.mask[ignored]
-        )
+        runner_up = runner_up_classes(self.label_distributions_, self.loo_scores_, candidates.mask)
         self.transduction_ = candidates.classes[self.label_distributions_.argmax(axis=1)]
         self.runner_up_ = candidates.classes[runner_up]
         self.influential_rows_ = self.influences_ = None
@@ -367,6 +356,10 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         tags.input_tags.pairwise = self._is_precomputed()
         tags.input_tags.sparse = not self._is_precomputed()
         return tags
+
+
+FIRST_CHOICE = LOORidge
+"""The default estimator of `oneof fit`, `CrowdClassifier`, `find_label_issues` and `ConformalClassifier`."""
 
 
 def loo_logits(model: LOORidge) -> Floats:

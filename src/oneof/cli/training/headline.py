@@ -43,7 +43,7 @@ def held_out_accuracy(
     With about one answer per row it is None, since the accuracies of the annotators then depend on the features: 15 of
     20 intervals held in simulations (docs/decisions/0039-annotators.md). It is None for folds by groups as well: the
     model of noise assumes independent rows and counts common errors as wrong labels, so that the estimate is too high.
-    The same holds if rows share lists, see `share_lists` (docs/decisions/0048-lists-of-scenes.md).
+    The same holds if rows share lists, see `share_lists`.
     """
     from oneof.audit.accuracy import estimate_accuracy
 

@@ -126,7 +126,7 @@ def fit_in_blocks(
     blocks: BlockedRows,
     features: LandmarkFeatures,
     sets: CandidateGroups,
-    distractors: Sequence[tuple[float, Distractors]],
+    distractors: Distractors,
     initial: DualCoefficients,
     *,
     lam: float,
@@ -139,8 +139,7 @@ def fit_in_blocks(
     features : LandmarkFeatures
     sets : CandidateGroups
         Candidate sets of all rows.
-    distractors : sequence of (float, Distractors)
-        Distractor models with their weights in the labels.
+    distractors : Distractors
     initial : DualCoefficients
         The function fitted to a part of the rows, with coefficients of the landmarks.
     lam : float
@@ -169,17 +168,12 @@ def fit_in_blocks(
         _, values = blocks.map_reduce(_loo_pairs, with_leverages, features, dual, ridge_factor)
         leverages = [leverage for _, leverage in values]
         predictions = np.maximum(np.concatenate([pairs for pairs, _ in values]), MIN_PREDICTION)
-        new = _mixed_labels(distractors, IterationState(predictions, P, sets, N_WARM_UP_ITER))
+        new = sets.normalize(distractors.update(IterationState(predictions, P, sets, N_WARM_UP_ITER)))
         changes.append(float(np.abs(new - P).sum() / (2.0 * n)))
         P = new
     with_leverages = [(*pair, leverage) for pair, leverage in zip(payloads, leverages, strict=True)]
     _, scores = blocks.map_reduce(_loo_scores, with_leverages, features, dual)
     return BlockSolution(P, dual, np.concatenate(scores) if scores else np.empty((0, n_classes)), changes)
-
-
-def _mixed_labels(distractors: Sequence[tuple[float, Distractors]], state: IterationState) -> Floats:
-    """Return the weighted average of the labels of the distractor models."""
-    return np.sum([weight * state.sets.normalize(model.update(state)) for weight, model in distractors], axis=0)
 
 
 @dataclass(frozen=True)

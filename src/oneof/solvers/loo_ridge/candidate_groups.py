@@ -56,8 +56,12 @@ class CandidateGroups:
         """Return the groups among the selected rows."""
         if rows.dtype == bool and rows.all():
             return self
-        evidence = self.mask if self.weights is None else self.to_dense(self.weights)
-        return CandidateGroups.from_evidence(evidence[rows])
+        return CandidateGroups.from_evidence(self.evidence[rows])
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """(n, K): the sets, or their weights."""
+        return self.mask if self.weights is None else self.to_dense(self.weights)
 
     @cached_property
     def main(self) -> "CandidateGroups":

@@ -19,7 +19,7 @@ the labels of such a row are its predictions times its weights.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, get_args
 
 import numpy as np
 from scipy.special import betaln
@@ -27,6 +27,8 @@ from scipy.special import betaln
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.typing import Floats, Mask
 
+DistractorModel = Literal["uniform", "cooccurring", "confusable"]
+DISTRACTOR_MODELS: tuple[DistractorModel, ...] = get_args(DistractorModel)
 CLASS_EXPONENT = 0.5
 """Exponent of the correction by class in one iteration; it is below 1 since predictions of rare classes are noisy."""
 GROUP_EXPONENT = 0.25
@@ -166,6 +168,13 @@ class MainCandidates:
         inner = IterationState(state.loo_predictions[pairs], probabilities, main, state.n_done)
         labels[pairs] = main.normalize(self.distractors.update(inner)) * mass[main.rows]
         return labels
+
+
+def distractor_model(name: DistractorModel) -> Distractors:
+    """Return the model of this name."""
+    if name == "cooccurring":
+        return CooccurringDistractors()
+    return UniformDistractors() if name == "uniform" else ConfusableDistractors()
 
 
 def model_for(distractors: Distractors, sets: CandidateGroups) -> Distractors:

@@ -101,11 +101,6 @@ def square(features: Array) -> Array:
     return total
 
 
-def submatrix(matrix: Array, rows: Any) -> Floats:
-    """Return the entries of some rows and the same columns as a NumPy array."""
-    return as_numpy(matrix[np.ix_(rows, rows)])
-
-
 def _mirror_lower(matrix: Floats) -> None:
     """Copy the lower triangle of a Fortran-ordered matrix into the upper one, in tiles."""
     n, tile = len(matrix), 512

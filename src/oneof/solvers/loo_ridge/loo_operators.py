@@ -11,22 +11,19 @@ landmarks of the Nystroem form, which may include the row. With the smoother H, 
 
 and for the exact form, where I - H = lam (K + lam I)^-1, it is p_i - (A R)_i with A = C / diag(C), C = (K + lam I)^-1.
 
-Without all rows of a group S, the prediction is P_S - ((I - H)_SS)^-1 (R - H R)_S, and for the exact form
-P_S - (A_SS)^-1 (A R)_S, since the factors of the rows cancel.
-
 The prediction is linear in the labels of the other rows, F_i = m + sum_{j != i} a_ij (P_j - m), a_ij = -A_ij. So row j
 contributes a_ij ((P_jk - m_k) - (P_jl - m_l)) to the margin F_ik - F_il between a row's label k and its runner-up l.
 The margin is negative if the label is not the one with the best leave-one-out score.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
 from array_api_compat import array_namespace, is_torch_array
 
-from oneof.arrays import as_floats, as_numpy, precision_of
+from oneof.arrays import as_numpy, precision_of
 from oneof.errors import InputError
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.linear_algebra import (
@@ -38,7 +35,6 @@ from oneof.solvers.loo_ridge.linear_algebra import (
     solve_rows,
     square,
     squared_lengths,
-    submatrix,
 )
 from oneof.typing import Array, Floats, Ints
 
@@ -48,8 +44,6 @@ LAM_RTOL = {"float64": 10.0 * float(np.finfo(np.float64).eps), "float32": float(
 """Minimum of lam relative to n max_x k(x, x), a bound of the largest eigenvalue; below it, rounding errors dominate."""
 JITTER = {"float64": 1e-12, "float32": 1e-6}
 """Added to the eigenvalues of the landmarks' Gram matrix, relative to its largest diagonal entry."""
-MAX_GROUP_ROWS = 400
-"""Number of rows of a group that are left out together. Larger groups are divided, since the time is cubic."""
 GATHER_COST = 1 / 40
 """Time of one product of the dense form relative to one entry read of the form by classes."""
 MAX_COPIES = 2.0
@@ -78,9 +72,6 @@ class LOOPredictor(Protocol):
 
     def predict_loo(self, targets: Floats) -> Floats:
         """Return the (n, K) leave-one-out predictions."""
-
-    def predict_without_groups(self, targets: Floats, sets: CandidateGroups) -> Floats:
-        """Return the (n, K) predictions without the targets of all rows that have the identical set."""
 
     def pair_predictor(self, sets: CandidateGroups) -> PairPredictor:
         """Return a function from labels of the pairs to their leave-one-out predictions."""
@@ -111,14 +102,6 @@ class LinearLOO:
     def predict_loo(self, targets: Floats) -> Floats:
         """Return the (n, K) leave-one-out predictions."""
         return targets - product(self.operator, targets - targets.mean(axis=0))
-
-    def predict_without_groups(self, targets: Floats, sets: CandidateGroups) -> Floats:
-        """Return the (n, K) predictions without the targets of all rows that have the identical set."""
-        residuals = product(self.operator, targets - targets.mean(axis=0))
-        for rows in _iter_groups(sets):
-            if len(rows) > 1:
-                residuals[rows] = np.linalg.solve(submatrix(self.operator, rows), residuals[rows])
-        return targets - residuals
 
     def pair_predictor(self, sets: CandidateGroups) -> PairPredictor:
         """Return a function from labels of the pairs to their leave-one-out predictions."""
@@ -257,14 +240,6 @@ class NystroemRidge:
         residuals, _ = self._residuals(targets)
         return targets - residuals / self.one_minus_leverage
 
-    def predict_without_groups(self, targets: Floats, sets: CandidateGroups) -> Floats:
-        """Return the (n, K) predictions without the targets of all rows that have the identical set."""
-        residuals, _ = self._residuals(targets)
-        for rows in _iter_groups(sets):
-            block = as_floats(self.directions[rows], "float64")
-            residuals[rows] = np.linalg.solve(np.eye(len(rows)) - as_numpy(block @ block.T), residuals[rows])
-        return targets - residuals
-
     def pair_predictor(self, sets: CandidateGroups) -> PairPredictor:
         """Return a function from labels of the pairs to their leave-one-out predictions."""
         return dense_pair_predictor(self, sets)
@@ -335,11 +310,3 @@ def check_leverage(one_minus_leverage: Floats) -> None:
 def _largest_diagonal(gram: Array) -> float:
     return max(0.0, float(gram.diagonal().max()))
 
-
-def _iter_groups(sets: CandidateGroups) -> Iterator[Ints]:
-    """Yield the rows of each group, in subsets of about MAX_GROUP_ROWS rows."""
-    order = np.argsort(sets.group, kind="stable")
-    for rows in np.split(order, np.flatnonzero(np.diff(sets.group[order])) + 1):
-        n_subsets = -(-len(rows) // MAX_GROUP_ROWS)
-        for first in range(n_subsets):
-            yield rows[first::n_subsets]

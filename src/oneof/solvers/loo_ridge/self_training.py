@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
-from oneof.solvers.loo_ridge.distractors import Distractors, IterationState
-from oneof.solvers.loo_ridge.loo_operators import PairPredictor
+from oneof.solvers.loo_ridge.distractors import CooccurringDistractors, Distractors, IterationState, model_for
+from oneof.solvers.loo_ridge.loo_operators import LOOPredictor
 from oneof.typing import Floats
 
 MIN_PREDICTION = 1e-6
@@ -23,8 +23,22 @@ MIN_PREDICTION = 1e-6
 
 
 @dataclass(frozen=True)
+class Judge:
+    """Label distributions of another classifier, which are mixed with those of each iteration."""
+
+    probabilities: Floats
+    """(number of pairs,): the label distributions W of the rows."""
+    weight: float
+    """Their weight in the labels, in [0, 1]."""
+
+    def mix(self, labels: Floats) -> Floats:
+        """Return the labels of the pairs with the weight of the judge."""
+        return (1.0 - self.weight) * labels + self.weight * self.probabilities
+
+
+@dataclass(frozen=True)
 class SelfTrainingResult:
-    """Result of `self_train`."""
+    """Result of `SelfTraining.run`."""
 
     label_distributions: Floats
     """P, (n, K): 0 outside the sets, rows sum to 1."""
@@ -32,29 +46,30 @@ class SelfTrainingResult:
     """(number of iterations,): the mean over the rows of sum_k |P_ik - P_ik before| / 2 in each iteration."""
 
 
-def self_train(
-    predict: PairPredictor, sets: CandidateGroups, distractors: Distractors, *, max_iter: int, tol: float
-) -> SelfTrainingResult:
-    """Run self-training under one distractor model.
+@dataclass(frozen=True)
+class SelfTraining:
+    """Settings of a ridge and its self-training."""
 
-    Parameters
-    ----------
-    predict : callable
-        `LOOPredictor.pair_predictor` of the sets.
-    sets : CandidateGroups
-    distractors : Distractors
-    max_iter : int
-        At least 0. If all rows are exact, no iteration is made.
-    tol : float
-        The iterations end when at most this fraction of the label mass changes.
-    """
-    P = sets.initial
-    changes: list[float] = []
-    for t in range(max_iter if (sets.sizes > 1).any() else 0):
-        predictions = np.maximum(predict(P), MIN_PREDICTION)
-        new = sets.normalize(distractors.update(IterationState(predictions, P, sets, t)))
-        changes.append(float(np.abs(new - P).sum() / (2.0 * len(sets.mask))))
-        P = new
-        if changes[-1] <= tol:
-            break
-    return SelfTrainingResult(sets.to_dense(P), np.array(changes))
+    lam: float
+    """Above 0: for k(x, x) of about 1, the expected noise of a target."""
+    max_iter: int
+    """Maximum number of iterations, at least 0. If all rows are exact, no iteration is made."""
+    tol: float = 0.0
+    """The iterations end when at most this fraction of the label mass changes."""
+    distractors: Distractors = CooccurringDistractors()
+    """Model of the distractors among the main candidates."""
+
+    def run(self, ridge: LOOPredictor, sets: CandidateGroups, judge: Judge | None = None) -> SelfTrainingResult:
+        """Return the labels of the rows of a ridge, mixed with those of a judge if there is one."""
+        predict, distractors = ridge.pair_predictor(sets), model_for(self.distractors, sets)
+        P = sets.initial if judge is None else judge.mix(sets.initial)
+        changes: list[float] = []
+        for t in range(self.max_iter if (sets.sizes > 1).any() else 0):
+            predictions = np.maximum(predict(P), MIN_PREDICTION)
+            new = sets.normalize(distractors.update(IterationState(predictions, P, sets, t)))
+            new = new if judge is None else judge.mix(new)
+            changes.append(float(np.abs(new - P).sum() / (2.0 * len(sets.mask))))
+            P = new
+            if changes[-1] <= self.tol:
+                break
+        return SelfTrainingResult(sets.to_dense(P), np.array(changes))

@@ -10,7 +10,7 @@ labels of self-training with equal weights. The ridge with the sum of the kernel
 of one ridge for each kernel, and needs one inverse, one set of landmarks and one vector of coefficients.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -26,6 +26,7 @@ from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.distractors import UniformDistractors, model_for
 from oneof.solvers.loo_ridge.influences import Influences, runner_up_classes, top_influences
 from oneof.solvers.loo_ridge.linear_algebra import product
+from oneof.solvers.loo_ridge.linear_judge import fit_judge
 from oneof.solvers.loo_ridge.loo_operators import (
     DualCoefficients,
     ExactRidge,
@@ -33,8 +34,7 @@ from oneof.solvers.loo_ridge.loo_operators import (
     NystroemRidge,
     Ridge,
 )
-from oneof.solvers.loo_ridge.selection import DistractorModel, DistractorSelection, select_distractor_models
-from oneof.solvers.loo_ridge.self_training import self_train
+from oneof.solvers.loo_ridge.self_training import SelfTraining, SelfTrainingResult
 from oneof.typing import Array, FeatureMatrix, Floats, Ints
 from oneof.validation import check_memory
 
@@ -44,6 +44,18 @@ MIN_KERNEL_WEIGHT = 0.05
 """Kernels with a smaller weight are dropped."""
 MIN_FLOAT32_FEATURES = 10_000_000
 """Number of entries of the Nystroem features from which they are in float32."""
+
+
+@dataclass(frozen=True)
+class RowSamples:
+    """Indices of the rows that a step uses instead of all rows."""
+
+    landmarks: Ints | None = None
+    """Landmarks of the Nystroem form; without them the exact form is used."""
+    training: Ints | None = None
+    """With landmarks: rows of self-training, before a few iterations with all rows in blocks; all rows by default."""
+    stacking: Ints | None = None
+    """Rows on which the kernels are weighted; all by default."""
 
 
 @dataclass(frozen=True)
@@ -73,11 +85,11 @@ class LOORidgeSolution:
     model: KernelModel
     kernel_weights: Floats
     """(number of kernels,): the weight of each kernel, sum 1."""
-    selection: DistractorSelection
+    labels: SelfTrainingResult
     scores: Floats
     """LOO(P), (n, K)."""
-    runner_up: Ints
-    """(n,): see `runner_up_classes`."""
+    judge_weight: float
+    """Weight of the linear judge in the labels, in [0, 1]; 0 without one."""
     influences: Influences | None
     """The most influential rows; None for the Nystroem form."""
 
@@ -86,14 +98,10 @@ def solve_loo_ridge(
     kernels: Sequence[RowKernel],
     blocks: BlockedRows,
     sets: CandidateGroups,
+    training: SelfTraining,
+    samples: RowSamples,
     *,
-    lam: float,
-    max_iter: int,
-    tol: float = 0.0,
-    distractor_model: DistractorModel | None = None,
-    landmarks: Ints | None = None,
-    training_rows: Ints | None = None,
-    stacking_rows: Ints | None = None,
+    use_judge: bool = False,
 ) -> LOORidgeSolution:
     """Weight the kernels, disambiguate the labels, and fit the function.
 
@@ -104,21 +112,10 @@ def solve_loo_ridge(
         The rows, in memory or on workers.
     sets : CandidateGroups
         Candidate sets of the rows.
-    lam : float
-        Above 0: for k(x, x) of about 1, the expected noise of a target.
-    max_iter : int
-        Maximum number of iterations of each self-training.
-    tol : float
-        See `self_train`.
-    distractor_model : {"uniform", "cooccurring", "confusable"}, optional
-        The origin of the distractors, if it is known.
-    landmarks : ndarray of shape (m,), optional
-        Indices of the landmarks of the Nystroem form; without them the exact form is used.
-    training_rows : ndarray, optional
-        With landmarks: indices of the rows of self-training, before a few iterations with all rows in blocks; all rows,
-        at once, by default.
-    stacking_rows : ndarray, optional
-        Indices of the rows on which the kernels are weighted; all by default.
+    training : SelfTraining
+    samples : RowSamples
+    use_judge : bool
+        Mix the labels with those of a linear classifier, unless self-training uses a part of the rows.
 
     Raises
     ------
@@ -127,68 +124,59 @@ def solve_loo_ridge(
     """
     weights: Floats = np.ones(1)
     if len(kernels) > 1:
-        subset = np.arange(len(sets.mask)) if stacking_rows is None else stacking_rows
-        weights = weigh_kernels(
-            kernels,
-            blocks.take(subset),
-            sets.select(subset),
-            lam=lam,
-            max_iter=max_iter,
-            tol=tol,
-        )
+        subset = np.arange(len(sets.mask)) if samples.stacking is None else samples.stacking
+        weights = weigh_kernels(kernels, blocks.take(subset), sets.select(subset), training)
     selected = np.flatnonzero(weights).tolist()
     kernel = KernelSum.from_kernels([kernels[i] for i in selected], weights[selected])
-
-    def select(ridge: Ridge, sets: CandidateGroups) -> DistractorSelection:
-        return select_distractor_models(ridge, sets, model=distractor_model, max_iter=max_iter, tol=tol)
-
-    if training_rows is not None and landmarks is not None:
-        return _solve_in_blocks(blocks, sets, kernel, weights, landmarks, training_rows, select, lam=lam)
-    ridge: Ridge
-    if landmarks is None:
-        support = kernel.transform(blocks.take())
-        ridge = _exact_ridge(kernel, support, lam)
-    else:
-        support = kernel.transform(blocks.take(landmarks))
-        ridge = _nystroem_ridge(kernel, blocks.take(), support, lam)
-    selection = select(ridge, sets)
-    P = selection.label_distributions
+    landmarks = samples.landmarks
+    if samples.training is not None and landmarks is not None:
+        return _solve_in_blocks(blocks, sets, (kernel, weights), landmarks, samples.training, training)
+    rows = blocks.take()
+    judge = fit_judge(rows, kernel, sets, training) if use_judge else None
+    support = kernel.transform(rows if landmarks is None else blocks.take(landmarks))
+    ridge: Ridge = (
+        _exact_ridge(kernel, support, training.lam)
+        if landmarks is None
+        else _nystroem_ridge(kernel, rows, support, training.lam)
+    )
+    labels = training.run(ridge, sets, judge)
+    P = labels.label_distributions
     model = KernelModel(kernel, kernel.support_rows(support), ridge.fit(P))
     scores = ridge.predict_loo(P)
-    runner_up = runner_up_classes(P, scores, sets.mask)
-    influences = top_influences(ridge, P, runner_up) if isinstance(ridge, LinearLOO) else None
-    return LOORidgeSolution(model, weights, selection, scores, runner_up, influences)
+    influences = None
+    if isinstance(ridge, LinearLOO):
+        influences = top_influences(ridge, P, runner_up_classes(P, scores, sets.mask))
+    return LOORidgeSolution(model, weights, labels, scores, 0.0 if judge is None else judge.weight, influences)
 
 
 def _solve_in_blocks(
     blocks: BlockedRows,
     sets: CandidateGroups,
-    kernel: KernelSum,
-    weights: Floats,
+    weighted_kernel: tuple[KernelSum, Floats],
     landmarks: Ints,
     training_rows: Ints,
-    select: Callable[[Ridge, CandidateGroups], DistractorSelection],
-    *,
-    lam: float,
+    training: SelfTraining,
 ) -> LOORidgeSolution:
-    """Select the distractor models on the training rows, and continue with all rows in blocks."""
+    """Label the training rows, and continue with all rows in blocks."""
+    kernel, weights = weighted_kernel
     support = kernel.transform(blocks.take(landmarks))
-    ridge = _nystroem_ridge(kernel, blocks.take(training_rows), support, lam)
-    selection = select(ridge, sets.select(training_rows))
-    initial = ridge.fit(selection.label_distributions)
+    ridge = _nystroem_ridge(kernel, blocks.take(training_rows), support, training.lam)
+    labels = training.run(ridge, sets.select(training_rows))
+    initial = ridge.fit(labels.label_distributions)
     precision = precision_of(ridge.directions)
     del ridge
     features = LandmarkFeatures.from_landmarks(kernel, support, precision)
-    result = fit_in_blocks(blocks, features, sets, selection.distractors(sets), initial, lam=lam)
+    result = fit_in_blocks(
+        blocks, features, sets, model_for(training.distractors, sets), initial, lam=training.lam
+    )
     P = sets.to_dense(result.label_probabilities)
-    selection = replace(selection, label_distributions=P, changes=np.append(selection.changes, result.changes))
+    labels = SelfTrainingResult(P, np.append(labels.changes, result.changes))
     model = KernelModel(kernel, kernel.support_rows(support), result.dual)
-    runner_up = runner_up_classes(P, result.scores, sets.mask)
-    return LOORidgeSolution(model, weights, selection, result.scores, runner_up, None)
+    return LOORidgeSolution(model, weights, labels, result.scores, 0.0, None)
 
 
 def weigh_kernels(
-    kernels: Sequence[RowKernel], X: FeatureMatrix, sets: CandidateGroups, *, lam: float, max_iter: int, tol: float
+    kernels: Sequence[RowKernel], X: FeatureMatrix, sets: CandidateGroups, training: SelfTraining
 ) -> Floats:
     """Return the weights of kernels that are fitted to the rows of the sets; see `stacking_weights`."""
     n = len(sets.mask)
@@ -199,32 +187,23 @@ def weigh_kernels(
     mapped = rows.transform(X)
 
     def ridge(i: int) -> ExactRidge:
-        return ExactRidge.from_gram(_as_new_float64(kernels[i].gram(mapped[rows.sources[i]])), lam)
+        return ExactRidge.from_gram(_as_new_float64(kernels[i].gram(mapped[rows.sources[i]])), training.lam)
 
-    return stacking_weights(map_blocks(ridge, range(len(kernels)), X), sets, max_iter=max_iter, tol=tol)
+    return stacking_weights(map_blocks(ridge, range(len(kernels)), X), sets, training)
 
 
-def stacking_weights(ridges: Sequence[ExactRidge], sets: CandidateGroups, *, max_iter: int, tol: float = 0.0) -> Floats:
+def stacking_weights(ridges: Sequence[ExactRidge], sets: CandidateGroups, training: SelfTraining) -> Floats:
     """Return w, (number of ridges,): at least 0, with sum 1; weights below 0.05 are replaced by 0.
 
-    Parameters
-    ----------
-    ridges : sequence of ExactRidge
-        One for each kernel, on the rows of the sets.
-    sets : CandidateGroups
-        Unlabeled rows have no influence on the weights.
-    max_iter : int
-        Maximum number of iterations of self-training with uniform distractors.
-    tol : float
-        See `self_train`.
+    The labels are those of self-training with uniform distractors by the average of the ridges, one for each kernel.
+    Unlabeled rows have no influence on the weights.
     """
     uniform_weights = np.full(len(ridges), 1.0 / len(ridges))
     if len(ridges) == 1:
         return uniform_weights
-    distractors, labeled = model_for(UniformDistractors(), sets), ~sets.unlabeled
-    predict = LinearLOO.from_ridges(ridges, uniform_weights).pair_predictor(sets)
-    P = self_train(predict, sets, distractors, max_iter=max_iter, tol=tol).label_distributions
-    residuals = np.stack([(P - ridge.predict_loo(P))[labeled].ravel() for ridge in ridges], axis=1)
+    average = LinearLOO.from_ridges(ridges, uniform_weights)
+    P = replace(training, distractors=UniformDistractors()).run(average, sets).label_distributions
+    residuals = np.stack([(P - ridge.predict_loo(P))[~sets.unlabeled].ravel() for ridge in ridges], axis=1)
     return simplex_least_squares(residuals)
 
 

@@ -39,7 +39,9 @@ def tasks():
         "scene": ("lost", "msrcv2", "birdsong"),
         "rules": ("plf_trec", "lf_trec", "lf_chemprot"),
     }
-    result = {name: (kind, partial(published_sets, name, N_ROWS)) for kind, names in published.items() for name in names}
+    result = {
+        name: (kind, partial(published_sets, name, N_ROWS)) for kind, names in published.items() for name in names
+    }
     result["coarse tags"] = ("dictionary", partial(coarse_tags, N_ROWS))
     for name, n_rows in (("letter", 10), ("pendigits", 6), ("usps", 8)):
         result[f"{name} clusters"] = ("words", partial(dictionary, name, of_clusters=True, rows_per_word=n_rows))

@@ -10,7 +10,7 @@ with L the labels of self-training and W_ik ~ v_ik q_k(x_i), with v the weights 
 probabilities of a linear classifier that was not fitted to row i (averaged Pegasos on rows of length 1).
 
 w is the weight of the linear classifier in a pool of two, (1 - w) p + w q, for which the evidence of held-out rows is
-most likely: sum_i log sum_k v_ik ((1 - w) p_k(x_i) + w q_k(x_i)), with p the probabilities of a ridge with self-training
+most likely: sum_i log sum_k v_ik ((1 - w) p_k(x_i) + w q_k(x_i)), with p those of a ridge with self-training
 (a concave problem, solved by EM). Rows with the identical partial set are held out together, so that none of the two is
 rewarded for the labels that other rows of the set confirm. Only rows with several candidates count.
 
@@ -43,9 +43,7 @@ SEED = 0
 """Seed of the folds and of the order of the rows in Pegasos."""
 
 
-def fit_judge(
-    X: FeatureMatrix, kernel: KernelSum, sets: CandidateGroups, training: SelfTraining
-) -> Judge | None:
+def fit_judge(X: FeatureMatrix, kernel: KernelSum, sets: CandidateGroups, training: SelfTraining) -> Judge | None:
     """Return the label distributions of the linear classifier and their weight; None if no row is ambiguous.
 
     Parameters
@@ -59,10 +57,10 @@ def fit_judge(
         Settings of the ridge.
     """
     ambiguous = (sets.sizes > 1) & ~sets.unlabeled
-    if not ambiguous.any() or len(ambiguous) < 2 * N_FOLDS:
+    pooled = np.flatnonzero(~sets.unlabeled)
+    if not ambiguous.any() or len(pooled) < 2 * N_FOLDS:
         return None
     rng, rows, evidence = np.random.default_rng(SEED), unit_rows(X), sets.evidence
-    pooled = np.flatnonzero(~sets.unlabeled)
     if len(pooled) > MAX_POOL_ROWS:
         pooled = pooled[np.linspace(0, len(pooled) - 1, MAX_POOL_ROWS).astype(np.int64)]
     part, selected, used = sets.select(pooled), evidence[pooled], ambiguous[pooled]

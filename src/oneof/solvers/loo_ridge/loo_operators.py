@@ -36,7 +36,7 @@ from oneof.solvers.loo_ridge.linear_algebra import (
     square,
     squared_lengths,
 )
-from oneof.typing import Array, Floats, Ints
+from oneof.typing import Array, Floats
 
 LEVERAGE_TOL = 1e-10
 """Minimum of 1 - h_ii; smaller values have almost no correct digit."""
@@ -309,4 +309,3 @@ def check_leverage(one_minus_leverage: Floats) -> None:
 
 def _largest_diagonal(gram: Array) -> float:
     return max(0.0, float(gram.diagonal().max()))
-

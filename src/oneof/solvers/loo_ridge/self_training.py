@@ -9,7 +9,7 @@ for other classes. Since the label of a row does not enter its own prediction, P
 Exact rows keep their label, and only predictions inside the sets are computed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -56,7 +56,7 @@ class SelfTraining:
     """Maximum number of iterations, at least 0. If all rows are exact, no iteration is made."""
     tol: float = 0.0
     """The iterations end when at most this fraction of the label mass changes."""
-    distractors: Distractors = CooccurringDistractors()
+    distractors: Distractors = field(default_factory=CooccurringDistractors)
     """Model of the distractors among the main candidates."""
 
     def run(self, ridge: LOOPredictor, sets: CandidateGroups, judge: Judge | None = None) -> SelfTrainingResult:

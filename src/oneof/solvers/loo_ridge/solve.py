@@ -166,9 +166,7 @@ def _solve_in_blocks(
     precision = precision_of(ridge.directions)
     del ridge
     features = LandmarkFeatures.from_landmarks(kernel, support, precision)
-    result = fit_in_blocks(
-        blocks, features, sets, model_for(training.distractors, sets), initial, lam=training.lam
-    )
+    result = fit_in_blocks(blocks, features, sets, model_for(training.distractors, sets), initial, lam=training.lam)
     P = sets.to_dense(result.label_probabilities)
     labels = SelfTrainingResult(P, np.append(labels.changes, result.changes))
     model = KernelModel(kernel, kernel.support_rows(support), result.dual)

@@ -5,8 +5,9 @@ candidate sets of that part; true labels are used for the printed numbers alone,
 same method fitted to them as a bound. The constants of the method were chosen while test accuracies of seeds 0 to 4
 were seen; seeds 5 to 14 of `held_out` were not used before the method was fixed.
 
-"judge=None" and "uniform distractors" are LOORidge with judge=None and with distractors="uniform"; "uniform labels" is
-ridge regression on uniform distributions over the candidates, with the kernels and weights of "LOORidge". ECE is the expected calibration error of
+"judge=None" and "uniform distractors" are LOORidge with judge=None and with distractors="uniform". "uniform labels" is
+ridge regression on uniform distributions over the candidates, with the kernels and weights of "LOORidge".
+ECE is the expected calibration error of
 `predict_proba` on the test part, in ten bins of confidence. Seconds are processor time of fit.
 """
 

@@ -15,7 +15,7 @@ from tests.oracles import loo_ridge as oracle
 
 
 def test_exact_labels_give_kernel_ridge_regression():
-    """Without partial rows the scores are those of ridge regression on the labels, with uniform distractors."""
+    """Without partial rows the scores are those of ridge regression on the labels, without a judge."""
     X, _ = table()
     labels = np.arange(60) % 3
     model = LOORidge("rbf", features="standard").fit(X, labels)
@@ -25,7 +25,7 @@ def test_exact_labels_give_kernel_ridge_regression():
     a = np.linalg.solve(gram + 0.05 * np.eye(60), P - P.mean(axis=0))
     np.testing.assert_allclose(model.decision_function(X), gram @ a + P.mean(axis=0), atol=1e-9)
     np.testing.assert_allclose(model.loo_scores_, oracle.predict_loo(gram, P, 0.05), atol=1e-8)
-    assert model.distractor_weights_ == {"uniform": 1.0, "cooccurring": 0.0, "confusable": 0.0}
+    assert model.judge_weight_ == 0
     assert len(model.label_changes_) == 0
     assert model.n_iter_ == 1
     np.testing.assert_array_equal(model.transduction_, labels)
@@ -54,20 +54,6 @@ def test_kernels_are_summed():
     np.testing.assert_allclose(model.loo_scores_[used], oracle.predict_loo(gram, P, 0.05), atol=1e-8)
 
 
-def test_the_weights_of_the_distractor_models():
-    """The weights sum to 1; a given model has the weight 1, without z-scores."""
-    X, mask = table(120)
-    model = LOORidge("rbf").fit(X, mask)
-    assert sum(model.distractor_weights_.values()) == pytest.approx(1)
-    assert set(model.distractor_z_scores_) == {"cooccurring", "confusable"}
-    assert 0.5 <= model.group_concentration_ <= 1000.0
-    for distractors in ("uniform", "cooccurring", "confusable"):
-        single = LOORidge("rbf", distractors=distractors).fit(X, mask)
-        assert single.distractor_weights_[distractors] == 1
-        assert single.distractor_z_scores_ == {}
-        assert single.group_concentration_ == np.inf
-
-
 def test_loo_scores_equal_fits_without_the_row():
     """The leave-one-out scores equal the predictions of n fits, with the means of all labels."""
     X, mask = table(60)
@@ -81,7 +67,7 @@ def test_loo_scores_equal_fits_without_the_row():
 def test_bounds():
     """Label distributions and probabilities are in [0, 1] and sum to 1, and exact rows keep their label."""
     X, mask = table(120)
-    for options in ({}, {"distractors": "cooccurring"}, {"distractors": "uniform"}, {"unlabeled": "class_mass"}):
+    for options in ({}, {"distractors": "confusable"}, {"distractors": "uniform"}, {"judge": None}, {"unlabeled": "class_mass"}):
         model = LOORidge("rbf", **options).fit(X, mask)
         for proba in (model.label_distributions_, model.predict_proba(X)):
             assert np.all((proba >= 0) & (proba <= 1))
@@ -89,7 +75,7 @@ def test_bounds():
         exact = mask.sum(axis=1) == 1
         np.testing.assert_array_equal(model.label_distributions_[exact], mask[exact])
         assert np.all(model.label_distributions_[~mask] == 0)
-        assert all(0 <= weight <= 1 for weight in model.distractor_weights_.values())
+        assert 0 <= model.judge_weight_ <= 1
         assert np.all((model.label_changes_ >= 0) & (model.label_changes_ <= 1))
     cooccurring, uniform = (LOORidge("rbf", distractors=kind).fit(X, mask) for kind in ("cooccurring", "uniform"))
     assert np.abs(cooccurring.label_distributions_ - uniform.label_distributions_).max() > 1e-3
@@ -140,17 +126,17 @@ def test_kernels_are_weighted_on_evenly_spaced_labeled_rows(approximation, monke
     solve = loo_ridge.solve_loo_ridge
 
     def record(*args, **options):
-        calls.append(options)
+        calls.append(args[-1])
         return solve(*args, **options)
 
     monkeypatch.setattr(loo_ridge, "solve_loo_ridge", record)
     for seed in range(3):
         options = {"approximation": approximation, "n_components": 20, "random_state": seed, "max_iter": 3}
         LOORidge(unlabeled="class_mass", **options).fit(X, labels)
-    for call in calls:
-        assert call["stacking_rows"].tolist() == [0, 30, 60, 90]
-        assert (call["landmarks"] is None) == (approximation is None)
-        assert approximation is None or len(np.unique(call["landmarks"])) == 20
+    for samples in calls:
+        assert samples.stacking.tolist() == [0, 30, 60, 90]
+        assert (samples.landmarks is None) == (approximation is None)
+        assert approximation is None or len(np.unique(samples.landmarks)) == 20
 
 
 def test_self_training_on_a_part_of_the_rows_has_the_labeled_ones(monkeypatch):
@@ -248,6 +234,7 @@ def test_influential_rows_and_runners_up():
         ({"features": "raw"}, "`features` must be one of auto, standard"),
         ({"kernel": "laplacian", "features": "l2"}, "`features` must be .* with kernel=.laplacian"),
         ({"distractors": "even"}, "`distractors` must be .* got 'even'"),
+        ({"judge": "svm"}, "`judge` must be .* got 'svm'"),
         ({"unlabeled": True}, "`unlabeled` must be .* got True"),
         ({"approximation": "svd"}, "`approximation` must be .* got 'svd'"),
         ({"kernel": "precomputed", "approximation": "nystroem"}, "`approximation` must be None or .auto. with kernel"),
@@ -290,7 +277,8 @@ def test_weights_multiply_the_labels_of_each_iteration(distractors):
     used = (W < 1).any(axis=1)
     Z = (X[used] - X[used].mean(axis=0)) / X[used].std(axis=0)
     gram = rbf_kernel(Z, gamma=0.3 / 4)
-    model = LOORidge("rbf", distractors, features="standard", max_iter=7, tol=0.0).fit(X, CandidateSets.from_weights(W))
+    options = {"features": "standard", "max_iter": 7, "tol": 0.0, "judge": None}
+    model = LOORidge("rbf", distractors, **options).fit(X, CandidateSets.from_weights(W))
     expected = {
         "uniform": lambda: oracle.uniform_labels(gram, W[used], 0.05, 7),
         "cooccurring": lambda: oracle.cooccurring_labels(gram, W[used], 0.05, 7, 2),

@@ -26,7 +26,7 @@ def assert_equal_models(model, reference, tolerance=1e-8):
         assert isinstance(value, np.ndarray), name
         np.testing.assert_allclose(value, expected, rtol=0, atol=tolerance, err_msg=name)
     assert model.kernel_weights_ == pytest.approx(reference.kernel_weights_, abs=tolerance)
-    assert model.distractor_weights_ == pytest.approx(reference.distractor_weights_, abs=tolerance)
+    assert model.judge_weight_ == pytest.approx(reference.judge_weight_, abs=tolerance)
     assert model.inverse_temperature_ == pytest.approx(reference.inverse_temperature_, rel=tolerance)
 
 

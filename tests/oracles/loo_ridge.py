@@ -3,46 +3,42 @@
 S, (n, K), are the weights of the classes: 0 and 1 for candidate sets.
 """
 
-from itertools import product
 from math import lgamma
 
 import numpy as np
-from scipy.special import digamma
-from scipy.stats import t as student
+from scipy.optimize import minimize_scalar
 
-from oneof.solvers.loo_ridge import fit_inverse_temperature
+from tests.oracles import online
+
+NO_JUDGE = (0.0, 0.0)
 
 
 def predict_loo(gram, P, lam):
     """Return the leave-one-out predictions of ridge regression by n fits; the means are those of all rows."""
-    return predict_without(gram, P, lam, [[i] for i in range(len(gram))])
-
-
-def predict_loo_from_features(features, P, lam):
-    """Return the leave-one-out predictions of ridge regression on features, (n, r)."""
-    return predict_without_from_features(features, P, lam, [[i] for i in range(len(features))])
-
-
-def predict_without(gram, P, lam, left_out):
-    """Return the predictions of ridge regression for each row i without the rows left_out[i]; means of all rows."""
-    m = P.mean(axis=0)
+    m, n = P.mean(axis=0), len(gram)
     F = np.empty_like(P)
-    for i in range(len(gram)):
-        others = np.setdiff1d(np.arange(len(gram)), left_out[i])
-        a = np.linalg.solve(gram[np.ix_(others, others)] + lam * np.eye(len(others)), P[others] - m)
+    for i in range(n):
+        others = np.delete(np.arange(n), i)
+        a = np.linalg.solve(gram[np.ix_(others, others)] + lam * np.eye(n - 1), P[others] - m)
         F[i] = gram[i, others] @ a + m
     return F
 
 
-def predict_without_from_features(features, P, lam, left_out):
-    """Return the predictions of ridge regression on features, for each row i without the rows left_out[i]."""
+def predict_loo_from_features(features, P, lam):
+    """Return the leave-one-out predictions of ridge regression on features, (n, r)."""
     m = P.mean(axis=0)
     F = np.empty_like(P)
     for i in range(len(features)):
-        others = np.setdiff1d(np.arange(len(features)), left_out[i])
-        A = features[others]
-        F[i] = features[i] @ np.linalg.solve(A.T @ A + lam * np.eye(features.shape[1]), A.T @ (P[others] - m)) + m
+        A = np.delete(features, i, axis=0)
+        targets = np.delete(P, i, axis=0) - m
+        F[i] = features[i] @ np.linalg.solve(A.T @ A + lam * np.eye(features.shape[1]), A.T @ targets) + m
     return F
+
+
+def mixed(P, judge):
+    """Return (1 - w^2) P + w^2 W for a judge (W, w)."""
+    W, w = judge
+    return (1 - w**2) * P + w**2 * W
 
 
 def groups(S):
@@ -56,18 +52,18 @@ def group_key(row):
     return tuple(row > 0), bool((row == 1).all())
 
 
-def uniform_labels(gram, S, lam, max_iter):
+def uniform_labels(gram, S, lam, max_iter, judge=NO_JUDGE):
     """Return P under uniform distractors."""
-    P = S / S.sum(axis=1, keepdims=True)
+    P = mixed(S / S.sum(axis=1, keepdims=True), judge)
     for _ in range(max_iter):
         P = S * np.maximum(predict_loo(gram, P, lam), 1e-6)
-        P /= P.sum(axis=1, keepdims=True)
+        P = mixed(P / P.sum(axis=1, keepdims=True), judge)
     return P
 
 
-def cooccurring_labels(gram, S, lam, max_iter, power):
+def cooccurring_labels(gram, S, lam, max_iter, power, judge=NO_JUDGE):
     """Return P under cooccurring distractors; no row of S is unlabeled."""
-    P = S / S.sum(axis=1, keepdims=True)
+    P = mixed(S / S.sum(axis=1, keepdims=True), judge)
     same, full = groups(S), [bool((row > 0).all()) for row in S]
     for _ in range(max_iter):
         M = sum(P[i] for i in range(len(S)) if not full[i]) + 1
@@ -83,6 +79,7 @@ def cooccurring_labels(gram, S, lam, max_iter, power):
             )
             Q /= Q.sum(axis=1, keepdims=True)
         P = np.array([powers[i] / powers[i].sum() if full[i] else Q[i] for i in range(len(S))])
+        P = mixed(P, judge)
     return P
 
 
@@ -111,9 +108,9 @@ def confusion_rates(P, S):
     return np.clip(C, 1e-4, 1 - 1e-4)
 
 
-def confusable_labels(gram, S, lam, max_iter):
+def confusable_labels(gram, S, lam, max_iter, judge=NO_JUDGE):
     """Return P under confusable distractors."""
-    P = S / S.sum(axis=1, keepdims=True)
+    P = mixed(S / S.sum(axis=1, keepdims=True), judge)
     n, K = S.shape
     for t in range(max_iter):
         Q = S * np.maximum(predict_loo(gram, P, lam), 1e-6)
@@ -124,152 +121,61 @@ def confusable_labels(gram, S, lam, max_iter):
                     for j in range(K):
                         if j != k and not (S[i] > 0).all():
                             Q[i, k] *= np.sqrt(C[k, j] if S[i, j] else 1 - C[k, j])
-        P = Q / Q.sum(axis=1, keepdims=True)
+        P = mixed(Q / Q.sum(axis=1, keepdims=True), judge)
     return P
 
 
-def predictive_gains(P, F, S):
-    """Return log p(x | S) - log p(x) of each row."""
-    n, K = P.shape
-    p = [(P[:, k].sum() + 0.5) / (n + 0.5 * K) for k in range(K)]
-    gains = []
-    for i, same in enumerate(groups(S)):
-        R = np.maximum(F[i], 1e-3) / np.maximum(F[i], 1e-3).sum()
-        inside = sum(p[k] for k in range(K) if S[i, k])
-        rho = np.zeros(K)
-        for k in range(K):
-            if S[i, k]:
-                rho[k] = (sum(P[j, k] for j in same if j != i) + 4 * p[k] / inside) / (len(same) - 1 + 4)
-        rho = S[i] * rho / (S[i] * rho).sum()
-        gains.append(np.log(sum(rho[k] * R[k] / p[k] for k in range(K))))
-    return np.array(gains)
+def judge(X, gram, S, lam, max_iter, pooled, folds, rng):
+    """Return W and w of the linear judge: X are rows of length 1, `folds` those of the pooled rows."""
+    part = S[pooled]
+    ridge, linear = np.empty(part.shape), held_out_linear(X[pooled], part, folds, rng)
+    for fold in range(3):
+        train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        inner = gram[np.ix_(pooled[train], pooled[train])]
+        P = cooccurring_labels(inner, part[train], lam, max_iter, 2)
+        m = P.mean(axis=0)
+        a = np.linalg.solve(inner + lam * np.eye(len(train)), P - m)
+        ridge[test] = gram[np.ix_(pooled[test], pooled[train])] @ a + m
+    p, q = calibrated(ridge, part), calibrated(linear, part)
+    several = [i for i in range(len(part)) if (part[i] > 0).sum() > 1]
+
+    def loss(w):
+        return -sum(np.log((part[i] * ((1 - w) * p[i] + w * q[i])).sum()) for i in several)
+
+    w = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-10}).x
+    W = S * calibrated(held_out_linear(X, S, rng.permutation(len(S)) % 3, rng), S)
+    return W / W.sum(axis=1, keepdims=True), w
 
 
-def clustered_z_score(d, S):
-    """Return the mean over its standard error, with the rows of one set as one cluster."""
-    sums = {}
-    for i in range(len(S)):
-        sums[group_key(S[i])] = sums.get(group_key(S[i]), 0.0) + d[i] - d.mean()
-    return d.mean() * len(d) / np.sqrt(sum(value**2 for value in sums.values()))
+def held_out_linear(X, S, folds, rng):
+    """Return the scores of the mean of W in ten epochs of Pegasos on the other folds, with a constant feature."""
+    X, scores = np.column_stack([X, np.ones(len(X))]), np.empty(S.shape)
+    for fold in range(3):
+        train = np.flatnonzero(folds != fold)
+        order = np.concatenate([rng.permutation(train) for _ in range(10)])
+        history, _, undecided = online.run(X[order], S[order], method="pegasos", prediction="average", lam=1e-3)
+        assert undecided == len(order)  # otherwise two correct programs may differ
+        scores[folds == fold] = X[folds == fold] @ np.mean(history, axis=0).T
+    return scores
 
 
-def lifts(P, G, S):
-    """Return log p(S | x) - log p(S) of each row by the predictions G without its group."""
-    n, K = P.shape
-    p = [(P[:, k].sum() + 0.5) / (n + 0.5 * K) for k in range(K)]
-    values = []
-    for i in range(n):
-        R = np.maximum(G[i], 1e-3) / np.maximum(G[i], 1e-3).sum()
-        values.append(np.log(sum(S[i, k] * R[k] for k in range(K)) / sum(S[i, k] * p[k] for k in range(K))))
-    return np.array(values)
-
-
-def density_ratios(P, F, S):
-    """Return w_ik p(k | x_i) / m_k, from the predictions F without the group; and the fractions m_k."""
-    n, K = P.shape
-    m = [(P[:, k].sum() + 0.5) / (n + 0.5 * K) for k in range(K)]
-    b = min(fit_inverse_temperature(F, P), 100.0)
-    r = np.empty((n, K))
-    for i in range(n):
-        e = np.exp(b * (F[i] - F[i].max()))
-        r[i] = np.where(S[i] > 0, S[i], 1.0) * np.maximum(e / e.sum(), 1e-4) / m
-    return r, m
-
-
-def information(P, F):
-    """Return the mean divergence of the predictions F from the fractions of the classes."""
-    n, K = P.shape
-    m = [(P[:, k].sum() + 0.5) / (n + 0.5 * K) for k in range(K)]
-    b = min(fit_inverse_temperature(F, P), 100.0)
+def log_evidence(b, scores, S):
+    """Return sum_i log sum_k S_ik (.97 p_ik + .03 / K) with p the softmax of b times the scores."""
     total = 0.0
-    for i in range(n):
-        e = np.exp(b * (F[i] - F[i].max()))
-        p = np.maximum(e / e.sum(), 1e-4)
-        total += sum(p[k] * np.log(p[k] / m[k]) for k in range(K))
-    return total / n
-
-
-def group_priors(S, m, exponent, concentration):
-    """Return for each distinct set its rows, its candidates, and the parameters of its Dirichlet prior."""
-    result = []
-    for key in sorted({group_key(row) for row in S}):
-        rows = [i for i in range(len(S)) if group_key(S[i]) == key]
-        candidates = [k for k in range(S.shape[1]) if key[0][k]]
-        base = np.array([m[k] ** (1 - exponent) for k in candidates])
-        result.append((rows, candidates, concentration * base / base.sum()))
-    return result
-
-
-def fit_group_shares(P, F, S):
-    """Return the contributions of the rows to the largest bound, with its exponent and concentration."""
-    r, m = density_ratios(P, F, S)
-    best = None
-    for exponent in (0.0, 0.25, 0.5, 0.75, 1.0):
-        counts = None
-        for concentration in (1000.0, 64.0, 32.0, 16.0, 8.0, 4.0, 2.0, 1.0, 0.5):
-            priors = group_priors(S, m, exponent, concentration)
-            if counts is None:
-                counts = [len(rows) * prior / concentration for rows, _, prior in priors]
-            values = np.empty(len(S))
-            for g, (rows, candidates, prior) in enumerate(priors):
-                for _ in range(6):
-                    gamma = prior + counts[g]
-                    shares = np.exp(digamma(gamma) - digamma(gamma.sum()))
-                    counts[g] = np.zeros(len(candidates))
-                    for i in rows:
-                        q = r[i, candidates] * shares
-                        counts[g] += q / q.sum()
-                gamma = prior + counts[g]
-                log_shares = digamma(gamma) - digamma(gamma.sum())
-                divergence = lgamma(gamma.sum()) - lgamma(prior.sum())
-                for k in range(len(candidates)):
-                    divergence += lgamma(prior[k]) - lgamma(gamma[k]) + (gamma[k] - prior[k]) * log_shares[k]
-                for i in rows:
-                    values[i] = np.log((r[i, candidates] * np.exp(log_shares)).sum()) - divergence / len(rows)
-            if best is None or values.mean() > best[0].mean():
-                best = (values, exponent, concentration)
-    return best
-
-
-def log_marginal_likelihood(r, m, S, exponent, concentration):
-    """Return the logarithm of the marginal likelihood, as a sum over all labels of the rows of each group."""
-    total = 0.0
-    for rows, candidates, prior in group_priors(S, m, exponent, concentration):
-        likelihood = 0.0
-        for labels in product(range(len(candidates)), repeat=len(rows)):
-            value = lgamma(prior.sum()) - lgamma(prior.sum() + len(rows))
-            for k in range(len(candidates)):
-                value += lgamma(prior[k] + labels.count(k)) - lgamma(prior[k])
-            for i, k in zip(rows, labels, strict=True):
-                value += np.log(r[i, candidates[k]])
-            likelihood += np.exp(value)
-        total += np.log(likelihood)
+    for f, weights in zip(scores, S, strict=True):
+        e = np.exp(b * (f - f.max()))
+        total += np.log((weights * (0.97 * e / e.sum() + 0.03 / len(f))).sum())
     return total
 
 
-def select(gram, S, lam, max_iter):
-    """Return P averaged over the distractor models, the two z-scores, and the concentration of the class shares."""
-    uniform = uniform_labels(gram, S, lam, max_iter)
-    cooccurring = cooccurring_labels(gram, S, lam, max_iter, 1)
-    confusable = confusable_labels(gram, S, lam, max_iter)
-    labels = {"uniform": uniform, "cooccurring": cooccurring, "confusable": confusable}
-    c = [i for i in range(len(S)) if not (S[i] > 0).all()]  # only these rows are compared
-    gain = {name: predictive_gains(P[c], predict_loo(gram, P, lam)[c], S[c]) for name, P in labels.items()}
-    z, other_z = (clustered_z_score(gain[name] - gain["uniform"], S[c]) for name in ("cooccurring", "confusable"))
-    left_out = {name: predict_without(gram, P, lam, groups(S))[c] for name, P in labels.items()}
-    shares = {name: fit_group_shares(P[c], left_out[name], S[c]) for name, P in labels.items()}
-    concentration = shares["cooccurring"][2]
-    is_informative = information(cooccurring[c], left_out["cooccurring"]) > 0.2
-    if concentration < 4 and is_informative:
-        z = min(z, clustered_z_score(shares["cooccurring"][0] - shares["uniform"][0], S[c]))
-        other_z = min(other_z, clustered_z_score(shares["confusable"][0] - shares["uniform"][0], S[c]))
-    lift = {name: lifts(P[c], left_out[name], S[c]) for name, P in labels.items()}
-    is_refuted = is_informative and clustered_z_score(lift["confusable"] - lift["uniform"], S[c]) < -2
-    if is_informative:
-        z = max(z, clustered_z_score(lift["cooccurring"] - lift["uniform"], S[c]))
-    w = student.cdf(z, len({group_key(row) for row in S[c]}) - 1)
-    is_confusable = other_z > 2 and not is_refuted and np.abs(confusable - uniform).sum(axis=1).mean() / 2 > 0.01
-    other = confusable if is_confusable else uniform
-    if w >= 0.001:
-        other = w * cooccurring_labels(gram, S, lam, max_iter, 2) + (1 - w) * other
-    return other, z, other_z, concentration
+def calibrated(scores, S):
+    """Return the softmax of b times the scores, with the b of the largest evidence by a fine grid."""
+    grid = np.linspace(np.log(0.1), np.log(1000.0), 200)
+    best = int(np.argmax([log_evidence(np.exp(log_b), scores, S) for log_b in grid]))
+    bounds = grid[max(best - 1, 0)], grid[min(best + 1, 199)]
+    options = {"xatol": 1e-10}
+    result = minimize_scalar(
+        lambda log_b: -log_evidence(np.exp(log_b), scores, S), bounds=bounds, method="bounded", options=options
+    )
+    e = np.exp(np.exp(result.x) * (scores - scores.max(axis=1, keepdims=True)))
+    return np.maximum(e / e.sum(axis=1, keepdims=True), 1e-6)

@@ -101,8 +101,8 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
         None with an approximation.
     influences_ : ndarray of the shape of `influential_rows_`
         Contributions of these rows to the margin between the two leave-one-out scores; 0 for ignored rows, and None
-        with an approximation. The total margin is negative if the distractor model or the judge changed the decision of the
-        scores.
+        with an approximation. The total margin is negative if the distractor model or the judge changed the decision of
+        the scores.
     judge_weight_ : float
         The weight of the judge in the labels, in [0, 1]; 0 without a judge.
     kernel_weights_ : dict of str to float

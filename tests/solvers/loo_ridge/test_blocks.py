@@ -5,23 +5,18 @@ import pytest
 
 from oneof.kernels.feature_maps import Standard
 from oneof.kernels.mapped import KernelSum, MappedKernel
-from oneof.solvers.loo_ridge import (
-    CandidateGroups,
+from oneof.solvers.loo_ridge import CandidateGroups, RowSamples, RowsInMemory, SelfTraining, solve_loo_ridge
+from oneof.solvers.loo_ridge import blocks as blocks_module
+from oneof.solvers.loo_ridge.blocks import LandmarkFeatures, fit_in_blocks
+from oneof.solvers.loo_ridge.distractors import (
     ConfusableDistractors,
     CooccurringDistractors,
     IterationState,
-    NystroemRidge,
-    RowsInMemory,
     UniformDistractors,
-    select_distractor_models,
-    solve_loo_ridge,
+    model_for,
 )
-from oneof.solvers.loo_ridge import blocks as blocks_module
-from oneof.solvers.loo_ridge.blocks import LandmarkFeatures, fit_in_blocks
+from oneof.solvers.loo_ridge.loo_operators import NystroemRidge
 from tests.solvers.loo_ridge.problems import blobs, sets_of
-
-UNIFORM = ((1.0, UniformDistractors()),)
-MIXED = ((0.3, CooccurringDistractors()), (0.7, ConfusableDistractors()))
 
 
 def problem(n=300):
@@ -46,13 +41,14 @@ def ridge_of(X, kernel, landmarks):
     return NystroemRidge.from_gram(kernel.gram(rows, support), kernel.gram(support), 0.05)
 
 
-def in_blocks(X, kernel, sets, landmarks, distractors=UNIFORM):
+def in_blocks(X, kernel, sets, landmarks, distractors=UniformDistractors()):
     """Return the solution from the function of the first 100 rows."""
     features = LandmarkFeatures.from_landmarks(kernel, kernel.transform(X[landmarks]), "float64")
     rows, support = kernel.transform(X[:100]), kernel.transform(X[landmarks])
     initial = NystroemRidge.from_gram(kernel.gram(rows, support), kernel.gram(support), 0.05)
     dual = initial.fit(sets.to_dense(sets.initial)[:100])
-    return fit_in_blocks(RowsInMemory.from_array(X), features, sets, distractors, dual, lam=0.05), dual
+    model = model_for(distractors, sets)
+    return fit_in_blocks(RowsInMemory.from_array(X), features, sets, model, dual, lam=0.05), dual
 
 
 @pytest.mark.parametrize("block_rows", [7, 8192])
@@ -69,7 +65,7 @@ def test_the_function_is_fitted_to_the_labels_of_all_rows(block_rows, monkeypatc
     np.testing.assert_allclose(result.scores, ridge.predict_loo(P), rtol=0, atol=1e-8)
 
 
-@pytest.mark.parametrize("distractors", [UNIFORM, MIXED])
+@pytest.mark.parametrize("distractors", [UniformDistractors(), CooccurringDistractors(), ConfusableDistractors()])
 def test_the_labels_equal_iterations_in_memory(distractors, monkeypatch):
     """The labels are those of the initial function, then of iterations by the leave-one-out predictions of all rows."""
     monkeypatch.setattr(blocks_module, "BLOCK_ROWS", 32)
@@ -81,7 +77,7 @@ def test_the_labels_equal_iterations_in_memory(distractors, monkeypatch):
     while len(changes) < blocks_module.MAX_FULL_ITER and not (changes and changes[-1] <= blocks_module.FULL_TOL):
         predictions = np.maximum(sets.values(ridge.predict_loo(sets.to_dense(P))), 1e-6)
         state = IterationState(predictions, P, sets, 100)
-        new = sum(weight * sets.normalize(model.update(state)) for weight, model in distractors)
+        new = sets.normalize(model_for(distractors, sets).update(state))
         changes.append(np.abs(new - P).sum() / (2 * len(X)))
         P = new
     np.testing.assert_allclose(result.label_probabilities, P, rtol=0, atol=1e-7)
@@ -91,21 +87,20 @@ def test_the_labels_equal_iterations_in_memory(distractors, monkeypatch):
 
 @pytest.mark.parametrize("training_rows", [np.arange(0, 300, 3), np.arange(300)])
 def test_many_rows_continue_from_a_part_of_them(training_rows):
-    """Scores are leave-one-out scores of the labels, and the distractor models are those of the training rows."""
+    """Scores are leave-one-out scores of the labels; the first changes are those of the training rows, without judge."""
     X, kernel, sets, landmarks = problem()
     rows = RowsInMemory.from_array(X)
-    options = {"lam": 0.05, "max_iter": 25, "landmarks": landmarks, "stacking_rows": np.arange(0, 300, 4)}
-    result = solve_loo_ridge(kernel.kernels, rows, sets, training_rows=training_rows, **options)
-    P = result.selection.label_distributions
+    samples = RowSamples(landmarks, training_rows, np.arange(0, 300, 4))
+    training = SelfTraining(0.05, 25)
+    result = solve_loo_ridge(kernel.kernels, rows, sets, training, samples, use_judge=True)
+    P = result.labels.label_distributions
+    assert result.judge_weight == 0
     assert np.all(P[~sets.mask] == 0)
     np.testing.assert_allclose(P.sum(axis=1), 1)
     stored = result.model.kernel
     np.testing.assert_allclose(result.scores, ridge_of(X, stored, landmarks).predict_loo(P), rtol=0, atol=1e-8)
     rows, support = stored.transform(X[training_rows]), stored.transform(X[landmarks])
     part = NystroemRidge.from_gram(stored.gram(rows, support), stored.gram(support), 0.05)
-    selection = select_distractor_models(part, sets.select(training_rows), max_iter=25)
-    assert result.selection.weights == pytest.approx(selection.weights)
-    assert result.selection.z_scores == pytest.approx(selection.z_scores)
-    n_changes = len(selection.changes)
-    np.testing.assert_allclose(result.selection.changes[:n_changes], selection.changes, rtol=0, atol=1e-9)
-    assert 1 <= len(result.selection.changes) - n_changes <= blocks_module.MAX_FULL_ITER
+    changes = training.run(part, sets.select(training_rows)).changes
+    np.testing.assert_allclose(result.labels.changes[: len(changes)], changes, rtol=0, atol=1e-9)
+    assert 1 <= len(result.labels.changes) - len(changes) <= blocks_module.MAX_FULL_ITER

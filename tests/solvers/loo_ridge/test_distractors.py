@@ -5,36 +5,30 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from oneof.solvers.loo_ridge import (
-    CandidateGroups,
-    ClassMassNormalization,
+from oneof.solvers.loo_ridge import CandidateGroups, SelfTraining
+from oneof.solvers.loo_ridge.distractors import (
     ConfusableDistractors,
     CooccurringDistractors,
-    ExactRidge,
     UniformDistractors,
-    self_train,
+    confusion_rates,
 )
-from oneof.solvers.loo_ridge.distractors import confusion_rates
+from oneof.solvers.loo_ridge.loo_operators import ExactRidge
 from tests.oracles import loo_ridge as oracle
 from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of, weights_of
-
-
-class SquaredPredictions:
-    """A user-defined distractor model."""
-
-    def update(self, state):
-        """Return the squared predictions."""
-        return state.loo_predictions**2
 
 
 MODELS = (UniformDistractors(), CooccurringDistractors(), CooccurringDistractors(exponent=1), ConfusableDistractors())
 
 
+def self_train(X, mask, distractors, max_iter=25, tol=0.0):
+    """Return the result of self-training."""
+    ridge = ExactRidge.from_gram(gram_of(X), 0.05)
+    return SelfTraining(0.05, max_iter, tol, distractors).run(ridge, CandidateGroups.from_evidence(mask))
+
+
 def labels(X, mask, distractors, max_iter=25):
     """Return the labels after self-training."""
-    sets = CandidateGroups.from_evidence(mask)
-    predict = ExactRidge.from_gram(gram_of(X), 0.05).pair_predictor(sets)
-    return self_train(predict, sets, distractors, max_iter=max_iter, tol=0.0).label_distributions
+    return self_train(X, mask, distractors, max_iter).label_distributions
 
 
 @pytest.mark.parametrize("weighted", [False, True])
@@ -84,9 +78,7 @@ def test_exact_rows_need_no_iteration():
     """Exact labels are not changed."""
     X, truth = blobs(40)
     mask = np.eye(4, dtype=bool)[truth]
-    sets = CandidateGroups.from_evidence(mask)
-    predict = ExactRidge.from_gram(gram_of(X), 0.05).pair_predictor(sets)
-    result = self_train(predict, sets, UniformDistractors(), max_iter=25, tol=0.0)
+    result = self_train(X, mask, UniformDistractors())
     assert len(result.changes) == 0
     np.testing.assert_array_equal(result.label_distributions, mask)
 
@@ -95,16 +87,15 @@ def test_exact_rows_need_no_iteration():
 def test_iterations_end_at_a_small_change(distractors):
     """The last change, and no other one, is at most the tolerance; without a tolerance all iterations are made."""
     X, truth = blobs(80, 5)
-    sets = CandidateGroups.from_evidence(sets_of(truth, n_distractors=2))
-    predict = ExactRidge.from_gram(gram_of(X), 0.05).pair_predictor(sets)
-    full = self_train(predict, sets, distractors, max_iter=25, tol=0.0)
+    mask = sets_of(truth, n_distractors=2)
+    full = self_train(X, mask, distractors)
     assert len(full.changes) == 25
     for tol in (0.5, 0.05, float(full.changes[11])):
-        result = self_train(predict, sets, distractors, max_iter=25, tol=tol)
+        result = self_train(X, mask, distractors, tol=tol)
         assert result.changes[-1] <= tol
         assert np.all(result.changes[:-1] > tol)
         np.testing.assert_array_equal(result.changes, full.changes[: len(result.changes)])
-        same = self_train(predict, sets, distractors, max_iter=len(result.changes), tol=0.0)
+        same = self_train(X, mask, distractors, max_iter=len(result.changes))
         np.testing.assert_array_equal(result.label_distributions, same.label_distributions)
 
 
@@ -112,9 +103,7 @@ def test_changes_are_the_moved_fraction_of_label_mass():
     """The change of an iteration is the mean over the rows of half the sum of absolute differences."""
     X, truth = blobs(80, 5)
     mask = sets_of(truth, n_distractors=2)
-    sets = CandidateGroups.from_evidence(mask)
-    predict = ExactRidge.from_gram(gram_of(X), 0.05).pair_predictor(sets)
-    result = self_train(predict, sets, UniformDistractors(), max_iter=4, tol=0.0)
+    result = self_train(X, mask, UniformDistractors(), max_iter=4)
     P = [mask / mask.sum(axis=1, keepdims=True)]
     P += [labels(X, mask, UniformDistractors(), max_iter=n) for n in range(1, 5)]
     expected = [np.abs(after - before).sum(axis=1).mean() / 2 for before, after in pairwise(P)]
@@ -208,8 +197,11 @@ def test_unlabeled_rows_have_the_class_frequencies_of_labeled_rows():
     mask = np.eye(4, dtype=bool)[truth]
     mask[100:] = True
     frequencies = mask[:100].mean(axis=0)
-    normalized = labels(X, mask, ClassMassNormalization(UniformDistractors()))
-    unconstrained = labels(X, mask, SquaredPredictions())
+    normalized = labels(X, mask, UniformDistractors())
+    ridge, unconstrained = ExactRidge.from_gram(gram_of(X), 0.05), mask / mask.sum(axis=1, keepdims=True)
+    for _ in range(25):
+        unconstrained = mask * np.maximum(ridge.predict_loo(unconstrained), 1e-6) ** 2
+        unconstrained /= unconstrained.sum(axis=1, keepdims=True)
     np.testing.assert_array_equal(normalized[:100], mask[:100])
     distance = np.abs(unconstrained[100:].mean(axis=0) - frequencies).max()
     assert np.abs(normalized[100:].mean(axis=0) - frequencies).max() < 0.5 * distance

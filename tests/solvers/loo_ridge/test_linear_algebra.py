@@ -76,5 +76,3 @@ def test_products_are_in_double_precision(read, dtype, tolerance, monkeypatch):
     np.testing.assert_allclose(result, exact @ values, rtol=0, atol=tolerance)
     np.testing.assert_allclose(square, exact.T @ exact, rtol=0, atol=tolerance)
     np.testing.assert_allclose(lengths, (exact**2).sum(axis=1), rtol=0, atol=tolerance)
-    index = np.array([3, 1, 4])
-    np.testing.assert_array_equal(linear_algebra.submatrix(read(square), index), square[np.ix_(index, index)])

@@ -1,20 +1,13 @@
-"""Predictions of both forms of the ridge without a row or a group, of sums and averages, and influential rows."""
+"""Predictions of both forms of the ridge without a row, of sums and averages, and influential rows."""
 
 import numpy as np
 import pytest
 
 from oneof.errors import InputError
-from oneof.solvers.loo_ridge import (
-    CandidateGroups,
-    ExactRidge,
-    LinearLOO,
-    NystroemRidge,
-    UniformDistractors,
-    runner_up_classes,
-    select_distractor_models,
-    self_train,
-    top_influences,
-)
+from oneof.solvers.loo_ridge import CandidateGroups, SelfTraining, runner_up_classes
+from oneof.solvers.loo_ridge.distractors import UniformDistractors
+from oneof.solvers.loo_ridge.influences import top_influences
+from oneof.solvers.loo_ridge.loo_operators import ExactRidge, LinearLOO, NystroemRidge
 from tests.oracles import loo_ridge as oracle
 from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of
 
@@ -186,30 +179,6 @@ def test_both_forms_of_pair_predictions_are_equal(form, cost, monkeypatch):
         monkeypatch.undo()
 
 
-@pytest.mark.parametrize("max_rows", [400, 3])
-def test_predictions_without_the_group_equal_fits_without_it(max_rows, monkeypatch):
-    """Both forms equal fits without all rows of the identical set, or of its subset if the group is large."""
-    monkeypatch.setattr("oneof.solvers.loo_ridge.loo_operators.MAX_GROUP_ROWS", max_rows)
-    X, sets = mixed_sets(60, 5, 1)
-    P = labels_within(sets)
-    left_out = [None] * len(P)
-    for group in range(len(sets.distinct)):
-        rows = np.flatnonzero(sets.group == group)
-        n_subsets = int(np.ceil(len(rows) / max_rows))
-        for first in range(n_subsets):
-            for i in rows[first::n_subsets]:
-                left_out[i] = rows[first::n_subsets]
-    assert max(len(rows) for rows in left_out) == (3 if max_rows == 3 else sets.row_counts.max())
-    gram = gram_of(X)
-    exact = ExactRidge.from_gram(gram.copy(), 0.05).predict_without_groups(P, sets)
-    np.testing.assert_allclose(exact, oracle.predict_without(gram, P, 0.05, left_out), rtol=0, atol=1e-9)
-    Z = X[:9]
-    nystroem = NystroemRidge.from_gram(gram_of(X, Z), gram_of(Z), 0.05).predict_without_groups(P, sets)
-    features = gram_of(X, Z) @ np.linalg.inv(np.linalg.cholesky(gram_of(Z))).T
-    expected = oracle.predict_without_from_features(features, P, 0.05, left_out)
-    np.testing.assert_allclose(nystroem, expected, rtol=0, atol=1e-8)
-
-
 def test_single_precision():
     """In float32 the Nystroem form predicts the same to 1e-3, and at least 99.5 % of the labels are the same."""
     X, truth = blobs(2000, 6, d=5)
@@ -220,8 +189,8 @@ def test_single_precision():
     for dtype in (np.float64, np.float32):
         ridge = NystroemRidge.from_gram(gram_of(X, Z).astype(dtype), gram_of(Z), 0.05)
         assert ridge.directions.dtype == dtype
-        predictions.append(np.hstack([ridge.predict_loo(P), ridge.predict_without_groups(P, sets)]))
-        trained = self_train(ridge.pair_predictor(sets), sets, UniformDistractors(), max_iter=25, tol=0.0)
+        predictions.append(ridge.predict_loo(P))
+        trained = SelfTraining(0.05, 25, distractors=UniformDistractors()).run(ridge, sets)
         labels.append(trained.label_distributions.argmax(axis=1))
     np.testing.assert_allclose(predictions[1], predictions[0], rtol=0, atol=1e-3)
     assert (labels[0] == labels[1]).mean() >= 0.995
@@ -241,8 +210,8 @@ def solved(form, n=60, K=4):
         ridge = ExactRidge.from_gram(grams[0].copy(), 0.05)
     else:
         ridge = LinearLOO.from_ridges([ExactRidge.from_gram(gram.copy(), 0.05) for gram in grams], weights)
-    selection = select_distractor_models(ridge, CandidateGroups.from_evidence(mask), max_iter=25)
-    return grams, weights, ridge, selection.label_distributions, mask
+    labels = SelfTraining(0.05, 25).run(ridge, CandidateGroups.from_evidence(mask))
+    return grams, weights, ridge, labels.label_distributions, mask
 
 
 @pytest.mark.parametrize("form", FORMS)

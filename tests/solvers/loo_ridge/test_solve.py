@@ -7,15 +7,9 @@ import pytest
 
 from oneof.kernels.feature_maps import NormalQuantiles, Standard
 from oneof.kernels.mapped import MappedKernel
-from oneof.solvers.loo_ridge import (
-    CandidateGroups,
-    ExactRidge,
-    RowsInMemory,
-    solve_loo_ridge,
-    stacking_weights,
-    weigh_kernels,
-)
-from oneof.solvers.loo_ridge.solve import MIN_KERNEL_WEIGHT, simplex_least_squares
+from oneof.solvers.loo_ridge import CandidateGroups, RowSamples, RowsInMemory, SelfTraining, solve_loo_ridge
+from oneof.solvers.loo_ridge.loo_operators import ExactRidge
+from oneof.solvers.loo_ridge.solve import MIN_KERNEL_WEIGHT, simplex_least_squares, stacking_weights, weigh_kernels
 from tests.oracles import loo_ridge as oracle
 from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of
 
@@ -50,9 +44,14 @@ def problem():
     return X, [Scaled(factor) for factor in (0.5, 1.0, 3.0)], CandidateGroups.from_evidence(sets_of(truth))
 
 
-def solve(kernels, X, sets, **options):
+TRAINING = SelfTraining(0.05, 25)
+use_judge = pytest.mark.parametrize("use_judge", [False, True], ids=["no_judge", "judge"])
+
+
+def solve(kernels, X, sets, use_judge=False, **samples):
     """Return the solution for rows of an array."""
-    return solve_loo_ridge(kernels, RowsInMemory.from_array(X), sets, lam=0.05, max_iter=25, **options)
+    rows = RowsInMemory.from_array(X)
+    return solve_loo_ridge(kernels, rows, sets, TRAINING, RowSamples(**samples), use_judge=use_judge)
 
 
 def sum_of(kernels, weights, X):
@@ -60,21 +59,25 @@ def sum_of(kernels, weights, X):
     return sum(weight * kernel.gram(kernel.transform(X)) for kernel, weight in zip(kernels, weights, strict=True))
 
 
-def test_loo_scores_equal_fits_without_the_row():
+@use_judge
+def test_loo_scores_equal_fits_without_the_row(use_judge):
     """Leave-one-out scores equal n fits to the final labels with the weighted sum of the kernels, to 1e-8."""
     X, kernels, sets = problem()
-    result = solve(kernels, X, sets)
-    P = result.selection.label_distributions
+    result = solve(kernels, X, sets, use_judge)
+    assert (result.judge_weight > 0) == use_judge
+    P = result.labels.label_distributions
     expected = oracle.predict_loo(sum_of(kernels, result.kernel_weights, X), P, 0.05)
     np.testing.assert_allclose(result.scores, expected, rtol=0, atol=1e-8)
 
 
-def test_the_function_is_fitted_with_the_sum_of_the_kernels():
+@use_judge
+def test_the_function_is_fitted_with_the_sum_of_the_kernels(use_judge):
     """Scores of new rows equal those of ridge regression with the weighted sum on the final labels."""
     X, kernels, sets = problem()
     new = blobs(15, 4, seed=1)[0]
-    result = solve(kernels, X, sets)
-    P = result.selection.label_distributions
+    result = solve(kernels, X, sets, use_judge)
+    assert (result.judge_weight > 0) == use_judge
+    P = result.labels.label_distributions
     a = np.linalg.solve(sum_of(kernels, result.kernel_weights, X) + 0.05 * np.eye(40), P - P.mean(axis=0))
     cross = sum(
         w * k.gram(k.transform(new), k.transform(X)) for k, w in zip(kernels, result.kernel_weights, strict=True)
@@ -83,19 +86,22 @@ def test_the_function_is_fitted_with_the_sum_of_the_kernels():
     assert result.model.scores(new[:0]).shape == (0, 4)
 
 
-def test_all_rows_as_landmarks_give_the_exact_solution():
+@use_judge
+def test_all_rows_as_landmarks_give_the_exact_solution(use_judge):
     """With every row as a landmark, and all rows for the weights of the kernels, the model is exact."""
     X, kernels, sets = problem()
-    exact = solve(kernels, X, sets)
+    exact = solve(kernels, X, sets, use_judge)
     for stacking_rows in (None, np.arange(40)):
-        result = solve(kernels, X, sets, landmarks=np.arange(40), stacking_rows=stacking_rows)
+        result = solve(kernels, X, sets, use_judge, landmarks=np.arange(40), stacking=stacking_rows)
         np.testing.assert_allclose(result.kernel_weights, exact.kernel_weights, atol=1e-9)
         np.testing.assert_allclose(result.model.scores(X), exact.model.scores(X), atol=1e-5)
         assert result.influences is None
+        assert result.judge_weight == exact.judge_weight
 
 
+@use_judge
 @pytest.mark.parametrize("landmarks", [None, np.arange(0, 40, 3)])
-def test_the_block_size_does_not_matter(landmarks, monkeypatch):
+def test_the_block_size_does_not_matter(landmarks, use_judge, monkeypatch):
     """Kernels and scores computed in blocks of rows equal those computed at once."""
     X, _, sets = problem()
     kernels = [
@@ -104,9 +110,9 @@ def test_the_block_size_does_not_matter(landmarks, monkeypatch):
         for name in ("rbf", "laplacian")
     ]
     new = blobs(15, 4, seed=1)[0]
-    full = solve(kernels, X, sets, landmarks=landmarks)
+    full = solve(kernels, X, sets, use_judge, landmarks=landmarks)
     monkeypatch.setattr("oneof.solvers.loo_ridge.solve.BLOCK_ROWS", 7)
-    blocks = solve(kernels, X, sets, landmarks=landmarks)
+    blocks = solve(kernels, X, sets, use_judge, landmarks=landmarks)
     np.testing.assert_allclose(blocks.scores, full.scores, rtol=0, atol=1e-10)
     np.testing.assert_allclose(blocks.model.scores(new), full.model.scores(new), rtol=0, atol=1e-10)
 
@@ -115,11 +121,11 @@ def test_kernels_are_weighted_on_a_part_of_the_rows():
     """The weights are those of the given rows alone."""
     X, kernels, sets = problem()
     rows = np.arange(0, 40, 2)
-    result = solve(kernels, X, sets, stacking_rows=rows)
-    expected = weigh_kernels(kernels, X[rows], sets.select(rows), lam=0.05, max_iter=25, tol=0.0)
+    result = solve(kernels, X, sets, stacking=rows)
+    expected = weigh_kernels(kernels, X[rows], sets.select(rows), TRAINING)
     np.testing.assert_array_equal(result.kernel_weights, expected)
     ridges = [ExactRidge.from_gram(gram_of(kernel.transform(X[rows])), 0.05) for kernel in kernels]
-    np.testing.assert_allclose(stacking_weights(ridges, sets.select(rows), max_iter=25), expected, atol=1e-9)
+    np.testing.assert_allclose(stacking_weights(ridges, sets.select(rows), TRAINING), expected, atol=1e-9)
 
 
 def test_a_kernel_without_weight_is_not_stored():
@@ -182,6 +188,6 @@ def test_a_kernel_of_noise_gets_no_weight():
     noise = np.random.default_rng(1).normal(size=X.shape)
     sets = CandidateGroups.from_evidence(sets_of(truth))
     ridges = [ExactRidge.from_gram(gram_of(rows), 0.05) for rows in (X, noise)]
-    weights = stacking_weights(ridges, sets, max_iter=25)
+    weights = stacking_weights(ridges, sets, TRAINING)
     assert weights[0] > 0.9
-    assert stacking_weights(ridges[:1], sets, max_iter=25).tolist() == [1.0]
+    assert stacking_weights(ridges[:1], sets, TRAINING).tolist() == [1.0]

@@ -4,7 +4,6 @@ The large matrices (kernels, operators, features) are NumPy arrays or tensors. T
 NumPy arrays, and only they are copied to the device and back.
 """
 
-
 import numpy as np
 from array_api_compat import array_namespace, device, is_torch_array
 from scipy.linalg import solve_triangular

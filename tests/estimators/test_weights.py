@@ -87,6 +87,8 @@ def test_permuting_classes_permutes_scores(estimator):
     """Batch methods do not depend on the order of the classes."""
     if name(estimator) in ("PLECOC", "PLGP"):
         pytest.skip("random codings, or draws, are dealt to the classes in their order")
+    if name(estimator) == "LOORidge":  # Pegasos, its judge, breaks ties by the order of the classes
+        estimator = clone(estimator).set_params(judge=None)
     X, _, weights = weighted_table(like=estimator)
     # The last class of the published model has weights of 0, so that the prior distinguishes it from the others.
     order = [1, 0, 2] if name(estimator) == "GraphLogisticRegression" else [2, 0, 1]

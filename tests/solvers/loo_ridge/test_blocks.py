@@ -18,6 +18,8 @@ from oneof.solvers.loo_ridge.distractors import (
 from oneof.solvers.loo_ridge.loo_operators import NystroemRidge
 from tests.solvers.loo_ridge.problems import blobs, sets_of
 
+UNIFORM = UniformDistractors()
+
 
 def problem(n=300):
     """Return rows, a sum of two kernels, exact, partial and unlabeled rows, and the landmarks."""
@@ -41,7 +43,7 @@ def ridge_of(X, kernel, landmarks):
     return NystroemRidge.from_gram(kernel.gram(rows, support), kernel.gram(support), 0.05)
 
 
-def in_blocks(X, kernel, sets, landmarks, distractors=UniformDistractors()):
+def in_blocks(X, kernel, sets, landmarks, distractors=UNIFORM):
     """Return the solution from the function of the first 100 rows."""
     features = LandmarkFeatures.from_landmarks(kernel, kernel.transform(X[landmarks]), "float64")
     rows, support = kernel.transform(X[:100]), kernel.transform(X[landmarks])
@@ -87,7 +89,7 @@ def test_the_labels_equal_iterations_in_memory(distractors, monkeypatch):
 
 @pytest.mark.parametrize("training_rows", [np.arange(0, 300, 3), np.arange(300)])
 def test_many_rows_continue_from_a_part_of_them(training_rows):
-    """Scores are leave-one-out scores of the labels; the first changes are those of the training rows, without judge."""
+    """Scores are leave-one-out scores of the labels; the first changes are those of the training rows."""
     X, kernel, sets, landmarks = problem()
     rows = RowsInMemory.from_array(X)
     samples = RowSamples(landmarks, training_rows, np.arange(0, 300, 4))

@@ -16,7 +16,6 @@ from oneof.solvers.loo_ridge.loo_operators import ExactRidge
 from tests.oracles import loo_ridge as oracle
 from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of, weights_of
 
-
 MODELS = (UniformDistractors(), CooccurringDistractors(), CooccurringDistractors(exponent=1), ConfusableDistractors())
 
 

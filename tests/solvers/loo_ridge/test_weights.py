@@ -14,7 +14,6 @@ from oneof.solvers.loo_ridge.distractors import (
 from oneof.solvers.loo_ridge.loo_operators import ExactRidge
 from tests.solvers.loo_ridge.problems import blobs, gram_of, sets_of, small_problem, weights_of
 
-
 MODELS = (UniformDistractors(), CooccurringDistractors(), ConfusableDistractors())
 every_model = pytest.mark.parametrize("model", MODELS, ids=lambda model: type(model).__name__)
 

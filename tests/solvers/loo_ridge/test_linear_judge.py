@@ -1,0 +1,252 @@
+"""The linear judge: its labels and its weight, compared with an oracle, its folds, and what it does for the labels."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from oneof import CandidateSets, LOORidge
+from oneof.kernels.feature_maps import L2Normalize, Standard
+from oneof.kernels.mapped import KernelSum, MappedKernel
+from oneof.solvers.loo_ridge import CandidateGroups, SelfTraining, linear_judge
+from oneof.solvers.loo_ridge.distractors import (
+    ConfusableDistractors,
+    CooccurringDistractors,
+    UniformDistractors,
+)
+from oneof.solvers.loo_ridge.linear_judge import fit_judge, folds_by_set, pool_weight, unit_rows
+from oneof.solvers.loo_ridge.loo_operators import ExactRidge
+from oneof.solvers.loo_ridge.self_training import Judge
+from tests.oracles import loo_ridge as oracle
+from tests.solvers.loo_ridge.problems import (
+    blobs,
+    dictionary,
+    gram_of,
+    recordings,
+    sets_of,
+    similar_words,
+    small_problem,
+    weights_of,
+)
+
+TRAINING = SelfTraining(0.05, 7)
+
+
+def rbf(X):
+    """Return the sum of a single kernel of z-scores."""
+    feature_map = Standard.fit(X)
+    kernel = MappedKernel.from_rows(feature_map, "rbf", feature_map(X), "float64")
+    return KernelSum.from_kernels([kernel], np.ones(1))
+
+
+def judge_of(X, evidence):
+    """Return the dense label distributions of the judge, and its weight."""
+    sets = CandidateGroups.from_evidence(evidence)
+    judge = fit_judge(X, rbf(X), sets, TRAINING)
+    return sets.to_dense(judge.probabilities), judge.weight
+
+
+@pytest.mark.parametrize("max_pool_rows", [2000, 26])
+@pytest.mark.parametrize("weighted", [False, True], ids=["sets", "weights"])
+@pytest.mark.parametrize("distractors", ["cooccurring", "dictionary"])
+def test_the_judge_equals_the_oracle(distractors, weighted, max_pool_rows, monkeypatch):
+    """In double precision, W and w equal those of loops over rows, of an exact maximum, and of Pegasos in steps."""
+    X, mask = (each[:40] for each in small_problem(distractors))
+    S = weights_of(mask) ** 1.1 if weighted else mask.astype(float)  # sums of multiples of 1/8 have ties in Pegasos
+    S[S.min(axis=1) == 1] = np.eye(S.shape[1])[0]
+    S[2::9] = 1.0  # unlabeled
+    for name, value in (("MAX_POOL_ROWS", max_pool_rows), ("EM_TOL", 1e-9), ("MAX_EM_ITER", 100_000)):
+        monkeypatch.setattr(linear_judge, name, value)
+    monkeypatch.setattr(linear_judge, "unit_rows", lambda X: unit_rows(X).astype(np.float64))
+    W, weight = judge_of(X, S if weighted else S > 0)
+    labeled = np.flatnonzero(S.min(axis=1) < 1)
+    chosen = np.linspace(0, len(labeled) - 1, min(max_pool_rows, len(labeled)))
+    pooled = labeled[chosen.astype(int)]
+    rng = np.random.default_rng(linear_judge.SEED)
+    folds = folds_by_set(CandidateGroups.from_evidence(S[pooled]), rng)
+    gram = rbf(X).gram(rbf(X).transform(X))
+    expected, w = oracle.judge(unit_rows(X).astype(np.float64), gram, S, 0.05, 7, pooled, folds, rng)
+    np.testing.assert_allclose(W, expected, rtol=0, atol=1e-4)
+    assert weight == pytest.approx(w**2, abs=1e-3)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["sets", "weights"])
+def test_self_training_with_a_judge_equals_the_oracle(weighted):
+    """The labels are mixed with those of the judge at the start and in each iteration."""
+    X, mask = small_problem("cooccurring")
+    S, gram, w = weights_of(mask) if weighted else mask, gram_of(X), 0.6
+    sets, ridge = CandidateGroups.from_evidence(S), ExactRidge.from_gram(gram.copy(), 0.05)
+    W = np.random.default_rng(0).random(S.shape) * S
+    W /= W.sum(axis=1, keepdims=True)
+    expected = {
+        UniformDistractors(): oracle.uniform_labels(gram, S, 0.05, 7, (W, w)),
+        CooccurringDistractors(): oracle.cooccurring_labels(gram, S, 0.05, 7, 2, (W, w)),
+        ConfusableDistractors(): oracle.confusable_labels(gram, S, 0.05, 7, (W, w)),
+    }
+    for distractors, P in expected.items():
+        result = SelfTraining(0.05, 7, distractors=distractors).run(ridge, sets, Judge(sets.values(W), w**2))
+        np.testing.assert_allclose(result.label_distributions, P, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("weight", [0.0, 1.0])
+def test_a_judge_without_weight_and_one_with_all_of_it(weight):
+    """With the weight 0 the labels are those without a judge, and with 1 those of the judge."""
+    X, mask = small_problem("dictionary")
+    sets, ridge = CandidateGroups.from_evidence(mask), ExactRidge.from_gram(gram_of(X), 0.05)
+    probabilities = sets.normalize(np.random.default_rng(0).random(len(sets.rows)))
+    result = SelfTraining(0.05, 7).run(ridge, sets, Judge(probabilities, weight)).label_distributions
+    expected = (
+        SelfTraining(0.05, 7).run(ridge, sets).label_distributions if weight == 0 else sets.to_dense(probabilities)
+    )
+    np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_weight_maximizes_the_likelihood_of_the_pool(seed):
+    """The mean log-likelihood is within 1e-4 of the maximum, and the weight is near that of the maximum."""
+    rng = np.random.default_rng(seed)
+    first, second = rng.random((2, 300)) ** rng.uniform(0.5, 4.0, (2, 1))
+
+    def loss(w):
+        return -np.log((1 - w) * first + w * second).mean()
+
+    best = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-10})
+    w = pool_weight(first, second)
+    assert loss(w) <= best.fun + linear_judge.EM_TOL
+    assert w == pytest.approx(best.x, abs=0.01)
+    assert pool_weight(second, first) == pytest.approx(1 - w, abs=0.01)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("softened", [False, True])
+def test_rows_of_one_set_are_in_one_fold(seed, softened):
+    """Every partial set is in one fold, and the numbers of partial rows differ by at most that of the largest set."""
+    mask = dictionary(200, seed=seed)[2]
+    mask[::5] = np.eye(6, dtype=bool)[mask[::5].argmax(axis=1)]
+    sets = CandidateGroups.from_evidence(np.where(mask, 1.0, 1e-3) if softened else mask)
+    folds, partial = folds_by_set(sets, np.random.default_rng(seed)), mask.sum(axis=1) > 1
+    keys = [tuple(row) for row in mask]
+    fold_of_set = {key: {folds[i] for i in range(200) if keys[i] == key} for key in set(keys) if sum(key) > 1}
+    assert all(len(each) == 1 for each in fold_of_set.values())
+    sizes = np.bincount(folds[partial], minlength=linear_judge.N_FOLDS)
+    largest = max(keys.count(key) for key in fold_of_set)
+    assert sizes.max() - sizes.min() <= largest
+    assert len(np.unique(folds[~partial])) == linear_judge.N_FOLDS
+
+
+@pytest.mark.parametrize("n_sets", [0, 1, 2])
+def test_few_sets_have_random_folds(n_sets):
+    """With fewer partial sets than folds, the folds are random, and their numbers of rows differ by at most one."""
+    mask = np.eye(4, dtype=bool)[np.arange(50) % 4]
+    for first in range(n_sets):
+        mask[10 * first : 10 * first + 10] = np.isin(np.arange(4), [first, 3])
+    folds = folds_by_set(CandidateGroups.from_evidence(mask), np.random.default_rng(0))
+    sizes = np.bincount(folds, minlength=linear_judge.N_FOLDS)
+    assert sizes.max() - sizes.min() <= 1
+    np.testing.assert_array_equal(folds, np.random.default_rng(0).permutation(50) % linear_judge.N_FOLDS)
+
+
+def test_rows_have_length_one():
+    """Dense rows of numbers become z-scores of length 1, and mostly zero rows keep their zeros."""
+    X = blobs(40)[0] * [1.0, 100.0, 1e-3]
+    np.testing.assert_allclose(unit_rows(X), L2Normalize()((X - X.mean(axis=0)) / X.std(axis=0)), atol=1e-6)
+    counts = np.random.default_rng(0).poisson(0.02, (60, 300)).astype(float)
+    np.testing.assert_array_equal(unit_rows(counts) > 0, counts > 0)
+    lengths = np.linalg.norm(unit_rows(counts), axis=1)
+    np.testing.assert_allclose(lengths[counts.any(axis=1)], 1, atol=1e-6)
+
+
+def test_no_row_is_ambiguous():
+    """Without a row of several candidates that is not unlabeled, or with few labeled rows, there is no judge."""
+    X, truth = blobs(40)
+    exact = np.eye(4, dtype=bool)[truth]
+    few, unlabeled = np.ones((40, 4), dtype=bool), exact.copy()
+    unlabeled[::2] = True
+    few[0, 0] = False
+    for mask in (exact, unlabeled, few):
+        sets = CandidateGroups.from_evidence(mask)
+        assert fit_judge(X, rbf(X), sets, TRAINING) is None
+
+
+@pytest.mark.parametrize("factor", [2.0**-20, 2.0**17, 0.3])
+def test_the_factor_of_a_row_does_not_matter(factor):
+    """The weights of a row count once, up to a factor: bit for bit for powers of 2, otherwise up to rounding."""
+    X, mask = small_problem("dictionary")
+    weights = weights_of(mask)
+    factors = np.where(np.arange(len(X)) % 2 == 0, factor, 1.0)[:, None]
+    expected = judge_of(X, CandidateSets.from_weights(weights).evidence)
+    result = judge_of(X, CandidateSets.from_weights(weights * factors).evidence)
+    tolerance = 0.0 if factor != 0.3 else 1e-6
+    np.testing.assert_allclose(result[0], expected[0], rtol=0, atol=tolerance)
+    assert result[1] == pytest.approx(expected[1], rel=0, abs=tolerance)
+
+
+def test_weights_of_zero_and_one_give_the_judge_of_the_sets():
+    """The weights 0 and 1 are the set, bit for bit."""
+    X, mask = small_problem("dictionary")
+    pairs = CandidateGroups(mask, CandidateGroups.from_evidence(mask).group, np.ones(mask.sum()))
+    expected, result = judge_of(X, mask), fit_judge(X, rbf(X), pairs, TRAINING)
+    np.testing.assert_array_equal(pairs.to_dense(result.probabilities), expected[0])
+    assert result.weight == expected[1]
+
+
+def test_confident_predictions_outside_the_set():
+    """If rows of separate classes have sets without the truth, labels and weight are finite."""
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        truth = rng.integers(0, 4, 100)
+        X, mask = 20.0 * np.eye(4)[truth] + 0.1 * rng.normal(size=(100, 4)), sets_of(truth)
+        for i in (7, 8, 9):
+            mask[i] = np.isin(np.arange(4), (truth[i] + [1, 2]) % 4)
+        W, weight = judge_of(X, mask)
+        np.testing.assert_allclose(W.sum(axis=1), 1)
+        assert 0 <= weight <= 1
+
+
+@pytest.mark.parametrize("judge", ["linear", None])
+@pytest.mark.parametrize("case", ["exact", "none", "precomputed", "callable"])
+def test_the_weight_is_zero_without_a_judge(case, judge):
+    """Exact rows, judge=None and kernels of the user have the labels without a judge, and its weight is 0."""
+    X, truth = blobs(60)
+    mask = np.eye(4, dtype=bool)[truth] if case == "exact" else sets_of(truth)
+    options = {"kernel": {"precomputed": "precomputed", "callable": gram_of}.get(case, "rbf")}
+    rows = gram_of(X) if case == "precomputed" else X
+    model = LOORidge(**options, judge=None if case == "none" else judge).fit(rows, mask)
+    assert model.judge_weight_ == 0
+    reference = LOORidge(**options, judge=None).fit(rows, mask)
+    np.testing.assert_array_equal(model.label_distributions_, reference.label_distributions_)
+
+
+def accuracies(X, truth, mask):
+    """Return the fractions of correct labels with the judge and without it."""
+    models = (LOORidge("rbf", features="standard", judge=judge).fit(X, mask) for judge in ("linear", None))
+    return np.array([(model.label_distributions_.argmax(axis=1) == truth).mean() for model in models])
+
+
+def test_the_judge_corrects_labels_that_similar_rows_confirm():
+    """If rows of one set are similar, the labels are at least as good as without the judge, and better on average."""
+    with_judge, without = np.array([accuracies(*similar_words(seed=seed)) for seed in range(5)]).T
+    assert (with_judge >= without - 0.005).all()
+    assert (with_judge - without).mean() > 0.02
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", ["uniform", "cooccurring", "recordings"])
+def test_the_judge_does_not_harm_other_sets(kind, seed):
+    """With uniform distractors and in scenes, at most one label of a hundred is lost."""
+    frequencies = 1.0 / np.arange(1, 7)
+    X, truth = blobs(400, 6, d=5, seed=seed, frequencies=frequencies / frequencies.sum())
+    problem = (X, truth, sets_of(truth, kind, 2, seed)) if kind != "recordings" else recordings(seed=seed)
+    with_judge, without = accuracies(*problem)
+    assert with_judge >= without - 0.01
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["sets", "weights"])
+def test_the_order_of_classes_matters_little(weighted):
+    """Permuted classes have permuted labels to .01 on average, since they break the first ties of Pegasos.
+
+    Permuted rows have other folds and another order in Pegasos, so that no such bound holds for few rows.
+    """
+    X, mask = small_problem("dictionary")
+    evidence, classes = weights_of(mask) if weighted else mask, np.array([3, 1, 4, 0, 2])
+    difference = np.abs(judge_of(X, evidence[:, classes])[0] - judge_of(X, evidence)[0][:, classes])
+    assert difference.sum(axis=1).mean() / 2 < 0.01

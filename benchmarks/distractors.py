@@ -1,7 +1,7 @@
 """LOORidge with and without its linear judge, and linear classifiers, on sets of every kind.
 
 At most 2,500 rows of each task of `benchmarks/choosing_tasks.py` or of the sets below are drawn by a seed; 80 % are
-fitted, the others are the test rows. Dense rows are standardized unless they are binary. True labels are used for the
+fitted, the others are the test rows. Features that are not binary are scaled as by `compare`. True labels are used for the
 printed accuracies alone. The square of the judge's weight was chosen on ud_english_ewt (both forms), MSRCv2, clusters
 of letter, lf_trec and satimage with seeds 0 and 1 (docs/decisions/0022-linear-judge.md).
 """
@@ -11,12 +11,13 @@ from functools import partial
 
 import numpy as np
 import scipy.sparse as sp
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from benchmarks import choosing_tasks
 from benchmarks.choosing_tasks import coarse_tags, dictionary, generated, published_sets, rules
 from benchmarks.common import DOCS
 from oneof import PLEM, AvgPegasos, CandidateSets, LOORidge, MaxPegasos
+from oneof.comparison.methods import has_unit_rows
 
 N_ROWS = 2500
 TABLE = DOCS / "loo_ridge_sets.csv"
@@ -59,8 +60,8 @@ def split(X, truth, mask, seed):
     order = np.random.default_rng(100 + seed).permutation(len(truth))
     train, test = order[: round(0.8 * len(order))], order[round(0.8 * len(order)) :]
     parts = X[train], X[test]
-    if not sp.issparse(X) and not np.isin(X, (0, 1)).all():
-        scaler = StandardScaler().fit(parts[0])
+    if not np.isin(X.data if sp.issparse(X) else X, (0, 1)).all() and not has_unit_rows(X):
+        scaler = (MaxAbsScaler() if sp.issparse(X) else StandardScaler()).fit(parts[0])
         parts = scaler.transform(parts[0]), scaler.transform(parts[1])
     return parts[0], CandidateSets(mask[train], np.arange(mask.shape[1])), truth[train], parts[1], truth[test]
 

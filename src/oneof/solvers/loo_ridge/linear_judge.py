@@ -25,10 +25,10 @@ from oneof.arrays import as_numpy
 from oneof.kernels.feature_maps import L2Normalize, Standard, default_maps
 from oneof.kernels.mapped import KernelSum
 from oneof.likelihoods import softmax
-from oneof.solvers.loo_ridge.calibration import fit_evidence_temperature
+from oneof.solvers.loo_ridge.calibration import UNIFORM_WEIGHT, fit_evidence_temperature
 from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.loo_operators import ExactRidge
-from oneof.solvers.loo_ridge.self_training import MIN_PREDICTION, Judge, SelfTraining
+from oneof.solvers.loo_ridge.self_training import Judge, SelfTraining
 from oneof.solvers.online import OnlineState, pegasos
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 
@@ -38,13 +38,15 @@ LAM = 1e-3
 N_EPOCHS = 10
 MAX_POOL_ROWS = 1500
 """Number of rows, evenly spaced, from which w is estimated; its standard error is then about .02."""
+PRIOR_ROWS = 20
+"""Number of additional rows that the ridge alone explains: with few ambiguous rows, the judge has little weight."""
 MAX_EM_ITER, EM_TOL = 500, 1e-4
 SEED = 0
 """Seed of the folds and of the order of the rows in Pegasos."""
 
 
 def fit_judge(X: FeatureMatrix, kernel: KernelSum, sets: CandidateGroups, training: SelfTraining) -> Judge | None:
-    """Return the label distributions of the linear classifier and their weight; None if no row is ambiguous.
+    """Return the label distributions of the linear classifier and their weight; None if no row has several main candidates.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ def fit_judge(X: FeatureMatrix, kernel: KernelSum, sets: CandidateGroups, traini
     training : SelfTraining
         Settings of the ridge.
     """
-    ambiguous = (sets.sizes > 1) & ~sets.unlabeled
+    ambiguous = (sets.main.sizes > 1) & ~sets.unlabeled
     pooled = np.flatnonzero(~sets.unlabeled)
     if not ambiguous.any() or len(pooled) < 2 * N_FOLDS:
         return None
@@ -101,10 +103,10 @@ def folds_by_set(sets: CandidateGroups, rng: np.random.Generator) -> Ints:
 
 
 def pool_weight(first: Floats, second: Floats) -> float:
-    """Return the w that maximizes sum_i log((1 - w) first_i + w second_i), by EM."""
+    """Return the w that maximizes sum_i log((1 - w) first_i + w second_i) + s log(1 - w), by EM; s is `PRIOR_ROWS`."""
     w = 0.5
     for _ in range(MAX_EM_ITER):
-        previous, w = w, float((w * second / ((1.0 - w) * first + w * second)).mean())
+        previous, w = w, float((w * second / ((1.0 - w) * first + w * second)).sum() / (len(first) + PRIOR_ROWS))
         if abs(w - previous) <= EM_TOL * w:
             break
     return w
@@ -135,5 +137,6 @@ def _held_out_linear(X: FeatureMatrix, evidence: Evidence, folds: Ints, rng: np.
 
 
 def _probabilities(scores: Floats, evidence: Evidence) -> Floats:
+    """Return probabilities of the classes with the temperature of the evidence, mixed with a uniform distribution."""
     proba = softmax(fit_evidence_temperature(scores, evidence) * scores)
-    return np.maximum(proba, MIN_PREDICTION)  # a wrong set of confident predictions would have the probability 0
+    return (1.0 - UNIFORM_WEIGHT) * proba + UNIFORM_WEIGHT / proba.shape[1]

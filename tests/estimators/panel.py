@@ -57,7 +57,7 @@ ARGUMENTS = {
 
 def public_estimators():
     """Return a fresh instance of every public estimator."""
-    public = (getattr(oneof, name) for name in oneof.__all__)
+    public = dict.fromkeys(getattr(oneof, name) for name in oneof.__all__)  # FIRST_CHOICE is one of the others
     return [
         c(**ARGUMENTS.get(c.__name__, {})) for c in public if isinstance(c, type) and issubclass(c, CandidateClassifier)
     ]

@@ -137,12 +137,13 @@ def judge(X, gram, S, lam, max_iter, pooled, folds, rng):
         a = np.linalg.solve(inner + lam * np.eye(len(train)), P - m)
         ridge[test] = gram[np.ix_(pooled[test], pooled[train])] @ a + m
     p, q = calibrated(ridge, part), calibrated(linear, part)
-    several = [i for i in range(len(part)) if (part[i] > 0).sum() > 1]
+    several = [i for i in range(len(part)) if (part[i] >= 0.1).sum() > 1]
 
     def loss(w):
-        return -sum(np.log((part[i] * ((1 - w) * p[i] + w * q[i])).sum()) for i in several)
+        rows = sum(np.log((part[i] * ((1 - w) * p[i] + w * q[i])).sum()) for i in several)
+        return -rows - 20 * np.log(1 - w)
 
-    w = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-10}).x
+    w = minimize_scalar(loss, bounds=(0, 1 - 1e-12), method="bounded", options={"xatol": 1e-10}).x
     W = S * calibrated(held_out_linear(X, S, rng.permutation(len(S)) % 3, rng), S)
     return W / W.sum(axis=1, keepdims=True), w
 
@@ -169,7 +170,7 @@ def log_evidence(b, scores, S):
 
 
 def calibrated(scores, S):
-    """Return the softmax of b times the scores, with the b of the largest evidence by a fine grid."""
+    """Return the softmax of b times the scores with the b of the largest evidence, mixed with a uniform distribution."""
     grid = np.linspace(np.log(0.1), np.log(1000.0), 200)
     best = int(np.argmax([log_evidence(np.exp(log_b), scores, S) for log_b in grid]))
     bounds = grid[max(best - 1, 0)], grid[min(best + 1, 199)]
@@ -178,4 +179,4 @@ def calibrated(scores, S):
         lambda log_b: -log_evidence(np.exp(log_b), scores, S), bounds=bounds, method="bounded", options=options
     )
     e = np.exp(np.exp(result.x) * (scores - scores.max(axis=1, keepdims=True)))
-    return np.maximum(e / e.sum(axis=1, keepdims=True), 1e-6)
+    return 0.97 * e / e.sum(axis=1, keepdims=True) + 0.03 / scores.shape[1]

@@ -102,18 +102,23 @@ def test_a_judge_without_weight_and_one_with_all_of_it(weight):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_weight_maximizes_the_likelihood_of_the_pool(seed):
-    """The mean log-likelihood is within 1e-4 of the maximum, and the weight is near that of the maximum."""
+    """The mean log-posterior is within 1e-4 of the maximum, and the weight is near that of the maximum."""
     rng = np.random.default_rng(seed)
     first, second = rng.random((2, 300)) ** rng.uniform(0.5, 4.0, (2, 1))
 
     def loss(w):
-        return -np.log((1 - w) * first + w * second).mean()
+        return -np.log((1 - w) * first + w * second).mean() - linear_judge.PRIOR_ROWS / 300 * np.log(1 - w)
 
-    best = minimize_scalar(loss, bounds=(0, 1), method="bounded", options={"xatol": 1e-10})
+    best = minimize_scalar(loss, bounds=(0, 1 - 1e-12), method="bounded", options={"xatol": 1e-10})
     w = pool_weight(first, second)
     assert loss(w) <= best.fun + linear_judge.EM_TOL
     assert w == pytest.approx(best.x, abs=0.01)
-    assert pool_weight(second, first) == pytest.approx(1 - w, abs=0.01)
+
+
+def test_a_few_rows_give_the_judge_little_weight():
+    """With n ambiguous rows the weight is at most n / (n + 20), also if only the judge explains them."""
+    for n in (1, 5, 40):
+        assert pool_weight(np.full(n, 1e-9), np.ones(n)) == pytest.approx(n / (n + linear_judge.PRIOR_ROWS), abs=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,9 +1,9 @@
 """LOORidge with and without its linear judge, and linear classifiers, on sets of every kind.
 
 At most 2,500 rows of each task of `benchmarks/choosing_tasks.py` or of the sets below are drawn by a seed; 80 % are
-fitted, the others are the test rows. Features that are not binary are scaled as by `compare`. True labels are used for the
-printed accuracies alone. The square of the judge's weight was chosen on ud_english_ewt (both forms), MSRCv2, clusters
-of letter, lf_trec and satimage with seeds 0 and 1 (docs/decisions/0022-linear-judge.md).
+fitted, the others are the test rows. Features that are not binary are scaled as by `compare`. True labels are used for
+the printed accuracies alone. The square of the judge's weight was chosen on ud_english_ewt (both forms), MSRCv2,
+clusters of letter, lf_trec and satimage with seeds 0 and 1 (docs/decisions/0022-linear-judge.md).
 """
 
 import csv

@@ -170,7 +170,7 @@ def log_evidence(b, scores, S):
 
 
 def calibrated(scores, S):
-    """Return the softmax of b times the scores with the b of the largest evidence, mixed with a uniform distribution."""
+    """Return the softmax of b times the scores, b of the largest evidence, mixed with a uniform distribution."""
     grid = np.linspace(np.log(0.1), np.log(1000.0), 200)
     best = int(np.argmax([log_evidence(np.exp(log_b), scores, S) for log_b in grid]))
     bounds = grid[max(best - 1, 0)], grid[min(best + 1, 199)]

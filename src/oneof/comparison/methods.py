@@ -11,6 +11,7 @@ from oneof.comparison.class_weights import has_class_weights
 from oneof.comparison.folds import Task
 from oneof.errors import InputError, InputTypeError
 from oneof.estimators.base import last_step
+from oneof.estimators.loo_ridge import FIRST_CHOICE
 from oneof.validation import check_bool, check_positive
 
 SLOW_METHODS = ("PLGP", "CandidateEM")
@@ -33,7 +34,7 @@ CUBIC_METHODS = ("GraphLogisticRegression",)
 """Methods whose solver factorizes matrices of all pairs of features."""
 MAX_FEATURES_CUBIC = 5_000
 """Maximum number of features for `CUBIC_METHODS` in "auto"; with more, a fit takes minutes and gigabytes."""
-DEFAULT_METHOD = "LOORidge"
+DEFAULT_METHOD = FIRST_CHOICE.__name__
 """Method that `oneof fit` fits without a comparison."""
 MAX_ROWS_KERNELS = 200_000
 """Maximum number of labeled rows for several kernels in LOORidge."""
@@ -160,12 +161,18 @@ def _methods(n_rows: int, sparse: bool, random_state: Any) -> list[Any]:
 
 
 def _ridge(n_rows: int, sparse: bool, random_state: Any) -> Any:
-    """Return LOORidge; its approximation is named, so that the folds, which have fewer rows, fit the same model."""
-    from oneof.estimators.loo_ridge import MAX_EXACT_ROWS, LOORidge, default_n_components
+    """Return LOORidge; its approximation is named, so that the folds, which have fewer rows, fit the same model.
+
+    The same holds for the judge, which fits in blocks do not have.
+    """
+    from oneof.estimators.loo_ridge import MAX_EXACT_ROWS, MAX_FEATURE_ENTRIES, LOORidge, default_n_components
 
     options: dict[str, Any] = {}
     if n_rows > MAX_EXACT_ROWS:
-        options |= {"approximation": "nystroem", "n_components": default_n_components(n_rows)}
+        n_components = default_n_components(n_rows)
+        options |= {"approximation": "nystroem", "n_components": n_components}
+        if n_rows * n_components > MAX_FEATURE_ENTRIES:
+            options["judge"] = None
     if n_rows > MAX_ROWS_KERNELS:
         options |= {"kernel": "rbf", "features": "l2" if sparse else "standard"}
     return LOORidge(**options, random_state=random_state)

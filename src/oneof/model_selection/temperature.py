@@ -178,7 +178,7 @@ def calibrate_posteriors(y: CandidateSets, labels: Any, *, prior: Any = None) ->
     if len(known) != len(y):
         raise LabelError(f"`labels` must have one label or None for each of the {len(y)} rows; got {len(known)}.")
     listed = ~y.is_unlabeled
-    rows = listed & known.is_exact
+    rows = listed & ~y.is_exact & known.is_exact
     if not rows.any():
         raise InputError("`labels` must have the label of a row with a list; got none. Check the lists of some rows.")
     weights = y.weights

@@ -54,8 +54,7 @@ def test_the_judge_equals_the_oracle(distractors, weighted, max_pool_rows, monke
     S = weights_of(mask) ** 1.1 if weighted else mask.astype(float)  # sums of multiples of 1/8 have ties in Pegasos
     S[S.min(axis=1) == 1] = np.eye(S.shape[1])[0]
     S[2::9] = 1.0  # unlabeled
-    for name, value in (("MAX_POOL_ROWS", max_pool_rows), ("EM_TOL", 1e-9), ("MAX_EM_ITER", 100_000)):
-        monkeypatch.setattr(linear_judge, name, value)
+    monkeypatch.setattr(linear_judge, "MAX_POOL_ROWS", max_pool_rows)
     monkeypatch.setattr(linear_judge, "unit_rows", lambda X: unit_rows(X).astype(np.float64))
     W, weight = judge_of(X, S if weighted else S > 0)
     labeled = np.flatnonzero(S.min(axis=1) < 1)
@@ -111,7 +110,7 @@ def test_the_weight_maximizes_the_likelihood_of_the_pool(seed):
 
     best = minimize_scalar(loss, bounds=(0, 1 - 1e-12), method="bounded", options={"xatol": 1e-10})
     w = pool_weight(first, second)
-    assert loss(w) <= best.fun + linear_judge.EM_TOL
+    assert loss(w) <= best.fun + 1e-3
     assert w == pytest.approx(best.x, abs=0.01)
 
 

@@ -31,6 +31,7 @@ from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
 from oneof.solvers.loo_ridge.loo_operators import ExactRidge
 from oneof.solvers.loo_ridge.self_training import Judge, SelfTraining
 from oneof.solvers.online import OnlineState, pegasos
+from oneof.solvers.opinion_pool import pool_weights
 from oneof.typing import Evidence, FeatureMatrix, Floats, Ints
 
 N_FOLDS = 3
@@ -41,7 +42,6 @@ MAX_POOL_ROWS = 1500
 """Number of rows, evenly spaced, from which w is estimated. Bootstraps of the rows change w of dictionaries by .1."""
 PRIOR_ROWS = 20
 """Number of additional rows that the ridge alone explains: with few ambiguous rows, the judge has little weight."""
-MAX_EM_ITER, EM_TOL = 500, 1e-4
 SEED = 0
 """Seed of the folds and of the order of the rows in Pegasos."""
 
@@ -110,13 +110,9 @@ def folds_by_set(sets: CandidateGroups, rng: np.random.Generator) -> Ints:
 
 
 def pool_weight(first: Floats, second: Floats) -> float:
-    """Return the w that maximizes sum_i log((1 - w) first_i + w second_i) + s log(1 - w), by EM; s is `PRIOR_ROWS`."""
-    w = 0.5
-    for _ in range(MAX_EM_ITER):
-        previous, w = w, float((w * second / ((1.0 - w) * first + w * second)).sum() / (len(first) + PRIOR_ROWS))
-        if abs(w - previous) <= EM_TOL * w:
-            break
-    return w
+    """Return the w that maximizes sum_i log((1 - w) first_i + w second_i) + s log(1 - w), with s = `PRIOR_ROWS`."""
+    prior = np.tile([1.0, np.finfo(np.float64).tiny], (PRIOR_ROWS, 1))
+    return float(pool_weights(np.vstack([np.column_stack([first, second]), prior]))[1])
 
 
 def _held_out_ridge(gram: Floats, sets: CandidateGroups, folds: Ints, training: SelfTraining) -> Floats:

@@ -25,7 +25,7 @@ from oneof.kernels.feature_maps import Standard
 from oneof.kernels.mapped import MappedKernel
 from oneof.parallel import parallel_map
 from oneof.solvers.laplace.predictive import draw_normals, expected_softmax
-from oneof.solvers.loo_ridge import ExactRidge
+from oneof.solvers.loo_ridge.loo_operators import ExactRidge
 
 BLOCKS = 8
 WORKERS = (1, 2, 4)

@@ -7,7 +7,7 @@ from sklearn.svm import LinearSVC
 
 import oneof
 from oneof import CandidateSets
-from oneof.solvers.loo_ridge import ExactRidge
+from oneof.solvers.loo_ridge.loo_operators import ExactRidge
 from oneof.solvers.neighbors.nnls import nonnegative_least_squares
 from tests.oracles import exact
 

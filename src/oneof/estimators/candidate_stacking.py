@@ -67,7 +67,7 @@ class CandidateStacking(CandidateClassifier, _BaseComposition):
     See Also
     --------
     sklearn.ensemble.StackingClassifier : Stacking with exact labels.
-    oneof.compare : The choice of one method.
+    oneof.comparison.compare : The choice of one method.
 
     Notes
     -----

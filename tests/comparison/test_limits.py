@@ -72,9 +72,9 @@ def test_fast_kinds_of_methods_are_fitted_first_within_a_budget():
     X, y, _ = draw()
     for budget, order in ((None, ["PLKNN", "CLPL", "AvgPerceptron"]), (60, ["AvgPerceptron", "CLPL", "PLKNN"])):
         calls = []
-        options = {"budget": budget, "cv": 2, "refit": False, "progress": lambda *call: calls.append(call[2])}  # noqa: B023
+        options = {"budget": budget, "cv": 2, "refit": False, "progress": lambda *call, calls=calls: calls.append(call)}
         compare(X, y, ["PLKNN", "CLPL", "AvgPerceptron"], **options)
-        assert [name.removeprefix("fitting ") for name in calls if name.startswith("fitting")] == order
+        assert [call[2].removeprefix("fitting ") for call in calls if call[2].startswith("fitting")] == order
 
 
 def test_each_phase_is_announced_before_it_begins(clock):

@@ -289,7 +289,7 @@ def test_weights_multiply_the_labels_of_each_iteration(distractors):
     model = LOORidge("rbf", distractors, **options).fit(X, CandidateSets.from_weights(W))
     expected = {
         "uniform": lambda: oracle.uniform_labels(gram, W[used], 0.05, 7),
-        "cooccurring": lambda: oracle.cooccurring_labels(gram, W[used], 0.05, 7, 2),
+        "cooccurring": lambda: oracle.cooccurring_labels(gram, W[used], 0.05, 7),
         "confusable": lambda: oracle.confusable_labels(gram, W[used], 0.05, 7),
     }[distractors]()
     P = model.label_distributions_[used]

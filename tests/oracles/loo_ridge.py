@@ -61,13 +61,13 @@ def uniform_labels(gram, S, lam, max_iter, judge=NO_JUDGE):
     return P
 
 
-def cooccurring_labels(gram, S, lam, max_iter, power, judge=NO_JUDGE):
+def cooccurring_labels(gram, S, lam, max_iter, judge=NO_JUDGE):
     """Return P under cooccurring distractors; no row of S is unlabeled."""
     P = mixed(S / S.sum(axis=1, keepdims=True), judge)
     same, full = groups(S), [bool((row > 0).all()) for row in S]
     for _ in range(max_iter):
         M = sum(P[i] for i in range(len(S)) if not full[i]) + 1
-        powers = S * np.maximum(predict_loo(gram, P, lam), 1e-6) ** power
+        powers = S * np.maximum(predict_loo(gram, P, lam), 1e-6) ** 2
         Q = powers / np.sqrt(M)
         Q /= Q.sum(axis=1, keepdims=True)
         for _ in range(3):
@@ -132,7 +132,7 @@ def judge(X, gram, S, lam, max_iter, pooled, folds, rng):
     for fold in range(3):
         train, test = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         inner = gram[np.ix_(pooled[train], pooled[train])]
-        P = cooccurring_labels(inner, part[train], lam, max_iter, 2)
+        P = cooccurring_labels(inner, part[train], lam, max_iter)
         m = P.mean(axis=0)
         a = np.linalg.solve(inner + lam * np.eye(len(train)), P - m)
         ridge[test] = gram[np.ix_(pooled[test], pooled[train])] @ a + m

@@ -562,8 +562,8 @@ def index_of(table: Any) -> Any:
 def is_in_order(names: Sequence[Any], index: Sequence[Any], *, index_is_unnamed: bool) -> bool:
     """Return whether two sequences of names are of the same rows in the same order; otherwise names are matched.
 
-    The numbers 0, 1, ... are no names, unless both have the same numbers in another order: then the order counts. So it
-    does if the rows of the index have no names.
+    The numbers 0, 1, ... are not names, unless both have the same numbers in another order: then the order counts, as
+    it does if the rows of the index have no names.
     """
     if names == index or len(names) != len(index):
         return names == index

@@ -22,6 +22,7 @@ from oneof.solvers.loo_ridge import (
     RowsInMemory,
     SelfTraining,
     distractor_model,
+    evenly_spaced,
     fit_inverse_temperature,
     runner_up_classes,
     solve_loo_ridge,
@@ -273,14 +274,14 @@ class LOORidge(DecisionFunctionMixin, TensorClassifier):
     def _solve(self, blocks: BlockedRows, sets: CandidateGroups, used: Ints) -> LOORidgeSolution:
         """Fit the model to the used rows, and set the attributes that do not have an entry for each row."""
         n = len(used)
-        map_rows = None if self._is_precomputed() or n <= MAX_MAP_ROWS else _evenly_spaced(np.arange(n), MAX_MAP_ROWS)
+        map_rows = None if self._is_precomputed() or n <= MAX_MAP_ROWS else evenly_spaced(np.arange(n), MAX_MAP_ROWS)
         names, kernels = zip(*iter_kernels(self.kernel, self.features, blocks.take(map_rows), used), strict=True)
         landmarks, training_rows = self._draw_landmarks(n), None
         if landmarks is not None and n * len(landmarks) > MAX_FEATURE_ENTRIES:
             training_rows = _training_rows(sets, MAX_FEATURE_ENTRIES // len(landmarks))
         stacking_rows = np.flatnonzero(~sets.unlabeled)
         if len(stacking_rows) > MAX_STACKING_ROWS:
-            stacking_rows = _evenly_spaced(stacking_rows, N_STACKING_ROWS)
+            stacking_rows = evenly_spaced(stacking_rows, N_STACKING_ROWS)
         solution = solve_loo_ridge(
             kernels,
             blocks,
@@ -375,13 +376,6 @@ def default_n_components(n: int) -> int:
 
 def _training_rows(sets: CandidateGroups, max_rows: int) -> Ints:
     """Return at most `max_rows` rows for self-training: labeled rows first, since these may be few."""
-    labeled = _evenly_spaced(np.flatnonzero(~sets.unlabeled), max_rows)
-    unlabeled = _evenly_spaced(np.flatnonzero(sets.unlabeled), max_rows - len(labeled))
+    labeled = evenly_spaced(np.flatnonzero(~sets.unlabeled), max_rows)
+    unlabeled = evenly_spaced(np.flatnonzero(sets.unlabeled), max_rows - len(labeled))
     return np.sort(np.concatenate([labeled, unlabeled]))
-
-
-def _evenly_spaced(rows: Ints, max_rows: int) -> Ints:
-    """Return at most `max_rows` of the rows."""
-    if len(rows) <= max_rows:
-        return rows
-    return rows[np.linspace(0, len(rows) - 1, max_rows).astype(np.int64)]

@@ -78,7 +78,7 @@ def test_self_training_with_a_judge_equals_the_oracle(weighted):
     W /= W.sum(axis=1, keepdims=True)
     expected = {
         UniformDistractors(): oracle.uniform_labels(gram, S, 0.05, 7, (W, w)),
-        CooccurringDistractors(): oracle.cooccurring_labels(gram, S, 0.05, 7, 2, (W, w)),
+        CooccurringDistractors(): oracle.cooccurring_labels(gram, S, 0.05, 7, (W, w)),
         ConfusableDistractors(): oracle.confusable_labels(gram, S, 0.05, 7, (W, w)),
     }
     for distractors, P in expected.items():

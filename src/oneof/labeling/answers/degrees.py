@@ -18,7 +18,7 @@ labels, and those drawn at random for which a prediction of the model is stored.
 stored before anybody answered the row. It is not a known label: the model is one more annotator, of unknown reliability
 with a flat prior. The model makes its errors on difficult rows, on which annotators are not sure, so it has one
 reliability for each degree of the answer. Then frequent agreement increases both reliabilities, and disagreement is
-attributed mostly to the model. Predictions are no part of the weights.
+attributed mostly to the model. Predictions are not a part of the weights.
 """
 
 import threading

@@ -8,7 +8,7 @@ and the distractor models), `self_training` (the iterations), `linear_judge` (a 
 
 from oneof.solvers.loo_ridge.blocks import BlockedRows, RowsInMemory
 from oneof.solvers.loo_ridge.calibration import fit_inverse_temperature
-from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
+from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups, evenly_spaced
 from oneof.solvers.loo_ridge.distractors import DISTRACTOR_MODELS, distractor_model
 from oneof.solvers.loo_ridge.influences import runner_up_classes
 from oneof.solvers.loo_ridge.self_training import SelfTraining
@@ -23,6 +23,7 @@ __all__ = [
     "RowsInMemory",
     "SelfTraining",
     "distractor_model",
+    "evenly_spaced",
     "fit_inverse_temperature",
     "runner_up_classes",
     "solve_loo_ridge",

@@ -21,6 +21,13 @@ MIN_MAIN_WEIGHT = 0.1
 """Minimum weight of a main candidate. Softened sets have lower weights outside the set at low noise rates."""
 
 
+def evenly_spaced(rows: Ints, max_rows: int) -> Ints:
+    """Return at most `max_rows` of the rows."""
+    if len(rows) <= max_rows:
+        return rows
+    return rows[np.linspace(0, len(rows) - 1, max_rows).astype(np.int64)]
+
+
 @dataclass(frozen=True)
 class CandidateGroups:
     """Candidate sets, with or without weights: their pairs (row, candidate), and the rows with the identical set."""
@@ -106,10 +113,6 @@ class CandidateGroups:
     def distinct(self) -> Mask:
         """(number of groups, K): the distinct sets."""
         return self.mask[np.unique(self.group, return_index=True)[1]]
-
-    def totals(self, values: Floats) -> Floats:
-        """Return for each group the sum of (n,) values over its rows."""
-        return np.bincount(self.group, values).astype(np.float64, copy=False)
 
     # -- pairs of row and candidate ------------------------------------------------------------------------------------
 

@@ -29,6 +29,8 @@ from oneof.typing import Floats, Mask
 
 DistractorModel = Literal["uniform", "cooccurring", "confusable"]
 DISTRACTOR_MODELS: tuple[DistractorModel, ...] = get_args(DistractorModel)
+PREDICTION_EXPONENT = 2
+"""Exponent of the predictions under cooccurring distractors, which makes labels sharper in each iteration."""
 CLASS_EXPONENT = 0.5
 """Exponent of the correction by class in one iteration; it is below 1 since predictions of rare classes are noisy."""
 GROUP_EXPONENT = 0.25
@@ -88,13 +90,10 @@ class CooccurringDistractors:
     group is one scene. Rows with sets of all classes are not counted and keep their predictions.
     """
 
-    exponent: int = 2
-    """Exponent of the predictions; 2 makes labels sharper in each iteration."""
-
     def update(self, state: IterationState) -> Floats:
-        """Return F^b M^(-1/2), corrected by the group sums."""
+        """Return F^2 M^(-1/2), corrected by the group sums."""
         sets = state.sets
-        powers, full = sets.weigh(state.loo_predictions**self.exponent), sets.full[sets.rows]
+        powers, full = sets.weigh(state.loo_predictions**PREDICTION_EXPONENT), sets.full[sets.rows]
         counted = np.where(full, 0.0, state.label_probabilities)
         labels = powers * ((sets.class_sums(counted) + 1.0) ** -CLASS_EXPONENT)[sets.classes]
         # The expected class counts of the group if its candidates were equally frequent.

@@ -27,7 +27,7 @@ from oneof.kernels.feature_maps import L2Normalize, Standard, default_maps
 from oneof.kernels.mapped import KernelSum
 from oneof.likelihoods import softmax
 from oneof.solvers.loo_ridge.calibration import UNIFORM_WEIGHT, fit_evidence_temperature
-from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups
+from oneof.solvers.loo_ridge.candidate_groups import CandidateGroups, evenly_spaced
 from oneof.solvers.loo_ridge.loo_operators import ExactRidge
 from oneof.solvers.loo_ridge.self_training import Judge, SelfTraining
 from oneof.solvers.online import OnlineState, pegasos
@@ -68,8 +68,7 @@ def fit_judge(X: FeatureMatrix, kernel: KernelSum, sets: CandidateGroups, traini
     rng, rows, evidence = np.random.default_rng(SEED), unit_rows(X), sets.evidence
     if rows.shape[1] == 0:  # all features are constant
         return None
-    if len(pooled) > MAX_POOL_ROWS:
-        pooled = pooled[np.linspace(0, len(pooled) - 1, MAX_POOL_ROWS).astype(np.int64)]
+    pooled = evenly_spaced(pooled, MAX_POOL_ROWS)
     part, selected, used = sets.select(pooled), evidence[pooled], ambiguous[pooled]
     if not used.any():
         return None

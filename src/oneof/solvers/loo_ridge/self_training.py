@@ -6,7 +6,8 @@ Each iteration computes F = LOO(P), the leave-one-out predictions of all rows, a
 
 with the correction c of a distractor model, from P = w / sum w. The weights w of a set are 1 for its candidates and 0
 for other classes. Since the label of a row does not enter its own prediction, P is not confined to the initial guess.
-Exact rows keep their label, and only predictions inside the sets are computed.
+Exact rows keep their label, and only predictions inside the sets are computed. With a judge, the labels at the start
+and after each iteration are mixed with its own.
 """
 
 from dataclasses import dataclass, field

@@ -190,7 +190,7 @@ def approximated_accuracy(y: Any, proba: Any, *, classes: Any = None, sample_wei
         proba = np.pad(proba, ((0, 0), (0, len(union) - proba.shape[1])))
     if (proba < 0).any() or not np.isfinite(proba).all():
         row = int(np.flatnonzero(((proba < 0) | ~np.isfinite(proba)).any(axis=1))[0])
-        raise InputError(f"`proba` must be nonnegative and finite; row {row} is not.")
+        raise InputError("`proba` must be nonnegative and finite.", row=row)
     rows = np.arange(len(proba))
     best = proba.argmax(axis=1)
     joint = proba * candidates.evidence  # with the evidence of the row, which is 0 or 1 without weights

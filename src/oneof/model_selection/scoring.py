@@ -13,13 +13,6 @@ from oneof.metrics import approximated_accuracy, covering_rate, exact_accuracy
 from oneof.typing import Floats
 from oneof.validation import as_array, as_float_array
 
-__all__ = [
-    "Scorer",
-    "approximated_accuracy_scorer",
-    "covering_rate_scorer",
-    "exact_accuracy_scorer",
-]
-
 
 class Scorer:
     """Metric with the signature of scikit-learn's scorers: ``scorer(estimator, X, y, sample_weight=None)``.

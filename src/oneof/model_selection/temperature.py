@@ -230,23 +230,19 @@ def evaluate_temperature(proba: Floats, predictions: Ints, codes: Ints, *, seed:
         Of the folds.
     """
     n = len(codes)
-    fold = np.random.default_rng(seed).permutation(n) % N_FOLDS
-    before, after = _losses(proba, codes), np.empty(n)
-    confidence = np.empty(n)
-    for number in range(N_FOLDS):
-        test = fold == number
-        temperature = fit_temperature(proba[~test], codes[~test])
-        scaled = scale_proba(proba[test], temperature)
-        after[test], confidence[test] = _losses(scaled, codes[test]), scaled.max(axis=1)
+    fold, scaled = np.random.default_rng(seed).permutation(n) % N_FOLDS, np.empty(proba.shape)
+    for k in range(N_FOLDS):
+        scaled[fold == k] = scale_proba(proba[fold == k], fit_temperature(proba[fold != k], codes[fold != k]))
+    before, after = (-np.log(np.maximum(p[np.arange(n), codes], _MIN_PROBA)).astype(float) for p in (proba, scaled))
     return CalibrationResult(
-        n,
-        float(np.mean(predictions == codes)),
-        float(proba.max(axis=1).mean()),
-        float(before.mean()),
-        fit_temperature(proba, codes),
-        float(confidence.mean()),
-        float(after.mean()),
-        float((before - after).std(ddof=1) / np.sqrt(n)),
+        n_rows=n,
+        accuracy=float(np.mean(predictions == codes)),
+        confidence=float(proba.max(axis=1).mean()),
+        log_loss=float(before.mean()),
+        temperature=fit_temperature(proba, codes),
+        scaled_confidence=float(scaled.max(axis=1).mean()),
+        scaled_log_loss=float(after.mean()),
+        gain_error=float((before - after).std(ddof=1) / np.sqrt(n)),
     )
 
 
@@ -268,7 +264,3 @@ def differs_from_accuracy(confidence: float, accuracy: float, n: int) -> bool:
 def _scaled_logs(proba: Floats, temperature: float) -> Floats:
     logs = np.log(np.maximum(np.asarray(proba, dtype=np.float64), _MIN_PROBA))
     return np.asarray(log_softmax(logs / temperature, axis=1))
-
-
-def _losses(proba: Floats, codes: Ints) -> Floats:
-    return np.asarray(-np.log(np.maximum(proba[np.arange(len(codes)), codes], _MIN_PROBA)), dtype=np.float64)
